@@ -1,4 +1,5 @@
-//! Nothing here is run. It names a stack, so that all of it is compiled for a machine that has memory and nothing else.
+//! Nothing here is run. It names a stack, so that all of it is compiled for a machine that has
+//! memory and nothing else.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -6,7 +7,9 @@ extern crate alloc;
 
 use alloc::rc::Rc;
 
-use stackwright_artp::{BoxedLayer, Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing};
+use stackwright_artp::{
+    BoxedLayer, Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing,
+};
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{Datagrams, Files, MessageProperties, Streams};
@@ -75,8 +78,11 @@ pub fn wait<M, T>(
 }
 
 /// Streams over the same.
-pub fn order<M, T>(datagrams: T, request: RequestTo<Ordered<M>>, out: &mut impl Outlet<Over<Ordered<M>, T>>)
-where
+pub fn order<M, T>(
+    datagrams: T,
+    request: RequestTo<Ordered<M>>,
+    out: &mut impl Outlet<Over<Ordered<M>, T>>,
+) where
     M: Message,
     T: Protocol<Provides = Datagrams<M>>,
 {
@@ -87,7 +93,8 @@ where
 /// Streams over sealed, reliable datagrams, over whatever datagrams the machine has.
 pub type SealedStack<T, M> = Over<Ordered<M>, Over<Layer<M>, T>>;
 
-/// Makes them. The epoch and the secret of `config` are the machine's, and so are the blocks of `pool`.
+/// Makes them. The epoch and the secret of `config` are the machine's, and so are the blocks of
+/// `pool`.
 pub fn seal<M, T>(
     datagrams: T,
     (config, secret, seed): (Config, Secret, u64),
@@ -125,8 +132,11 @@ pub fn policies() -> [&'static str; 2] {
 }
 
 /// Passes datagrams on as they are.
-pub type Passing<M> =
-    Relay<M, fn(Arrival) -> Option<Participant>, fn(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>>;
+pub type Passing<M> = Relay<
+    M,
+    fn(Arrival) -> Option<Participant>,
+    fn(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>,
+>;
 
 /// A relay between whatever datagrams the machine has.
 pub fn relay<M, T>(
@@ -138,7 +148,9 @@ pub fn relay<M, T>(
     M: Message,
     T: Protocol<Provides = Datagrams<M>>,
 {
-    let relay = Passing::new(Default::default(), whither, |_, message, properties| Some((message, properties)));
+    let relay = Passing::new(Default::default(), whither, |_, message, properties| {
+        Some((message, properties))
+    });
     let mut stack = Over::new(relay, datagrams);
     stack.handle_request(&Context::new(0), request, out);
 }
@@ -156,7 +168,12 @@ impl Subject for Numbers {
 
 /// The largest base there is, alone.
 pub type Everything = Base<
-    Features<BufferTree, session::Present, stackwright_base::events::TimingWheel, opening::ActivePassive>,
+    Features<
+        BufferTree,
+        session::Present,
+        stackwright_base::events::TimingWheel,
+        opening::ActivePassive,
+    >,
     Numbers,
 >;
 

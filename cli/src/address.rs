@@ -49,7 +49,8 @@ impl<'a> Address<'a> {
 
 fn host_and_port(place: &str) -> Result<(String, Option<u16>), &'static str> {
     let (host, port) = if let Some(literal) = place.strip_prefix('[') {
-        let (literal, behind) = literal.split_once(']').ok_or("the ] after the IPv6 address is missing")?;
+        let (literal, behind) =
+            literal.split_once(']').ok_or("the ] after the IPv6 address is missing")?;
         let port = behind.strip_prefix(':').unwrap_or(behind);
         if port.len() == behind.len() && !port.is_empty() {
             return Err("only a port may follow the ], as in [::1]:2121");
@@ -66,7 +67,11 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), &'static str> {
         return Ok((host, None));
     }
     let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
-    let port = port.parse().ok().filter(|_| is_number).ok_or("the port is not a number from 0 to 65535")?;
+    let port = port
+        .parse()
+        .ok()
+        .filter(|_| is_number)
+        .ok_or("the port is not a number from 0 to 65535")?;
     Ok((host, Some(port)))
 }
 
@@ -81,7 +86,10 @@ fn internet_6(literal: &str) -> Result<String, &'static str> {
             let is_sound =
                 |zone: &str| !zone.is_empty() && zone.bytes().all(|octet| octet.is_ascii_graphic());
             let zone = zone.filter(|zone| is_sound(zone));
-            (address, Some(zone.ok_or("the % must be followed by an interface, as in [fe80::1%25eth0]")?))
+            (
+                address,
+                Some(zone.ok_or("the % must be followed by an interface, as in [fe80::1%25eth0]")?),
+            )
         }
     };
     let address: Ipv6Addr =
@@ -94,7 +102,8 @@ fn internet_6(literal: &str) -> Result<String, &'static str> {
 
 /// The name of a host, or an IPv4 address.
 fn name(host: &str) -> Result<String, &'static str> {
-    let host = percent_decode_str(host).decode_utf8().map_err(|_| "the host is not a valid name")?;
+    let host =
+        percent_decode_str(host).decode_utf8().map_err(|_| "the host is not a valid name")?;
     if host.is_empty() {
         return Err("it names no host");
     }
@@ -149,8 +158,14 @@ mod tests {
     #[test]
     fn an_address_has_its_parts() {
         let whole = read("FTP://me:secret@Host.Example:2121/a%20b/c");
-        assert_eq!((whole.scheme.as_str(), whole.user, whole.password), ("ftp", Some("me"), Some("secret")));
-        assert_eq!((whole.host.as_str(), whole.port, whole.path), ("host.example", Some(2121), "/a%20b/c"));
+        assert_eq!(
+            (whole.scheme.as_str(), whole.user, whole.password),
+            ("ftp", Some("me"), Some("secret"))
+        );
+        assert_eq!(
+            (whole.host.as_str(), whole.port, whole.path),
+            ("host.example", Some(2121), "/a%20b/c")
+        );
         let bare = read("ordered+artp://h");
         assert_eq!((bare.user, bare.password, bare.port, bare.path), (None, None, None, ""));
         assert_eq!(bare.scheme, "ordered+artp");

@@ -239,7 +239,8 @@ impl FromStr for PortOf {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (port, name) = text.split_once('=').ok_or("write it as PORT=NAME, such as 5000=artp")?;
+        let (port, name) =
+            text.split_once('=').ok_or("write it as PORT=NAME, such as 5000=artp")?;
         let port = port.parse().map_err(|_| "a port is a number from 0 to 65535")?;
         Ok(PortOf { port, name: name.into() })
     }

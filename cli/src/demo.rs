@@ -37,17 +37,23 @@ pub(crate) fn run() -> Result<(), Problem> {
     say!("Transfers a file of 64 MB between a server and a client on this machine.\n");
     let sent = make_file(&served.join("demo"))?;
 
-    let row = |there: &There, stack: &str, request: Request, arrived: &Path| -> Result<(), Problem> {
-        let There { remote, connection } = there;
-        let (octets, took) = transfer::run(remote, connection, &fetched, &request, &mut Watch::Nobody)?;
-        let same = octets == OCTETS as u64 && hash(arrived)? == sent;
-        if !same {
-            return Err(Problem::Altered);
-        }
-        let megabytes = rate(octets, took) as f64 / 1e6;
-        say!("  {stack:<36} {:>6.3} s {megabytes:>8.0} MB/s   {}…", took.as_secs_f64(), &sent[..16]);
-        Ok(())
-    };
+    let row =
+        |there: &There, stack: &str, request: Request, arrived: &Path| -> Result<(), Problem> {
+            let There { remote, connection } = there;
+            let (octets, took) =
+                transfer::run(remote, connection, &fetched, &request, &mut Watch::Nobody)?;
+            let same = octets == OCTETS as u64 && hash(arrived)? == sent;
+            if !same {
+                return Err(Problem::Altered);
+            }
+            let megabytes = rate(octets, took) as f64 / 1e6;
+            say!(
+                "  {stack:<36} {:>6.3} s {megabytes:>8.0} MB/s   {}…",
+                took.as_secs_f64(),
+                &sent[..16]
+            );
+            Ok(())
+        };
     say!("  {:<36} {:>8} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
     let fetch = |target: &str| Request::Copy {
         from: SERVER,
@@ -72,7 +78,12 @@ pub(crate) fn run() -> Result<(), Problem> {
     row(&there, "store: the same, as graphs", store("/back again"), &served.join("back again"))?;
     let there = There::new(&served, Server::Static(Below::Artp))?;
     row(&there, "fetch: …/(ftp/ordered/artp/udp | …)", fetch("far"), &fetched.join("far"))?;
-    row(&there, "store: …/(ftp/ordered/artp/udp | …)", store("/back, far"), &served.join("back, far"))?;
+    row(
+        &there,
+        "store: …/(ftp/ordered/artp/udp | …)",
+        store("/back, far"),
+        &served.join("back, far"),
+    )?;
     let messages = perf::alone("artp", PERF)?;
     let megabytes = rate(messages.octets, messages.took) as f64 / 1e6;
     let took = messages.took.as_secs_f64();
@@ -81,7 +92,9 @@ pub(crate) fn run() -> Result<(), Problem> {
         "messages of 10 kB: artp/udp"
     );
 
-    say!("\nRows 1 and 2 are stacks composed at compile time: `a/b` is a over b, `a | b` is a beside b.");
+    say!(
+        "\nRows 1 and 2 are stacks composed at compile time: `a/b` is a over b, `a | b` is a beside b."
+    );
     say!("Rows 3 and 4 are the same protocols, composed at run time from a stack file.");
     say!("The last three rows use ARTP over UDP, a reliable transport, instead of TCP.");
     say!("What to try next:");
@@ -100,7 +113,8 @@ pub(crate) fn run() -> Result<(), Problem> {
 /// Content that nobody could guess or compress, and that is the same in every run.
 fn make_file(path: &Path) -> io::Result<String> {
     let mut random = fastrand::Rng::with_seed(64);
-    let (mut file, mut digest, mut piece) = (File::create(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
+    let (mut file, mut digest, mut piece) =
+        (File::create(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
     for _ in 0..OCTETS / piece.len() {
         random.fill(&mut piece);
         digest.update(&piece);
@@ -110,7 +124,8 @@ fn make_file(path: &Path) -> io::Result<String> {
 }
 
 fn hash(path: &Path) -> io::Result<String> {
-    let (mut file, mut digest, mut piece) = (File::open(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
+    let (mut file, mut digest, mut piece) =
+        (File::open(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
     loop {
         match file.read(&mut piece)? {
             0 => return Ok(hex(digest.finish().as_ref())),
@@ -186,7 +201,8 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
             Server::Graph => {
                 let wishes = Wishes { disk, writable: true, ..Wishes::default() };
                 let described = graphs::load::<Serving>(Path::new("serve"));
-                let stack = described.and_then(|described| graphs::server(&described, &folder, wishes));
+                let stack =
+                    described.and_then(|described| graphs::server(&described, &folder, wishes));
                 if let Ok((driver, stack)) = stack {
                     serve(driver, stack.graph, told);
                 }
@@ -197,7 +213,11 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
     started.map_err(|why| Problem::Listen { address: LOOPBACK, why })
 }
 
-fn serve<S: Protocol<Provides = Serving, Uses: Lanes>>(mut driver: Driver, mut stack: S, mut told: Told) {
+fn serve<S: Protocol<Provides = Serving, Uses: Lanes>>(
+    mut driver: Driver,
+    mut stack: S,
+    mut told: Told,
+) {
     let local = LOOPBACK.into();
     driver.request(&mut stack, server::Request::Serve { local }, &mut told);
     let _ = driver.run(&mut stack, &mut told);
@@ -209,7 +229,9 @@ struct Told(mpsc::Sender<Result<SocketAddr, Ended>>);
 impl<S: Protocol<Provides = Serving>> Outlet<S> for Told {
     fn indicate(&mut self, indication: Indication) {
         let _ = match indication {
-            Indication::Serving { local } => local.internet().map_or(Ok(()), |local| self.0.send(Ok(local))),
+            Indication::Serving { local } => {
+                local.internet().map_or(Ok(()), |local| self.0.send(Ok(local)))
+            }
             Indication::NotServing { why } => self.0.send(Err(why)),
             _ => Ok(()),
         };

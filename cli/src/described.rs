@@ -28,7 +28,8 @@ pub(crate) struct Described {
 impl Described {
     /// One that is built in, or else a file.
     pub(crate) fn load(name: &Path) -> Result<Self, Problem> {
-        let built_in = BUILT_IN.iter().find(|(names, _)| names.iter().any(|known| name == Path::new(known)));
+        let built_in =
+            BUILT_IN.iter().find(|(names, _)| names.iter().any(|known| name == Path::new(known)));
         let text = match built_in {
             Some((_, text)) => (*text).to_owned(),
             None => read(name).map_err(|why| Problem::NoStack { name: name.into(), why })?,
@@ -72,7 +73,9 @@ fn flawed(file: &str, text: &str, flaw: &Flaw) -> Problem {
 
 /// A text that may come from a file, as a terminal may see it.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() && letter != '\n' { ' ' } else { letter }).collect()
+    text.chars()
+        .map(|letter| if letter.is_control() && letter != '\n' { ' ' } else { letter })
+        .collect()
 }
 
 /// Why a description is refused.
@@ -108,7 +111,9 @@ impl Flawed {
 impl fmt::Display for Flawed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Some(Place { line, column, .. }) => write!(f, "{}:{line}:{column}: {}", self.file, self.says),
+            Some(Place { line, column, .. }) => {
+                write!(f, "{}:{line}:{column}: {}", self.file, self.says)
+            }
             None => write!(f, "{}: {}", self.file, self.says),
         }
     }
@@ -121,9 +126,13 @@ mod tests {
     #[test]
     fn what_is_built_in_is_found_by_the_names_of_commands() {
         for name in ["get", "put", "ls", "serve", "get-artp", "serve-artp"] {
-            assert_eq!(Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(), Some(name));
+            assert_eq!(
+                Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),
+                Some(name)
+            );
         }
-        let problem = Described::load(Path::new("no/such")).err().map(|problem| problem.to_string());
+        let problem =
+            Described::load(Path::new("no/such")).err().map(|problem| problem.to_string());
         assert!(problem.is_some_and(|says| says.contains("no/such")));
     }
 
@@ -134,7 +143,10 @@ mod tests {
             _ => panic!("it has a flaw"),
         };
         let (says, excerpt) = flawed("# first\ntop = \t3\n");
-        assert_eq!(says, "a.toml:2:8: `top` is a node's name, or a list of them, and a number stands there");
+        assert_eq!(
+            says,
+            "a.toml:2:8: `top` is a node's name, or a list of them, and a number stands there"
+        );
         assert_eq!(excerpt.as_deref(), Some("  2 | top =  3\n    |        ^"));
         let (says, excerpt) = flawed(&format!("[a]\nprotocol = 3 #{}\n", "x".repeat(LINE_MOST)));
         assert!(says.starts_with("a.toml:2:12: ") && excerpt.is_none(), "{says}");

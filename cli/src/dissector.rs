@@ -1,5 +1,5 @@
-//! `dissector`: a protocol's layouts and its syntax as a plug-in for Wireshark. The script carries them as tables, before the
-//! walk through them, which is the same for every protocol.
+//! `dissector`: a protocol's layouts and its syntax as a plug-in for Wireshark. The script carries
+//! them as tables, before the walk through them, which is the same for every protocol.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -36,10 +36,15 @@ fn script(entry: &CatalogueEntry) -> String {
         script.push('\n');
     };
     line(format!("-- {name}, {}: for Wireshark.", entry.purpose));
-    line(format!("-- Written by `stackwright dissector {name}`. Do not edit it: write it again.\n"));
+    line(format!(
+        "-- Written by `stackwright dissector {name}`. Do not edit it: write it again.\n"
+    ));
     line(format!("local title = {}", text(&name.to_uppercase())));
     line(format!("local proto = Proto({}, title)", text(&filter)));
-    line(format!("local ports = {}", text(&entry.port.map_or_else(String::new, |port| port.to_string()))));
+    line(format!(
+        "local ports = {}",
+        text(&entry.port.map_or_else(String::new, |port| port.to_string()))
+    ));
     line(format!(
         "local odd = ProtoExpert.new({}, \"it does not fit\", expert.group.PROTOCOL, expert.severity.WARN)",
         text(&format!("{filter}.odd"))
@@ -129,13 +134,16 @@ impl Known {
         let (label, doc) = (text(field.name), text(field.doc));
         let shown = match octets {
             1..=8 => {
-                let kind = ["uint8", "uint16", "uint24", "uint32"].get(octets - 1).unwrap_or(&"uint64");
+                let kind =
+                    ["uint8", "uint16", "uint24", "uint32"].get(octets - 1).unwrap_or(&"uint64");
                 let ones = u64::MAX >> (64 - field.bits);
                 let mask = match field.bits < octets * 8 {
                     true => format!("{:#x}", ones << (last * 8 - field.offset - field.bits)),
                     false => "nil".into(),
                 };
-                format!("ProtoField.{kind}({abbreviation}, {label}, base.DEC, {names}, {mask}, {doc})")
+                format!(
+                    "ProtoField.{kind}({abbreviation}, {label}, base.DEC, {names}, {mask}, {doc})"
+                )
             }
             _ => format!("ProtoField.bytes({abbreviation}, {label}, base.NONE, {doc})"),
         };
@@ -150,7 +158,11 @@ impl Known {
 }
 
 fn bytes(filter: &str, name: &str) -> String {
-    format!("shown(ProtoField.bytes({}, {}))", text(&format!("{filter}.{}", snake(name))), text(name))
+    format!(
+        "shown(ProtoField.bytes({}, {}))",
+        text(&format!("{filter}.{}", snake(name))),
+        text(name)
+    )
 }
 
 /// Steps, indented.
@@ -168,7 +180,9 @@ fn list(steps: &[Step], depth: usize) -> String {
 
 fn step(step: &Step, depth: usize) -> String {
     match step {
-        Step::Header(layout) => format!("{{ kind = \"header\", layout = layouts.{} }}", layout.name),
+        Step::Header(layout) => {
+            format!("{{ kind = \"header\", layout = layouts.{} }}", layout.name)
+        }
         Step::Part { octets, less, steps } => {
             let (length, steps) = (name(octets), list(steps, depth));
             format!("{{ kind = \"part\", length = {length}, less = {less}, steps = {steps} }}")
@@ -186,14 +200,21 @@ fn step(step: &Step, depth: usize) -> String {
                 }
             };
             let inner = "  ".repeat(depth);
-            let cases = cases.iter().fold(String::new(), |mut written, Case { value, name, steps }| {
-                let name = if name.is_empty() { String::new() } else { format!("name = {}, ", text(name)) };
-                let steps = list(steps, depth + 1);
-                let _ = writeln!(written, "{inner}[{value}] = {{ {name}steps = {steps} }},");
-                written
-            });
+            let cases =
+                cases.iter().fold(String::new(), |mut written, Case { value, name, steps }| {
+                    let name = if name.is_empty() {
+                        String::new()
+                    } else {
+                        format!("name = {}, ", text(name))
+                    };
+                    let steps = list(steps, depth + 1);
+                    let _ = writeln!(written, "{inner}[{value}] = {{ {name}steps = {steps} }},");
+                    written
+                });
             let (outer, otherwise) = ("  ".repeat(depth - 1), list(otherwise, depth));
-            format!("{{ kind = \"choice\", {by}, cases = {{\n{cases}{outer}}}, otherwise = {otherwise} }}")
+            format!(
+                "{{ kind = \"choice\", {by}, cases = {{\n{cases}{outer}}}, otherwise = {otherwise} }}"
+            )
         }
         Step::Repeat(steps) => format!("{{ kind = \"again\", steps = {} }}", list(steps, depth)),
     }

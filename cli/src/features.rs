@@ -29,13 +29,16 @@ pub(crate) fn run(features: &Features) -> Result<(), Problem> {
 
 /// The model as a tree, of the names that the model itself has.
 fn draw() {
-    let names = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<Vec<_>>().join(" | ");
+    let names =
+        |names: &mut dyn Iterator<Item = &'static str>| names.collect::<Vec<_>>().join(" | ");
     let maps = features::Map::ALL;
     say!("Protocol");
     say!("├── message    {}", names(&mut Message::ALL.iter().map(|message| message.name())));
     say!(
         "├── session    {}",
-        names(&mut [Session::Absent, Session::Present(maps[0])].iter().map(|session| session.name()))
+        names(
+            &mut [Session::Absent, Session::Present(maps[0])].iter().map(|session| session.name())
+        )
     );
     say!("│   └── map    {}", names(&mut maps.iter().map(|map| map.name())));
     say!("├── events     {}", names(&mut EventManager::ALL.iter().map(|events| events.name())));
@@ -49,7 +52,8 @@ fn table() {
     let mut row = 0;
     let width = |part: &FeaturePart| part.name.len().max("opening".len());
     for message in Message::ALL {
-        let heads: Vec<_> = PARTS.iter().map(|part| format!("{:<1$}", part.name, width(part))).collect();
+        let heads: Vec<_> =
+            PARTS.iter().map(|part| format!("{:<1$}", part.name, width(part))).collect();
         say!("message: {}", message.name());
         say!("    {:<8} {:<12} {:<14} {} strict", "session", "events", "opening", heads.join(" "));
         for selection in Selection::all().filter(|selection| selection.message == *message) {
@@ -79,7 +83,9 @@ fn table() {
     let accepted = Selection::all().filter(|selection| selection.strict().is_ok()).count();
     let refused = Selection::all().find_map(|selection| selection.strict().err());
     if let Some(refusal) = refused {
-        say!("\nStrict mode accepts {accepted} of the {row}, and refuses the others; an example: {refusal}.");
+        say!(
+            "\nStrict mode accepts {accepted} of the {row}, and refuses the others; an example: {refusal}."
+        );
     }
 }
 

@@ -64,13 +64,13 @@ pub(crate) fn copy(
     // A copy does what it is told, and would as well store what shall be fetched.
     let top = graph.tops().next().unwrap_or_default();
     if taken.disk.is_none() || graph.lower(top, 1) != taken.disk.as_deref() {
-        return Err(
-            described.unfit("the copy needs the command's folder on its right: a `disk` without a `root`")
-        );
+        return Err(described
+            .unfit("the copy needs the command's folder on its right: a `disk` without a `root`"));
     }
     if taken.client.is_none() || graph.lower(top, 0) != taken.client.as_deref() {
-        return Err(described
-            .unfit("the copy needs the command's server on its left: an `ftp client` without a `server`"));
+        return Err(described.unfit(
+            "the copy needs the command's server on its left: an `ftp client` without a `server`",
+        ));
     }
     driver.context().listen(listener);
     Ok((driver, CopyGraph { graph, clients: taken.clients }))
@@ -138,6 +138,7 @@ fn build<T: Speaks<Message, Readiness>>(
     let registry = registry::registry(Some(&setting));
     let built = described.description.build(&registry).map_err(|flaw| described.flawed(&flaw));
     drop(registry);
-    let Setting { driver, taken, .. } = Rc::into_inner(setting).expect("the registry alone shared it");
+    let Setting { driver, taken, .. } =
+        Rc::into_inner(setting).expect("the registry alone shared it");
     Ok((driver, built?, taken.into_inner()))
 }

@@ -18,7 +18,13 @@ pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     let request = Request::List { side: SERVER, path: remote.path.clone() };
     let mut entries = Vec::new();
     // The disk is not used, but it has to be somewhere.
-    transfer::run(&remote, &ls.connection, Path::new("."), &request, &mut Watch::Entries(&mut entries))?;
+    transfer::run(
+        &remote,
+        &ls.connection,
+        Path::new("."),
+        &request,
+        &mut Watch::Entries(&mut entries),
+    )?;
     for entry in &entries {
         if ls.connection.json {
             let FolderEntry { name, status } = entry;

@@ -75,8 +75,8 @@ impl Use for Client<'_> {
     }
 }
 
-/// The processor time of this thread so far, the kernel's part included: each end of a measurement has one thread. It is asked of the C
-/// library, as the [clock](stackwright_drivers::Clock) is.
+/// The processor time of this thread so far, the kernel's part included: each end of a measurement
+/// has one thread. It is asked of the C library, as the [clock](stackwright_drivers::Clock) is.
 fn processor() -> Duration {
     ClockId::CLOCK_THREAD_CPUTIME_ID.now().expect("the system has this clock").into()
 }

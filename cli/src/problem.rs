@@ -98,7 +98,9 @@ impl Problem {
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
             }
-            Problem::NoPassword { .. } => "put it on the first line of a file, and pass --password-file FILE",
+            Problem::NoPassword { .. } => {
+                "put it on the first line of a file, and pass --password-file FILE"
+            }
             Problem::WritableByEverybody { .. } => {
                 "require a login with --user NAME, or listen only at 127.0.0.1"
             }
@@ -118,7 +120,9 @@ impl Problem {
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "check the password, or name a user in the address: ftp://user@host/path"
             }
-            Problem::Transfer { failure: Failure::NotFound, .. } => "list the folder with `stackwright ls`",
+            Problem::Transfer { failure: Failure::NotFound, .. } => {
+                "list the folder with `stackwright ls`"
+            }
             Problem::Transfer { failure: Failure::Lost, .. } => {
                 "try again; if it keeps failing, try --active, or look at the dialogue with --verbose"
             }
@@ -131,7 +135,9 @@ impl Problem {
             Problem::Capture { why: Unreadable::Cut, .. } => {
                 "the capture was interrupted; all complete packets are shown"
             }
-            Problem::Capture { .. } => "the packets before the damage are shown; record the capture again",
+            Problem::Capture { .. } => {
+                "the packets before the damage are shown; record the capture again"
+            }
             _ => return None,
         })
     }
@@ -139,8 +145,11 @@ impl Problem {
     /// Prints the problem, for people on standard error or as JSON on standard output.
     pub(crate) fn tell(&self, json: bool) {
         if json {
-            let mut told = json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
-            if let Some(Place { line, column, .. }) = self.flawed().and_then(|flawed| flawed.place.as_ref()) {
+            let mut told =
+                json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
+            if let Some(Place { line, column, .. }) =
+                self.flawed().and_then(|flawed| flawed.place.as_ref())
+            {
                 told["line"] = (*line).into();
                 told["column"] = (*column).into();
             }

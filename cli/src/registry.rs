@@ -78,7 +78,11 @@ pub(crate) struct Taken {
 }
 
 const CLIENT: &[Parameter] = &[
-    Parameter::new("server", ParameterKind::Text, "address and port, unless the command gives them"),
+    Parameter::new(
+        "server",
+        ParameterKind::Text,
+        "address and port, unless the command gives them",
+    ),
     Parameter::new("active", ParameterKind::Truth, "the server opens the data connections"),
     Parameter::new(
         "timeout",
@@ -88,9 +92,17 @@ const CLIENT: &[Parameter] = &[
     Parameter::new("sessions", ParameterKind::Number, "the most files transferred at once"),
 ];
 const SERVER: &[Parameter] = &[
-    Parameter::new("writable", ParameterKind::Truth, "clients may upload; the disk must be writable, too"),
+    Parameter::new(
+        "writable",
+        ParameterKind::Truth,
+        "clients may upload; the disk must be writable, too",
+    ),
     Parameter::new("sessions", ParameterKind::Number, "the most clients at once"),
-    Parameter::new("idle", ParameterKind::Number, "disconnect a client after this much silence, in seconds"),
+    Parameter::new(
+        "idle",
+        ParameterKind::Number,
+        "disconnect a client after this much silence, in seconds",
+    ),
     Parameter::new("greeting", ParameterKind::Text, "the greeting for clients, one line"),
 ];
 const ARTP: &[Parameter] = &[
@@ -138,7 +150,11 @@ const ARTP: &[Parameter] = &[
     ),
     Parameter::new("reordering", ParameterKind::Number, "the packet reordering threshold"),
     Parameter::new("gather", ParameterKind::Number, "the acknowledgement delay, in milliseconds"),
-    Parameter::new("first", ParameterKind::Number, "the first retransmission timeout, in milliseconds"),
+    Parameter::new(
+        "first",
+        ParameterKind::Number,
+        "the first retransmission timeout, in milliseconds",
+    ),
     Parameter::new(
         "timeout",
         ParameterKind::Number,
@@ -206,7 +222,8 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         }
         (None, Some(config)) => (config, false),
         (None, None) => {
-            let says = format!("`{}` needs the parameter `server`, an address and port", table.node());
+            let says =
+                format!("`{}` needs the parameter `server`, an address and port", table.node());
             return Err(table.flaw("server", says));
         }
     };
@@ -235,7 +252,8 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let idle = within(table, "idle", 1..=86_400)?;
     let greeting = table.text("greeting");
     if greeting.is_some_and(|greeting| greeting.chars().any(char::is_control)) {
-        let says = format!("`greeting` of `{}` must be one line without control characters", table.node());
+        let says =
+            format!("`greeting` of `{}` must be one line without control characters", table.node());
         return Err(table.flaw("greeting", says));
     }
     let Some(setting) = setting else { return boxed_shown::<Server<Message>>() };
@@ -271,11 +289,14 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let timeout = number("timeout", 1..=600_000)?;
     let silence = number("silence", 1..=86_400)?;
     let tries = number("tries", 1..=1000)?;
-    let congestion = table.parsed("congestion", "one of `document`, `new-reno`, `cubic` and `bbr`")?;
+    let congestion =
+        table.parsed("congestion", "one of `document`, `new-reno`, `cubic` and `bbr`")?;
     let Some(setting) = setting else { return boxed_shown::<stacks::Artp>() };
     let mut config = stacks::artp_config().map_err(|why| system(table, &why))?;
-    let milliseconds = |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);
-    config.packet = setting.wishes.packet.or(packet).unwrap_or(stacks::packet(Ipv4Addr::UNSPECIFIED.into()));
+    let milliseconds =
+        |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);
+    config.packet =
+        setting.wishes.packet.or(packet).unwrap_or(stacks::packet(Ipv4Addr::UNSPECIFIED.into()));
     config.window = window.map_or(config.window, |packets| packets as u32);
     config.longest = longest.map_or(config.longest, |octets| octets as usize);
     config.send.octets = send.map_or(config.send.octets, |octets| octets as usize);

@@ -50,10 +50,13 @@ impl Remote {
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
         let wrong = |why| Problem::Url { url: address::without_password(text), why };
         let url = Address::parse(text).map_err(wrong)?;
-        let below = [Below::Tcp, Below::Artp].into_iter().find(|below| below.scheme() == url.scheme);
+        let below =
+            [Below::Tcp, Below::Artp].into_iter().find(|below| below.scheme() == url.scheme);
         let below = below.ok_or_else(|| wrong("it must begin with ftp:// or ftp+artp://"))?;
         if url.password.is_some() {
-            return Err(wrong("a password on the command line is visible to all users of this machine"));
+            return Err(wrong(
+                "a password on the command line is visible to all users of this machine",
+            ));
         }
         let decoded = |text: &str, why| {
             let text = percent_decode_str(text).decode_utf8().map_err(|_| wrong(why))?;
@@ -78,7 +81,10 @@ impl Remote {
 
     /// The last part of the path; `None` for a folder.
     pub(crate) fn file_name(&self) -> Option<&str> {
-        self.path.rsplit('/').next().filter(|name| !name.is_empty() && *name != "." && *name != "..")
+        self.path
+            .rsplit('/')
+            .next()
+            .filter(|name| !name.is_empty() && *name != "." && *name != "..")
     }
 }
 

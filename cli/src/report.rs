@@ -10,7 +10,8 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use serde_json::json;
 use stackwright::contract::{Instant, Listener};
 
-/// Says a line on standard output. Where nobody reads it any more (`| head`), the work goes on all the same.
+/// Says a line on standard output. Where nobody reads it any more (`| head`), the work goes on all
+/// the same.
 macro_rules! say {
     ($($line:tt)*) => {{
         use std::io::Write as _;
@@ -19,7 +20,8 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Shows how a transfer goes: a bar where a person watches, nothing otherwise, JSON lines for programs.
+/// Shows how a transfer goes: a bar where a person watches, nothing otherwise, JSON lines for
+/// programs.
 pub(crate) struct Progress {
     /// Where a person watches.
     bar: Option<ProgressBar>,
@@ -36,9 +38,11 @@ impl Progress {
     pub(crate) fn began(&self, size: Option<u64>) {
         if let (Some(size), Some(bar)) = (size, &self.bar) {
             bar.set_length(size);
-            let style = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
+            let style =
+                "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
             bar.set_style(
-                ProgressStyle::with_template(style).expect("a template that is tested by every transfer"),
+                ProgressStyle::with_template(style)
+                    .expect("a template that is tested by every transfer"),
             );
         }
         if self.json {
@@ -66,7 +70,12 @@ impl Progress {
                 })
             );
         } else {
-            say!("{what}: {} in {} ({}/s)", HumanBytes(octets), short(took), HumanBytes(rate(octets, took)));
+            say!(
+                "{what}: {} in {} ({}/s)",
+                HumanBytes(octets),
+                short(took),
+                HumanBytes(rate(octets, took))
+            );
         }
     }
 }
@@ -87,7 +96,8 @@ pub(crate) fn short(took: Duration) -> String {
 
 /// A line of a dialogue, with the time since the start of the run.
 pub(crate) fn note(now: Instant, protocol: &str, text: &dyn Display) {
-    let _ = writeln!(io::stderr(), "{:>10.3} ms  {protocol}  {text}", now.nanoseconds() as f64 / 1e6);
+    let _ =
+        writeln!(io::stderr(), "{:>10.3} ms  {protocol}  {text}", now.nanoseconds() as f64 / 1e6);
 }
 
 /// Remembers the last thing the server said, and says everything where that was asked.

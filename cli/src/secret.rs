@@ -16,7 +16,9 @@ pub(crate) fn password(user: &str, file: Option<&Path>) -> Result<String, Proble
                 .map_err(|why| Problem::PasswordFile { path: path.into(), why })?;
             Ok(text.lines().next().unwrap_or_default().into())
         }
-        None if io::stdin().is_terminal() => Ok(rpassword::prompt_password(format!("Password of {user}: "))?),
+        None if io::stdin().is_terminal() => {
+            Ok(rpassword::prompt_password(format!("Password of {user}: "))?)
+        }
         None => Err(Problem::NoPassword { user: user.into() }),
     }
 }

@@ -9,7 +9,9 @@ use indicatif::HumanBytes;
 use serde_json::json;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Instant, Listener, Outlet, Protocol, RequestOf};
-use stackwright::ftp::server::{self, Anonymous, Indication, Request, Rights, Serving, TransferDirection};
+use stackwright::ftp::server::{
+    self, Anonymous, Indication, Request, Rights, Serving, TransferDirection,
+};
 use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::Serve;
@@ -25,8 +27,10 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     guard(serve, serve.writable)?;
     let accounts = accounts(serve)?;
     let options = stacks::server_options(serve.writable, !serve.no_sync);
-    let folder =
-        serve.folder.canonicalize().map_err(|why| Problem::Path { path: serve.folder.clone(), why })?;
+    let folder = serve
+        .folder
+        .canonicalize()
+        .map_err(|why| Problem::Path { path: serve.folder.clone(), why })?;
     let shown = folder.display().to_string();
     match described {
         None => {
@@ -84,7 +88,9 @@ const SESSIONS: usize = 1000;
 fn guard(serve: &Serve, writable: bool) -> Result<(), Problem> {
     let exposed = places(serve).iter().find(|address| !address.ip().is_loopback());
     match exposed {
-        Some(&address) if writable && serve.user.is_none() => Err(Problem::WritableByEverybody { address }),
+        Some(&address) if writable && serve.user.is_none() => {
+            Err(Problem::WritableByEverybody { address })
+        }
         _ => Ok(()),
     }
 }
@@ -113,7 +119,9 @@ where
 }
 
 fn accounts(serve: &Serve) -> Result<Admission, Problem> {
-    let Some(user) = serve.user.clone() else { return Ok(Box::new(|rights| Box::new(Anonymous(rights)))) };
+    let Some(user) = serve.user.clone() else {
+        return Ok(Box::new(|rights| Box::new(Anonymous(rights))));
+    };
     let password = secret::password(&user, serve.password_file.as_deref())?;
     Ok(Box::new(move |rights| Box::new(OnlyUser::new(&user, &password, rights))))
 }
@@ -144,7 +152,8 @@ impl<'a> Told<'a> {
             );
             return;
         }
-        let who = user.as_deref().map_or_else(|| "everyone".into(), |user| format!("the user `{user}`"));
+        let who =
+            user.as_deref().map_or_else(|| "everyone".into(), |user| format!("the user `{user}`"));
         let may = if *writable { "download and upload" } else { "download" };
         say!("Serving {folder} at {url}: {who} may {may}.");
         if !local.ip().is_loopback() {
@@ -166,7 +175,8 @@ impl<'a> Told<'a> {
     }
 
     fn transferred(&self, indication: &Indication) {
-        let Indication::Transferred { peer, path, direction, octets, took, result } = indication else {
+        let Indication::Transferred { peer, path, direction, octets, took, result } = indication
+        else {
             return;
         };
         let verb = match direction {
@@ -207,7 +217,9 @@ impl<S: Protocol<Provides = Serving>> Outlet<S> for Told<'_> {
                     self.serving(local);
                 }
             }
-            Indication::NotServing { why } if *why != Ended::Unlistened => self.refused = Some(*why),
+            Indication::NotServing { why } if *why != Ended::Unlistened => {
+                self.refused = Some(*why)
+            }
             Indication::Transferred { .. } => self.transferred(&indication),
             Indication::Arrived { peer } if self.serve.json => {
                 say!("{}", json!({ "event": "arrived", "peer": peer.to_string() }));

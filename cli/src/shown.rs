@@ -35,7 +35,13 @@ where
 
     // Nobody can ask a graph of such nodes for anything, so that none of them ever hears a word.
 
-    fn handle_request(&mut self, _: &Context, _: usize, _: Request<M, B>, _: &mut NodeOutlet<'_, M, B>) {
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        _: usize,
+        _: Request<M, B>,
+        _: &mut NodeOutlet<'_, M, B>,
+    ) {
         unreachable!("a graph that is looked at is no protocol");
     }
 

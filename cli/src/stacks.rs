@@ -18,7 +18,8 @@ use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 
-/// The kind of message of all these stacks: it holds regions of files, so that the kernel can send them.
+/// The kind of message of all these stacks: it holds regions of files, so that the kernel can send
+/// them.
 pub(crate) type Message = BufferTree;
 
 stack! {
@@ -49,8 +50,8 @@ stack! {
 /// Streams over ARTP.
 type Streams = Over<Ordered<Message>, Over<Artp, Udp<Message>>>;
 
-/// Blocks for reading from sockets and disks. Larger ones save system calls and lose more by leaving the processor's
-/// cache.
+/// Blocks for reading from sockets and disks. Larger ones save system calls and lose more by
+/// leaving the processor's cache.
 const BLOCK: usize = 64 << 10;
 const BLOCKS_KEPT: usize = 256;
 
@@ -122,13 +123,15 @@ pub(crate) fn artp(config: artp::Config) -> io::Result<Artp> {
     Ok(artp::layer(config, u64::from_ne_bytes(entropy()?)))
 }
 
-/// The longest ARTP packet that reaches, or comes from, this address in one piece, in octets: what a path of 1500 octets
-/// leaves below the headers of IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) and of UDP.
+/// The longest ARTP packet that reaches, or comes from, this address in one piece, in octets: what
+/// a path of 1500 octets leaves below the headers of IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) and
+/// of UDP.
 pub(crate) fn packet(address: IpAddr) -> u16 {
     if address.to_canonical().is_ipv4() { 1500 - 20 - 8 } else { 1500 - 40 - 8 }
 }
 
-/// The disk below a server, beside TCP, which sends regions; where a file describes the stack, that is asked of the graph.
+/// The disk below a server, beside TCP, which sends regions; where a file describes the stack, that
+/// is asked of the graph.
 pub(crate) fn server_options(writable: bool, sync: bool) -> DiskOptions {
     DiskOptions { regions: REGIONS, writable, sync, ..DiskOptions::default() }
 }
@@ -144,7 +147,8 @@ pub(crate) fn server(
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(tcp, ground.disk))))
 }
 
-/// The same over ARTP, in packets of at most so many octets. They are filled from memory: no region of a file gets through.
+/// The same over ARTP, in packets of at most so many octets. They are filled from memory: no region
+/// of a file gets through.
 pub(crate) fn artp_server(
     root: &Path,
     config: server::Config,

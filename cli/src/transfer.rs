@@ -35,11 +35,16 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
         .file_name()
         .ok_or(Problem::Url { url: get.url.clone(), why: "it names a folder, not a file" })?;
     let (folder, name) = place(get.dest.as_deref(), name)?;
-    let request =
-        Request::Copy { from: SERVER, source: remote.path.clone(), target: name.clone(), early: true };
+    let request = Request::Copy {
+        from: SERVER,
+        source: remote.path.clone(),
+        target: name.clone(),
+        early: true,
+    };
     let progress = Progress::new(&get.url, get.connection.json);
     let shown = folder.join(&name);
-    let (octets, took) = run(&remote, &get.connection, &folder, &request, &mut Watch::Bar(&progress))?;
+    let (octets, took) =
+        run(&remote, &get.connection, &folder, &request, &mut Watch::Bar(&progress))?;
     progress.done(&shown.display().to_string(), octets, took);
     Ok(())
 }
@@ -47,7 +52,8 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
 pub(crate) fn put(put: &Put) -> Result<(), Problem> {
     let mut remote = Remote::parse(&put.url)?;
     let kind = put.file.metadata().map_err(|why| Problem::Path { path: put.file.clone(), why })?;
-    let (Some(name), true) = (put.file.file_name().and_then(|name| name.to_str()), kind.is_file()) else {
+    let (Some(name), true) = (put.file.file_name().and_then(|name| name.to_str()), kind.is_file())
+    else {
         return Err(Problem::NotAFile { path: put.file.clone() });
     };
     let mut url = put.url.clone();
@@ -57,10 +63,15 @@ pub(crate) fn put(put: &Put) -> Result<(), Problem> {
         url.push_str(name);
     }
     let folder = parent(&put.file);
-    let request =
-        Request::Copy { from: DISK, source: name.into(), target: remote.path.clone(), early: false };
+    let request = Request::Copy {
+        from: DISK,
+        source: name.into(),
+        target: remote.path.clone(),
+        early: false,
+    };
     let progress = Progress::new(&url, put.connection.json);
-    let (octets, took) = run(&remote, &put.connection, &folder, &request, &mut Watch::Bar(&progress))?;
+    let (octets, took) =
+        run(&remote, &put.connection, &folder, &request, &mut Watch::Bar(&progress))?;
     progress.done(&url, octets, took);
     Ok(())
 }
@@ -110,7 +121,8 @@ pub(crate) fn run(
         if let (Some(user), Some(password)) = (&remote.user, &password) {
             (config.user, config.password) = (user.clone(), password.clone());
         }
-        config.data = if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
+        config.data =
+            if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
         config.timeout = Duration::from_secs(connection.timeout.unwrap_or(TIMEOUT));
         config.idle = Duration::ZERO;
         let stack = match &described {
@@ -175,7 +187,8 @@ fn run_at(
             let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            // No kernel says farewell for us when the program has ended: a server would wait for us until it takes us for dead.
+            // No kernel says farewell for us when the program has ended: a server would wait for us
+            // until it takes us for dead.
             let quiet = |stack: &stacks::ArtpCopyStack| {
                 let client = &stack.lower.left;
                 client.upper.is_quiet() && client.lower.upper.names() == 0
@@ -200,7 +213,8 @@ fn run_at(
 /// How a request ended: so many octets in that time, or which side failed and why.
 type Ended = Result<(u64, Duration), (CopySide, Failure)>;
 
-/// Drives any stack that copies until the request has its last word, and its clients have said farewell.
+/// Drives any stack that copies until the request has its last word, and its clients have said
+/// farewell.
 fn carry_out<S>(
     mut driver: Driver,
     mut stack: S,

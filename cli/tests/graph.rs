@@ -84,7 +84,8 @@ fn a_file_moves_where_a_file_describes_the_stack_in_another_order() {
     fs::write(files.join("there.toml"), there).expect("a folder of ours");
     let server = serve(far.path(), &["--stack", path(&files.join("there.toml"))]);
     moves(&server, &far, &["--stack", path(&files.join("near.toml"))]);
-    let dialogue = say(&["ls", &server.url(""), "--stack", path(&files.join("near.toml")), "--verbose"]);
+    let dialogue =
+        say(&["ls", &server.url(""), "--stack", path(&files.join("near.toml")), "--verbose"]);
     assert!(complaints(&dialogue.succeeded()).contains("220 hello"));
 }
 
@@ -93,7 +94,8 @@ fn a_file_moves_over_datagrams() {
     let (far, files) = (Scratch::new(), Scratch::new());
     // Stop-and-wait has one association with each peer, so that there is one session. UDP sends no
     // regions of files.
-    let streams = "[ordered]\nover = \"stop-and-wait\"\n[stop-and-wait]\nover = \"udp\"\n[udp]\n[disk]\n";
+    let streams =
+        "[ordered]\nover = \"stop-and-wait\"\n[stop-and-wait]\nover = \"udp\"\n[udp]\n[disk]\n";
     let near = "top = \"copy\"\n[copy]\nover = [\"ftp\", \"disk\"]\n[ftp]\nprotocol = \"ftp client\"\nover = \"ordered\"\n\
                 sessions = 1\n";
     let there = "top = \"ftp\"\n[ftp]\nprotocol = \"ftp server\"\nover = [\"ordered\", \"disk\"]\n";
@@ -148,7 +150,8 @@ fn a_stack_that_does_not_fit_the_command_is_refused() {
     ] {
         fs::write(&stack, text).expect("a folder of ours");
         let outcome =
-            say(&["get", &server.url("mine"), path(&files.join("mine")), "--stack", path(&stack)]).exited(1);
+            say(&["get", &server.url("mine"), path(&files.join("mine")), "--stack", path(&stack)])
+                .exited(1);
         assert!(complaints(&outcome).contains(says), "{}", complaints(&outcome));
     }
     assert_eq!((far.names(), fs::read(files.join("mine")).ok()), (vec![], Some(b"mine".to_vec())));
@@ -157,12 +160,17 @@ fn a_stack_that_does_not_fit_the_command_is_refused() {
     assert!(complaints(&outcome).contains(says), "{}", complaints(&outcome));
     // A password is asked for only when the stack fits.
     let outcome = say(&["ls", "ftp://ann@127.0.0.1:1/", "--stack", "serve"]).exited(1);
-    assert!(complaints(&outcome).contains("the application expects Copying"), "{}", complaints(&outcome));
+    assert!(
+        complaints(&outcome).contains("the application expects Copying"),
+        "{}",
+        complaints(&outcome)
+    );
     // A file does not open a door that the command line keeps shut.
     fs::write(&stack, "top = \"s\"\n[s]\nprotocol = \"ftp server\"\nwritable = true\nover = [\"tcp\", \"disk\"]\n[tcp]\n[disk]\n")
         .expect("a folder of ours");
     let outcome =
-        say(&["serve", path(far.path()), "--listen", "0.0.0.0:0", "--stack", path(&stack)]).exited(2);
+        say(&["serve", path(far.path()), "--listen", "0.0.0.0:0", "--stack", path(&stack)])
+            .exited(2);
     assert!(complaints(&outcome).contains("could upload files"), "{}", complaints(&outcome));
 }
 
@@ -179,7 +187,10 @@ fn a_flaw_is_shown_where_it_is() {
         let caret = "  4 | over = [\"ftp\", \"disc\"]\n    |                ^\n";
         let complaints = complaints(&outcome);
         assert!(complaints.contains(&format!("{place}{says}\n{caret}")), "{complaints}");
-        assert!(complaints.ends_with("shows an example\n") && outcome.output.is_empty(), "{complaints}");
+        assert!(
+            complaints.ends_with("shows an example\n") && outcome.output.is_empty(),
+            "{complaints}"
+        );
     }
     let told = json(&say(&["explain", path(&flawed), "--json"]).exited(1).text());
     assert_eq!((&told["line"], &told["column"]), (&4.into(), &16.into()));
@@ -189,7 +200,10 @@ fn a_flaw_is_shown_where_it_is() {
     let outcome = say(&["draw", "no-such-stack"]).exited(1);
     assert!(complaints(&outcome).contains("get, put, ls, serve"));
     for (text, says) in [
-        ("top = \"disk\"\n[disk]\nroot = \"/\"\nlane = 3\n", ":4:1: `disk` has no parameter `lane`"),
+        (
+            "top = \"disk\"\n[disk]\nroot = \"/\"\nlane = 3\n",
+            ":4:1: `disk` has no parameter `lane`",
+        ),
         (
             "top = \"f\"\n[f]\nprotocol = \"ftp client\"\nover = \"tcp\"\ntimeout = 0\n[tcp]\n",
             ":5:11: `timeout` of `f` is from 1 to 86400, and 0",
@@ -218,13 +232,19 @@ fn a_flaw_is_shown_where_it_is() {
 fn a_stack_is_explained_and_drawn() {
     let explained = say(&["explain", "get"]).succeeded().text();
     assert!(explained.starts_with("`get` is accepted: it provides Copying.\n"), "{explained}");
-    assert!(explained.contains("`copy` fits on `ftp`") && explained.contains("in lane 1."), "{explained}");
+    assert!(
+        explained.contains("`copy` fits on `ftp`") && explained.contains("in lane 1."),
+        "{explained}"
+    );
     let told = json(&say(&["explain", "serve", "--json"]).succeeded().text());
     assert_eq!((&told["accepted"], &told["provides"][0]), (&true.into(), &"Serving".into()));
     let files = Scratch::new();
     let stack = files.join("stack.toml");
-    fs::write(&stack, "top = \"stop-and-wait\"\n[stop-and-wait]\nover = \"udp\"\npatience = 50\n[udp]\n")
-        .expect("a folder of ours");
+    fs::write(
+        &stack,
+        "top = \"stop-and-wait\"\n[stop-and-wait]\nover = \"udp\"\npatience = 50\n[udp]\n",
+    )
+    .expect("a folder of ours");
     let told = json(&say(&["explain", path(&stack), "--json"]).succeeded().text());
     assert_eq!(told["provides"], Value::from(vec!["Datagrams"]));
     assert!(
@@ -233,11 +253,16 @@ fn a_stack_is_explained_and_drawn() {
             .is_some_and(|guarantees| guarantees.contains(&"reliable delivery".into()))
     );
     let drawn = say(&["draw", path(&stack)]).succeeded().text();
-    assert!(drawn.contains("│ stop-and-wait │") && drawn.contains("Readiness: outside, lane 0"), "{drawn}");
+    assert!(
+        drawn.contains("│ stop-and-wait │") && drawn.contains("Readiness: outside, lane 0"),
+        "{drawn}"
+    );
     let dot = say(&["draw", "put", "--dot"]).succeeded().text();
     assert!(dot.starts_with("digraph ") && dot.contains("\"ftp: ftp client\""), "{dot}");
     let listed = say(&["explain"]).succeeded().text();
-    for protocol in ["copy", "disk", "ftp client", "ftp server", "ordered", "stop-and-wait", "tcp", "udp"] {
+    for protocol in
+        ["copy", "disk", "ftp client", "ftp server", "ordered", "stop-and-wait", "tcp", "udp"]
+    {
         assert!(
             listed.lines().any(|line| line.starts_with(protocol) && line.contains("provides")),
             "{listed}"
@@ -248,7 +273,8 @@ fn a_stack_is_explained_and_drawn() {
 #[test]
 fn features_are_drawn_and_listed() {
     let text = say(&["features"]).succeeded().text();
-    let row = |line: &&str| line.get(..2).is_some_and(|number| number.trim().parse::<usize>().is_ok());
+    let row =
+        |line: &&str| line.get(..2).is_some_and(|number| number.trim().parse::<usize>().is_ok());
     let rows: Vec<_> = text.lines().filter(row).collect();
     assert_eq!(rows.len(), 48, "{text}");
     assert!(rows.iter().all(|row| row.split_whitespace().count() == 4 + 7 + 1), "{text}");
@@ -260,10 +286,16 @@ fn features_are_drawn_and_listed() {
     );
     let rows: Vec<_> = say(&["features", "--json"]).succeeded().text().lines().map(json).collect();
     assert_eq!(rows.len(), 48);
-    assert_eq!(rows[0]["parts"]["open"], "`open` needs to open associations, and `opening` is Absent");
+    assert_eq!(
+        rows[0]["parts"]["open"],
+        "`open` needs to open associations, and `opening` is Absent"
+    );
     assert_eq!((&rows[47]["row"], &rows[47]["parts"]["timers"]), (&48.into(), &true.into()));
     let completed = say(&["features", "events: Simple"]).succeeded().text();
-    assert!(completed.starts_with("message: BufferTree, session: Present, events: Simple"), "{completed}");
+    assert!(
+        completed.starts_with("message: BufferTree, session: Present, events: Simple"),
+        "{completed}"
+    );
     let refused = say(&["features", "events: Wheel"]).exited(1);
     assert!(complaints(&refused).contains("`events` has no alternative `Wheel`"));
 }

@@ -21,8 +21,10 @@ fn serve(url: &str, options: &[&str]) -> (Running, String) {
     let mut running = Running::start(&mut command);
     let mut lines = BufReader::new(running.output()).lines();
     let line = lines.next().expect("a line").expect("of text");
-    let url =
-        serde_json::from_str::<Value>(&line).expect("JSON")["url"].as_str().expect("an address").to_owned();
+    let url = serde_json::from_str::<Value>(&line).expect("JSON")["url"]
+        .as_str()
+        .expect("an address")
+        .to_owned();
     thread::spawn(move || lines.all(|line| line.is_ok()));
     (running, url)
 }
@@ -76,8 +78,11 @@ fn packet_numbers_may_wrap() {
 
 #[test]
 fn what_is_wrong_is_told() {
-    let free =
-        std::net::UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("its number").port();
+    let free = std::net::UdpSocket::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("its number")
+        .port();
     for transport in TRANSPORTS {
         let url = format!("{transport}://127.0.0.1:{free}");
         let nobody = run(program().args(["perf", "run", &url])).exited(1);
@@ -85,19 +90,26 @@ fn what_is_wrong_is_told() {
     }
     let unknown = run(program().args(["perf", "run", "quic://127.0.0.1"])).exited(2);
     assert!(complaints(&unknown).contains("ordered+artp://"), "{}", complaints(&unknown));
-    run(program().args(["perf", "run", "tcp://127.0.0.1", "--time", "1s", "--octets", "1"])).exited(2);
+    run(program().args(["perf", "run", "tcp://127.0.0.1", "--time", "1s", "--octets", "1"]))
+        .exited(2);
 }
 
 #[test]
 fn several_cores_serve_at_one_address() {
     for transport in ["artp", "udp", "ordered+artp"] {
         let (_server, url) = serve(&format!("{transport}://127.0.0.1:0"), &["--cores", "2"]);
-        // One of eight is with the other but once in a hundred runs; all that they say is counted wherever they are.
+        // One of eight is with the other but once in a hundred runs; all that they say is counted
+        // wherever they are.
         for _ in 0..8 {
             let bulk = measure(&[&url, "--size", "1200", "--octets", "60kB"]);
-            assert_eq!((&bulk["octets"], &bulk["messages"]), (&60_000.into(), &50.into()), "{bulk}");
+            assert_eq!(
+                (&bulk["octets"], &bulk["messages"]),
+                (&60_000.into(), &50.into()),
+                "{bulk}"
+            );
         }
     }
-    let refused = run(program().args(["perf", "serve", "tcp://127.0.0.1:0", "--cores", "2"])).exited(2);
+    let refused =
+        run(program().args(["perf", "serve", "tcp://127.0.0.1:0", "--cores", "2"])).exited(2);
     assert!(complaints(&refused).contains("--cores"), "{}", complaints(&refused));
 }

@@ -70,9 +70,13 @@ fn counted(line: &str, what: &str) -> u32 {
 fn the_first_example_of_the_readme_is_a_program_and_runs() {
     let readme = include_str!("../../README.md");
     let section = readme.split("## Use it as a library").nth(1).expect("there is such a section");
-    let shown =
-        section.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    let (_title, program) = include_str!("../src/bin/hello.rs").split_once("\n\n").expect("a title");
+    let shown = section
+        .split("```rust\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .expect("an example");
+    let (_title, program) =
+        include_str!("../src/bin/hello.rs").split_once("\n\n").expect("a title");
     assert_eq!(shown, program);
     assert!(shown.lines().count() < 20, "{}", shown.lines().count());
     let mut hello = Running::start(HELLO, &[]);
@@ -106,7 +110,8 @@ fn late_readings_are_dropped_and_nothing_piles_up() {
     listener.finish();
 }
 
-/// Of a listener who answers nothing for a while it is known that a reading would come too late: it is refused, and the sender goes on.
+/// Of a listener who answers nothing for a while it is known that a reading would come too late: it
+/// is refused, and the sender goes on.
 #[test]
 fn a_sender_outlasts_a_listener_who_stands_still() {
     let (listener, place) = Running::serving(TELEMETRY, &["listen", ANYWHERE]);

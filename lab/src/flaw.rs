@@ -38,7 +38,8 @@ impl Flaw {
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
         let shown = text.lines().nth(line - 1).unwrap_or_default();
         // A terminal may see it.
-        let shown = shown.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+        let shown =
+            shown.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
         Flaw { at: Some(Place { line, column, text: shown }), says: says.to_string() }
     }
 

@@ -1,4 +1,5 @@
-//! `lab link` on this machine's kernel: what it makes, carries, counts, and removes however it ends.
+//! `lab link` on this machine's kernel: what it makes, carries, counts, and removes however it
+//! ends.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -20,7 +21,8 @@ fn lab(arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether a link can be made here at all, and those programs are there; if not, says what is missing.
+/// Whether a link can be made here at all, and those programs are there; if not, says what is
+/// missing.
 fn can(programs: &[&str]) -> bool {
     let there = |program: &&&str| Command::new(program).arg("-V").output().is_err();
     let missing = if !rustix::process::geteuid().is_root() {
@@ -81,11 +83,16 @@ impl Link {
     }
 
     /// Does `work` at that side, in a thread that never leaves it.
-    fn at<T: Send + 'static>(&self, side: &str, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    fn at<T: Send + 'static>(
+        &self,
+        side: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
         let name = Path::new("/run/netns").join(self.text(side, "namespace"));
         let namespace = fs::File::open(name).expect("it is up");
         thread::spawn(move || {
-            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).expect("root may");
+            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
+                .expect("root may");
             work()
         })
     }
@@ -94,12 +101,18 @@ impl Link {
         kill_process(Pid::from_child(&self.process), signal).expect("it lives");
     }
 
-    /// Waits for the end, which must be a good one that leaves nothing, and returns what it says last.
+    /// Waits for the end, which must be a good one that leaves nothing, and returns what it says
+    /// last.
     fn ends(mut self) -> Value {
         let done = self.says();
         let status = self.process.wait().expect("it is ours");
         let mut complaints = String::new();
-        self.process.stderr.take().expect("a pipe").read_to_string(&mut complaints).expect("a pipe");
+        self.process
+            .stderr
+            .take()
+            .expect("a pipe")
+            .read_to_string(&mut complaints)
+            .expect("a pipe");
         assert!(status.success(), "{status}: {complaints}");
         assert_eq!(done["event"], "done");
         assert_eq!(namespaces(self.process.id()), Vec::<String>::new());
@@ -109,7 +122,8 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Only of a test that has failed is it still there; it ends and cleans up as it is asked to.
+        // Only of a test that has failed is it still there; it ends and cleans up as it is asked
+        // to.
         if let Ok(None) = self.process.try_wait() {
             self.signal(Signal::TERM);
             let _ = self.process.wait();
@@ -158,31 +172,45 @@ fn twenty_echoes_are_counted_and_nothing_is_left() {
     }
 }
 
-/// So many octets, over either kind of addresses, in trains of segments of which some are lost, some altered,
-/// some doubled.
+/// So many octets, over either kind of addresses, in trains of segments of which some are lost,
+/// some altered, some doubled.
 fn octets_pass_whole(address: &str) {
     if !can(&[]) {
         return;
     }
     const OCTETS: usize = 8 << 20;
-    let mut link = Link::up(&["--attended", "--loss", "0.002", "--corrupt", "0.2 %", "--duplicate", "0.002"]);
+    let mut link =
+        Link::up(&["--attended", "--loss", "0.002", "--corrupt", "0.2 %", "--duplicate", "0.002"]);
     let far = link.text("b", address).to_owned();
     let here = far.clone();
-    let listener = link.at("b", move || TcpListener::bind((here.as_str(), 7777)).expect("it is free"));
+    let listener =
+        link.at("b", move || TcpListener::bind((here.as_str(), 7777)).expect("it is free"));
     let listener = listener.join().expect("it does not panic");
     let receiver = thread::spawn(move || {
         let mut received = Vec::new();
-        listener.accept().expect("somebody comes").0.read_to_end(&mut received).expect("it ends in order");
+        listener
+            .accept()
+            .expect("somebody comes")
+            .0
+            .read_to_end(&mut received)
+            .expect("it ends in order");
         received
     });
-    let octets: Vec<u8> = (0..OCTETS as u32).map(|nth| (nth.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    let octets: Vec<u8> =
+        (0..OCTETS as u32).map(|nth| (nth.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     let sent = octets.clone();
     let sender = link.at("a", move || {
         let mut stream = TcpStream::connect((far.as_str(), 7777)).expect("somebody listens");
-        stream.write_all(&sent).and_then(|()| stream.shutdown(Shutdown::Write)).expect("it is open");
+        stream
+            .write_all(&sent)
+            .and_then(|()| stream.shutdown(Shutdown::Write))
+            .expect("it is open");
     });
     sender.join().expect("it does not panic");
-    assert!(receiver.join().expect("it does not panic") == octets, "other octets came than were sent");
+    assert!(
+        receiver.join().expect("it does not panic") == octets,
+        "other octets came than were sent"
+    );
 
     // Its input ends, as it does when whoever asks is killed.
     link.input = None;
@@ -193,7 +221,10 @@ fn octets_pass_whole(address: &str) {
         assert!(figure(count) > 0, "{count}: {forward}");
     }
     let under_way = forward["under_way"].as_u64().expect("a number");
-    assert_eq!(figure("offered") + figure("duplicated"), figure("delivered") + figure("lost") + under_way);
+    assert_eq!(
+        figure("offered") + figure("duplicated"),
+        figure("delivered") + figure("lost") + under_way
+    );
     assert_eq!((&forward["refused"], &forward["malformed"]), (&0.into(), &0.into()));
     // It was trains that came: a segment has 1500 octets at most, and there were many.
     assert!(figure("offered") > OCTETS as u64 / 1500);
@@ -204,16 +235,21 @@ fn octets_pass_whole_over_ipv4() {
     octets_pass_whole("address");
 }
 
-/// Two kernels, and a router between them that marks what it would drop (RFC 3168): the marks are told of, and heeded.
+/// Two kernels, and a router between them that marks what it would drop (RFC 3168): the marks are
+/// told of, and heeded.
 #[test]
 fn a_queue_that_marks_loses_nothing_of_a_transfer() {
     if !can(&[]) {
         return;
     }
-    let wire = r#"{ rate = "20 Mb/s", delay = "10 ms", queue = "1 MB", codel = { target = "5 ms" } }"#;
-    let arguments = ["transfer", "--octets", "8 MB", "--packet", "1472", "--congestion", "cubic", "--json"];
-    let said =
-        lab(&arguments).args(["--wire", wire]).output().expect("the program that was built with this test");
+    let wire =
+        r#"{ rate = "20 Mb/s", delay = "10 ms", queue = "1 MB", codel = { target = "5 ms" } }"#;
+    let arguments =
+        ["transfer", "--octets", "8 MB", "--packet", "1472", "--congestion", "cubic", "--json"];
+    let said = lab(&arguments)
+        .args(["--wire", wire])
+        .output()
+        .expect("the program that was built with this test");
     let told: Value = serde_json::from_slice(&said.stdout).expect("it says so in JSON");
     let there = &told["outcome"]["wire"][0]["all"];
     assert!(there["marked"].as_u64() > Some(0), "{there}");
@@ -250,7 +286,8 @@ fn a_command_gives_its_exit_code() {
     if !can(&[]) {
         return;
     }
-    let status = lab(&["link", "lan-1g", "--", "sh", "-c", "exit 7"]).stderr(Stdio::null()).status();
+    let status =
+        lab(&["link", "lan-1g", "--", "sh", "-c", "exit 7"]).stderr(Stdio::null()).status();
     assert_eq!(status.expect("the program that was built with this test").code(), Some(7));
 }
 
@@ -267,8 +304,10 @@ fn quantities_without_sense_are_refused() {
     for arguments in
         [["--rate", "10"], ["--delay", "5"], ["--loss", "1.5"], ["--queue", "64"], ["--mtu", "x"]]
     {
-        let said =
-            lab(&["link"]).args(arguments).output().expect("the program that was built with this test");
+        let said = lab(&["link"])
+            .args(arguments)
+            .output()
+            .expect("the program that was built with this test");
         assert_eq!(said.status.code(), Some(2), "{arguments:?}");
         let complaint = String::from_utf8_lossy(&said.stderr);
         assert!(complaint.contains(arguments[0]), "{complaint}");
@@ -283,8 +322,7 @@ fn a_shared_channel_joins_two_kernels() {
     // Fast enough for a test, and with both ends on one channel all the same.
     let scratch = tempfile::tempdir().expect("a folder");
     let file = scratch.path().join("channel.toml");
-    let text =
-        "rate = \"1 Mb/s\"\nmtu = 329\nchannel = { key-up = \"2 ms\", slot = \"1 ms\", persistence = 0.5 }\n";
+    let text = "rate = \"1 Mb/s\"\nmtu = 329\nchannel = { key-up = \"2 ms\", slot = \"1 ms\", persistence = 0.5 }\n";
     fs::write(&file, text).expect("a folder of ours");
     let link = Link::up(&[file.to_str().expect("a folder's name is a text")]);
     assert_eq!(link.up["mtu"], 329);

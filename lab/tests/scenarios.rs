@@ -68,9 +68,17 @@ fn a_run_can_be_kept() {
     let folder = Scratch::new();
     let scenario = folder.join("short.toml");
     fs::write(&scenario, SHORT).expect("room for it");
-    let [trace, packets, out] = ["trace.jsonl", "packets.pcapng", "out.json"].map(|name| folder.join(name));
+    let [trace, packets, out] =
+        ["trace.jsonl", "packets.pcapng", "out.json"].map(|name| folder.join(name));
     let mut command = lab(&["run"]);
-    command.arg(&scenario).arg("--trace").arg(&trace).arg("--packets").arg(&packets).arg("--out").arg(&out);
+    command
+        .arg(&scenario)
+        .arg("--trace")
+        .arg(&trace)
+        .arg("--packets")
+        .arg(&packets)
+        .arg("--out")
+        .arg(&out);
     run(&mut command).succeeded();
     let lines = fs::read_to_string(&trace).expect("a trace");
     assert!(lines.lines().count() > 40);
@@ -126,7 +134,10 @@ fn bad_scenarios_are_told_from_good_ones() {
     let replaced = |from: &str, to: &str| SHORT.replacen(from, to, 1);
     for (text, sentence) in [
         (replaced("lan-1g", "lan-1h"), "lan-1g"),
-        (replaced("to = \"there\"", "to = \"their\""), "there is no station `their`; did you mean `there`?"),
+        (
+            replaced("to = \"there\"", "to = \"their\""),
+            "there is no station `their`; did you mean `there`?",
+        ),
         (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:2:"),
         (replaced("loss = 0.1", "lost = 0.1"), "lost"),
         (replaced("stop-and-wait", "stop-and-go"), "stop-and-wait"),
@@ -141,9 +152,15 @@ fn bad_scenarios_are_told_from_good_ones() {
             format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 0\nlose = true\n"),
             "counted from 1",
         ),
-        (format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 1\n"), "a fault must be one of"),
         (
-            SHORT.replace("{ stop-and-wait = { patience = \"20 ms\" } }", "{ graph = \"none.toml\" }"),
+            format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 1\n"),
+            "a fault must be one of",
+        ),
+        (
+            SHORT.replace(
+                "{ stop-and-wait = { patience = \"20 ms\" } }",
+                "{ graph = \"none.toml\" }",
+            ),
             "none.toml",
         ),
         ("\u{0}".into(), "bad.toml:1:"),
@@ -152,7 +169,10 @@ fn bad_scenarios_are_told_from_good_ones() {
         fs::write(&scenario, &text).expect("room for it");
         let outcome = run(lab(&["run"]).arg(&scenario)).exited(2);
         let complaints = String::from_utf8_lossy(&outcome.complaints);
-        assert!(complaints.contains(sentence), "{sentence:?} is not said of\n{text}\nbut\n{complaints}");
+        assert!(
+            complaints.contains(sentence),
+            "{sentence:?} is not said of\n{text}\nbut\n{complaints}"
+        );
     }
     run(lab(&["run"]).arg(folder.join("nobody.toml"))).exited(1);
     fs::write(&scenario, SHORT).expect("room for it");
@@ -165,7 +185,8 @@ fn bad_scenarios_are_told_from_good_ones() {
     .expect("room for it");
     run(lab(&["search"]).arg(&scenario)).exited(2);
     fs::write(&scenario, SHORT).expect("room for it");
-    run(lab(&["run", "--real", "--set", "links.0.profile=packet-radio-1200"]).arg(&scenario)).exited(2);
+    run(lab(&["run", "--real", "--set", "links.0.profile=packet-radio-1200"]).arg(&scenario))
+        .exited(2);
 }
 
 /// A folder that is full, as the kernel's own full device says it.
@@ -174,7 +195,8 @@ fn a_result_that_cannot_be_written_is_said() {
     let folder = Scratch::new();
     let scenario = folder.join("short.toml");
     fs::write(&scenario, SHORT).expect("room for it");
-    let outcome = run(lab(&["run", "--out"]).arg(folder.join("no/such/out.json")).arg(&scenario)).exited(1);
+    let outcome =
+        run(lab(&["run", "--out"]).arg(folder.join("no/such/out.json")).arg(&scenario)).exited(1);
     assert!(String::from_utf8_lossy(&outcome.complaints).contains("create the folder first"));
     let outcome = run(lab(&["run", "--out", "/dev/full/out.json"]).arg(&scenario)).exited(1);
     assert!(String::from_utf8_lossy(&outcome.complaints).contains("/dev/full/out.json"));
@@ -214,7 +236,11 @@ fn a_transfer_arrives_as_it_was_sent() {
     ] {
         let result = json(&run(&mut lab(words)).succeeded());
         let [sender, receiver] = ["sender", "receiver"].map(|who| &result["outcome"][who]);
-        assert_eq!((&receiver["octets"], &receiver["doubled"]), (&3_000_000.into(), &0.into()), "{result}");
+        assert_eq!(
+            (&receiver["octets"], &receiver["doubled"]),
+            (&3_000_000.into(), &0.into()),
+            "{result}"
+        );
         assert_eq!(sender["sum"], receiver["sum"]);
     }
     let scratch = Scratch::new();

@@ -44,7 +44,10 @@ fn a_cell_is_measured_and_kept() {
     }
     assert!(result["rows"][0]["comparisons"][0]["ratio"]["value"].is_f64());
     let command = result["command"].as_str().expect("a command");
-    assert!(command.ends_with("table product-line --cell timers/100 --quick --seed 7"), "{command}");
+    assert!(
+        command.ends_with("table product-line --cell timers/100 --quick --seed 7"),
+        "{command}"
+    );
     // The report takes it, alone as it is.
     let results = file.parent().expect("its folder");
     run(lab(&["report"]).arg(results).arg("--into").arg(folder.path())).succeeded();
@@ -55,7 +58,8 @@ fn a_cell_is_measured_and_kept() {
 #[test]
 fn json_is_one_object() {
     let folder = Scratch::new();
-    let arguments = ["table", "product-line", "--quick", "--json", "--cell", "timers/100", "--into"];
+    let arguments =
+        ["table", "product-line", "--quick", "--json", "--cell", "timers/100", "--into"];
     let text = run(lab(&arguments).arg(folder.path())).succeeded().text();
     let result: Value = serde_json::from_str(&text).expect("one object");
     assert_eq!(result["table"], "product-line");
@@ -101,10 +105,13 @@ fn an_interruption_keeps_what_there_is() {
     command.arg(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut running = Running::start(&mut command);
     let file = folder.join("product-line.json");
-    let rows = || json(&file).and_then(|result| Some(result["rows"].as_array()?.len())).unwrap_or(0);
+    let rows =
+        || json(&file).and_then(|result| Some(result["rows"].as_array()?.len())).unwrap_or(0);
     assert!(eventually(Duration::from_secs(60), || rows() > 0), "nothing is kept");
     let number = running.number().to_string();
-    assert!(Command::new("kill").args(["-INT", &number]).status().is_ok_and(|status| status.success()));
+    assert!(
+        Command::new("kill").args(["-INT", &number]).status().is_ok_and(|status| status.success())
+    );
     assert!(eventually(Duration::from_secs(60), || !running.alive()), "it goes on");
     assert_eq!(running.ended().and_then(|status| status.code()), Some(130));
     let result = json(&file).expect("it is whole");
@@ -122,14 +129,16 @@ fn strangers_compete_over_the_loopback_interface() {
         .collect();
     let program: PathBuf = stackwright();
     if !missing.is_empty() || !program.is_file() {
-        let release = if program.is_file() { "" } else { "; there is no release build of stackwright" };
+        let release =
+            if program.is_file() { "" } else { "; there is no release build of stackwright" };
         let reason = format!("missing: {}{release}", missing.join(", "));
         assert!(env::var("CI").is_err(), "{reason}");
         return println!("skipped, {reason}");
     }
     let folder = Scratch::new();
     let file = folder.join("cell.json");
-    let mut command = lab(&["table", "ftp-latency", "--quick", "--cell", "loopback/get/1B", "--out"]);
+    let mut command =
+        lab(&["table", "ftp-latency", "--quick", "--cell", "loopback/get/1B", "--out"]);
     command.arg(&file).env("STACKWRIGHT", program);
     run(&mut command).succeeded();
     let result = json(&file).expect("it is there");

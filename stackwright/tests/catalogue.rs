@@ -1,4 +1,5 @@
-//! Of a line of the catalogue follows everything: that a protocol is listed, described by a file, and dissected.
+//! Of a line of the catalogue follows everything: that a protocol is listed, described by a file,
+//! and dissected.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -30,7 +31,10 @@ struct Adapter<S>(PhantomData<S>);
 
 impl<S: Service> Protocol for Adapter<S> {
     const FACTS: Facts = Facts {
-        gives: Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::ORDERED).and(Guarantees::CHECKED),
+        gives: Guarantees::RELIABLE
+            .and(Guarantees::ONCE)
+            .and(Guarantees::ORDERED)
+            .and(Guarantees::CHECKED),
         ..Facts::named("adapter")
     };
     type Provides = S;
@@ -38,7 +42,12 @@ impl<S: Service> Protocol for Adapter<S> {
 
     fn handle_request(&mut self, _: &Context, _: RequestTo<Self>, _: &mut impl Outlet<Self>) {}
 
-    fn handle_indication(&mut self, _: &Context, told: IndicationTo<Self>, _: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        told: IndicationTo<Self>,
+        _: &mut impl Outlet<Self>,
+    ) {
         match told {}
     }
 }
@@ -60,19 +69,23 @@ fn what_a_file_describes_stands_in_a_stack() {
     let described = registry::<M, Silence>(|| 7);
     assert!(described.iter().any(|(name, ..)| name == "stop-and-wait"));
     for (name, purpose, _) in described.iter() {
-        let entry = find(name).unwrap_or_else(|| panic!("{name} is described, and not in the list"));
+        let entry =
+            find(name).unwrap_or_else(|| panic!("{name} is described, and not in the list"));
         assert_eq!(entry.purpose, purpose);
         let [provides, uses] = entry.services();
         let lowers: Vec<_> = (0..uses.len()).map(|lower| format!("\"lower{lower}\"")).collect();
         let nodes = uses.iter().enumerate();
-        let nodes = nodes.map(|(lower, service)| format!("[lower{lower}]\nprotocol = \"{service}\"\n"));
+        let nodes =
+            nodes.map(|(lower, service)| format!("[lower{lower}]\nprotocol = \"{service}\"\n"));
         let text = format!(
             "top = \"it\"\n[it]\nprotocol = \"{name}\"\nover = [{}]\n{}",
             lowers.join(", "),
             nodes.collect::<String>()
         );
-        let description = Description::read(&text).unwrap_or_else(|flaw| panic!("{name}: {flaw}\n{text}"));
-        let graph = description.look(&all()).unwrap_or_else(|flaw| panic!("{name}: {flaw}\n{text}"));
+        let description =
+            Description::read(&text).unwrap_or_else(|flaw| panic!("{name}: {flaw}\n{text}"));
+        let graph =
+            description.look(&all()).unwrap_or_else(|flaw| panic!("{name}: {flaw}\n{text}"));
         assert_eq!(graph.provides(), provides);
     }
 }

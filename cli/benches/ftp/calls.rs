@@ -1,4 +1,5 @@
-//! How often a server asks the system: for each command, for each megabyte, for a whole association.
+//! How often a server asks the system: for each command, for each megabyte, for a whole
+//! association.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -94,7 +95,8 @@ fn counted(server: &Server, work: impl FnOnce()) -> Option<u64> {
 
 /// A process and its children: associations that are open already have theirs.
 fn family(process: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    let children =
+        fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
     let mut all = vec![process];
     for child in children.split_whitespace().filter_map(|word| word.parse().ok()) {
         all.extend(family(child));

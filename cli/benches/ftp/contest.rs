@@ -27,8 +27,10 @@ pub(crate) struct Column {
 
 /// Lets everybody do the task once for nothing, and then in turn `rounds` times.
 pub(crate) fn compete(mut contestants: Vec<Contestant<'_>>, rounds: usize) -> Vec<Column> {
-    let mut columns: Vec<_> =
-        contestants.iter().map(|contestant| Column { name: contestant.name, seconds: Vec::new() }).collect();
+    let mut columns: Vec<_> = contestants
+        .iter()
+        .map(|contestant| Column { name: contestant.name, seconds: Vec::new() })
+        .collect();
     for round in 0..=rounds {
         for (contestant, column) in contestants.iter_mut().zip(&mut columns) {
             let seconds = (contestant.run)();

@@ -1,4 +1,5 @@
-//! The same parts as a graph and as a static stack: a client of each from one server, a server of each to one client.
+//! The same parts as a graph and as a static stack: a client of each from one server, a server of
+//! each to one client.
 
 use std::process::Command;
 
@@ -16,9 +17,12 @@ use crate::terminal;
 const MOST: f64 = 1.02;
 
 pub(crate) fn compare(ground: &Ground) -> Vec<Verdict> {
-    terminal::title("graphs: a file by the same parts, put together while the program runs and before");
+    terminal::title(
+        "graphs: a file by the same parts, put together while the program runs and before",
+    );
     let folder = ground.folder.path();
-    let (woven, static_server) = (ours(folder, false, &["--stack", "serve"]), ours(folder, false, &[]));
+    let (woven, static_server) =
+        (ours(folder, false, &["--stack", "serve"]), ours(folder, false, &[]));
     let into = Scratch::below(folder);
     let fetch = |server: &Server, size: Sized, options: &[&str]| {
         let target = into.join(&size.file());
@@ -38,10 +42,13 @@ pub(crate) fn compare(ground: &Ground) -> Vec<Verdict> {
         let columns = compete(clients, rounds);
         let of_clients = verdicts(&format!("get {} on a graph", size.name), &columns);
         all.extend(terminal::row(size.name, &columns, of_clients));
-        let raw =
-            |server: &Server| raw::fetch(server.address, &size.file(), size.octets).expect("a transfer");
-        let servers =
-            vec![Contestant::new("graph", || raw(&woven)), Contestant::new("static", || raw(&static_server))];
+        let raw = |server: &Server| {
+            raw::fetch(server.address, &size.file(), size.octets).expect("a transfer")
+        };
+        let servers = vec![
+            Contestant::new("graph", || raw(&woven)),
+            Contestant::new("static", || raw(&static_server)),
+        ];
         let columns = compete(servers, 5 * rounds);
         let of_servers = verdicts(&format!("serve {} on a graph", size.name), &columns);
         all.extend(terminal::row(size.name, &columns, of_servers));

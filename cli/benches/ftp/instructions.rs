@@ -1,5 +1,5 @@
-//! How many instructions our programs need: for a command, for a megabyte. Valgrind counts those of user space exactly, so
-//! the figures are the same on every run.
+//! How many instructions our programs need: for a command, for a megabyte. Valgrind counts those of
+//! user space exactly, so the figures are the same on every run.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -68,14 +68,19 @@ fn of_server(folder: &Path, work: &dyn Fn(SocketAddr)) -> Option<u64> {
     let scratch = Scratch::new();
     let report = scratch.join("report");
     let mut server = counting(&report);
-    server.arg("serve").arg(folder).args(["--listen", "127.0.0.1:0", "--json"]).stdout(Stdio::piped());
+    server
+        .arg("serve")
+        .arg(folder)
+        .args(["--listen", "127.0.0.1:0", "--json"])
+        .stdout(Stdio::piped());
     let mut running = Running::start(&mut server);
     let mut line = String::new();
     let mut lines = BufReader::new(running.output());
     lines.read_line(&mut line).ok()?;
     let (_, rest) = line.split_once("ftp://")?;
     work(rest.split_once('/')?.0.parse().ok()?);
-    // Its events are not read, and fit into the pipe. It ends in good order, and valgrind tells what it counted.
+    // Its events are not read, and fit into the pipe. It ends in good order, and valgrind tells
+    // what it counted.
     let _ = Command::new("sh").args(["-c", &format!("kill -TERM {}", running.number())]).status();
     eventually(Duration::from_secs(10), || !running.alive());
     collected(&report)
@@ -84,7 +89,8 @@ fn of_server(folder: &Path, work: &dyn Fn(SocketAddr)) -> Option<u64> {
 fn of_get(url: &str) -> Option<u64> {
     let scratch = Scratch::new();
     let report = scratch.join("report");
-    let done = counting(&report).args(["get", url]).arg(scratch.path()).stdout(Stdio::null()).status();
+    let done =
+        counting(&report).args(["get", url]).arg(scratch.path()).stdout(Stdio::null()).status();
     done.ok().filter(|status| status.success())?;
     collected(&report)
 }

@@ -1,12 +1,13 @@
-//! File transfer by static stacks and by graphs of the same parts, side by side; system calls and instructions of a server.
-//! How we stand beside strangers, the lab's tables tell.
+//! File transfer by static stacks and by graphs of the same parts, side by side; system calls and
+//! instructions of a server. How we stand beside strangers, the lab's tables tell.
 //!
 //! ```text
 //! cargo bench -p stackwright-cli --bench ftp [-- [graphs] [calls] [--runs N]]
 //! ```
 //!
-//! A time is that of a whole process from its start to its end. The contestants take turns (A B C A B C ...), so that what
-//! the machine does besides falls on all of them. A ratio is that of medians; its interval is a bootstrap over the rounds.
+//! A time is that of a whole process from its start to its end. The contestants take turns (A B C A
+//! B C ...), so that what the machine does besides falls on all of them. A ratio is that of
+//! medians; its interval is a bootstrap over the rounds.
 
 mod calls;
 mod contest;
@@ -69,12 +70,15 @@ fn main() {
     }
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|word| word == part);
 
-    // A copy, as an installed program is: the linker leaves its output in the page cache in small pieces, and starting it
-    // from there costs 7 % more than starting what was copied (ncftpget was copied into its place, too).
+    // A copy, as an installed program is: the linker leaves its output in the page cache in small
+    // pieces, and starting it from there costs 7 % more than starting what was copied (ncftpget was
+    // copied into its place, too).
     let installed = Scratch::new();
     let program = installed.join("stackwright");
     if let Err(why) = fs::copy(built("release/stackwright"), &program) {
-        return println!("nothing to measure, the release build of the program is not there: {why}");
+        return println!(
+            "nothing to measure, the release build of the program is not there: {why}"
+        );
     }
     use_program(program.clone());
     println!(

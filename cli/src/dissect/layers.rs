@@ -38,7 +38,8 @@ impl Above<'_> {
     /// The protocol of a packet with these ports of UDP.
     fn find(&self, ports: Option<[u16; 2]>) -> Option<&'static CatalogueEntry> {
         let mut ports = ports.into_iter().flatten();
-        let known = |port| self.ports.iter().find(|(known, _)| *known == port).map(|(_, entry)| *entry);
+        let known =
+            |port| self.ports.iter().find(|(known, _)| *known == port).map(|(_, entry)| *entry);
         let listed = |port| PROTOCOLS.iter().find(|entry| entry.port == Some(port));
         let said = self.chosen.or_else(|| ports.clone().find_map(known)).or(self.described);
         said.or_else(|| ports.find_map(listed))
@@ -47,7 +48,11 @@ impl Above<'_> {
 
 /// Takes a packet apart: the headers that its link begins with, then what the protocol `above`
 /// makes of the rest.
-pub(crate) fn layers<'a>(link: Option<LinkType>, octets: &'a [u8], above: &Above<'_>) -> Layers<'a> {
+pub(crate) fn layers<'a>(
+    link: Option<LinkType>,
+    octets: &'a [u8],
+    above: &Above<'_>,
+) -> Layers<'a> {
     let mut layers = Layers { payload: octets, ..Layers::default() };
     let Some(link) = link else {
         layers.remarks.push("the file does not name the interface".into());
@@ -83,7 +88,8 @@ impl<'a> Layers<'a> {
         let shown = dissect::<H>(self.payload).ok();
         let Some(shown) = shown else {
             let (there, wanted) = (self.payload.len(), H::LENGTH);
-            self.remarks.push(format!("{} has {wanted} octets, of which {there} were captured", H::NAME));
+            self.remarks
+                .push(format!("{} has {wanted} octets, of which {there} were captured", H::NAME));
             return None;
         };
         self.payload = &self.payload[H::LENGTH..];
@@ -141,8 +147,9 @@ impl<'a> Layers<'a> {
         let header = self.header::<Ipv4>()?;
         let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
         let words = header[0] & 0x0f;
-        let address =
-            |at: usize| Ipv4Addr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let address = |at: usize| {
+            Ipv4Addr::from([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
         let ends = [IpAddr::V4(address(12)), IpAddr::V4(address(16))];
         self.options("Ipv4", words, Ipv4::LENGTH)?;
         // A length of zero is written where the network card was to fill it in.
@@ -174,7 +181,9 @@ impl<'a> Layers<'a> {
             Some(payload) => self.payload = payload,
             None => {
                 let there = self.payload.len();
-                self.remarks.push(format!("{name} carries {length} octets, of which {there} were captured"));
+                self.remarks.push(format!(
+                    "{name} carries {length} octets, of which {there} were captured"
+                ));
             }
         }
     }
@@ -199,7 +208,9 @@ impl<'a> Layers<'a> {
         let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
         match length.checked_sub(Udp::LENGTH) {
             Some(length) => self.cut("Udp", length),
-            None if length > 0 => self.remarks.push("UDP's length is shorter than its header".into()),
+            None if length > 0 => {
+                self.remarks.push("UDP's length is shorter than its header".into())
+            }
             None => {} // a jumbogram (RFC 2675 §4)
         }
         Some(())

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{
-    Block, InterfaceDescriptionBlock, LegacyPcapBlock, OptionCode, PcapBlockOwned, PcapError, PcapHeader,
-    PcapNGOption, create_reader,
+    Block, InterfaceDescriptionBlock, LegacyPcapBlock, OptionCode, PcapBlockOwned, PcapError,
+    PcapHeader, PcapNGOption, create_reader,
 };
 use stackwright::wire::capture::{LinkType, PacketDirection};
 
@@ -170,8 +170,10 @@ impl Section {
                 let interface = self.interfaces.get(packet.if_id as usize).cloned();
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                 let flags = packet.options.iter().find(|option| option.code == OptionCode(2));
-                let direction = flags.and_then(|flags| self.number::<4>(flags)).map(|[.., low]| low & 3);
-                let comments = packet.options.iter().filter(|option| option.code == OptionCode::Comment);
+                let direction =
+                    flags.and_then(|flags| self.number::<4>(flags)).map(|[.., low]| low & 3);
+                let comments =
+                    packet.options.iter().filter(|option| option.code == OptionCode::Comment);
                 return Some(Packet {
                     number: 0,
                     time: interface.as_ref().map(|interface| interface.time(ticks)),
@@ -252,7 +254,13 @@ impl Interface {
 fn old_interface(header: &PcapHeader) -> Interface {
     let units = if header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 };
     // The upper half says other things (the length of a check).
-    Interface { name: None, description: None, link: LinkType(header.network.0 as u16), units, offset: 0 }
+    Interface {
+        name: None,
+        description: None,
+        link: LinkType(header.network.0 as u16),
+        units,
+        offset: 0,
+    }
 }
 
 fn text(option: &PcapNGOption<'_>) -> Option<String> {

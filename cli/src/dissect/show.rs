@@ -48,9 +48,15 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
                 }
             }
             Found::Octets { name, octets } => {
-                let (shown, more) = (&octets[..octets.len().min(ROW)], octets.len().saturating_sub(ROW));
+                let (shown, more) =
+                    (&octets[..octets.len().min(ROW)], octets.len().saturating_sub(ROW));
                 let more = if more > 0 { " …" } else { "" };
-                writeln!(out, "  {name}, {}: {}{more}", self::octets(octets.len()), hexadecimal(shown))?;
+                writeln!(
+                    out,
+                    "  {name}, {}: {}{more}",
+                    self::octets(octets.len()),
+                    hexadecimal(shown)
+                )?;
             }
         }
     }
@@ -83,8 +89,9 @@ fn payload(out: &mut impl Write, payload: &[u8]) -> io::Result<()> {
         for octet in row {
             write!(out, " {octet:02x}")?;
         }
-        let legible =
-            |octet: &u8| if octet.is_ascii_graphic() || *octet == b' ' { char::from(*octet) } else { '.' };
+        let legible = |octet: &u8| {
+            if octet.is_ascii_graphic() || *octet == b' ' { char::from(*octet) } else { '.' }
+        };
         let text: String = row.iter().map(legible).collect();
         writeln!(out, "{:gap$}  {text}", "", gap = (ROW - row.len()) * 3)?;
     }
@@ -163,7 +170,8 @@ fn octets(octets: usize) -> String {
 /// A sentence where the file has less than the packet had.
 fn missing(packet: &Packet) -> Option<String> {
     let there = packet.octets.len();
-    (there < packet.original).then(|| format!("{there} of {} were captured", octets(packet.original)))
+    (there < packet.original)
+        .then(|| format!("{there} of {} were captured", octets(packet.original)))
 }
 
 /// The text that a payload is, where it is one.
@@ -180,8 +188,7 @@ impl std::fmt::Display for Harmless<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for one in self.0.chars() {
             // Also the signs that turn a line round (Unicode Bidirectional Algorithm §2).
-            let turns =
-                matches!(one, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            let turns = matches!(one, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             if one.is_control() || turns {
                 write!(f, "{}", one.escape_default())?
             } else {
@@ -195,7 +202,8 @@ impl std::fmt::Display for Harmless<'_> {
 /// A time, in UTC, to the nanosecond.
 fn utc(nanoseconds: i128) -> String {
     const DAY: i128 = 24 * 60 * 60;
-    let (seconds, fraction) = (nanoseconds.div_euclid(1_000_000_000), nanoseconds.rem_euclid(1_000_000_000));
+    let (seconds, fraction) =
+        (nanoseconds.div_euclid(1_000_000_000), nanoseconds.rem_euclid(1_000_000_000));
     let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
     // From 0000-03-01 on, in eras of 400 years, each of which has 146 097 days; a year begins in
     // March, so that the day more of a leap year is its last.
@@ -205,8 +213,10 @@ fn utc(nanoseconds: i128) -> String {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) =
-        (year + era * 400 + i128::from(month >= 10), if month < 10 { month + 3 } else { month - 9 });
+    let (year, month) = (
+        year + era * 400 + i128::from(month >= 10),
+        if month < 10 { month + 3 } else { month - 9 },
+    );
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{fraction:09}")
 }

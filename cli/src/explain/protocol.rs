@@ -18,7 +18,8 @@ pub(crate) fn explain(entry: &CatalogueEntry, json: bool) {
     promise("It guarantees", facts.gives);
     promise("It preserves these guarantees of the layer below:", facts.passes);
     promise("It needs from the layer below:", facts.needs);
-    let reads = if facts.reads_payload { "reads or changes payload" } else { "does not read payload" };
+    let reads =
+        if facts.reads_payload { "reads or changes payload" } else { "does not read payload" };
     match facts.header_room {
         0 => say!("It adds no header, and {reads}."),
         octets => say!("It adds a header of at most {octets} octets, and {reads}."),

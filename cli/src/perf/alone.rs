@@ -40,7 +40,8 @@ impl Use for Both<'_> {
         let there = {
             let (make, stop) = (make.clone(), Arc::clone(&stop));
             move || -> Result<(), Problem> {
-                let bound = Endpoint::bind(address, config, make).map_err(|error| unheard(address, error));
+                let bound =
+                    Endpoint::bind(address, config, make).map_err(|error| unheard(address, error));
                 match bound {
                     Ok(endpoint) => {
                         let _ = say.send(Ok(endpoint.local().unwrap_or(address)));

@@ -200,7 +200,9 @@ mod tests {
     #[test]
     fn keys_are_read() {
         assert_eq!(key(&"0f".repeat(32)), Ok([15; 32]));
-        assert!(key("0f").is_err() && key(&"0g".repeat(32)).is_err() && key(&"é".repeat(32)).is_err());
+        assert!(
+            key("0f").is_err() && key(&"0g".repeat(32)).is_err() && key(&"é".repeat(32)).is_err()
+        );
     }
 
     #[test]

@@ -25,7 +25,8 @@ const SESSIONS: u32 = 200;
 /// So often those are looked after on which nothing is said.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Keeps associations for so long on which nothing is said. Their stacks run: what is due for an idle one is done.
+/// Keeps associations for so long on which nothing is said. Their stacks run: what is due for an
+/// idle one is done.
 fn keep<S: Stack>(endpoints: &[Endpoint<S>], hold: Duration) -> Result<(), Error> {
     let until = Instant::now() + hold;
     loop {
@@ -56,7 +57,8 @@ pub(super) fn measure<S: Stack>(
     let config = place.transport.endpoint(&run.tuning);
     let endpoint = || Endpoint::new(config, make.clone()).map_err(wrong);
     let mut intervals = Intervals::new(run.json);
-    // One more has seen all the others come and go: what the other side took since its first message it took for all.
+    // One more has seen all the others come and go: what the other side took since its first
+    // message it took for all.
     let watching = endpoint()?;
     let mut watching = connect(&watching, place)?;
     exchange(&mut watching, 0, &payload).map_err(wrong)?;
@@ -82,7 +84,8 @@ pub(super) fn measure<S: Stack>(
         open.into_iter().for_each(part);
         intervals.moved(Instant::now(), || u64::from(round + 1) * u64::from(many) * octets);
     }
-    let (took, sender) = (begin.elapsed() - run.hold.unwrap_or_default() * run.repeat, processor() - before);
+    let (took, sender) =
+        (begin.elapsed() - run.hold.unwrap_or_default() * run.repeat, processor() - before);
     let mut report = ask(&mut watching, 1).map_err(wrong)?;
     part(watching);
     let all = u64::from(many) * u64::from(run.repeat);

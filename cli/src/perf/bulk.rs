@@ -37,9 +37,14 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(35);
 const AGAIN: Duration = Duration::from_millis(400);
 const TRIES: u32 = 10;
 
-pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) -> Result<Outcome, Problem> {
+pub(super) fn measure<S: Stack>(
+    run: &Run,
+    place: &Place,
+    make: impl Make<S>,
+) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
-    let size = run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
+    let size =
+        run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
     let config = place.transport.endpoint(&run.tuning);
     let endpoint = Endpoint::new(config, make).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
@@ -73,10 +78,13 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
         }
         let word = Word { kind: Kind::Data, number: sent };
         sent += if is_gapped {
-            let most = if steady { usize::try_from(messages - sent).unwrap_or(usize::MAX) } else { 1 };
+            let most =
+                if steady { usize::try_from(messages - sent).unwrap_or(usize::MAX) } else { 1 };
             let buffer = written(association.reserve(size, most), word, &payload);
             let messages = buffer.messages() as u64;
-            association.commit(buffer, MessageProperties::default()).map_err(|refused| wrong(refused.why))?;
+            association
+                .commit(buffer, MessageProperties::default())
+                .map_err(|refused| wrong(refused.why))?;
             messages
         } else {
             let mut message = shared.share();
@@ -97,9 +105,9 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     Ok(outcome)
 }
 
-/// Fills the buffer with messages that are `payload` behind their words; `word` is that of the first.
-/// Writing is not what is measured, as it is not over other transports, which share one payload:
-/// memory that still holds it is left as it is.
+/// Fills the buffer with messages that are `payload` behind their words; `word` is that of the
+/// first. Writing is not what is measured, as it is not over other transports, which share one
+/// payload: memory that still holds it is left as it is.
 fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &[u8]) -> SendBuffer<M> {
     for (mut pieces, number) in buffer.each_mut().zip(word.number..) {
         let Some(first) = pieces.next() else { continue };
@@ -117,8 +125,8 @@ fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &[u8]) ->
     buffer
 }
 
-/// How many octets may wait where so many have moved. The way may be slow, and a run ends when nothing waits any more; where it is
-/// fast, no window that opens is ever short of octets.
+/// How many octets may wait where so many have moved. The way may be slow, and a run ends when
+/// nothing waits any more; where it is fast, no window that opens is ever short of octets.
 fn may_wait(moved: u64, size: usize) -> u64 {
     (2 * moved).max(FEW * size as u64)
 }
@@ -132,7 +140,10 @@ fn look<S: Stack>(association: &mut Association<S>) -> Result<(), Error> {
 }
 
 /// An association with the server.
-pub(super) fn connect<S: Stack>(endpoint: &Endpoint<S>, place: &Place) -> Result<Association<S>, Problem> {
+pub(super) fn connect<S: Stack>(
+    endpoint: &Endpoint<S>,
+    place: &Place,
+) -> Result<Association<S>, Problem> {
     let wrong = |error| failed(place, error);
     let mut association = endpoint.connect(place.address).map_err(wrong)?;
     association.set_timeout(Some(PATIENCE));
@@ -159,18 +170,25 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
     let (tries, patience) = if lossless { (1, PATIENCE) } else { (TRIES, AGAIN) };
     for _ in 0..tries {
         association.set_timeout(Some(PATIENCE));
-        association.send_message(worded::<S>(Kind::End, sent, &[]), MessageProperties::default())?;
+        association
+            .send_message(worded::<S>(Kind::End, sent, &[]), MessageProperties::default())?;
         association.set_timeout(Some(patience));
         loop {
             let room = association.statistics().credit.octets;
             let mut message = match association.receive_message() {
                 Ok((message, _)) => message,
                 // What was sent before the question has to leave before it.
-                Err(error) if error.is_not_yet() && association.statistics().credit.octets > room => continue,
+                Err(error)
+                    if error.is_not_yet() && association.statistics().credit.octets > room =>
+                {
+                    continue;
+                }
                 Err(error) if error.is_not_yet() => break,
                 Err(error) => return Err(error),
             };
-            if let (Ok(Word { kind: Kind::Report, .. }), Ok(report)) = (message.pull(), message.pull()) {
+            if let (Ok(Word { kind: Kind::Report, .. }), Ok(report)) =
+                (message.pull(), message.pull())
+            {
                 return Ok(report);
             }
         }

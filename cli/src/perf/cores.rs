@@ -77,7 +77,8 @@ impl Core<'_> {
         begins: &Receiver<()>,
     ) -> Result<Served, Problem> {
         let Core { address, config, told, stop } = self;
-        let endpoint = Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
+        let endpoint =
+            Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
         let _ = says.send(endpoint.local().unwrap_or(address));
         let _ = begins.recv();
         let served = attend(&endpoint, |remote, report| told.measured(remote, report), stop);

@@ -118,7 +118,8 @@ impl<S: Stack> Guest<S> {
 
     /// Whether it was sent. Where there was no room, it waits, before all others.
     fn try_say(&mut self, message: S::Message) -> bool {
-        let Err(refused) = self.association.send_message(message, MessageProperties::default()) else {
+        let Err(refused) = self.association.send_message(message, MessageProperties::default())
+        else {
             return true;
         };
         if refused.why.is_not_yet() {

@@ -102,9 +102,19 @@ impl Outcome {
         let each = |time: Duration, of: f64| shown::short(time.div_f64(of.max(1e-9)));
         match (self.workload, &self.latencies) {
             (Workload::Requests, Some(all)) => {
-                let at = |quantile| shown::short(Duration::from_nanos(all.value_at_quantile(quantile)));
-                say!("{messages} requests in {seconds:.2} s: {:.0} a second", messages as f64 / seconds);
-                say!("  latency: median {}, 90 % {}, 99 % {}, max {}", at(0.5), at(0.9), at(0.99), at(1.0));
+                let at =
+                    |quantile| shown::short(Duration::from_nanos(all.value_at_quantile(quantile)));
+                say!(
+                    "{messages} requests in {seconds:.2} s: {:.0} a second",
+                    messages as f64 / seconds
+                );
+                say!(
+                    "  latency: median {}, 90 % {}, 99 % {}, max {}",
+                    at(0.5),
+                    at(0.9),
+                    at(0.99),
+                    at(1.0)
+                );
                 let per = messages as f64;
                 say!(
                     "  processor time: {} each here, {} at the server",

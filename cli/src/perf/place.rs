@@ -22,7 +22,8 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    const ALL: [Transport; 4] = [Transport::Artp, Transport::Udp, Transport::Tcp, Transport::OrderedArtp];
+    const ALL: [Transport; 4] =
+        [Transport::Artp, Transport::Udp, Transport::Tcp, Transport::OrderedArtp];
 
     /// How an address begins.
     pub(crate) fn scheme(self) -> &'static str {
@@ -48,7 +49,8 @@ impl Place {
         let wrong = |why| Problem::Measured { url: address::without_password(text), why };
         let whole = if text.contains("://") { text.to_owned() } else { format!("artp://{text}") };
         let url = Address::parse(&whole).map_err(wrong)?;
-        let transport = Transport::ALL.into_iter().find(|transport| transport.scheme() == url.scheme);
+        let transport =
+            Transport::ALL.into_iter().find(|transport| transport.scheme() == url.scheme);
         let transport = transport.ok_or_else(|| wrong("the transport is unknown"))?;
         if !matches!(url.path, "" | "/") || url.user.or(url.password).is_some() {
             return Err(wrong("only a host and a port are allowed"));

@@ -26,7 +26,11 @@ const LONGEST: u64 = 60_000_000_000;
 /// Where one may be lost it is said again so soon.
 const AGAIN: Duration = Duration::from_millis(500);
 
-pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) -> Result<Outcome, Problem> {
+pub(super) fn measure<S: Stack>(
+    run: &Run,
+    place: &Place,
+    make: impl Make<S>,
+) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
     let endpoint = Endpoint::new(place.transport.endpoint(&run.tuning), make).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
@@ -58,7 +62,8 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
 
 /// The octets of a short message, without its word.
 pub(super) fn payload(run: &Run) -> Vec<u8> {
-    let size = run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
+    let size =
+        run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
     payload_of(size - Word::LENGTH, fastrand::Rng::with_seed(1))
 }
 
@@ -72,8 +77,10 @@ pub(super) fn exchange<S: Stack>(
     let begin = Instant::now();
     association.set_timeout(Some(if lossless { PATIENCE } else { AGAIN }));
     loop {
-        association
-            .send_message(worded::<S>(Kind::Request, number, payload), MessageProperties::default())?;
+        association.send_message(
+            worded::<S>(Kind::Request, number, payload),
+            MessageProperties::default(),
+        )?;
         loop {
             match association.receive_message() {
                 Ok((mut message, _)) => {
@@ -81,7 +88,9 @@ pub(super) fn exchange<S: Stack>(
                         return Ok(());
                     }
                 }
-                Err(error) if error.is_not_yet() && !lossless && begin.elapsed() < PATIENCE => break,
+                Err(error) if error.is_not_yet() && !lossless && begin.elapsed() < PATIENCE => {
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }

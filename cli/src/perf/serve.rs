@@ -46,7 +46,8 @@ impl Use for Server<'_, Told<'_>> {
         if serve.cores > 1 {
             return cores::serve(serve.cores, &told, config, &make, stop);
         }
-        let endpoint = Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
+        let endpoint =
+            Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
         told.serving(endpoint.local().unwrap_or(address));
         attend(&endpoint, |remote, report| told.measured(remote, report), stop).map(drop)
     }
@@ -175,9 +176,13 @@ impl Told<'_> {
         }
         let tell = |who: &str, Served { guests, octets, messages, processor }: &Served| {
             let (amount, processor) = (shown::amount(*octets), shown::short(*processor));
-            say!("{who}: {guests} clients, {amount} in {messages} messages, {processor} of the processor");
+            say!(
+                "{who}: {guests} clients, {amount} in {messages} messages, {processor} of the processor"
+            );
         };
-        (1..).zip(cores).for_each(|(number, core): (u32, _)| tell(&format!("thread {number}"), core));
+        (1..)
+            .zip(cores)
+            .for_each(|(number, core): (u32, _)| tell(&format!("thread {number}"), core));
         tell("together", &sum);
     }
 }

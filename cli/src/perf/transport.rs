@@ -58,13 +58,16 @@ impl Transport {
             let upper = artp::layer_sharing::<Message>(config, system.seed(), blocks());
             Over::new(upper, system.udp_with(blocks()))
         };
-        let ordered =
-            move |system: &System| Over::new(Ordered::new(ordered::Config::default()), artp(system));
+        let ordered = move |system: &System| {
+            Over::new(Ordered::new(ordered::Config::default()), artp(system))
+        };
         let tcp = |system: &System| Tcp::<Message>::new(system.registry(), 0, pool());
         match self {
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
-            Transport::Tcp => user.with(move |system: &System| Over::new(Framed::default(), tcp(system))),
+            Transport::Tcp => {
+                user.with(move |system: &System| Over::new(Framed::default(), tcp(system)))
+            }
             Transport::OrderedArtp => {
                 user.with(move |system: &System| Over::new(Framed::default(), ordered(system)))
             }
@@ -88,7 +91,8 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
     let usual = artp::Config::new(system.secret());
     let packet = tuning.packet.unwrap_or_else(|| packet(address));
     let flight = tuning.flight.map(|octets| (octets / u64::from(packet)).clamp(16, 1 << 24) as u32);
-    let sealing = |cipher| Protection::Sealed(Sealing::new(cipher, Secret(tuning.key.unwrap_or(KNOWN))));
+    let sealing =
+        |cipher| Protection::Sealed(Sealing::new(cipher, Secret(tuning.key.unwrap_or(KNOWN))));
     artp::Config {
         packet,
         window: tuning.window.or(flight).unwrap_or(usual.window),
@@ -119,9 +123,10 @@ pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Probl
             Problem::Nobody { url, why: why.to_string() }
         }
         Error::NotYet => Problem::Nobody { url, why: "timed out".into() },
-        Error::TooLong => {
-            Problem::Measurement { url, why: "this transport cannot send a message of that --size".into() }
-        }
+        Error::TooLong => Problem::Measurement {
+            url,
+            why: "this transport cannot send a message of that --size".into(),
+        },
         other => Problem::Measurement { url, why: other.to_string() },
     }
 }

@@ -21,7 +21,8 @@ impl Word {
         if let Some(word) = first.first_chunk::<{ Word::LENGTH }>() {
             return Self::decode(word).ok();
         }
-        let word: Vec<u8> = first.iter().chain(pieces.flatten()).copied().take(Self::LENGTH).collect();
+        let word: Vec<u8> =
+            first.iter().chain(pieces.flatten()).copied().take(Self::LENGTH).collect();
         Self::decode(word.first_chunk::<{ Word::LENGTH }>()?).ok()
     }
 }
@@ -81,7 +82,11 @@ mod tests {
             let (one, other) = octets.split_at(at);
             assert_eq!(Word::begins([one, other].into_iter()), Some(word), "{at}");
         }
-        assert_eq!(Word::begins([&octets[..3], &octets[3..6]].into_iter()), None, "it is too short");
+        assert_eq!(
+            Word::begins([&octets[..3], &octets[3..6]].into_iter()),
+            None,
+            "it is too short"
+        );
         assert_eq!(Word::begins([].into_iter()), None);
     }
 }

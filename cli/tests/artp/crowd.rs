@@ -29,7 +29,8 @@ fn is_answered(start: impl FnOnce(&Path) -> Server) {
     fs::write(far.join("file"), &content).expect("a folder of ours");
     let mut server = start(far.path());
     let remote = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let stack = |system: &System| {
             let config = artp::Config::new(system.secret());
@@ -46,7 +47,8 @@ fn is_answered(start: impl FnOnce(&Path) -> Server) {
             crowd.push(stream);
         }
         let target = near.join("file");
-        let mut other = Running::start(program().args(["get", &server.url("file"), path(&target), "--json"]));
+        let mut other =
+            Running::start(program().args(["get", &server.url("file"), path(&target), "--json"]));
         // Whatever is written meanwhile is in the server's socket when it goes on.
         let stopped = server.running.stop();
         for stream in &mut crowd {

@@ -4,7 +4,9 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 use stackwright::artp::Item;
-use stackwright::artp::header::{ControlKind, Fragment, Microseconds, Packet, PacketKind, Signed, Version};
+use stackwright::artp::header::{
+    ControlKind, Fragment, Microseconds, Packet, PacketKind, Signed, Version,
+};
 use stackwright::artp::option::{Large, PacketOption, Part};
 use stackwright::wire::Header;
 use stackwright::wire::capture::{Capture, Ends, Frame, LinkType, PacketDirection, Payload};
@@ -75,7 +77,8 @@ fn names(packet: &Value) -> Vec<&str> {
 
 fn every_kind() -> Vec<Vec<u8>> {
     use PacketKind::{Acknowledge, Control, Data};
-    let (credit, large) = (PacketOption::Credit(77), PacketOption::Large(Large { index: 1, count: 2 }));
+    let (credit, large) =
+        (PacketOption::Credit(77), PacketOption::Large(Large { index: 1, count: 2 }));
     let part = |offset| PacketOption::Part(Part { offset, whole: 20 });
     let mut items = Vec::new();
     Item { kind: ControlKind::Request, id: 0x80, value: b"how many?" }.write(&mut items);
@@ -83,7 +86,12 @@ fn every_kind() -> Vec<Vec<u8>> {
     let numbers = [[0, 0, 0, 1], [0, 0, 0, 2], [255, 255, 255, 255], [0, 0, 0, 0]].concat();
     vec![
         packet(Version::One, Data, &[], &fragment(0, &signed(0, b"hi"))),
-        packet(Version::One, Data, &[PacketOption::Priority(3)], &fragment(0, &signed(4, b"sign and text"))),
+        packet(
+            Version::One,
+            Data,
+            &[PacketOption::Priority(3)],
+            &fragment(0, &signed(4, b"sign and text")),
+        ),
         packet(Version::One, Data, &[], &fragment(0, &signed(100, b"goes on in the next"))),
         packet(Version::One, Data, &[PacketOption::Settled(9)], &fragment(2, b"the rest")),
         packet(Version::Two, Data, &[large], &fragment(0, b"not the first")),
@@ -154,18 +162,25 @@ fn what_does_not_fit_is_said() {
         // It has the tables, and not the values that a field may have.
         assert_eq!(odd, [true, true, true, false, false]);
     }
-    assert_eq!(names(&packets[4]), ["Packet", "OptionHeader", "Priority", "unexplained", "Fragment"]);
+    assert_eq!(
+        names(&packets[4]),
+        ["Packet", "OptionHeader", "Priority", "unexplained", "Fragment"]
+    );
 }
 
 #[test]
 fn another_port_is_told() {
     let mut file = tempfile::NamedTempFile::new().expect("a place for temporary files");
     file.write_all(&one(5000)).expect("room for a file");
-    let shown =
-        |options: &[&str]| say(&[&["dissect", path(file.path())], options].concat()).succeeded().text();
+    let shown = |options: &[&str]| {
+        say(&[&["dissect", path(file.path())], options].concat()).succeeded().text()
+    };
     assert!(!shown(&[]).contains("  Fragment\n"));
     assert!(shown(&["--port", "5000=artp"]).contains("  Fragment\n"));
-    assert!(shown(&["--as", "artp"]).contains("  Signed\n    signature  0  (0x0)  Octets of the signature"));
+    assert!(
+        shown(&["--as", "artp"])
+            .contains("  Signed\n    signature  0  (0x0)  Octets of the signature")
+    );
     say(&["dissect", path(file.path()), "--port", "5000"]).exited(2);
     say(&["dissect", path(file.path()), "--port", "5000=nothing"]).exited(2);
 }

@@ -18,7 +18,8 @@ use crate::{Server, complaints, json, path, program, say, wireshark};
 fn files() -> Scratch {
     let folder = Scratch::new();
     for length in [0, 1, 1_000_000] {
-        fs::write(folder.join(&length.to_string()), octets(length as u64, length)).expect("a folder of ours");
+        fs::write(folder.join(&length.to_string()), octets(length as u64, length))
+            .expect("a folder of ours");
     }
     folder
 }
@@ -29,11 +30,13 @@ fn moves(url: &dyn Fn(&str) -> String, far: &Path, options: &[&str]) {
     for name in ["0", "1", "1000000"] {
         let fetched = near.join(name);
         say(&[&["get", &url(name), path(&fetched)], options].concat()).succeeded();
-        let [fetched, sent] = [fetched, far.join(name)].map(|file| fs::read(file).expect("it is there"));
+        let [fetched, sent] =
+            [fetched, far.join(name)].map(|file| fs::read(file).expect("it is there"));
         assert_same(&fetched, &sent);
     }
     say(&[&["put", path(&near.join("1000000")), &url("back")], options].concat()).succeeded();
-    let [stored, sent] = ["back", "1000000"].map(|name| fs::read(far.join(name)).expect("it is there"));
+    let [stored, sent] =
+        ["back", "1000000"].map(|name| fs::read(far.join(name)).expect("it is there"));
     assert_same(&stored, &sent);
     let listed = say(&[&["ls", &url(""), "--json"], options].concat()).succeeded().text();
     let mut names: Vec<_> = listed.lines().map(|line| json(line)["name"].to_string()).collect();
@@ -54,8 +57,10 @@ fn files_move_both_ways() {
 #[test]
 fn a_described_stack_does_the_same() {
     let far = files();
-    let server =
-        Server::start(far.path(), &["--writable", "--listen", "127.0.0.1:0", "--stack", "serve-artp"]);
+    let server = Server::start(
+        far.path(),
+        &["--writable", "--listen", "127.0.0.1:0", "--stack", "serve-artp"],
+    );
     moves(&|name| server.url(name), far.path(), &["--stack", "get-artp"]);
     moves(&|name| server.url(name), far.path(), &[]);
 }
@@ -70,7 +75,9 @@ fn losses_are_mended() {
     let carried = relay.stop();
     assert!(carried.lost > 100, "{} were lost", carried.lost);
     let seen = wireshark::agrees(&carried.capture, &carried.ports);
-    for header in ["OptionHeader", "Credit", "Fragment", "Signed", "Proposal", "Token", "ArrivedRange"] {
+    for header in
+        ["OptionHeader", "Credit", "Fragment", "Signed", "Proposal", "Token", "ArrivedRange"]
+    {
         assert!(seen.iter().any(|there| there == header), "{header} is not in {seen:?}");
     }
 }
@@ -78,7 +85,11 @@ fn losses_are_mended() {
 #[test]
 fn nobody_is_there() {
     let outcome = say(&["ls", "ftp+artp://127.0.0.1:1/"]).exited(1);
-    assert!(complaints(&outcome).contains("the other side cannot be reached"), "{}", complaints(&outcome));
+    assert!(
+        complaints(&outcome).contains("the other side cannot be reached"),
+        "{}",
+        complaints(&outcome)
+    );
 }
 
 #[test]
@@ -93,7 +104,8 @@ fn what_is_not_there_is_refused() {
     assert_eq!((near.names(), far.names().len()), (Vec::new(), 3));
 }
 
-/// What is said of a transfer of a long file whose server is killed in the middle: the last line, as JSON.
+/// What is said of a transfer of a long file whose server is killed in the middle: the last line,
+/// as JSON.
 fn killed(server: &mut Server, arguments: &[&str]) -> String {
     let mut command = program();
     command.args(arguments).args(["--json", "--timeout", "20"]);
@@ -117,8 +129,8 @@ fn long_file(folder: &Scratch) -> PathBuf {
     name
 }
 
-/// The kernel of the server's machine says that nobody is at its port any more. Anybody can say that of a server who was heard, so
-/// it is the client's patience with a silent one that ends.
+/// The kernel of the server's machine says that nobody is at its port any more. Anybody can say
+/// that of a server who was heard, so it is the client's patience with a silent one that ends.
 #[test]
 fn a_server_is_killed_while_it_stores() {
     let (far, near) = (Scratch::new(), Scratch::new());

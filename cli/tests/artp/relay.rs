@@ -1,4 +1,5 @@
-//! What lies between a client and a server: it loses every tenth datagram, and remembers all that it carried.
+//! What lies between a client and a server: it loses every tenth datagram, and remembers all that
+//! it carried.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -30,7 +31,8 @@ impl Relay {
     /// Carries what is for the server at `port`, and for its data associations.
     pub(crate) fn start(port: u16) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut carrier = Carrier { lines: Vec::new(), seen: 0, lost: 0, capture: Capture::new("relay") };
+        let mut carrier =
+            Carrier { lines: Vec::new(), seen: 0, lost: 0, capture: Capture::new("relay") };
         carrier.listen(port);
         let stops = Arc::clone(&stop);
         Relay { stop, thread: thread::spawn(move || carrier.run(&stops)) }
@@ -66,7 +68,11 @@ fn receive(socket: &UdpSocket, octets: &mut [u8]) -> Option<(usize, SocketAddr)>
     match socket.recv_from(octets) {
         Ok(there) => Some(there),
         // Nobody listens there any more: datagrams are lost.
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => None,
+        Err(error)
+            if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) =>
+        {
+            None
+        }
         Err(error) => panic!("{error}"),
     }
 }
@@ -90,7 +96,8 @@ impl Carrier {
                     let datagram = &octets[..length];
                     self.seen += 1;
                     let ends = Ends::between(source, destination);
-                    let frame = Frame::datagram(ends, Payload::from(datagram)).expect("it came as one");
+                    let frame =
+                        Frame::datagram(ends, Payload::from(datagram)).expect("it came as one");
                     let time = 1_000_000_000 + u64::from(self.seen) * 1000;
                     self.capture.packet(boundary, time, PacketDirection::Outbound, &frame, None);
                     let lose = self.seen.is_multiple_of(10);
@@ -114,7 +121,8 @@ impl Carrier {
 }
 
 impl Line {
-    /// The next datagram that is here, whence and whither: a client's, or else the server's for one.
+    /// The next datagram that is here, whence and whither: a client's, or else the server's for
+    /// one.
     fn step(&mut self, octets: &mut [u8]) -> Option<(usize, SocketAddr, SocketAddr)> {
         let here = SocketAddr::from((ADDRESS, self.port));
         if let Some((length, client)) = receive(&self.clients, octets) {
@@ -128,7 +136,8 @@ impl Line {
         let server = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         // What cannot be sent is lost.
         let _ = if destination.port() == self.port && destination.ip() == ADDRESS {
-            let socket = self.servers.entry(source).or_insert_with(|| socket((Ipv4Addr::LOCALHOST, 0)));
+            let socket =
+                self.servers.entry(source).or_insert_with(|| socket((Ipv4Addr::LOCALHOST, 0)));
             socket.send_to(datagram, server)
         } else {
             self.clients.send_to(datagram, destination)

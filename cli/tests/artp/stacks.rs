@@ -50,8 +50,9 @@ fn a_flaw_is_shown_where_it_is() {
         ("ranges = 1", ":6:10: "),
         ("windows = 3", ":6:1: `artp` has no parameter `windows`"),
     ] {
-        let text =
-            format!("top = \"ordered\"\n[ordered]\nover = \"artp\"\n[artp]\nover = \"udp\"\n{line}\n[udp]\n");
+        let text = format!(
+            "top = \"ordered\"\n[ordered]\nover = \"artp\"\n[artp]\nover = \"udp\"\n{line}\n[udp]\n"
+        );
         fs::write(&flawed, text).expect("a folder of ours");
         let complaints = complaints(&say(&["explain", path(&flawed)]).exited(1));
         assert!(complaints.contains(says), "{complaints}");

@@ -18,7 +18,13 @@ fn file(suffix: &str, octets: &[u8]) -> NamedTempFile {
 /// What tshark says; `None` where it is not installed.
 fn tshark(capture: &NamedTempFile, script: &NamedTempFile, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("tshark");
-    command.args(["-n", "-X", &format!("lua_script:{}", path(script.path())), "-r", path(capture.path())]);
+    command.args([
+        "-n",
+        "-X",
+        &format!("lua_script:{}", path(script.path())),
+        "-r",
+        path(capture.path()),
+    ]);
     match command.args(arguments).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             eprintln!("skipped: tshark is not installed");
@@ -33,8 +39,8 @@ fn tshark(capture: &NamedTempFile, script: &NamedTempFile, arguments: &[&str]) -
     }
 }
 
-/// Insists that `dissect` and Wireshark find the same values of the same fields in every packet, and nothing odd. Gives the
-/// names of the headers that `dissect` found.
+/// Insists that `dissect` and Wireshark find the same values of the same fields in every packet,
+/// and nothing odd. Gives the names of the headers that `dissect` found.
 pub(crate) fn agrees(capture: &[u8], ports: &[u16]) -> Vec<String> {
     let capture = file(".pcapng", capture);
     let known: Vec<String> = ports.iter().map(|port| format!("--port={port}=artp")).collect();
@@ -55,9 +61,11 @@ pub(crate) fn agrees(capture: &[u8], ports: &[u16]) -> Vec<String> {
     let at_ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
     let preference = format!("artp.ports:{}", at_ports.join(","));
     let names: Vec<String> = fields.iter().map(|(header, field)| filter(header, field)).collect();
-    let mut arguments = vec!["-o", &preference, "-T", "fields", "-E", "separator=;", "-E", "occurrence=a"];
-    for field in
-        ["frame.number", "_ws.malformed", "artp.odd"].into_iter().chain(names.iter().map(String::as_str))
+    let mut arguments =
+        vec!["-o", &preference, "-T", "fields", "-E", "separator=;", "-E", "occurrence=a"];
+    for field in ["frame.number", "_ws.malformed", "artp.odd"]
+        .into_iter()
+        .chain(names.iter().map(String::as_str))
     {
         arguments.extend(["-e", field]);
     }
@@ -68,14 +76,19 @@ pub(crate) fn agrees(capture: &[u8], ports: &[u16]) -> Vec<String> {
         expected.extend(fields.iter().map(|(header, field)| {
             let same = |there: &&(String, String, String)| there.0 == *header && there.1 == *field;
             let all = values(packet);
-            all.iter().filter(same).map(|(_, _, value)| value.as_str()).collect::<Vec<_>>().join(",")
+            all.iter()
+                .filter(same)
+                .map(|(_, _, value)| value.as_str())
+                .collect::<Vec<_>>()
+                .join(",")
         }));
         assert_eq!(line.split(';').collect::<Vec<_>>(), expected, "{packet}");
     }
     Vec::from_iter(headers)
 }
 
-/// Whether Wireshark finds each packet odd, at a port that it knows; `None` where it is not installed.
+/// Whether Wireshark finds each packet odd, at a port that it knows; `None` where it is not
+/// installed.
 pub(crate) fn odd(capture: &[u8]) -> Option<Vec<bool>> {
     let script = file(".lua", &say(&["dissector", "artp"]).succeeded().output);
     let fields = ["-T", "fields", "-e", "frame.number", "-e", "artp.odd", "-e", "_ws.malformed"];
@@ -92,14 +105,16 @@ pub(crate) fn odd(capture: &[u8]) -> Option<Vec<bool>> {
 /// All fields of ARTP in a packet, as Wireshark shows their values.
 fn values(packet: &Value) -> Vec<(String, String, String)> {
     let headers = packet["headers"].as_array().expect("a list");
-    let ours = headers.iter().filter(|header| !["Ipv4", "Udp"].iter().any(|known| header["name"] == *known));
+    let ours = headers
+        .iter()
+        .filter(|header| !["Ipv4", "Udp"].iter().any(|known| header["name"] == *known));
     let mut values = Vec::new();
     for header in ours {
         let name = header["name"].as_str().expect("a name").to_owned();
         match header["fields"].as_object() {
-            Some(fields) => {
-                values.extend(fields.iter().map(|(field, value)| (name.clone(), field.clone(), shown(value))))
-            }
+            Some(fields) => values.extend(
+                fields.iter().map(|(field, value)| (name.clone(), field.clone(), shown(value))),
+            ),
             None => values.push((name, String::new(), shown(&header["octets"]))),
         }
     }
@@ -132,7 +147,8 @@ fn decode_as_knows_it() {
     let shows = |port: u16, arguments: &[&str]| {
         let capture = file(".pcapng", &crate::dissected::one(port));
         let arguments =
-            [arguments, &["-T", "fields", "-e", "artp.packet.kind", "-e", "_ws.col.Protocol"]].concat();
+            [arguments, &["-T", "fields", "-e", "artp.packet.kind", "-e", "_ws.col.Protocol"]]
+                .concat();
         tshark(&capture, &script, &arguments)
     };
     let Some(said) = shows(4330, &[]) else { return };
@@ -147,6 +163,10 @@ fn only_what_has_packets_has_a_plug_in() {
     let known = say(&["dissector", "stop-and-wait"]).succeeded().text();
     assert!(known.contains("Proto(\"stop_and_wait\""), "{known}");
     let outcome = say(&["dissector", "ftp client"]).exited(2);
-    assert!(crate::complaints(&outcome).contains("lines of text"), "{}", crate::complaints(&outcome));
+    assert!(
+        crate::complaints(&outcome).contains("lines of text"),
+        "{}",
+        crate::complaints(&outcome)
+    );
     say(&["dissector", "nothing"]).exited(2);
 }

@@ -22,7 +22,8 @@ fn command() -> Command {
     command
 }
 
-/// What the program says of a capture: whether it was content, what is on standard output, what on standard error.
+/// What the program says of a capture: whether it was content, what is on standard output, what on
+/// standard error.
 fn said(octets: &[u8], arguments: &[&str]) -> (Option<i32>, String, String) {
     let file = file(octets);
     let output = command().arg(file.path()).args(arguments).output().expect("our own program");

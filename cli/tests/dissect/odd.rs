@@ -18,7 +18,13 @@ fn packet() -> Vec<u8> {
 fn captured(link: LinkType, octets: &[u8]) -> Vec<u8> {
     let mut capture = Capture::new("test");
     let boundary = capture.interface("here", "", link);
-    capture.packet(boundary, 0, PacketDirection::Inbound, &Frame::plain(Payload::from(octets)), None);
+    capture.packet(
+        boundary,
+        0,
+        PacketDirection::Inbound,
+        &Frame::plain(Payload::from(octets)),
+        None,
+    );
     capture.take()
 }
 
@@ -43,7 +49,9 @@ fn the_older_format_is_read_too() {
     for (nanoseconds, time) in [(true, ".000000005"), (false, ".000005000")] {
         let shown = shown(&older(101, &packet, packet.len() as u32, nanoseconds), &[]);
         assert!(
-            shown.starts_with(&format!("1  2001-09-09 01:46:40{time}  192.0.2.1:1 → 192.0.2.2:2  33 ")),
+            shown.starts_with(&format!(
+                "1  2001-09-09 01:46:40{time}  192.0.2.1:1 → 192.0.2.2:2  33 "
+            )),
             "{shown}"
         );
         assert!(shown.contains("  Payload, 5 octets\n    hello\n"), "{shown}");
@@ -55,8 +63,14 @@ fn other_links_have_headers_of_their_own() {
     let mut ethernet = vec![0; Ethernet::LENGTH];
     Ethernet { destination: [2; 6], source: [4; 6], ether_type: 0x800 }.encode(&mut ethernet);
     let mut cooked = vec![0; Cooked::LENGTH];
-    Cooked { packet_type: 0, arphrd_type: 1, address_length: 6, address: [4; 8], protocol_type: 0x800 }
-        .encode(&mut cooked);
+    Cooked {
+        packet_type: 0,
+        arphrd_type: 1,
+        address_length: 6,
+        address: [4; 8],
+        protocol_type: 0x800,
+    }
+    .encode(&mut cooked);
     let mut cooked2 = vec![0; Cooked2::LENGTH];
     let header = Cooked2 {
         protocol_type: 0x800,
@@ -112,7 +126,8 @@ fn what_is_odd_is_said() {
         assert!(shown.contains(&format!("  ! {says}\n")), "{says} is not in {shown}");
     }
     assert!(
-        shown(&captured(LinkType::RAW, &with(9, 89)), &[]).contains("  192.0.2.1 → 192.0.2.2  33 octets\n")
+        shown(&captured(LinkType::RAW, &with(9, 89)), &[])
+            .contains("  192.0.2.1 → 192.0.2.2  33 octets\n")
     );
     let shown = shown(&older(101, &packet[..25], 33, true), &[]);
     assert!(shown.contains("  ! 25 of 33 octets were captured\n"), "{shown}");

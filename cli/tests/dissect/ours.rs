@@ -6,7 +6,9 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use stackwright::stop_and_wait::StopAndWaitHeader;
 use stackwright::wire::Header;
-use stackwright::wire::capture::{Capture, Ends, Frame, LinkType, PacketDirection, Payload, TcpSegment};
+use stackwright::wire::capture::{
+    Capture, Ends, Frame, LinkType, PacketDirection, Payload, TcpSegment,
+};
 
 use crate::{command, file, said, shown};
 

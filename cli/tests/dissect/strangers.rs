@@ -10,7 +10,8 @@ use crate::shown;
 /// Datagrams over loopback, caught by dumpcap: where it is installed, and may.
 #[test]
 fn dumpcap_on_loopback() {
-    let file = tempfile::Builder::new().suffix(".pcapng").tempfile().expect("a place for temporary files");
+    let file =
+        tempfile::Builder::new().suffix(".pcapng").tempfile().expect("a place for temporary files");
     let receiver = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let port = receiver.local_addr().expect("it is bound").port();
     let filter = format!("udp dst port {port}");

@@ -1,4 +1,5 @@
-//! The generated base: associations, enable objects and timers, put together from a selection of features.
+//! The generated base: associations, enable objects and timers, put together from a selection of
+//! features.
 
 use stackwright_contract::{Handle, Instant, Names};
 
@@ -58,8 +59,9 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         }
     }
 
-    /// Takes an association in under the name that the asker gave. Where associations are not told apart and there is one
-    /// already, the name is one more of that one, and `association` is given back.
+    /// Takes an association in under the name that the asker gave. Where associations are not told
+    /// apart and there is one already, the name is one more of that one, and `association` is given
+    /// back.
     ///
     /// # Errors
     /// Where the key is taken.
@@ -108,7 +110,10 @@ impl<C: Configuration, S: Subject> Base<C, S> {
 
     /// What `name` stands for, and its timers beside it.
     #[inline]
-    pub(crate) fn with_timers(&mut self, name: Handle) -> Option<(&mut S::Association, Timers<'_, C, S>)> {
+    pub(crate) fn with_timers(
+        &mut self,
+        name: Handle,
+    ) -> Option<(&mut S::Association, Timers<'_, C, S>)> {
         let Entry { association, timers } = self.table.get_mut(name)?;
         Some((association, Timers { name, timers, events: &mut self.events }))
     }
@@ -149,7 +154,8 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         &mut self.enabled
     }
 
-    /// The timer of this kind expires at `at`, and not when it was to before. Does nothing for a name that is over.
+    /// The timer of this kind expires at `at`, and not when it was to before. Does nothing for a
+    /// name that is over.
     ///
     /// # Panics
     /// Where the selection has no event manager.
@@ -198,7 +204,10 @@ impl<C: Configuration, S: Subject> Timers<'_, C, S> {
         self.cancel(timer);
         match self.events.try_schedule(at, (self.name, timer)) {
             Some(ticket) => self.timers.set(timer, ticket),
-            None => panic!("a protocol that has timers says so in its NEEDS: {}", C::Events::SELECTED.name()),
+            None => panic!(
+                "a protocol that has timers says so in its NEEDS: {}",
+                C::Events::SELECTED.name()
+            ),
         }
     }
 

@@ -9,7 +9,8 @@ use crate::{events, opening, session};
 
 /// A selection of features, as the compiler sees it: PIX's configuration repository.
 ///
-/// It is written by [`generate!`](crate::generate), or by hand as [`Features`]; both give the identical type.
+/// It is written by [`generate!`](crate::generate), or by hand as [`Features`]; both give the
+/// identical type.
 pub trait Configuration {
     /// How messages are held.
     type Message: Message;

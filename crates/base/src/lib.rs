@@ -1,6 +1,6 @@
-//! Generated bases: the product line of PIX. Every protocol with associations stands on one, which already opens, listens,
-//! finds the association for a message, counts references, times out and closes; its author adds what makes the protocol
-//! itself.
+//! Generated bases: the product line of PIX. Every protocol with associations stands on one, which
+//! already opens, listens, finds the association for a message, counts references, times out and
+//! closes; its author adds what makes the protocol itself.
 //!
 //! | to read | for |
 //! | --- | --- |
@@ -44,10 +44,11 @@ pub use layer::{Arrival, Envelope, Hooks, Layer, MessageOf, Origin, Place};
 #[doc(hidden)]
 pub use stackwright_macros::__generate;
 
-/// Names a selection of features: reads the specification, completes it with defaults, validates it, assembles the type.
+/// Names a selection of features: reads the specification, completes it with defaults, validates
+/// it, assembles the type.
 ///
-/// `strict` before the name also refuses what builds and makes no sense. `<M>` behind it leaves open how messages are
-/// held. The type is the same as one written by hand:
+/// `strict` before the name also refuses what builds and makes no sense. `<M>` behind it leaves
+/// open how messages are held. The type is the same as one written by hand:
 ///
 /// ```
 /// use stackwright_base::{Features, events, generate, map, message, opening, session};

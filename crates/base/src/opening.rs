@@ -1,7 +1,7 @@
 //! The feature Opening: whether associations are opened from here, and whether they arrive.
 //!
-//! A passive opening makes an *enable object* (thesis §4.1.2): identical listeners are counted, and the last one that is
-//! closed takes it away.
+//! A passive opening makes an *enable object* (thesis §4.1.2): identical listeners are counted, and
+//! the last one that is closed takes it away.
 
 use crate::features;
 use crate::map::{ChainedHash, Key, Keyed, Map, MapKind};
@@ -18,7 +18,8 @@ pub trait Alternative {
 pub trait Enabled<K, E> {
     /// None yet; see [`Map::new`] for the seed.
     fn new(seed: u64) -> Self;
-    /// The enable object of `key`, which counts one more; `fresh` makes it. `None` where nothing arrives.
+    /// The enable object of `key`, which counts one more; `fresh` makes it. `None` where nothing
+    /// arrives.
     fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<&mut E>;
     /// The enable object counts one less; gives it where that was the last one.
     fn disable(&mut self, key: &K) -> Option<E>;

@@ -21,7 +21,8 @@ pub trait Table<K, A> {
     /// An empty table; see [`Map::new`] for the seed.
     fn new(seed: u64) -> Self;
 
-    /// Takes an association in. Where there is one already to which `name` may belong too, the new one is given back.
+    /// Takes an association in. Where there is one already to which `name` may belong too, the new
+    /// one is given back.
     ///
     /// # Errors
     /// Where the key is taken.
@@ -129,7 +130,8 @@ impl<M: Map<K, Handle>, K: Key, A> Table<K, A> for Apart<M, K, A> {
     }
 }
 
-/// Associations are not told apart: all names belong to one default endpoint, and each of them counts.
+/// Associations are not told apart: all names belong to one default endpoint, and each of them
+/// counts.
 pub struct Absent;
 
 impl Alternative for Absent {
@@ -188,6 +190,8 @@ impl<K, A> Table<K, A> for Shared<A> {
     where
         A: 'a,
     {
-        self.endpoint.iter().flat_map(|endpoint| self.names.iter().map(move |name| (*name, endpoint)))
+        self.endpoint
+            .iter()
+            .flat_map(|endpoint| self.names.iter().map(move |name| (*name, endpoint)))
     }
 }

@@ -1,9 +1,12 @@
-//! All event managers keep one contract: the same script gives the same firings on each of them and on a model.
+//! All event managers keep one contract: the same script gives the same firings on each of them and
+//! on a model.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use stackwright_base::events::{Absent, Alternative, DeltaList, Events, Expires, Simple, TimingWheel};
+use stackwright_base::events::{
+    Absent, Alternative, DeltaList, Events, Expires, Simple, TimingWheel,
+};
 use stackwright_contract::Instant;
 
 const SECOND: u64 = 1_000_000_000;
@@ -17,7 +20,8 @@ fn at(nanoseconds: u64) -> Instant {
     Instant::from_nanoseconds(nanoseconds)
 }
 
-/// What an event manager has to do, in the most obvious way: ordered by deadline, then by when it was scheduled.
+/// What an event manager has to do, in the most obvious way: ordered by deadline, then by when it
+/// was scheduled.
 #[derive(Default)]
 struct Model {
     events: BTreeMap<(Instant, u64), u64>,
@@ -92,7 +96,8 @@ fn play<E: Events<u64>>(script: &Script) {
                 12..20 => now.saturating_add(random.u64(1..100) * SECOND) / SECOND * SECOND,
                 _ => now.saturating_add(mixed(&mut random, 49)),
             };
-            tickets.push((model.schedule(at(deadline), what), subject.schedule(at(deadline), what)));
+            tickets
+                .push((model.schedule(at(deadline), what), subject.schedule(at(deadline), what)));
         } else if choice < script.schedule + script.cancel && !tickets.is_empty() {
             // Sometimes the next one, which is the hardest to do without.
             let next = model.events.first_key_value().map(|(key, _)| *key);
@@ -261,7 +266,10 @@ fn equal_deadlines_keep_their_order(mut events: impl Events<u64>) {
         }
     }
     let count = what.start;
-    assert_eq!((0..10).map_while(|_| events.expire(at(deadline))).collect::<Vec<_>>(), Vec::from_iter(0..10));
+    assert_eq!(
+        (0..10).map_while(|_| events.expire(at(deadline))).collect::<Vec<_>>(),
+        Vec::from_iter(0..10)
+    );
     events.schedule(at(deadline), count);
     assert_eq!(drain(&mut events, deadline), Vec::from_iter(10..=count));
     assert_eq!(drain(&mut events, deadline + 1), Vec::from_iter(1000..1000 + count));
@@ -282,14 +290,21 @@ fn nothing_fires_early(mut events: impl Events<u64>) {
 
 #[test]
 fn the_wheel_turns_with_a_hundred_thousand_events() {
-    let crowd = Script { seed: 5, operations: OPERATIONS, most: 100_000, schedule: 65, cancel: 20, step: 28 };
+    let crowd = Script {
+        seed: 5,
+        operations: OPERATIONS,
+        most: 100_000,
+        schedule: 65,
+        cancel: 20,
+        step: 28,
+    };
     play::<TimingWheel<u64>>(&crowd);
     // All of them nearer to each other than a tick.
     play::<TimingWheel<u64>>(&Script { seed: 6, step: 8, ..crowd });
 }
 
-/// The next event of very many is cancelled again and again, while the wheel stands before all of them; then others come
-/// in between.
+/// The next event of very many is cancelled again and again, while the wheel stands before all of
+/// them; then others come in between.
 #[test]
 fn the_next_of_many_is_cancelled() {
     let (mut wheel, mut model) = (TimingWheel::default(), Model::default());
@@ -319,7 +334,8 @@ fn the_next_of_many_is_cancelled() {
     }
 }
 
-/// What is about to fire is cancelled, nearly all of it, after some of it has fired and some more has come: all in one tick.
+/// What is about to fire is cancelled, nearly all of it, after some of it has fired and some more
+/// has come: all in one tick.
 #[test]
 fn a_tick_is_cancelled_while_it_fires() {
     let (mut wheel, mut model) = (TimingWheel::default(), Model::default());

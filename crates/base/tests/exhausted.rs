@@ -48,7 +48,12 @@ impl Hooks for Channels {
         *key
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: MessageProperties) {
+    fn push(
+        &mut self,
+        at: &mut impl Place<Self>,
+        message: MessageOf<Self>,
+        _quality: MessageProperties,
+    ) {
         let channel = *at.association();
         at.forward(&Label { channel }, message);
     }
@@ -123,12 +128,21 @@ fn strangers_without_a_name_take_nothing() {
     let mut world = World::new(1);
     let here = station(&mut world, [10, 0, 0, 2]);
     world.ask(here, DatagramsRequest::Listen { listener: name(0), local: peer() });
-    world.ask(here, DatagramsRequest::Await { listener: name(0), association: name(1), credit: ROOM });
-    let strangers: Vec<Station> = (10..60).map(|last| station(&mut world, [10, 0, 0, last])).collect();
+    world.ask(
+        here,
+        DatagramsRequest::Await { listener: name(0), association: name(1), credit: ROOM },
+    );
+    let strangers: Vec<Station> =
+        (10..60).map(|last| station(&mut world, [10, 0, 0, last])).collect();
     for stranger in &strangers {
         world.ask(
             *stranger,
-            DatagramsRequest::Open { association: name(0), remote: peer(), credit: ROOM, local: None },
+            DatagramsRequest::Open {
+                association: name(0),
+                remote: peer(),
+                credit: ROOM,
+                local: None,
+            },
         );
         for _ in 0..3 {
             let message = SingleBuffer::with_headroom(8, b"let me in");
@@ -144,9 +158,14 @@ fn strangers_without_a_name_take_nothing() {
     }
     world.run_for(Duration::from_secs(10));
     assert_eq!(world.stack(here).upper.associations(), 1, "one was awaited, one came in");
-    assert_eq!(world.stack(here).upper.names(), 2, "the listener and him: nobody else left anything behind");
+    assert_eq!(
+        world.stack(here).upper.names(),
+        2,
+        "the listener and him: nobody else left anything behind"
+    );
     let delivered = world.application(here).0.iter();
-    let delivered = delivered.filter(|word| matches!(word, DatagramsIndication::Delivered { .. })).count();
+    let delivered =
+        delivered.filter(|word| matches!(word, DatagramsIndication::Delivered { .. })).count();
     assert_eq!(delivered, 3);
 }
 
@@ -160,8 +179,10 @@ fn a_name_that_is_over_is_told_from_the_next_one_of_its_index() {
         DatagramsRequest::Open { association: name(0), remote: peer(), credit: ROOM, local: None },
     );
     world.ask(here, DatagramsRequest::Close { name: name(0) });
-    world
-        .ask(here, DatagramsRequest::Open { association: second, remote: peer(), credit: ROOM, local: None });
+    world.ask(
+        here,
+        DatagramsRequest::Open { association: second, remote: peer(), credit: ROOM, local: None },
+    );
     let before = world.context(here).dropped_count();
     for late in [
         DatagramsRequest::Send {

@@ -6,8 +6,8 @@ use std::hash::{Hash, Hasher};
 
 use proptest::prelude::*;
 use stackwright_base::map::{
-    Cached, Chained, ChainedHash, ChainedHashCached, Hashing, Key, Keyed, Map, MapKind, Open, OpenAddressing,
-    Trusted,
+    Cached, Chained, ChainedHash, ChainedHashCached, Hashing, Key, Keyed, Map, MapKind, Open,
+    OpenAddressing, Trusted,
 };
 
 /// A test for each kind of map, for maps with the keys and values that it is asked with.
@@ -160,7 +160,8 @@ fn the_cache_compares_keys<M: MapKind>() {
 }
 
 fn the_cache_survives_a_move<M: MapKind>() {
-    // Whichever is erased, whichever was asked for before, awake or asleep: the others are where they were.
+    // Whichever is erased, whichever was asked for before, awake or asleep: the others are where
+    // they were.
     for erased in 0..12 {
         for asked in 0..12 {
             for times in [1, 2, 20] {
@@ -365,8 +366,9 @@ fn a_cache_that_is_of_no_use_sleeps_and_wakes_by_itself() {
 
 #[test]
 fn the_bits_that_maps_use_are_good() {
-    // Keys that differ in little, as addresses and ports do, are told apart as well as chance would: by the lowest bits,
-    // which name a slot, and by those below the 32nd, which name a bucket.
+    // Keys that differ in little, as addresses and ports do, are told apart as well as chance
+    // would: by the lowest bits, which name a slot, and by those below the 32nd, which name a
+    // bucket.
     fn check<K: Key>(hashing: &impl Hashing, key: impl Fn(u32) -> K) {
         for bits in [6, 11, 16] {
             for shift in [0, 32 - bits] {
@@ -377,7 +379,10 @@ fn the_bits_that_maps_use_are_good() {
                 // By chance one of e stays empty; fewer is better still.
                 let empty = filled.iter().filter(|filled| !**filled).count();
                 let most = filled.len() as f64 * 0.40 + 6.0;
-                assert!((empty as f64) < most, "{empty} of 2^{bits} stay empty in the bits from {shift}");
+                assert!(
+                    (empty as f64) < most,
+                    "{empty} of 2^{bits} stay empty in the bits from {shift}"
+                );
             }
         }
     }

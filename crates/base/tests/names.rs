@@ -1,5 +1,5 @@
-//! A name that is over hears nothing more, also where the layer below answers late; and who listens in one place does not
-//! listen in another.
+//! A name that is over hears nothing more, also where the layer below answers late; and who listens
+//! in one place does not listen in another.
 
 use stackwright_base::{
     Configuration, Features, Hooks, Layer, MessageOf, Origin, Place, events, opening, session,
@@ -191,7 +191,10 @@ fn names_that_wait_end_with_their_own_listener() {
 fn who_listens_in_two_places_hears_who_comes_to_each() {
     let mut scene = Scene::<Apart>::new();
     for listener in [1, 2] {
-        scene.ask(DatagramsRequest::Listen { listener: name(listener), local: place(listener as u8) });
+        scene.ask(DatagramsRequest::Listen {
+            listener: name(listener),
+            local: place(listener as u8),
+        });
         let association = name(10 + listener);
         scene.ask(DatagramsRequest::Await { listener: name(listener), association, credit: ROOM });
     }

@@ -1,5 +1,6 @@
-//! Selections that cannot be are refused by `cargo check`, in a sentence that is compared here word for word; and the
-//! feature model gives the same sentence to whoever asks it while the program runs.
+//! Selections that cannot be are refused by `cargo check`, in a sentence that is compared here word
+//! for word; and the feature model gives the same sentence to whoever asks it while the program
+//! runs.
 
 use stackwright_base::features::{Needs, Selection, select};
 
@@ -73,7 +74,9 @@ fn at_run_time() {
 fn nothing_is_scheduled_without_an_event_manager() {
     let said = include_str!("refusals/no_event_manager.stderr");
     assert!(
-        said.contains("the base has no event manager: select `events: Simple`, `DeltaList` or `TimingWheel`"),
+        said.contains(
+            "the base has no event manager: select `events: Simple`, `DeltaList` or `TimingWheel`"
+        ),
         "{said}"
     );
 }
@@ -84,9 +87,15 @@ fn what_is_left_out_is_completed() {
     let text = "message: BufferTree, session: Present, events: TimingWheel, opening: ActivePassive, map: ChainedHashCached";
     assert_eq!(Selection::DEFAULT.to_string(), text);
     assert_eq!(select(text, true), Ok(Selection::DEFAULT), "what is printed can be read");
-    for broken in
-        ["events", "events:", ": Simple", "events = Simple", "events: Simple opening: Active", ",", ": ,"]
-    {
+    for broken in [
+        "events",
+        "events:",
+        ": Simple",
+        "events = Simple",
+        "events: Simple opening: Active",
+        ",",
+        ": ,",
+    ] {
         assert!(select(broken, false).is_err(), "{broken:?}");
     }
 }

@@ -9,8 +9,8 @@ use stackwright_contract::Instant;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// Five hundred associations, each of which has a timer. A quarter of a million times one of them is restarted, or all that
-/// are due, and time moves on.
+/// Five hundred associations, each of which has a timer. A quarter of a million times one of them
+/// is restarted, or all that are due, and time moves on.
 fn restarts<E: Events<usize>>(what: &str) {
     let mut random = fastrand::Rng::with_seed(1);
     let (mut events, mut now) = (E::default(), 0);
@@ -18,7 +18,8 @@ fn restarts<E: Events<usize>>(what: &str) {
         let bound = if random.u8(..) < 200 { 400 * MILLISECOND } else { 7_200_000 * MILLISECOND };
         events.schedule(Instant::from_nanoseconds(now + random.u64(..bound)), association)
     };
-    let mut tickets: Vec<_> = (0..500).map(|association| restarted(0, &mut events, association)).collect();
+    let mut tickets: Vec<_> =
+        (0..500).map(|association| restarted(0, &mut events, association)).collect();
     let mut turn = |turns: usize| {
         for turn in 0..turns {
             now += MILLISECOND / 4;

@@ -3,12 +3,16 @@
 
 use std::collections::VecDeque;
 
-use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place, events, opening, session};
-use stackwright_contract::services::{
-    AssociationIndication, AssociationRequest, Batch, Code, Credit, Datagrams, Ended, MessageProperties,
-    StreamProperties, Streams, Transfer,
+use stackwright_base::{
+    Arrival, Envelope, Features, Hooks, Layer, Origin, Place, events, opening, session,
 };
-use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, PathLimits, Protocol, Word as _};
+use stackwright_contract::services::{
+    AssociationIndication, AssociationRequest, Batch, Code, Credit, Datagrams, Ended,
+    MessageProperties, StreamProperties, Streams, Transfer,
+};
+use stackwright_contract::{
+    Context, Facts, Handle, Outlet, Participant, PathLimits, Protocol, Word as _,
+};
 use stackwright_wire::{Header, Malformed, Message, SingleBuffer};
 
 type M = SingleBuffer;
@@ -187,7 +191,12 @@ impl<H: Hooks<Provides: Transfer<Message = M>, Uses: Transfer<Message = M>>> Sce
 
     /// Opens association 1, with this credit upward; gives the name below.
     fn open(&mut self, credit: Credit) -> Handle {
-        self.ask(AssociationRequest::Open { association: name(1), remote: place(9), local: None, credit });
+        self.ask(AssociationRequest::Open {
+            association: name(1),
+            remote: place(9),
+            local: None,
+            credit,
+        });
         self.ends.lowers.pop_front().expect("it was asked for")
     }
 
@@ -204,7 +213,11 @@ impl<H: Hooks<Provides: Transfer<Message = M>, Uses: Transfer<Message = M>>> Sce
 
     fn comes(&mut self, association: Handle, octets: &[u8]) -> Vec<String> {
         let batch = M::with_headroom(0, octets).into();
-        self.tell(AssociationIndication::Delivered { association, batch, properties: Default::default() })
+        self.tell(AssociationIndication::Delivered {
+            association,
+            batch,
+            properties: Default::default(),
+        })
     }
 }
 
@@ -216,7 +229,11 @@ fn streams(up: usize, below: usize) -> (Scene<Masked>, Handle) {
     let mut scene = Scene::new(Masked);
     let lower = scene.open(Credit::of_octets(up));
     let opened = scene.opened_below(lower, Credit::of_octets(below));
-    assert_eq!(opened, [format!("opened 100, 0, {}", u32::MAX)], "no bound, no credit for messages");
+    assert_eq!(
+        opened,
+        [format!("opened 100, 0, {}", u32::MAX)],
+        "no bound, no credit for messages"
+    );
     (scene, lower)
 }
 
@@ -224,12 +241,16 @@ fn streams(up: usize, below: usize) -> (Scene<Masked>, Handle) {
 fn a_stream_costs_octets_alone_in_both_directions() {
     let (mut scene, lower) = streams(5, 100);
     let properties = StreamProperties { expedited: true };
-    let send = AssociationRequest::Send { association: name(1), batch: octets(b"abcdefg", 2), properties };
+    let send =
+        AssociationRequest::Send { association: name(1), batch: octets(b"abcdefg", 2), properties };
     assert_eq!(scene.ask(send), ["send ABCDEFG, expedited", "credit 7, 0"]);
     assert_eq!(scene.comes(lower, b"ABC"), ["delivered abc"]);
     assert_eq!(scene.comes(lower, b"DEFG"), ["delivered de"], "as far as there is room");
     let credit = Credit::of_octets(1);
-    assert_eq!(scene.ask(AssociationRequest::Credit { association: name(1), credit }), ["delivered f"]);
+    assert_eq!(
+        scene.ask(AssociationRequest::Credit { association: name(1), credit }),
+        ["delivered f"]
+    );
 }
 
 #[test]
@@ -318,7 +339,8 @@ fn refusing(octets: usize) -> Scene<Refusing> {
     let mut scene = Scene::new(Refusing(octets));
     let said = scene.ask(AssociationRequest::Listen { listener: name(0), local: place(1) });
     assert_eq!(said, ["listen below", "await below"], "one more than above");
-    let awaits = AssociationRequest::Await { listener: name(0), association: name(1), credit: ROOM };
+    let awaits =
+        AssociationRequest::Await { listener: name(0), association: name(1), credit: ROOM };
     assert_eq!(scene.ask(awaits), ["await below"]);
     scene
 }
@@ -328,18 +350,26 @@ fn a_message_for_which_no_name_waits_is_refused() {
     let mut scene = refusing(3);
     let [first, second] = [0; 2].map(|_| scene.ends.lowers.pop_front().expect("a name below"));
     assert_eq!(scene.opened_below(first, ROOM), ["await below"]);
-    let [opened, delivered] = &scene.comes(first, b"\x01hello")[..] else { panic!("it is welcome") };
+    let [opened, delivered] = &scene.comes(first, b"\x01hello")[..] else {
+        panic!("it is welcome")
+    };
     assert_eq!((&opened[..6], &delivered[..]), ("opened", "delivered hello"));
     assert_eq!(scene.comes(first, b"\x02hello"), ["send nnn"], "another of the same peer");
     assert_eq!(scene.comes(first, b"\x09hello"), [""; 0], "there is nothing to say to that");
     assert_eq!(scene.comes(first, b"\x01still"), ["delivered still"]);
     assert_eq!(scene.opened_below(second, ROOM), [""; 0], "another name waits already");
-    assert_eq!(scene.comes(second, b"\x01hello"), ["send nnn", "close below"], "and of nobody's peer");
+    assert_eq!(
+        scene.comes(second, b"\x01hello"),
+        ["send nnn", "close below"],
+        "and of nobody's peer"
+    );
 }
 
 #[test]
 fn a_refusal_is_no_longer_than_the_message_or_64_octets() {
-    for (refusal, message, answered) in [(64, 2, true), (65, 2, false), (100, 101, true), (102, 100, false)] {
+    for (refusal, message, answered) in
+        [(64, 2, true), (65, 2, false), (100, 101, true), (102, 100, false)]
+    {
         let mut scene = refusing(refusal);
         let lower = scene.ends.lowers.pop_front().expect("a name below");
         scene.opened_below(lower, Credit { octets: 1000, messages: 9 });

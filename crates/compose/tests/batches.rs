@@ -9,8 +9,8 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Outlet, Protocol, RequestOf,
-    RequestTo, Service,
+    Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Outlet, Protocol,
+    RequestOf, RequestTo, Service,
 };
 use stackwright_wire::{BufferTree, Message};
 
@@ -39,7 +39,12 @@ impl<const SEVERAL: bool> Protocol for Notes<SEVERAL> {
         out.request(word);
     }
 
-    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if let DatagramsIndication::Delivered { batch: messages, .. } = &word {
             self.up.push(messages.count());
         }
@@ -159,8 +164,8 @@ where
     let (cx, mut ends) = (Context::new(1), Ends::default());
     stackwright_contract::hand_down(stack, true, &cx, down, &mut ends);
     stackwright_contract::hand_up(stack, true, &cx, up, &mut ends);
-    let messages =
-        [(&b"abc"[..], u32::MAX), (b"def", 0), (b"gh", 1)].map(|(octets, number)| (octets.to_vec(), number));
+    let messages = [(&b"abc"[..], u32::MAX), (b"def", 0), (b"gh", 1)]
+        .map(|(octets, number)| (octets.to_vec(), number));
     assert_eq!(ends.below.messages, messages, "whole, in order and with their numbers");
     assert_eq!(ends.above.messages, messages, "whole, in order and with their numbers");
     (ends.below.counts, ends.above.counts)
@@ -216,10 +221,15 @@ fn neighbours_side_by_side_are_handed_what_each_takes() {
 fn nodes_and_modules_of_a_graph_are_handed_what_each_takes() {
     let graph = |modules: bool| -> Graph<M, D, D> {
         let builder = Builder::new().top("a").protocol("a", several()).over("b");
-        let mut graph = builder.protocol("b", several()).build().expect("two layers of one kind fit");
-        graph.push("a", "b", "counter", Inserted(Counter::default())).expect("a module fits anywhere");
+        let mut graph =
+            builder.protocol("b", several()).build().expect("two layers of one kind fit");
+        graph
+            .push("a", "b", "counter", Inserted(Counter::default()))
+            .expect("a module fits anywhere");
         if modules {
-            graph.push("counter", "b", "tap", Inserted(Tap::new(|_| {}))).expect("a module fits anywhere");
+            graph
+                .push("counter", "b", "tap", Inserted(Tap::new(|_| {})))
+                .expect("a module fits anywhere");
         }
         graph
     };

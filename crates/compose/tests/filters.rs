@@ -9,13 +9,13 @@ use stackwright_compose::filter::{Filter, Filtered, Passage, Tap, WordDirection}
 use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_contract::ask::{Counters, Longest, Peer};
 use stackwright_contract::services::{
-    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Frames, FramesIndication, FramesRequest,
-    MessageProperties,
+    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Frames, FramesIndication,
+    FramesRequest, MessageProperties,
 };
 use stackwright_contract::words::InLane;
 use stackwright_contract::{
-    Batches, Context, Duration, Facts, Guarantees, Handle, IndicationOf, IndicationTo, Instant, Outlet,
-    Protocol, RequestOf, RequestTo,
+    Batches, Context, Duration, Facts, Guarantees, Handle, IndicationOf, IndicationTo, Instant,
+    Outlet, Protocol, RequestOf, RequestTo,
 };
 use stackwright_simulator::{
     Application, Asks, Conditions, Lanes, Segments, SimulatedDatagrams, StationId, World,
@@ -68,7 +68,8 @@ struct Chatter {
 /// The octets of a message follow from its number.
 fn content(number: usize) -> Vec<u8> {
     let length = 2 + number * 37 % (LONGEST - 2);
-    let octets = (0..length).map(|at| if at < 2 { (number >> (8 * at)) as u8 } else { (number + at) as u8 });
+    let octets =
+        (0..length).map(|at| if at < 2 { (number >> (8 * at)) as u8 } else { (number + at) as u8 });
     octets.collect()
 }
 
@@ -97,13 +98,17 @@ impl Chatter {
 impl<P: Protocol<Provides = D>> Application<P> for Chatter {
     fn hear(&mut self, cx: &Context, word: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match word {
-            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+            DatagramsIndication::Opened { credit, .. }
+            | DatagramsIndication::Credit { credit, .. } => {
                 assert_ne!(credit, Credit::NONE);
                 self.credit += credit;
                 self.send::<P>(cx, asks);
             }
             DatagramsIndication::Delivered { batch, .. } => {
-                asks.push_back(DatagramsRequest::Credit { association: NAME, credit: batch.cost() });
+                asks.push_back(DatagramsRequest::Credit {
+                    association: NAME,
+                    credit: batch.cost(),
+                });
                 let octets = octets_of(batch.as_octets());
                 let number = usize::from(octets[0]) + (usize::from(octets[1]) << 8);
                 assert_eq!(octets, content(number), "message {number} is whole");
@@ -141,8 +146,12 @@ where
     });
     let local = SocketAddr::new(THERE, 7).into();
     world.ask(there, DatagramsRequest::Listen { listener: LISTENER, local });
-    world.ask(there, DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: CREDIT });
-    let open = DatagramsRequest::Open { association: NAME, remote: local, local: None, credit: CREDIT };
+    world.ask(
+        there,
+        DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: CREDIT },
+    );
+    let open =
+        DatagramsRequest::Open { association: NAME, remote: local, local: None, credit: CREDIT };
     world.ask(here, open);
     world.run_for(Duration::from_secs(10));
     (world, [here, there], log)
@@ -203,10 +212,14 @@ where
         let longest = world.question(station, NAME, Longest).expect("the datagrams answer");
         answers.push(format!("{peer} {counts:?} {longest}"));
         let chatter = world.application(station);
-        assert_eq!(chatter.sent, MESSAGES, "seed {seed}: credit that was given downward is missing");
+        assert_eq!(
+            chatter.sent, MESSAGES,
+            "seed {seed}: credit that was given downward is missing"
+        );
         assert_eq!(counts.received, chatter.heard.len() as u64);
     }
-    let dropped = lines.iter().filter(|line| line.what.contains("dropper dropped: by chance")).count();
+    let dropped =
+        lines.iter().filter(|line| line.what.contains("dropper dropped: by chance")).count();
     let crossings = log.take();
     Outcome {
         trace: world.trace().hash(),
@@ -224,7 +237,9 @@ fn a_stack_and_a_graph_of_the_same_filters_have_one_trace() {
         let stack = outcome(seed, stacked);
         let graph = outcome(seed, woven);
         let both = stack.crossings.iter().zip(&graph.crossings).enumerate();
-        if let Some((nth, (stack, graph))) = both.into_iter().find(|(_, (stack, graph))| stack != graph) {
+        if let Some((nth, (stack, graph))) =
+            both.into_iter().find(|(_, (stack, graph))| stack != graph)
+        {
             panic!("seed {seed}, crossing {nth}:\n{stack:?} in the stack\n{graph:?} in the graph");
         }
         assert!(stack == graph, "seed {seed}");
@@ -236,7 +251,8 @@ fn a_stack_and_a_graph_of_the_same_filters_have_one_trace() {
             let of = stack.crossings.iter().filter(move |crossing| crossing.1 == boundary);
             of.filter(|crossing| crossing.3 == "Send").map(|crossing| crossing.5.clone())
         };
-        let altered = at("between").map(|octets| octets.iter().map(|octet| octet ^ 0x55).collect::<Vec<_>>());
+        let altered =
+            at("between").map(|octets| octets.iter().map(|octet| octet ^ 0x55).collect::<Vec<_>>());
         assert!(altered.eq(at("below")), "seed {seed}");
     }
     assert!(dropped > 5_000 && heard > 10_000 && answers > 500, "{dropped} {heard} {answers}");
@@ -276,7 +292,11 @@ where
 {
     let (cx, mut ends) = (Context::new(1), Ends::<P>::default());
     let batch = || Batch::from(M::with_headroom(0, &[7; 100]));
-    stack.handle_request(&cx, FramesRequest::Send { port: 3, batch: batch(), mark: Some(9) }, &mut ends);
+    stack.handle_request(
+        &cx,
+        FramesRequest::Send { port: 3, batch: batch(), mark: Some(9) },
+        &mut ends,
+    );
     let credit = Credit { octets: 100, messages: 1 };
     // The mark of a frame that is lost is answered, as it would be on the air.
     let told = &ends.told[..];
@@ -321,7 +341,12 @@ impl<const REGIONS: bool> Protocol for Needs<REGIONS> {
         out.request(word);
     }
 
-    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.indicate(word);
     }
 }
@@ -338,7 +363,12 @@ impl Protocol for Gives {
         out.request(word);
     }
 
-    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.indicate(word);
     }
 }
@@ -381,8 +411,10 @@ fn a_filter_is_refused_where_something_above_needs_what_it_does_not_pass() {
     let mut graph = needy::<false>();
     let explained = graph.explain();
     for (above, below, upper) in [("needs", "tally", "dropper"), ("tally", "gives", "tally")] {
-        let refused =
-            graph.push(above, below, "new", Inserted(Dropper(1))).expect_err("needs more").to_string();
+        let refused = graph
+            .push(above, below, "new", Inserted(Dropper(1)))
+            .expect_err("needs more")
+            .to_string();
         let says = format!(
             "`needs` does not fit on `{upper}`: `needs` needs reliable delivery, and nothing below it gives that"
         );
@@ -397,9 +429,9 @@ fn a_filter_is_refused_where_something_above_needs_what_it_does_not_pass() {
     assert!(!graph.facts_of("needs").expect("it is there").reads_payload);
 
     let mut graph = needy::<true>();
-    let refused = graph.push("tally", "gives", "xor", Inserted(Xor(1))).expect_err("it reads payload");
-    let says =
-        "`needs` does not fit on `tally`: `needs` needs regions of files to pass, and `tally` reads payload";
+    let refused =
+        graph.push("tally", "gives", "xor", Inserted(Xor(1))).expect_err("it reads payload");
+    let says = "`needs` does not fit on `tally`: `needs` needs regions of files to pass, and `tally` reads payload";
     assert_eq!(refused.to_string(), says);
     graph.push("tally", "gives", "dropper", Inserted(Dropper(1))).expect("it reads nothing");
 }
@@ -412,8 +444,14 @@ fn an_altered_batch_leaves_its_other_holders_alone() {
     let mut send = |batch: Batch<M>| {
         let mut ends = Ends::default();
         let properties = MessageProperties::default();
-        stack.handle_request(&cx, DatagramsRequest::Send { association: NAME, batch, properties }, &mut ends);
-        let Some(DatagramsRequest::Send { batch, .. }) = ends.asked.pop() else { panic!("it passes") };
+        stack.handle_request(
+            &cx,
+            DatagramsRequest::Send { association: NAME, batch, properties },
+            &mut ends,
+        );
+        let Some(DatagramsRequest::Send { batch, .. }) = ends.asked.pop() else {
+            panic!("it passes")
+        };
         let messages: Vec<_> = batch.into_iter().map(|message| octets_of(&message)).collect();
         messages
     };

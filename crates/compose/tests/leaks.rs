@@ -14,8 +14,8 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::words::InLane;
 use stackwright_contract::{
-    Context, Duration, Either, Facts, Handle, IndicationOf, IndicationTo, Outlet, Protocol, RequestOf,
-    RequestTo,
+    Context, Duration, Either, Facts, Handle, IndicationOf, IndicationTo, Outlet, Protocol,
+    RequestOf, RequestTo,
 };
 use stackwright_toys::{Dropper, Tally, Xor};
 use stackwright_wire::{BufferTree, Message};
@@ -65,12 +65,20 @@ fn several() -> Batch<M> {
 
 fn send(index: u32) -> DatagramsRequest<M> {
     let association = Handle { index, generation: 3 };
-    DatagramsRequest::Send { association, batch: several(), properties: MessageProperties::default() }
+    DatagramsRequest::Send {
+        association,
+        batch: several(),
+        properties: MessageProperties::default(),
+    }
 }
 
 fn delivered(index: u32) -> DatagramsIndication<M> {
     let association = Handle { index, generation: 3 };
-    DatagramsIndication::Delivered { association, batch: several(), properties: MessageProperties::default() }
+    DatagramsIndication::Delivered {
+        association,
+        batch: several(),
+        properties: MessageProperties::default(),
+    }
 }
 
 /// Drops whatever it is told.
@@ -103,7 +111,12 @@ impl Protocol for Careless {
         }
     }
 
-    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if self.passes() {
             out.indicate(word);
         }
@@ -122,7 +135,12 @@ impl Protocol for Talkative {
         out.indicate(delivered(0));
     }
 
-    fn handle_indication(&mut self, _: &Context, _: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        _: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.request(send(0));
     }
 }
@@ -196,8 +214,12 @@ fn graphs_leak_nothing() {
         "modules",
         || {
             let mut graph = chain();
-            graph.push("a", "b", "counter", Inserted(Counter::default())).expect("a module fits anywhere");
-            graph.push("counter", "b", "tap", Inserted(Tap::new(|_| {}))).expect("a module fits anywhere");
+            graph
+                .push("a", "b", "counter", Inserted(Counter::default()))
+                .expect("a module fits anywhere");
+            graph
+                .push("counter", "b", "tap", Inserted(Tap::new(|_| {})))
+                .expect("a module fits anywhere");
             let recorder = Recorder::new("here", "data", 0, drop);
             graph.push("tap", "b", "recorder", recorder).expect("a module fits anywhere");
             graph
@@ -231,7 +253,9 @@ fn words_that_wait_in_a_stack_are_dropped_with_it() {
                 .protocol("b", careless())
                 .build()
                 .expect("two layers of one kind fit");
-            graph.push("a", "b", "delay", Delay::new(Duration::from_secs(1))).expect("it fits anywhere");
+            graph
+                .push("a", "b", "delay", Delay::new(Duration::from_secs(1)))
+                .expect("it fits anywhere");
             graph
         },
         plain,

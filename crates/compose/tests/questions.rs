@@ -163,7 +163,12 @@ fn sending(association: Handle) -> impl FnOnce(Batch<M>) -> DatagramsRequest<M> 
 }
 
 fn opening(association: Handle, remote: Participant) -> DatagramsRequest<M> {
-    DatagramsRequest::Open { association, remote, local: None, credit: Credit { octets: 1000, messages: 10 } }
+    DatagramsRequest::Open {
+        association,
+        remote,
+        local: None,
+        credit: Credit { octets: 1000, messages: 10 },
+    }
 }
 
 #[test]
@@ -171,7 +176,8 @@ fn four_layers_and_a_graph_of_them_with_modules_answer_alike() {
     let sent = Sent::default();
     let wire = || Wire { sent: Rc::clone(&sent), port: 7 };
     let lower = Over::new(Layer::<20, 1>::default(), Over::new(Layer::<17, 2>::default(), wire()));
-    let mut stack = Over::new(Layer::<5, 1>::default(), Over::new(Layer::<16, 2>::default(), lower));
+    let mut stack =
+        Over::new(Layer::<5, 1>::default(), Over::new(Layer::<16, 2>::default(), lower));
     let expected = (Some(1472 - 3 - 58), Some(at(10)), Some(7));
     assert_eq!(answers(&mut stack, &sent, name(3), 58, sending(name(3))), expected);
 
@@ -233,12 +239,18 @@ fn questions_pass_a_fork_under_the_name_below() {
         graph.handle_request(&cx, side(opening(name(0), remote)), &mut Quiet);
     }
     let (one, other) = (Either::Left(name(0)), Either::Right(name(0)));
-    let expected = [(Some(1472 - 5), Some(at(7)), Some(7)), (Some(1472 - 1 - 20), Some(at(8)), Some(7))];
-    let send = |side: fn(DatagramsRequest<M>) -> Either<_, _>| move |batch| side(sending(name(0))(batch));
-    let stacked =
-        [answers(&mut stack, &sent, one, 5, send(left)), answers(&mut stack, &sent, other, 20, send(right))];
-    let woven =
-        [answers(&mut graph, &sent, one, 5, send(left)), answers(&mut graph, &sent, other, 20, send(right))];
+    let expected =
+        [(Some(1472 - 5), Some(at(7)), Some(7)), (Some(1472 - 1 - 20), Some(at(8)), Some(7))];
+    let send =
+        |side: fn(DatagramsRequest<M>) -> Either<_, _>| move |batch| side(sending(name(0))(batch));
+    let stacked = [
+        answers(&mut stack, &sent, one, 5, send(left)),
+        answers(&mut stack, &sent, other, 20, send(right)),
+    ];
+    let woven = [
+        answers(&mut graph, &sent, one, 5, send(left)),
+        answers(&mut graph, &sent, other, 20, send(right)),
+    ];
     assert_eq!((stacked, woven), (expected, expected));
     assert_eq!(get(&stack, Either::Left(name(1)), Longest), None, "no such name");
     assert_eq!(get(&graph, Either::Right(name(1)), Longest), None, "no such name");
@@ -262,7 +274,8 @@ fn questions_pass_filters_above_a_fork_and_below_it() {
 
     let one = Over::new(Layer::<5, 1>::default(), Over::new(layer(tap()), layer(Xor(0x55))));
     let other = Over::new(Layer::<20, 1>::default(), layer(Dropper(0)));
-    let mut stack = fork(one, other, Over::new(layer(tap()), Over::new(layer(Counter::default()), wire())));
+    let mut stack =
+        fork(one, other, Over::new(layer(tap()), Over::new(layer(Counter::default()), wire())));
 
     let builder = Builder::new().top("one").top("other").protocol("wire", wire());
     let builder = builder.protocol("one", Layer::<5, 1>::default()).over("wire");
@@ -278,15 +291,25 @@ fn questions_pass_filters_above_a_fork_and_below_it() {
         stack.handle_request(&cx, side(opening(name(0), remote)), &mut Quiet);
         graph.handle_request(&cx, side(opening(name(0), remote)), &mut Quiet);
     }
-    assert_eq!(passed.take(), 6, "each opening crosses one tap or two, in the stack and in the graph");
+    assert_eq!(
+        passed.take(),
+        6,
+        "each opening crosses one tap or two, in the stack and in the graph"
+    );
     let (one, other) = (Either::Left(name(0)), Either::Right(name(0)));
-    let expected = [(Some(1472 - 5), Some(at(7)), Some(7)), (Some(1472 - 1 - 20), Some(at(8)), Some(7))];
-    let send = |side: fn(DatagramsRequest<M>) -> Either<_, _>| move |batch| side(sending(name(0))(batch));
-    let stacked =
-        [answers(&mut stack, &sent, one, 5, send(left)), answers(&mut stack, &sent, other, 20, send(right))];
+    let expected =
+        [(Some(1472 - 5), Some(at(7)), Some(7)), (Some(1472 - 1 - 20), Some(at(8)), Some(7))];
+    let send =
+        |side: fn(DatagramsRequest<M>) -> Either<_, _>| move |batch| side(sending(name(0))(batch));
+    let stacked = [
+        answers(&mut stack, &sent, one, 5, send(left)),
+        answers(&mut stack, &sent, other, 20, send(right)),
+    ];
     assert_eq!(passed.take(), 3, "a question is no word");
-    let woven =
-        [answers(&mut graph, &sent, one, 5, send(left)), answers(&mut graph, &sent, other, 20, send(right))];
+    let woven = [
+        answers(&mut graph, &sent, one, 5, send(left)),
+        answers(&mut graph, &sent, other, 20, send(right)),
+    ];
     assert_eq!(passed.take(), 3, "a question is no word");
     assert_eq!((stacked, woven), (expected, expected));
     let counted = graph.protocol::<Counter>("counter").expect("it was pushed").down;
@@ -301,7 +324,8 @@ fn questions_pass_a_join_to_the_lower_of_the_name() {
     let wire = |port| Wire { sent: Rc::clone(&sent), port };
     let mut stack =
         join(Layer::<5, 1>::default(), wire(100), Over::new(Layer::<16, 1>::default(), wire(200)));
-    let builder = Builder::new().top("a").protocol("a", Layer::<5, 1>::default()).over_joined(&["left", "b"]);
+    let builder =
+        Builder::new().top("a").protocol("a", Layer::<5, 1>::default()).over_joined(&["left", "b"]);
     let builder = builder.protocol("b", Layer::<16, 1>::default()).over("right");
     let builder = builder.protocol("left", wire(100)).protocol("right", wire(200));
     let mut graph: Woven<D> = builder.build().expect("all fit");
@@ -329,8 +353,9 @@ fn questions_pass_beside_to_their_own_side() {
     let wire = |port| Wire { sent: Rc::clone(&sent), port };
     let uppers = Beside::new(Layer::<5, 1>::default(), Layer::<20, 2>::default());
     let mut stack = Over::new(uppers, Beside::new(wire(100), wire(200)));
-    let one =
-        answers(&mut stack, &sent, Either::Left(name(1)), 5, |batch| Either::Left(sending(name(1))(batch)));
+    let one = answers(&mut stack, &sent, Either::Left(name(1)), 5, |batch| {
+        Either::Left(sending(name(1))(batch))
+    });
     let other = answers(&mut stack, &sent, Either::Right(name(1)), 20, |batch| {
         Either::Right(sending(name(1))(batch))
     });
@@ -347,11 +372,21 @@ fn a_layer_that_passes_nothing_on_is_a_layer_without_answers() {
         type Provides = D;
         type Uses = D;
 
-        fn handle_request(&mut self, _: &Context, word: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        fn handle_request(
+            &mut self,
+            _: &Context,
+            word: RequestTo<Self>,
+            out: &mut impl Outlet<Self>,
+        ) {
             out.request(word);
         }
 
-        fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+        fn handle_indication(
+            &mut self,
+            _: &Context,
+            word: IndicationTo<Self>,
+            out: &mut impl Outlet<Self>,
+        ) {
             let word: DatagramsIndication<M> = word;
             out.indicate(word);
         }

@@ -38,7 +38,9 @@ fn at_run_time() {
         "`Pages` does not fit on `Resend`: `Pages` needs delivery in order, and nothing below it gives that"
     );
     assert_eq!(
-        refusal::<Terminal, Over<Sort, Unsorted>>(include_str!("refusals/no_expedited_octets.stderr")),
+        refusal::<Terminal, Over<Sort, Unsorted>>(include_str!(
+            "refusals/no_expedited_octets.stderr"
+        )),
         "`Terminal` does not fit on `Sort`: `Terminal` needs expedited octets, and nothing below it gives that"
     );
     assert_eq!(

@@ -9,7 +9,8 @@ use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{
-    Address, Both, CallSign, Context, Duration, Either, Handle, Instant, Participant, Protocol, Word,
+    Address, Both, CallSign, Context, Duration, Either, Handle, Instant, Participant, Protocol,
+    Word,
 };
 use stackwright_simulator::{
     AdapterAddress, Application, Asks, Conditions, Lanes, Segments, SimulatedDatagrams, World,
@@ -96,7 +97,8 @@ impl<P: Protocol<Provides = Both<D, D>>> Application<P> for Talker {
             DatagramsIndication::Opened { credit, .. } => {
                 self.credit[upper] = credit.messages;
                 if !self.echoes {
-                    self.waiting[upper] = (0..MESSAGES).rev().map(|number| vec![number; 40]).collect();
+                    self.waiting[upper] =
+                        (0..MESSAGES).rev().map(|number| vec![number; 40]).collect();
                 }
             }
             DatagramsIndication::Credit { credit, .. } => self.credit[upper] += credit.messages,
@@ -166,17 +168,23 @@ where
         let radio = upper as u16;
         let local = station(SERVER[upper], upper, 0).through(radio);
         world.ask(server, side(DatagramsRequest::Listen { listener: LISTENER, local }));
-        let awaits = DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: CREDIT };
+        let awaits =
+            DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: CREDIT };
         world.ask(server, side(awaits));
         let remote = station(SERVER[upper], upper, ROUTES[upper]).through(radio);
-        let open = DatagramsRequest::Open { association: NAME, remote, local: None, credit: CREDIT };
+        let open =
+            DatagramsRequest::Open { association: NAME, remote, local: None, credit: CREDIT };
         world.ask(caller, side(open));
     }
     world.run_for(Duration::from_secs(600));
 
     let everything: Vec<u8> = (0..MESSAGES).collect();
     for talker in [caller, server].map(|station| world.application(station)) {
-        assert_eq!(talker.heard(0), everything, "seed {seed}: whole and in order, whatever was lost");
+        assert_eq!(
+            talker.heard(0),
+            everything,
+            "seed {seed}: whole and in order, whatever was lost"
+        );
         assert!(talker.heard(1).iter().all(|number| everything.contains(number)));
     }
     for (upper, side) in [Either::Left(NAME), Either::Right(NAME)].into_iter().enumerate() {
@@ -185,7 +193,11 @@ where
         let far = station(SERVER[upper], upper, ROUTES[upper]).through(radio);
         // The route is the caller's own.
         let listened = station(SERVER[upper], upper, 0).through(radio);
-        assert_eq!(world.application(caller).participants(upper), [Some(near), Some(far)], "seed {seed}");
+        assert_eq!(
+            world.application(caller).participants(upper),
+            [Some(near), Some(far)],
+            "seed {seed}"
+        );
         assert_eq!(world.question(caller, side, Peer), Some(far));
         let headers = [3 + 5, 17 + 5][upper];
         assert_eq!(world.question(caller, side, Longest), Some(65_507 - headers));
@@ -207,8 +219,14 @@ where
     }
     Outcome {
         trace: world.trace().hash(),
-        heard: [caller, server].map(|station| world.application(station).heard(1).len()).iter().sum(),
-        dropped: [caller, server].map(|station| world.context(station).dropped_count()).iter().sum(),
+        heard: [caller, server]
+            .map(|station| world.application(station).heard(1).len())
+            .iter()
+            .sum(),
+        dropped: [caller, server]
+            .map(|station| world.context(station).dropped_count())
+            .iter()
+            .sum(),
         told: [caller, server].map(|station| world.application(station).told.clone()),
     }
 }
@@ -235,7 +253,9 @@ fn woven((reliable, plain): Uppers, [one, other]: [Radio; 2], percent: u64) -> W
     let builder = builder.protocol("xor", xor).over_joined(&["one", "other"]);
     let builder = builder.protocol("one", one).protocol("other", other);
     let mut graph: Woven = builder.build().expect("all fit");
-    graph.push("header", "xor", "dropper", Inserted(Dropper(percent))).expect("nothing below is reliable");
+    graph
+        .push("header", "xor", "dropper", Inserted(Dropper(percent)))
+        .expect("nothing below is reliable");
     graph
 }
 

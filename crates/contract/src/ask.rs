@@ -59,8 +59,13 @@ impl Question<'_> {
 
     /// Answers the question where it is a `Q` and still open. `None` closes it without an answer:
     /// what a layer below would say of it does not hold above.
-    pub fn answer<Q: Query>(&mut self, answer: impl FnOnce(&mut Q) -> Option<Q::Answer>) -> &mut Self {
-        if let Some(Asked { query, answer: open @ None }) = self.0.as_any().downcast_mut::<Asked<Q>>() {
+    pub fn answer<Q: Query>(
+        &mut self,
+        answer: impl FnOnce(&mut Q) -> Option<Q::Answer>,
+    ) -> &mut Self {
+        if let Some(Asked { query, answer: open @ None }) =
+            self.0.as_any().downcast_mut::<Asked<Q>>()
+        {
             *open = Some(answer(query));
         }
         self
@@ -76,7 +81,9 @@ impl Question<'_> {
 
     /// Alters what was answered below where the question is a `Q`.
     pub fn alter_answer<Q: Query>(&mut self, alter: impl FnOnce(&mut Q::Answer)) -> &mut Self {
-        if let Some(Asked { answer: Some(Some(answer)), .. }) = self.0.as_any().downcast_mut::<Asked<Q>>() {
+        if let Some(Asked { answer: Some(Some(answer)), .. }) =
+            self.0.as_any().downcast_mut::<Asked<Q>>()
+        {
             alter(answer);
         }
         self

@@ -22,10 +22,12 @@ pub struct Batches {
 
 impl Batches {
     /// One message at a time.
-    pub const NONE: Self = Batches { from_above: false, to_below: false, from_below: false, to_above: false };
+    pub const NONE: Self =
+        Batches { from_above: false, to_below: false, from_below: false, to_above: false };
 
     /// Several at once, both ways.
-    pub const ALL: Self = Batches { from_above: true, to_below: true, from_below: true, to_above: true };
+    pub const ALL: Self =
+        Batches { from_above: true, to_below: true, from_below: true, to_above: true };
 
     /// Returns what `upper` over `lower` takes and emits at its outer sides.
     pub const fn over(upper: Self, lower: Self) -> Self {

@@ -62,7 +62,8 @@ impl FromStr for CallSign {
     /// Reads `CALL` or `CALL-SSID`, in any case.
     fn from_str(text: &str) -> Result<Self, BadCallSign> {
         let (name, ssid) = text.split_once('-').unwrap_or((text, "0"));
-        let is_number = (1..=2).contains(&ssid.len()) && ssid.bytes().all(|digit| digit.is_ascii_digit());
+        let is_number =
+            (1..=2).contains(&ssid.len()) && ssid.bytes().all(|digit| digit.is_ascii_digit());
         let ssid = ssid.parse::<u8>().ok().filter(|ssid| is_number && *ssid < 16);
         if !(1..=6).contains(&name.len()) {
             return Err(BadCallSign::Characters);

@@ -59,7 +59,10 @@ impl Guarantees {
 
     /// Returns the promises in words, as a refusal uses them.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
-        Self::WORDS.into_iter().filter(move |(promise, _)| self.has(*promise)).map(|(_, words)| words)
+        Self::WORDS
+            .into_iter()
+            .filter(move |(promise, _)| self.has(*promise))
+            .map(|(_, words)| words)
     }
 
     /// Returns whether all promises in `wanted` are here.

@@ -1,8 +1,8 @@
 //! What a protocol is, and how it speaks with its neighbours.
 //!
 //! A protocol is a state machine without I/O, clock, threads or randomness of its own. It handles a
-//! *request* from above, an *indication* from below or a timeout, and answers into an [`Outlet`] that
-//! its caller lends. It never names its neighbours: it says which [`Service`] it
+//! *request* from above, an *indication* from below or a timeout, and answers into an [`Outlet`]
+//! that its caller lends. It never names its neighbours: it says which [`Service`] it
 //! [`Provides`](Protocol::Provides) and which it [`Uses`](Protocol::Uses), and only a combinator
 //! joins two of them.
 //!

@@ -33,7 +33,12 @@ pub trait Protocol {
     type Uses: Service;
 
     /// Handles a request from above.
-    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>);
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    );
 
     /// Handles an indication from below.
     fn handle_indication(
@@ -66,7 +71,13 @@ pub trait Protocol {
 
     /// Answers a question about a name above; passes one that stays open on to `below`, under the
     /// name that it uses there. By default it does neither, and questions reach no layer below it.
-    fn ask(&self, _about: NameAbove<Self>, _question: &mut Question<'_>, _below: &dyn Ask<Self::Uses>) {}
+    fn ask(
+        &self,
+        _about: NameAbove<Self>,
+        _question: &mut Question<'_>,
+        _below: &dyn Ask<Self::Uses>,
+    ) {
+    }
 }
 
 /// Takes the words of a protocol.

@@ -138,7 +138,11 @@ pub const fn beside(left: &Facts, right: &Facts) -> Facts {
         needs: left.needs.and(right.needs),
         gives: left.gives.and(right.gives),
         passes: left.passes.shared(right.passes),
-        header_room: if left.header_room > right.header_room { left.header_room } else { right.header_room },
+        header_room: if left.header_room > right.header_room {
+            left.header_room
+        } else {
+            right.header_room
+        },
         reads_payload: left.reads_payload || right.reads_payload,
     }
 }

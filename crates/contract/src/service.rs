@@ -126,7 +126,9 @@ impl<A: Service, B: Service> Service for Both<A, B> {
     fn refund_request(dropped: &Self::Request) -> [Option<Self::Indication>; 2] {
         match dropped {
             Either::Left(dropped) => A::refund_request(dropped).map(|told| told.map(Either::Left)),
-            Either::Right(dropped) => B::refund_request(dropped).map(|told| told.map(Either::Right)),
+            Either::Right(dropped) => {
+                B::refund_request(dropped).map(|told| told.map(Either::Right))
+            }
         }
     }
 

@@ -13,9 +13,9 @@ use core::marker::PhantomData;
 use stackwright_wire::Message;
 
 use crate::services::{
-    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest, Frames,
-    FramesIndication, FramesRequest, Octets, OctetsIndication, OctetsRequest, Streams, StreamsIndication,
-    StreamsRequest,
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest,
+    Frames, FramesIndication, FramesRequest, Octets, OctetsIndication, OctetsRequest, Streams,
+    StreamsIndication, StreamsRequest,
 };
 use crate::{Both, Either, Handle, Life, Nothing, Participant, Service, Word};
 
@@ -90,9 +90,15 @@ impl<M: Message, B: Service> Request<M, B> {
             Request::Datagram(word) => {
                 Datagrams::refund_request(word).map(|told| told.map(Indication::Datagram))
             }
-            Request::Stream(word) => Streams::refund_request(word).map(|told| told.map(Indication::Stream)),
-            Request::Frame(word) => Frames::refund_request(word).map(|told| told.map(Indication::Frame)),
-            Request::Outside(word) => B::refund_request(word).map(|told| told.map(Indication::Outside)),
+            Request::Stream(word) => {
+                Streams::refund_request(word).map(|told| told.map(Indication::Stream))
+            }
+            Request::Frame(word) => {
+                Frames::refund_request(word).map(|told| told.map(Indication::Frame))
+            }
+            Request::Outside(word) => {
+                B::refund_request(word).map(|told| told.map(Indication::Outside))
+            }
             Request::Line(_) | Request::File(_) | Request::Own(_) => [None, None],
         }
     }
@@ -104,7 +110,9 @@ impl<M: Message, B: Service> Indication<M, B> {
     pub fn has_several(&self) -> bool {
         match self {
             Indication::Datagram(DatagramsIndication::Delivered { batch, .. })
-            | Indication::Frame(FramesIndication::Delivered { batch, .. }) => batch.segment_size().is_some(),
+            | Indication::Frame(FramesIndication::Delivered { batch, .. }) => {
+                batch.segment_size().is_some()
+            }
             Indication::Outside(indication) => B::indicates_several(indication),
             _ => false,
         }
@@ -143,7 +151,9 @@ impl<M: Message, B: Service> Indication<M, B> {
     #[inline]
     pub fn split_first(&mut self) -> Option<Self> {
         match self {
-            Indication::Datagram(several) => Datagrams::split_indication(several).map(Indication::Datagram),
+            Indication::Datagram(several) => {
+                Datagrams::split_indication(several).map(Indication::Datagram)
+            }
             Indication::Frame(several) => Frames::split_indication(several).map(Indication::Frame),
             Indication::Outside(several) => B::split_indication(several).map(Indication::Outside),
             _ => None,
@@ -341,7 +351,9 @@ macro_rules! __speaks {
 #[macro_export]
 macro_rules! outermost {
     ($message:ident => $service:ty) => {
-        impl<$message: $crate::words::__Message> $crate::words::Speaks<$message, $service> for $service {
+        impl<$message: $crate::words::__Message> $crate::words::Speaks<$message, $service>
+            for $service
+        {
             $crate::__speaks!(Outside, $message, $service);
         }
     };

@@ -2,7 +2,8 @@
 
 use stackwright_contract::Nothing;
 use stackwright_contract::services::{
-    Batch, DatagramsIndication, DatagramsRequest, MessageProperties, StreamsIndication, StreamsRequest,
+    Batch, DatagramsIndication, DatagramsRequest, MessageProperties, StreamsIndication,
+    StreamsRequest,
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_wire::{BufferTree, SingleBuffer};
@@ -24,6 +25,7 @@ fn words_are_small() {
     }
     let words = [sizes::<BufferTree>(), sizes::<SingleBuffer>()].concat();
     assert!(words.iter().all(|(_, size)| *size <= MOST), "{words:?}");
-    let parts = [size_of::<BufferTree>(), size_of::<Batch<BufferTree>>(), size_of::<MessageProperties>()];
+    let parts =
+        [size_of::<BufferTree>(), size_of::<Batch<BufferTree>>(), size_of::<MessageProperties>()];
     assert_eq!(parts, [80, 88, 16]);
 }

@@ -24,7 +24,8 @@ impl Clock {
         Instant::from_nanoseconds(read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.start))
     }
 
-    /// The time at the system's last tick, a few milliseconds ago at most: for who asks so often that it may cost nothing.
+    /// The time at the system's last tick, a few milliseconds ago at most: for who asks so often
+    /// that it may cost nothing.
     #[inline]
     pub fn last_tick(&self) -> Instant {
         Instant::from_nanoseconds(read(ClockId::CLOCK_MONOTONIC_COARSE).saturating_sub(self.start))
@@ -36,7 +37,8 @@ impl Clock {
     }
 }
 
-/// By way of the C library, and not of rustix, which does not find the kernel's own function where a program runs under valgrind.
+/// By way of the C library, and not of rustix, which does not find the kernel's own function where
+/// a program runs under valgrind.
 #[inline]
 fn read(clock: ClockId) -> u64 {
     let time = clock.now().expect("the system has these clocks");

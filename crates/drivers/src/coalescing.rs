@@ -1,5 +1,5 @@
-//! Wake-up coalescing (compare interrupt coalescing): a short sleep before the wait for input, while
-//! bursts arrive faster than the receiver is woken for them.
+//! Wake-up coalescing (compare interrupt coalescing): a short sleep before the wait for input,
+//! while bursts arrive faster than the receiver is woken for them.
 //!
 //! Only the driver can sleep, and only the adapters know how much they moved: they add it to the
 //! [`Traffic`] of the registry that they share with the driver.
@@ -7,8 +7,9 @@
 use std::mem;
 use std::time::Duration;
 
-/// How long a sleep lasts; the kernel adds up to its timer slack, another 50 µs as a rule (prctl(2)).
-/// Longer ones save little more, and what gathers meanwhile leaves the processor's cache.
+/// How long a sleep lasts; the kernel adds up to its timer slack, another 50 µs as a rule
+/// (prctl(2)). Longer ones save little more, and what gathers meanwhile leaves the processor's
+/// cache.
 pub(crate) const SLEEP: Duration = Duration::from_micros(20);
 
 /// Octets of a burst that leaves by one system call: where as many moved, more may follow at once.
@@ -17,7 +18,8 @@ const BURST: usize = 32 << 10;
 /// Octets that show, after a sleep, that it was of use: more than one burst.
 const WORTH: usize = 96 << 10;
 
-/// A sleep that lasted as long: the system's timers are coarse, or another program had the processor.
+/// A sleep that lasted as long: the system's timers are coarse, or another program had the
+/// processor.
 const LATE: Duration = Duration::from_millis(1);
 
 /// Bursts before the first sleep: the end of a short transfer is not delayed.
@@ -144,7 +146,9 @@ mod tests {
     fn half_of_them_is_not_enough() {
         let mut coalescing = Coalescing::default();
         let taken = (0..1000)
-            .filter(|turn| coalescing.is_due(received(if turn % 2 == 0 { 200_000 } else { 40_000 })))
+            .filter(|turn| {
+                coalescing.is_due(received(if turn % 2 == 0 { 200_000 } else { 40_000 }))
+            })
             .count();
         assert!(taken < 50, "{taken}");
     }

@@ -55,10 +55,11 @@ impl Driver {
         })
     }
 
-    /// Sets for how long it polls before it sleeps: at most the time that it takes to be woken, some
-    /// 50 µs, and only where the peer has a processor of its own. It halves the time of an exchange
-    /// of short messages, and makes bulk no faster. A driver that does not spin coalesces wake-ups:
-    /// it sleeps for some 70 µs before a wait while bursts of datagrams arrive faster than that.
+    /// Sets for how long it polls before it sleeps: at most the time that it takes to be woken,
+    /// some 50 µs, and only where the peer has a processor of its own. It halves the time of an
+    /// exchange of short messages, and makes bulk no faster. A driver that does not spin coalesces
+    /// wake-ups: it sleeps for some 70 µs before a wait while bursts of datagrams arrive faster
+    /// than that.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
@@ -89,7 +90,12 @@ impl Driver {
     }
 
     /// Asks the stack for something, between two batches.
-    pub fn request<P: Protocol>(&mut self, stack: &mut P, request: RequestTo<P>, out: &mut impl Outlet<P>) {
+    pub fn request<P: Protocol>(
+        &mut self,
+        stack: &mut P,
+        request: RequestTo<P>,
+        out: &mut impl Outlet<P>,
+    ) {
         self.requests(stack, [request], out);
     }
 
@@ -133,9 +139,13 @@ impl Driver {
     where
         P: Protocol<Uses: Lanes>,
     {
-        // Who looks and does not wait need not know how late it is before; nor who is woken in time anyway.
+        // Who looks and does not wait need not know how late it is before; nor who is woken in time
+        // anyway.
         let waits = wait_most != Some(Duration::ZERO);
-        let wait = match stack.next_deadline().filter(|deadline| waits && !self.timer.ends_by(*deadline)) {
+        let wait = match stack
+            .next_deadline()
+            .filter(|deadline| waits && !self.timer.ends_by(*deadline))
+        {
             _ if stack.wants_flush() => Some(Duration::ZERO),
             Some(deadline) => {
                 let left = deadline.since(self.tick());
@@ -150,8 +160,8 @@ impl Driver {
         Ok(())
     }
 
-    /// One batch that waits for nothing: of what [somebody else](crate::Watcher) saw can be read, and where it `looks`, of what the
-    /// descriptors show.
+    /// One batch that waits for nothing: of what [somebody else](crate::Watcher) saw can be read,
+    /// and where it `looks`, of what the descriptors show.
     ///
     /// # Errors
     /// Where the operating system cannot look at descriptors any more.
@@ -168,7 +178,8 @@ impl Driver {
         let now = if looks { self.wait(Some(Duration::ZERO))? } else { self.tick() };
         for token in seen {
             let (lane, name) = lane(*token);
-            let ready = Ready { name, readable: true, ending: false, urgent: false, writable: false };
+            let ready =
+                Ready { name, readable: true, ending: false, urgent: false, writable: false };
             stack.handle_indication(&self.cx, P::Uses::ready(lane, ready), out);
         }
         if looks {
@@ -204,8 +215,8 @@ impl Driver {
         self.full = came == self.events.capacity();
     }
 
-    /// What is due is done, without a look at the descriptors: what was just asked for leaves. Says whether nothing is due any more;
-    /// else it wants a [turn](Driver::turn).
+    /// What is due is done, without a look at the descriptors: what was just asked for leaves. Says
+    /// whether nothing is due any more; else it wants a [turn](Driver::turn).
     pub fn run_due<P: Protocol>(&mut self, stack: &mut P, out: &mut impl Outlet<P>) -> bool {
         let now = self.cx.now();
         self.settle(stack, out, now);
@@ -223,8 +234,8 @@ impl Driver {
         }
     }
 
-    /// Has the descriptors wake whoever waits for them at `deadline`, in whole milliseconds from now, or somewhat sooner. It costs a
-    /// system call only where nothing wakes him before.
+    /// Has the descriptors wake whoever waits for them at `deadline`, in whole milliseconds from
+    /// now, or somewhat sooner. It costs a system call only where nothing wakes him before.
     pub fn wake_at(&mut self, deadline: Instant) {
         let now = self.cx.now();
         self.timer.end(&self.clock, now, deadline);

@@ -1,8 +1,8 @@
 //! The outside world: the only I/O of the project.
 //!
-//! Everything here is non-blocking descriptors with readiness. An adapter is itself a protocol: it provides a service and
-//! uses [`Readiness`], so that it composes like any other; [`Driver`] is the loop that turns what the operating system
-//! reports into indications.
+//! Everything here is non-blocking descriptors with readiness. An adapter is itself a protocol: it
+//! provides a service and uses [`Readiness`], so that it composes like any other; [`Driver`] is the
+//! loop that turns what the operating system reports into indications.
 #![deny(unsafe_code)]
 
 mod clock;

@@ -1,8 +1,8 @@
 //! A pipe of the operating system as [`Octets`]: two descriptors, one to read and one to write.
 //!
-//! They may be the ends of two pipes, a socket pair, standard input and output, or a pseudo terminal.
-//! The line is up from the start, and down for good when the other end hangs up: at the end of its
-//! input, or where it takes no more output.
+//! They may be the ends of two pipes, a socket pair, standard input and output, or a pseudo
+//! terminal. The line is up from the start, and down for good when the other end hangs up: at the
+//! end of its input, or where it takes no more output.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -65,8 +65,16 @@ impl<M: Message> Pipe<M> {
         for descriptor in [&input, &output] {
             rustix::io::ioctl_fionbio(descriptor, true)?;
         }
-        registry.register(&mut SourceFd(&input.as_raw_fd()), token(lane, INPUT), Interest::READABLE)?;
-        registry.register(&mut SourceFd(&output.as_raw_fd()), token(lane, OUTPUT), Interest::WRITABLE)?;
+        registry.register(
+            &mut SourceFd(&input.as_raw_fd()),
+            token(lane, INPUT),
+            Interest::READABLE,
+        )?;
+        registry.register(
+            &mut SourceFd(&output.as_raw_fd()),
+            token(lane, OUTPUT),
+            Interest::WRITABLE,
+        )?;
         Ok(Pipe {
             input: input.into(),
             output: output.into(),
@@ -150,7 +158,12 @@ impl<M: Message> Protocol for Pipe<M> {
     type Provides = Octets<M>;
     type Uses = Readiness;
 
-    fn handle_request(&mut self, _cx: &Context, request: OctetsRequest<M>, _out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _cx: &Context,
+        request: OctetsRequest<M>,
+        _out: &mut impl Outlet<Self>,
+    ) {
         match request {
             // It was sent before its end was heard of.
             _ if self.state == State::Down => return,

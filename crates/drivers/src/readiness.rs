@@ -34,8 +34,8 @@ pub struct Ready {
     pub writable: bool,
 }
 
-/// Adapters side by side share one poll: each has a lane, counted from the left, and registers its descriptors under
-/// [`token`]s of that lane.
+/// Adapters side by side share one poll: each has a lane, counted from the left, and registers its
+/// descriptors under [`token`]s of that lane.
 pub trait Lanes: Service {
     /// How many adapters there are below.
     const LANES: usize;

@@ -13,7 +13,8 @@ use mio::{Interest, Token};
 
 use crate::coalescing::Traffic;
 
-/// The descriptors of one [`Driver`](crate::Driver): all of them under one of its own, which is readable when one of them is ready.
+/// The descriptors of one [`Driver`](crate::Driver): all of them under one of its own, which is
+/// readable when one of them is ready.
 pub struct Registry {
     registry: mio::Registry,
     /// It has a share of us, not we of it.
@@ -21,8 +22,9 @@ pub struct Registry {
     traffic: Cell<Traffic>,
 }
 
-/// Who tells the driver in the place of its own descriptor that a socket can be read: a runtime that waits for descriptors anyway. A
-/// datagram wakes it by one step less then, and is seen by one look, and not by two.
+/// Who tells the driver in the place of its own descriptor that a socket can be read: a runtime
+/// that waits for descriptors anyway. A datagram wakes it by one step less then, and is seen by one
+/// look, and not by two.
 pub trait Watcher {
     /// Watches `socket` until what is given back is dropped. From then on it is told to
     /// [`Driver::turn_seen`](crate::Driver::turn_seen) by its token when something came.
@@ -32,19 +34,21 @@ pub trait Watcher {
     fn watch(&self, socket: Rc<UdpSocket>, token: Token) -> io::Result<Box<dyn Any>>;
 }
 
-/// Whether a socket for datagrams is watched by somebody else, until this is dropped: before the socket is.
+/// Whether a socket for datagrams is watched by somebody else, until this is dropped: before the
+/// socket is.
 #[derive(Default)]
 pub(crate) struct Watched(Option<Box<dyn Any>>);
 
 impl Registry {
-    /// From now on `watcher` watches sockets for datagrams: those that are registered later, as long as somebody has it. There is one at
-    /// most.
+    /// From now on `watcher` watches sockets for datagrams: those that are registered later, as
+    /// long as somebody has it. There is one at most.
     pub fn watch_by(&self, watcher: &Rc<dyn Watcher>) {
         let is_first = self.watcher.set(Rc::downgrade(watcher)).is_ok();
         debug_assert!(is_first, "a stack runs in one runtime");
     }
 
-    /// Adds octets that were read at once, from a socket that holds what arrives before the next read.
+    /// Adds octets that were read at once, from a socket that holds what arrives before the next
+    /// read.
     pub(crate) fn on_received(&self, octets: usize) {
         let traffic = self.traffic.get();
         self.traffic.set(Traffic { received: traffic.received.saturating_add(octets), ..traffic });
@@ -62,7 +66,11 @@ impl Registry {
     }
 
     /// A socket for datagrams that wants to be told when something came.
-    pub(crate) fn register_socket(&self, socket: &Rc<UdpSocket>, token: Token) -> io::Result<Watched> {
+    pub(crate) fn register_socket(
+        &self,
+        socket: &Rc<UdpSocket>,
+        token: Token,
+    ) -> io::Result<Watched> {
         if let Some(watcher) = self.watcher.get().and_then(Weak::upgrade) {
             return Ok(Watched(Some(watcher.watch(Rc::clone(socket), token)?)));
         }
@@ -81,11 +89,17 @@ impl Registry {
         let descriptor = socket.as_raw_fd();
         let mut source = SourceFd(&descriptor);
         match (wants, watched) {
-            (true, Watched(None)) => {
-                self.registry.reregister(&mut source, token, Interest::READABLE.add(Interest::WRITABLE))
+            (true, Watched(None)) => self.registry.reregister(
+                &mut source,
+                token,
+                Interest::READABLE.add(Interest::WRITABLE),
+            ),
+            (false, Watched(None)) => {
+                self.registry.reregister(&mut source, token, Interest::READABLE)
             }
-            (false, Watched(None)) => self.registry.reregister(&mut source, token, Interest::READABLE),
-            (true, Watched(Some(_))) => self.registry.register(&mut source, token, Interest::WRITABLE),
+            (true, Watched(Some(_))) => {
+                self.registry.register(&mut source, token, Interest::WRITABLE)
+            }
             (false, Watched(Some(_))) => self.registry.deregister(&mut source),
         }
     }

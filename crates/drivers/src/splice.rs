@@ -1,12 +1,13 @@
-//! Octets that go from a socket into a file by way of a pipe of the kernel, without a copy into this program (splice(2)).
+//! Octets that go from a socket into a file by way of a pipe of the kernel, without a copy into
+//! this program (splice(2)).
 //!
 //! ```text
 //! tcp/receive   socket ──▸ pipe     references to pages
 //! files/worker  pipe   ──▸ file     the only copy
 //! ```
 //!
-//! The TCP adapter fills a pipe and delivers what is in it as a [`Region`]; the disk empties it. A pipe is filled again when
-//! nobody holds a part of that region any more.
+//! The TCP adapter fills a pipe and delivers what is in it as a [`Region`]; the disk empties it. A
+//! pipe is filled again when nobody holds a part of that region any more.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +20,8 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use stackwright_wire::Region;
 
-/// What a pipe holds, in octets: as much as any user may ask for. Segments that do not fill their pages take more of it.
+/// What a pipe holds, in octets: as much as any user may ask for. Segments that do not fill their
+/// pages take more of it.
 const PIPE: usize = 1 << 20;
 /// How many pipes an adapter has at most, two descriptors each.
 const PIPES_MOST: usize = 8;
@@ -40,8 +42,9 @@ impl Pipes {
         Pipes { made: Vec::new(), most: PIPES_MOST }
     }
 
-    /// Moves up to `limit` octets out of `socket`, without waiting. `None` where no pipe is to be had, and where nothing was
-    /// moved for a reason that only a read tells: the end, an urgent octet.
+    /// Moves up to `limit` octets out of `socket`, without waiting. `None` where no pipe is to be
+    /// had, and where nothing was moved for a reason that only a read tells: the end, an urgent
+    /// octet.
     ///
     /// # Errors
     /// Those of a read from the socket: `WouldBlock` where it has nothing.
@@ -122,7 +125,13 @@ impl Pipe {
     ///
     /// # Errors
     /// Those of a write to the file; `InvalidData` where other octets are the next.
-    pub(crate) fn pour(&self, offset: u64, length: usize, file: &File, at: &mut u64) -> io::Result<()> {
+    pub(crate) fn pour(
+        &self,
+        offset: u64,
+        length: usize,
+        file: &File,
+        at: &mut u64,
+    ) -> io::Result<()> {
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let end = offset + length as u64;
         if content.start != offset || content.end < end {
@@ -231,8 +240,13 @@ mod tests {
         fcntl_add_seals(&file, SealFlags::GROW).unwrap();
         let why = pipe(&region).pour(0, region.length, &file, &mut 0).unwrap_err();
         assert_eq!(Errno::from_io_error(&why), Some(Errno::PERM));
-        let why = pipe(&region).pour(8192, 1, &File::open("/dev/null").unwrap(), &mut 0).unwrap_err();
-        assert_eq!(Errno::from_io_error(&why), Some(Errno::BADF), "what was taken is not given again");
+        let why =
+            pipe(&region).pour(8192, 1, &File::open("/dev/null").unwrap(), &mut 0).unwrap_err();
+        assert_eq!(
+            Errno::from_io_error(&why),
+            Some(Errno::BADF),
+            "what was taken is not given again"
+        );
     }
 
     #[test]

@@ -7,13 +7,15 @@ use std::time::Duration;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 use stackwright_contract::Instant;
 
 use crate::clock::Clock;
 
-/// What the timer is called among the descriptors. No adapter's can have this name: it is the last one's of the last lane.
+/// What the timer is called among the descriptors. No adapter's can have this name: it is the last
+/// one's of the last lane.
 pub(crate) const TIMER: Token = Token(usize::MAX);
 
 /// The kernel looks around every so often at the latest; a wait that ends later costs it nothing.
@@ -25,9 +27,10 @@ const FAR: Duration = Duration::from_secs(3600);
 /// Waits are counted in these: one ends less than this after it should.
 const EXACT: Duration = Duration::from_millis(1);
 
-/// Ends waits that would be short. A bound that a wait itself has is set and taken back with each of them; where it lies before
-/// what the kernel waits for anyway, both reach the processor's clock, which takes microseconds on a virtual machine. This one is
-/// set once, and waits until then that end by themselves do not touch it.
+/// Ends waits that would be short. A bound that a wait itself has is set and taken back with each
+/// of them; where it lies before what the kernel waits for anyway, both reach the processor's
+/// clock, which takes microseconds on a virtual machine. This one is set once, and waits until then
+/// that end by themselves do not touch it.
 #[derive(Debug)]
 pub(crate) struct Timer {
     descriptor: OwnedFd,
@@ -43,13 +46,14 @@ impl Timer {
         Ok(Timer { descriptor, at: None })
     }
 
-    /// Whether it is set, and ends a wait by `deadline` or so little later that no wait is as exact. Where its time has passed and
-    /// nobody heard of it, a wait ends at once.
+    /// Whether it is set, and ends a wait by `deadline` or so little later that no wait is as
+    /// exact. Where its time has passed and nobody heard of it, a wait ends at once.
     pub(crate) fn ends_by(&self, deadline: Instant) -> bool {
         self.at.is_some_and(|at| at <= deadline + EXACT)
     }
 
-    /// Whether it ends a wait until `deadline`, as [`end`](Timer::end) has it: it does not where that is far.
+    /// Whether it ends a wait until `deadline`, as [`end`](Timer::end) has it: it does not where
+    /// that is far.
     pub(crate) fn ends(&mut self, clock: &Clock, now: Instant, deadline: Instant) -> bool {
         let ends = now < deadline && deadline.since(now) <= NEAR;
         if ends {
@@ -58,8 +62,8 @@ impl Timer {
         ends
     }
 
-    /// Ends a wait until `deadline`, in whole milliseconds after `now` as of any wait, or somewhat sooner: who is awake too soon waits
-    /// again. It may be later than `now` already.
+    /// Ends a wait until `deadline`, in whole milliseconds after `now` as of any wait, or somewhat
+    /// sooner: who is awake too soon waits again. It may be later than `now` already.
     pub(crate) fn end(&mut self, clock: &Clock, now: Instant, deadline: Instant) {
         if self.at.is_some_and(|at| now < at && at <= deadline) {
             return; // as it is with most of them
@@ -116,7 +120,10 @@ mod tests {
     fn it_is_set_once_for_many_waits_and_ends_them() {
         let (mut poll, clock, mut timer) = made();
         assert!(timer.ends(&clock, at(0), at(1)));
-        assert!(timer.ends(&clock, Instant::from_nanoseconds(500_000), at(2)), "somewhat early is in time");
+        assert!(
+            timer.ends(&clock, Instant::from_nanoseconds(500_000), at(2)),
+            "somewhat early is in time"
+        );
         assert_eq!(timer.at, Some(at(1)));
         assert_eq!(ends(&mut poll, None), [TIMER]);
         timer.ended();

@@ -68,7 +68,11 @@ fn octets_pass_in_order_and_only_within_the_room() {
         }
         if heard.right.len() == granted {
             granted += 5_003;
-            driver.request(&mut ends, Either::Right(OctetsRequest::Credit { credit: 5_003 }), &mut heard);
+            driver.request(
+                &mut ends,
+                Either::Right(OctetsRequest::Credit { credit: 5_003 }),
+                &mut heard,
+            );
         }
         driver.turn(&mut ends, &mut heard, None).unwrap();
         assert!(heard.right.len() <= granted, "nothing is delivered without room");
@@ -98,7 +102,8 @@ fn a_line_says_when_the_other_end_is_gone() {
         let (input, written) = rustix::pipe::pipe().unwrap();
         let (read, output) = rustix::pipe::pipe().unwrap();
         let pool = Rc::new(Pool::new(4096, 4));
-        let mut line = Pipe::<SingleBuffer>::new(input, output, &driver.registry(), 0, pool).unwrap();
+        let mut line =
+            Pipe::<SingleBuffer>::new(input, output, &driver.registry(), 0, pool).unwrap();
         let mut told = Told::default();
         let tick = Some(std::time::Duration::from_millis(10));
         driver.turn(&mut line, &mut told, tick).unwrap();

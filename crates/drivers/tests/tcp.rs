@@ -50,7 +50,8 @@ impl Side {
         self.driver.request(&mut self.tcp, ask, &mut self.heard);
     }
 
-    /// Runs until `found` gives something of what was told. A test that waits ten seconds has failed.
+    /// Runs until `found` gives something of what was told. A test that waits ten seconds has
+    /// failed.
     fn until<T>(&mut self, mut found: impl FnMut(&[Told<BufferTree>]) -> Option<T>) -> T {
         let since = Instant::now();
         loop {
@@ -62,7 +63,9 @@ impl Side {
                 "it never came; told so far: {:?}",
                 self.heard.0
             );
-            self.driver.turn(&mut self.tcp, &mut self.heard, Some(Duration::from_millis(100))).unwrap();
+            self.driver
+                .turn(&mut self.tcp, &mut self.heard, Some(Duration::from_millis(100)))
+                .unwrap();
         }
     }
 
@@ -70,7 +73,9 @@ impl Side {
     fn idle(&mut self) {
         let since = Instant::now();
         while since.elapsed() < Duration::from_millis(50) {
-            self.driver.turn(&mut self.tcp, &mut self.heard, Some(Duration::from_millis(10))).unwrap();
+            self.driver
+                .turn(&mut self.tcp, &mut self.heard, Some(Duration::from_millis(10)))
+                .unwrap();
         }
     }
 
@@ -96,7 +101,9 @@ impl Side {
     fn opened(&mut self, name: Handle) {
         self.until(|told| {
             told.iter()
-                .find(|told| matches!(told, Told::Opened { association, .. } if *association == name))
+                .find(
+                    |told| matches!(told, Told::Opened { association, .. } if *association == name),
+                )
                 .map(|_| ())
         });
     }
@@ -155,7 +162,11 @@ fn send(association: Handle, message: BufferTree) -> Ask<BufferTree> {
 fn pair(local: &str, credit: usize) -> (Side, Handle, TcpStream) {
     let mut side = Side::new();
     let at = side.listen(local);
-    side.ask(Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(credit) });
+    side.ask(Ask::Await {
+        listener: name(0),
+        association: name(1),
+        credit: Credit::of_octets(credit),
+    });
     let peer = TcpStream::connect(at).unwrap();
     side.opened(name(1));
     (side, name(1), peer)
@@ -237,7 +248,8 @@ fn room_comes_back_as_octets_leave_and_adds_up() {
             })
             .sum();
         assert!(
-            told.iter().all(|told| !matches!(told, Told::Credit { credit: Credit { octets: 0, .. }, .. })),
+            told.iter()
+                .all(|told| !matches!(told, Told::Credit { credit: Credit { octets: 0, .. }, .. })),
             "never a word about nothing"
         );
         (credit == SEND_ROOM).then_some(())
@@ -383,7 +395,8 @@ fn urgent_octets_are_marked_for_the_peer_and_stay_in_line_here() {
     });
     side.idle();
     let mut octet = [0];
-    let (length, _) = rustix::net::recv(&peer, &mut octet[..], rustix::net::RecvFlags::OOB).unwrap();
+    let (length, _) =
+        rustix::net::recv(&peer, &mut octet[..], rustix::net::RecvFlags::OOB).unwrap();
     assert_eq!((length, octet), (1, *b"!"));
 
     rustix::net::send(&peer, b"cd!", rustix::net::SendFlags::OOB).unwrap();
@@ -424,7 +437,11 @@ fn nobody_is_accepted_without_a_name_and_unlisten_ends_all_that_wait() {
     side.ask(Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(1) });
     side.opened(name(1));
     for waiting in [2, 3] {
-        side.ask(Ask::Await { listener: name(0), association: name(waiting), credit: Credit::of_octets(1) });
+        side.ask(Ask::Await {
+            listener: name(0),
+            association: name(waiting),
+            credit: Credit::of_octets(1),
+        });
     }
     side.ask(Ask::Abort { association: name(2), code: 0 });
     assert_eq!(side.ended(name(2)), Ended::Aborted);
@@ -442,7 +459,11 @@ fn one_thread_serves_hundreds_of_associations_at_once() {
     let mut side = Side::new();
     let at = side.listen("127.0.0.1:0");
     for index in 1..=COUNT {
-        side.ask(Ask::Await { listener: name(0), association: name(index), credit: Credit::of_octets(1000) });
+        side.ask(Ask::Await {
+            listener: name(0),
+            association: name(index),
+            credit: Credit::of_octets(1000),
+        });
     }
     let mut peers: Vec<TcpStream> = (0..COUNT).map(|_| TcpStream::connect(at).unwrap()).collect();
     for peer in &mut peers {

@@ -80,7 +80,9 @@ impl<S: StackAny> Hold<S> {
         if octets.len() <= SHORT {
             return message(octets);
         }
-        let Some(reserved) = self.ask(Reserve::new(octets.len(), 1)) else { return message(octets) };
+        let Some(reserved) = self.ask(Reserve::new(octets.len(), 1)) else {
+            return message(octets);
+        };
         let mut buffer = SendBuffer::new(reserved.into_octets(), octets.len(), true);
         buffer.write_all(octets).expect("it has room for as many");
         buffer.into_octets()
@@ -196,5 +198,7 @@ pub(crate) fn in_one_piece<M: Message>(
 
 /// Until when a message is of use that is sent now.
 pub(crate) fn due(properties: &MessageProperties) -> Option<Instant> {
-    properties.lifetime.map(|lifetime| Instant::now() + Duration::from_micros(lifetime.get().into()))
+    properties
+        .lifetime
+        .map(|lifetime| Instant::now() + Duration::from_micros(lifetime.get().into()))
 }

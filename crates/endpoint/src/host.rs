@@ -70,7 +70,8 @@ impl<S: StackAny> Host<S> {
 
     pub(crate) fn totals(&self) -> Totals {
         let shared = self.shared.borrow();
-        let links = shared.mailbox.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
+        let links =
+            shared.mailbox.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
         Totals { associations: links.count(), dropped: shared.dropped() }
     }
 }

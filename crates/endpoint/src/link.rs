@@ -97,7 +97,12 @@ impl<M: Message> Link<M> {
         }
     }
 
-    pub(crate) fn opened(&mut self, ends: (Participant, Participant), path: PathLimits, credit: Credit) {
+    pub(crate) fn opened(
+        &mut self,
+        ends: (Participant, Participant),
+        path: PathLimits,
+        credit: Credit,
+    ) {
         (self.ends, self.path) = (Some(ends), path);
         (self.credit, self.room_most) = (credit, credit);
         self.statistics.opened = Some(Instant::now());
@@ -149,7 +154,10 @@ impl<M: Message> Link<M> {
                 *of_first = properties.of_next();
                 Some((message, properties))
             }
-            None => self.inbox.pop_front().map(|(messages, properties)| (messages.into_single(), properties)),
+            None => self
+                .inbox
+                .pop_front()
+                .map(|(messages, properties)| (messages.into_single(), properties)),
         }
     }
 
@@ -168,12 +176,15 @@ impl<M: Message> Link<M> {
             State::Ended(why) => return Some(Err(why.into())),
         }
         let octets = size.octets;
-        if size.longest > longest || octets > self.room_most.octets || size.messages > self.room_most.messages
+        if size.longest > longest
+            || octets > self.room_most.octets
+            || size.messages > self.room_most.messages
         {
             return Some(Err(Error::TooLong));
         }
         if let Some(due) = due {
-            let estimate = self.pace.as_ref().map(|pace| pace.estimate(self.waiting().octets + octets));
+            let estimate =
+                self.pace.as_ref().map(|pace| pace.estimate(self.waiting().octets + octets));
             if due.saturating_duration_since(Instant::now()) <= estimate.unwrap_or_default() {
                 self.refuse_late();
                 return Some(Err(Error::Late));

@@ -87,8 +87,9 @@ impl<V: Offered> Mailbox<V> {
 
     /// A name for a listener, which is asked for.
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
-        let listener =
-            self.names.name(Named::Listener(Box::new(Listener { local: Ok(None), waits: Vec::new() })));
+        let listener = self
+            .names
+            .name(Named::Listener(Box::new(Listener { local: Ok(None), waits: Vec::new() })));
         self.asks.push(AssociationRequest::Listen { listener, local });
         listener
     }
@@ -318,7 +319,12 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
-    fn delivered(&mut self, association: Handle, messages: Batch<V::Message>, properties: MessageProperties) {
+    fn delivered(
+        &mut self,
+        association: Handle,
+        messages: Batch<V::Message>,
+        properties: MessageProperties,
+    ) {
         match self.link(association) {
             Some(link) if !link.abandoned => {
                 link.delivered(messages, properties);

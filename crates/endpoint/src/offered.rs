@@ -2,8 +2,8 @@
 
 use stackwright_contract::Service;
 use stackwright_contract::services::{
-    AssociationIndication, AssociationRequest, Batch, Datagrams, MessageProperties, StreamProperties,
-    Streams, Transfer,
+    AssociationIndication, AssociationRequest, Batch, Datagrams, MessageProperties,
+    StreamProperties, Streams, Transfer,
 };
 use stackwright_wire::Message;
 

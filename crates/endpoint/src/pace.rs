@@ -56,7 +56,9 @@ impl Pace {
         if took >= MEASURE {
             let measured = *came as f64 / took.as_secs_f64();
             // It rises at once and falls slowly: a refusal is final.
-            self.rate = Some(self.rate.map_or(measured, |rate| measured.max((3.0 * rate + measured) / 4.0)));
+            self.rate = Some(
+                self.rate.map_or(measured, |rate| measured.max((3.0 * rate + measured) / 4.0)),
+            );
             self.busy = Some((now, 0));
         }
     }
@@ -84,7 +86,11 @@ mod tests {
     fn measured() -> Pace {
         let (mut pace, begin) = (Pace::default(), Instant::now());
         pace.handed_over(begin, 1000);
-        pace.given_back(begin + Duration::from_millis(10), 1000, Credit { octets: 1000, messages: 1 });
+        pace.given_back(
+            begin + Duration::from_millis(10),
+            1000,
+            Credit { octets: 1000, messages: 1 },
+        );
         for millisecond in 10..200 {
             let now = begin + Duration::from_millis(millisecond);
             pace.given_back(now, 1000, Credit { octets: 500_000, messages: 500 });
@@ -101,7 +107,11 @@ mod tests {
     #[test]
     fn where_hardly_anything_waits_it_is_half_a_round_trip() {
         assert_eq!(measured().estimate(100), Duration::from_millis(5));
-        assert_eq!(measured().estimate(0), Duration::ZERO, "and nothing is known of an idle network");
+        assert_eq!(
+            measured().estimate(0),
+            Duration::ZERO,
+            "and nothing is known of an idle network"
+        );
     }
 
     #[test]
@@ -110,7 +120,11 @@ mod tests {
         for second in 1..100 {
             let now = begin + Duration::from_secs(second);
             pace.handed_over(now, 200);
-            pace.given_back(now + Duration::from_millis(50), 100, Credit { octets: 200, messages: 2 });
+            pace.given_back(
+                now + Duration::from_millis(50),
+                100,
+                Credit { octets: 200, messages: 2 },
+            );
         }
         assert_eq!(pace.estimate(200), Duration::ZERO);
     }

@@ -159,12 +159,21 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         let credit = Credit { octets: 1 << 20, messages: 1024 };
-        Config { credit, arrivals_most: 16, longest: 65_507, spin: Duration::ZERO, shared_port: false }
+        Config {
+            credit,
+            arrivals_most: 16,
+            longest: 65_507,
+            spin: Duration::ZERO,
+            shared_port: false,
+        }
     }
 }
 
 impl<S: StackAny> Shared<S> {
-    pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> io::Result<Rc<RefCell<Self>>> {
+    pub(crate) fn new(
+        config: Config,
+        make: impl FnOnce(&System) -> S,
+    ) -> io::Result<Rc<RefCell<Self>>> {
         let (mut driver, mut system) = System::with_driver()?;
         system.shared_port = config.shared_port;
         driver.set_spin(config.spin);
@@ -304,7 +313,8 @@ impl<S: StackAny> Shared<S> {
         let size = outbound.size();
         let waits = link.handed_over(size, due.is_some());
         self.unturned += size.octets;
-        self.turns = self.unturned >= if size.messages > 1 { TURNED_MOST_TOGETHER } else { TURNED_MOST };
+        self.turns =
+            self.unturned >= if size.messages > 1 { TURNED_MOST_TOGETHER } else { TURNED_MOST };
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
@@ -318,12 +328,21 @@ impl<S: StackAny> Shared<S> {
     }
 
     /// The next message, or why there will be none, or that it has to be waited for.
-    pub(crate) fn take(&mut self, name: Handle) -> Option<Result<(S::Message, MessageProperties), Error>> {
-        self.take_from(name, Link::take_message, |(message, _)| Credit { octets: message.len(), messages: 1 })
+    pub(crate) fn take(
+        &mut self,
+        name: Handle,
+    ) -> Option<Result<(S::Message, MessageProperties), Error>> {
+        self.take_from(name, Link::take_message, |(message, _)| Credit {
+            octets: message.len(),
+            messages: 1,
+        })
     }
 
     /// The next messages that came together, in the same way.
-    pub(crate) fn take_batch(&mut self, name: Handle) -> Option<Result<Received<S::Message>, Error>> {
+    pub(crate) fn take_batch(
+        &mut self,
+        name: Handle,
+    ) -> Option<Result<Received<S::Message>, Error>> {
         self.take_from(name, |link| link.inbox.pop_front(), |(messages, _)| messages.cost())
     }
 

@@ -19,7 +19,8 @@ type Artp = Over<artp::Layer<M>, Udp<M>>;
 
 fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
     move |system| {
-        let mut config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+        let mut config =
+            artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
         change(&mut config);
         Over::new(artp::layer(config, system.seed()), system.udp())
     }
@@ -113,7 +114,9 @@ fn a_batch_is_received_at_once_or_one_by_one() {
         while came.len() < sent as usize {
             let (message, _) = other.receive_message().unwrap();
             assert_eq!(message.len(), LENGTH);
-            came.push(number(message.messages(4).next().and_then(|mut pieces| pieces.next()).unwrap()));
+            came.push(number(
+                message.messages(4).next().and_then(|mut pieces| pieces.next()).unwrap(),
+            ));
             if came.len() == sent as usize {
                 break;
             }
@@ -169,7 +172,8 @@ fn a_send_buffer_shows_nothing_of_another_association() {
                 &[5000][..]
             };
             two.commit(buffer, MessageProperties::default()).unwrap();
-            let mut came: Vec<_> = lengths.iter().map(|_| of(1, &two_there.receive().unwrap().0)).collect();
+            let mut came: Vec<_> =
+                lengths.iter().map(|_| of(1, &two_there.receive().unwrap().0)).collect();
             came.sort_unstable();
             assert_eq!(came, lengths);
         }
@@ -187,7 +191,8 @@ fn of(octet: u8, octets: &[u8]) -> usize {
 #[test]
 fn what_is_wished_of_a_buffer_comes_with_each_of_its_messages() {
     let (_endpoint, [one, other]) = pair(Config::default());
-    let wish = MessageProperties { number: Some(u32::MAX), priority: 3, ..MessageProperties::default() };
+    let wish =
+        MessageProperties { number: Some(u32::MAX), priority: 3, ..MessageProperties::default() };
     let mut buffer = one.reserve(10_000, 3);
     buffer.write_all(&[7; 30_000]).unwrap();
     one.commit(buffer, wish).unwrap();
@@ -208,7 +213,10 @@ fn what_is_wished_of_a_message_comes_with_it() {
     let wish = MessageProperties { number: Some(77), priority: 3, ..MessageProperties::default() };
     one.send_with(b"first", wish).unwrap();
     let (octets, properties) = other.receive().unwrap();
-    assert_eq!((octets.as_slice(), properties.number, properties.priority), (&b"first"[..], Some(77), 3));
+    assert_eq!(
+        (octets.as_slice(), properties.number, properties.priority),
+        (&b"first"[..], Some(77), 3)
+    );
 }
 
 #[test]
@@ -241,7 +249,8 @@ fn what_cannot_be_sent_is_refused() {
 
 #[test]
 fn nobody_there_is_said() {
-    let impatient = |config: &mut artp::Config| (config.tries, config.timeout_first) = (2, 1_000_000);
+    let impatient =
+        |config: &mut artp::Config| (config.tries, config.timeout_first) = (2, 1_000_000);
     let client = Endpoint::new(Config::default(), with(impatient)).unwrap();
     let nobody: std::net::SocketAddr = "127.0.0.1:9".parse().unwrap();
     assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
@@ -254,7 +263,8 @@ fn nobody_there_is_said() {
 fn a_refusal_is_said() {
     let refusing = |system: &System| {
         let sessions = artp::Sessions::<M>::new(artp::Config::new(system.secret()), artp::policies);
-        let upper = Transport::new(Associations::new(sessions.deciding(|_, _| false)), system.seed());
+        let upper =
+            Transport::new(Associations::new(sessions.deciding(|_, _| false)), system.seed());
         Over::new(upper, system.udp())
     };
     let (tell, place) = mpsc::channel();

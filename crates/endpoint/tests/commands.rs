@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use stackwright_compose::Over;
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
-use stackwright_contract::{Command, CommandError, Context, Facts, Handle, Outlet, PathLimits, Protocol};
+use stackwright_contract::{
+    Command, CommandError, Context, Facts, Handle, Outlet, PathLimits, Protocol,
+};
 use stackwright_drivers::udp::{LONGEST, Udp};
 use stackwright_endpoint::{Config, Error, System, blocking};
 use stackwright_wire::BufferTree;
@@ -40,8 +42,15 @@ impl Protocol for Commanded {
     type Provides = Datagrams<M>;
     type Uses = Datagrams<M>;
 
-    fn handle_request(&mut self, _: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
-        let DatagramsRequest::Control { association, command } = request else { return out.request(request) };
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        request: DatagramsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let DatagramsRequest::Control { association, command } = request else {
+            return out.request(request);
+        };
         let outcome = match command {
             Command::Own { name: "narrow", argument } => {
                 let path = PathLimits::of_longest(argument as usize);
@@ -54,7 +63,10 @@ impl Protocol for Commanded {
             RELEASE => {
                 let waiting = self.later.len() as u32;
                 for (association, answer) in self.later.drain(..) {
-                    out.indicate(DatagramsIndication::Controlled { association, outcome: Ok(answer) });
+                    out.indicate(DatagramsIndication::Controlled {
+                        association,
+                        outcome: Ok(answer),
+                    });
                 }
                 Ok(waiting)
             }
@@ -79,9 +91,12 @@ fn stack(system: &System) -> Stack {
 
 #[test]
 fn a_command_is_answered_and_the_path_is_what_was_told_last() {
-    let endpoint =
-        blocking::Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), stack)
-            .unwrap();
+    let endpoint = blocking::Endpoint::bind(
+        ANY.parse::<std::net::SocketAddr>().unwrap(),
+        Config::default(),
+        stack,
+    )
+    .unwrap();
     let mut one = endpoint.connect(endpoint.local().unwrap()).unwrap();
     assert_eq!(one.path(), PathLimits::of_longest(LONGEST), "UDP has told it");
     assert_eq!(one.control(narrow(1200)).unwrap(), 1200);
@@ -149,7 +164,10 @@ mod awaited {
                 request: stackwright_contract::services::StreamsRequest<M>,
                 out: &mut impl Outlet<Self>,
             ) {
-                if !matches!(request, stackwright_contract::services::StreamsRequest::Control { .. }) {
+                if !matches!(
+                    request,
+                    stackwright_contract::services::StreamsRequest::Control { .. }
+                ) {
                     out.request(request);
                 }
             }
@@ -168,7 +186,8 @@ mod awaited {
         let here: std::net::SocketAddr = ANY.parse().unwrap();
         let endpoint = Endpoint::bind(here, Config::default(), stack).await.unwrap();
         let here = endpoint.local().unwrap();
-        let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream()).unwrap();
+        let (one, other) =
+            tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream()).unwrap();
         let aborts = async {
             tokio::task::yield_now().await;
             other.abort(7);
@@ -181,7 +200,8 @@ mod awaited {
     #[tokio::test(flavor = "current_thread")]
     async fn a_code_reaches_the_peer() {
         let stack = |system: &System| {
-            let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+            let config =
+                artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
             let artp = Over::new(artp::layer::<M>(config, system.seed()), system.udp());
             Over::new(Ordered::default(), artp)
         };

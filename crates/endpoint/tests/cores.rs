@@ -97,7 +97,10 @@ fn associations_spread_over_two_sockets_stay_on_theirs() {
     assert!(seen.iter().all(|seen| !seen.is_empty()), "both served some");
     for said in seen.iter().flatten() {
         let number = said[0][0];
-        assert!(said.iter().copied().eq((0..ROUNDS).map(|round| [number, round])), "all came here: {said:?}");
+        assert!(
+            said.iter().copied().eq((0..ROUNDS).map(|round| [number, round])),
+            "all came here: {said:?}"
+        );
     }
     assert_eq!(seen.iter().flatten().count(), ASSOCIATIONS as usize);
 }

@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Batches, Context, Facts, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_drivers::Readiness;
 use stackwright_endpoint::blocking::Endpoint;
@@ -38,7 +40,12 @@ impl<const BATCHES: bool> Protocol for Passes<BATCHES> {
         out.request(word);
     }
 
-    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if let DatagramsIndication::Delivered { batch, .. } = &word {
             self.0.borrow_mut()[1].push(batch.count());
         }
@@ -51,7 +58,8 @@ fn crosses<S: Stack<Message = M>>(make: impl FnOnce(&System, Counts) -> S) -> [V
     let counts = Counts::default();
     let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     let endpoint =
-        Endpoint::bind(any, Config::default(), |system: &System| make(system, Rc::clone(&counts))).unwrap();
+        Endpoint::bind(any, Config::default(), |system: &System| make(system, Rc::clone(&counts)))
+            .unwrap();
     let one = endpoint.connect(endpoint.local().unwrap()).unwrap();
     let mut buffer = one.reserve(LEN, MESSAGES.into());
     (0..MESSAGES).for_each(|number| buffer.write_all(&[number; LEN]).unwrap());
@@ -63,8 +71,12 @@ fn crosses<S: Stack<Message = M>>(make: impl FnOnce(&System, Counts) -> S) -> [V
     counts.take()
 }
 
-fn graph<const BATCHES: bool>(system: &System, counts: Counts) -> Graph<M, Readiness, Datagrams<M>> {
-    let builder = Builder::new().top("passes").protocol("passes", Passes::<BATCHES>(counts)).over("udp");
+fn graph<const BATCHES: bool>(
+    system: &System,
+    counts: Counts,
+) -> Graph<M, Readiness, Datagrams<M>> {
+    let builder =
+        Builder::new().top("passes").protocol("passes", Passes::<BATCHES>(counts)).over("udp");
     builder.protocol("udp", system.udp()).build().expect("they fit")
 }
 

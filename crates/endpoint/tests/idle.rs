@@ -18,7 +18,8 @@ type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
 /// 4 KB. It is 3138 to 3169, of which 130 are for what loss, refusal and death keep apart.
 const MOST: usize = 3232;
 
-/// Nearly as many as tables of 256 places have room for, and not more: no table is half empty, and none grows for the last.
+/// Nearly as many as tables of 256 places have room for, and not more: no table is half empty, and
+/// none grows for the last.
 const MANY: usize = 112;
 
 fn make(system: &System) -> Artp {
@@ -44,9 +45,12 @@ fn exchange(one: &Association<Artp>, other: &Association<Artp>) {
 // One test only: allocations of another one would be counted.
 #[test]
 fn an_idle_association_takes_little() {
-    let endpoint =
-        Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
-            .unwrap();
+    let endpoint = Endpoint::bind(
+        "127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap(),
+        Config::default(),
+        make,
+    )
+    .unwrap();
     let mut associations = Vec::with_capacity(MANY);
     // Blocks for datagrams are the endpoint's, and so is memory that is used again.
     let [one, other] = talk(&endpoint);

@@ -33,13 +33,17 @@ fn stack(system: &System) -> Over<artp::Layer<M>, Udp<M>> {
 fn graph(system: &System) -> Graph<M, Readiness, Datagrams<M>> {
     let builder = Builder::new().top("artp").protocol("artp", layer(system)).over("udp");
     let mut graph = builder.protocol("udp", system.udp()).build().expect("they fit");
-    graph.push("artp", "udp", "counter", Inserted(Counter::default())).expect("they are neighbours");
+    graph
+        .push("artp", "udp", "counter", Inserted(Counter::default()))
+        .expect("they are neighbours");
     graph.push("artp", "counter", "tap", Inserted(Tap::new(|_| {}))).expect("they are neighbours");
     graph
 }
 
 /// An endpoint that is connected with itself.
-fn pair<S: Stack<Message = M>>(make: impl FnOnce(&System) -> S) -> (Endpoint<S>, [Association<S>; 2]) {
+fn pair<S: Stack<Message = M>>(
+    make: impl FnOnce(&System) -> S,
+) -> (Endpoint<S>, [Association<S>; 2]) {
     let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     let endpoint = Endpoint::bind(any, Config::default(), make).unwrap();
     let one = endpoint.connect(endpoint.local().unwrap()).unwrap();
@@ -66,7 +70,8 @@ fn answers<S: Stack<Message = M>>(make: impl FnOnce(&System) -> S) {
     assert!(round_trip > Duration::ZERO && round_trip < Duration::from_secs(1), "{round_trip:?}");
     assert_eq!(one.ask(Peer).and_then(|peer| peer.internet()), endpoint.local());
     assert_eq!(other.ask(Peer).and_then(|peer| peer.internet()), one.local());
-    let [here, there] = [&one, &other].map(|side| side.ask(Counters).expect("ARTP counts its packets"));
+    let [here, there] =
+        [&one, &other].map(|side| side.ask(Counters).expect("ARTP counts its packets"));
     // Twenty messages of several packets each, and what acknowledges them.
     assert!(here.sent > 20 * MESSAGE as u64 / 1500 && there.received > 20 * MESSAGE as u64 / 1500);
     assert!(there.received <= here.sent, "{here:?}, {there:?}");
@@ -119,7 +124,8 @@ async fn a_task_asks_the_kernels_tcp() {
         stream.read_to_end(&mut octets).unwrap();
         octets.len()
     });
-    let client = stackwright_endpoint::Endpoint::<Tcp<M>>::new(Config::default(), System::tcp::<M>).unwrap();
+    let client =
+        stackwright_endpoint::Endpoint::<Tcp<M>>::new(Config::default(), System::tcp::<M>).unwrap();
     let mut stream = client.connect_stream(place).await.unwrap();
     stream.write_all(&[7; 100_000]).await.unwrap();
     assert_eq!(stream.ask(Peer).and_then(|peer| peer.internet()), Some(place));

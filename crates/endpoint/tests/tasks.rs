@@ -32,7 +32,8 @@ async fn once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
     unconstrained(poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx)))).await
 }
 
-/// A client in a thread of its own, which sends what it is told to, and closes when told nothing more.
+/// A client in a thread of its own, which sends what it is told to, and closes when told nothing
+/// more.
 fn elsewhere(place: SocketAddr) -> (mpsc::Sender<Vec<u8>>, JoinHandle<()>) {
     let (tell, told) = mpsc::channel::<Vec<u8>>();
     let client = thread::spawn(move || {
@@ -63,7 +64,11 @@ async fn questions_and_answers() {
             for count in 0..20_u32 {
                 let question = [number, count].map(u32::to_be_bytes).concat();
                 association.send(&question).await.unwrap();
-                assert_eq!(association.receive().await.unwrap().0, question, "nobody else's answer");
+                assert_eq!(
+                    association.receive().await.unwrap().0,
+                    question,
+                    "nobody else's answer"
+                );
             }
             association.close().await.unwrap();
         })
@@ -81,7 +86,8 @@ fn each_task_is_woken_when_something_comes_for_it() {
 
 #[test]
 fn the_runtime_may_have_several_threads() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build().unwrap();
     runtime.block_on(LocalSet::new().run_until(questions_and_answers()));
 }
 
@@ -185,7 +191,8 @@ fn sending_and_receiving_may_be_awaited_at_once() {
 fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
     run(async {
         let credit = Credit { octets: 64 << 10, messages: 64 };
-        let ([client, _server], [one, other]) = pair(Config { credit, ..Config::default() }, plain).await;
+        let ([client, _server], [one, other]) =
+            pair(Config { credit, ..Config::default() }, plain).await;
         let mut sent = 0_u32;
         let kept = loop {
             let message = BufferTree::with_headroom(128, &[sent.to_be_bytes(); 1000].concat());
@@ -198,7 +205,10 @@ fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
             sent += 1;
         };
         assert_eq!(kept.len(), 4000, "it is given back as it was");
-        assert!(other.statistics().received.messages <= 64, "no more is held than there is room for");
+        assert!(
+            other.statistics().received.messages <= 64,
+            "no more is held than there is room for"
+        );
         // When the last one is handed over, nobody waits for anything of the client any more.
         spawn_local(client.run());
         let (numbers, last) = tokio::join!(
@@ -229,7 +239,10 @@ fn what_is_not_there_is_said() {
         let nobody: std::net::SocketAddr = "127.0.0.1:9".parse().unwrap();
         assert!(matches!(client.connect(nobody).await, Err(Error::Ended(Ended::Unreachable))));
     });
-    assert!(matches!(Endpoint::new(Config::default(), plain), Err(Error::System(_))), "there is no runtime");
+    assert!(
+        matches!(Endpoint::new(Config::default(), plain), Err(Error::System(_))),
+        "there is no runtime"
+    );
 }
 
 #[test]

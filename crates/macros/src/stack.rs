@@ -51,7 +51,9 @@ impl Equation {
     fn parse(input: ParseStream, after: &str, span: Span) -> Result<Self> {
         let upper = Self::term(input, after, span)?;
         Ok(match word(input, "over")? {
-            Some(span) => Equation::Over(Box::new(upper), Box::new(Self::parse(input, "over", span)?)),
+            Some(span) => {
+                Equation::Over(Box::new(upper), Box::new(Self::parse(input, "over", span)?))
+            }
             None => upper,
         })
     }
@@ -59,7 +61,9 @@ impl Equation {
     fn term(input: ParseStream, after: &str, span: Span) -> Result<Self> {
         let left = Self::primary(input, after, span)?;
         Ok(match word(input, "beside")? {
-            Some(span) => Equation::Beside(Box::new(left), Box::new(Self::term(input, "beside", span)?)),
+            Some(span) => {
+                Equation::Beside(Box::new(left), Box::new(Self::term(input, "beside", span)?))
+            }
             None => left,
         })
     }
@@ -126,10 +130,13 @@ impl Equation {
         match self {
             Equation::Protocol(ty) => {
                 let tokens: Vec<TokenTree> = ty.to_token_stream().into_iter().collect();
-                let span = |token: Option<&TokenTree>| token.map_or_else(Span::call_site, TokenTree::span);
+                let span =
+                    |token: Option<&TokenTree>| token.map_or_else(Span::call_site, TokenTree::span);
                 (span(tokens.first()), span(tokens.last()))
             }
-            Equation::Over(one, other) | Equation::Beside(one, other) => (one.ends().0, other.ends().1),
+            Equation::Over(one, other) | Equation::Beside(one, other) => {
+                (one.ends().0, other.ends().1)
+            }
         }
     }
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// As one word, or as the beginning of one.
-const PROTOCOLS: [&str; 10] = ["artp", "xtp", "xstp", "tcp", "quic", "sctp", "sscop", "ftp", "udp", "dsr"];
+const PROTOCOLS: [&str; 10] =
+    ["artp", "xtp", "xstp", "tcp", "quic", "sctp", "sscop", "ftp", "udp", "dsr"];
 
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

@@ -60,9 +60,10 @@ impl AdapterAddress {
         match (self, place.ip()) {
             (AdapterAddress::Station(_), IpAddr::V6(address)) => {
                 let [.., a, b, c, d, e, f, g] = address.octets();
-                let call =
-                    CallSign::from_octets([a, b, c, d, e, f, g]).expect("the address of a radio station");
-                let pid = u8::try_from(place.port()).expect("the port of a radio station is an identifier");
+                let call = CallSign::from_octets([a, b, c, d, e, f, g])
+                    .expect("the address of a radio station");
+                let pid = u8::try_from(place.port())
+                    .expect("the port of a radio station is an identifier");
                 Address::Station { call, pid, route }.into()
             }
             _ => place.into(),

@@ -8,7 +8,8 @@ use stackwright_wire::Message;
 /// The largest portion in octets.
 const MOST: usize = 64 << 10;
 
-/// How large the portions are in which octets travel and are delivered. A protocol may not care; this shows whether it does.
+/// How large the portions are in which octets travel and are delivered. A protocol may not care;
+/// this shows whether it does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chunks {
     /// As large as they may be: 64 KiB.
@@ -39,7 +40,8 @@ impl Chunks {
     }
 }
 
-/// Takes at most `octets` octets from the front of `queue`, in one message; `None` where there are none.
+/// Takes at most `octets` octets from the front of `queue`, in one message; `None` where there are
+/// none.
 pub(crate) fn gather<M: Message>(queue: &mut VecDeque<M>, octets: usize) -> Option<M> {
     let mut gathered: Option<M> = None;
     let mut left = octets;

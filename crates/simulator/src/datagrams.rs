@@ -25,8 +25,8 @@ const FRESH_FIRST: u16 = 49_152;
 
 /// The adapter of one station.
 ///
-/// An arrival at a listener gets the next name that waits; without one, and without credit, a datagram
-/// is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
+/// An arrival at a listener gets the next name that waits; without one, and without credit, a
+/// datagram is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: AdapterAddress,
@@ -76,7 +76,8 @@ impl<M: Message> SimulatedDatagrams<M> {
 }
 
 impl<M: Message> CheckedDatagrams<M> {
-    /// Makes the same with a check that nothing escapes: altered datagrams are dropped, and counted.
+    /// Makes the same with a check that nothing escapes: altered datagrams are dropped, and
+    /// counted.
     ///
     /// # Panics
     /// Where `credit` lets nothing through.
@@ -139,7 +140,13 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         out.indicate(DatagramsIndication::Ended { name, why });
     }
 
-    fn listen(&mut self, cx: &Context, listener: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
+    fn listen(
+        &mut self,
+        cx: &Context,
+        listener: Handle,
+        local: Participant,
+        out: &mut dyn Outlet<Self>,
+    ) {
         self.ledger.given(listener);
         let place = self.address.place(local).filter(|local| self.address.is_own(*local));
         let port = match place.map(|place| place.port()) {
@@ -157,7 +164,13 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    fn expect(&mut self, listener: Handle, association: Handle, credit: Credit, out: &mut dyn Outlet<Self>) {
+    fn expect(
+        &mut self,
+        listener: Handle,
+        association: Handle,
+        credit: Credit,
+        out: &mut dyn Outlet<Self>,
+    ) {
         self.ledger.given(association);
         if !self.ledger.lives(listener) {
             return self.last_word(association, Ended::Unlistened, out);
@@ -213,8 +226,14 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    /// Returns the own port of an association that is opened; `None`: it cannot have the one asked for.
-    fn own_port(&self, cx: &Context, local: Option<Participant>, remote: SocketAddr) -> Option<u16> {
+    /// Returns the own port of an association that is opened; `None`: it cannot have the one asked
+    /// for.
+    fn own_port(
+        &self,
+        cx: &Context,
+        local: Option<Participant>,
+        remote: SocketAddr,
+    ) -> Option<u16> {
         match self.address {
             // Every association has a port of its own.
             AdapterAddress::Internet(_) => {
@@ -246,7 +265,14 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    fn send(&mut self, cx: &Context, name: Handle, message: M, ecn: Ecn, out: &mut dyn Outlet<Self>) {
+    fn send(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        message: M,
+        ecn: Ecn,
+        out: &mut dyn Outlet<Self>,
+    ) {
         assert!(message.len() <= LONGEST, "{NAME}: a datagram has at most {LONGEST} octets");
         assert_octets_only(&message);
         let address = self.address;
@@ -258,7 +284,8 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         );
         open.down = Credit { octets: credit.octets - octets, messages: credit.messages - 1 };
         let from = SocketAddr::new(address.on_network(), open.port);
-        let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, SegmentWord::Datagram(message)) };
+        let segment =
+            Segment { ecn, ..Segment::new(from, open.remote, 0, SegmentWord::Datagram(message)) };
         let left = self.left.entry(name).or_default();
         *left = sum(*left, Credit { octets, messages: 1 });
         out.request(segment);
@@ -298,27 +325,30 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         if let Some(name) = self.peers.get(&(port, remote)) {
             return Ok(*name);
         }
-        let listener = self.listener_at(port).ok_or("a datagram for a port where nobody listens")?;
+        let listener =
+            self.listener_at(port).ok_or("a datagram for a port where nobody listens")?;
         let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
             unreachable!("found by its port")
         };
-        let (name, credit) = awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
+        let (name, credit) =
+            awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
         self.names.remove(name);
         self.start(name, port, (remote, 0), credit, out);
         Ok(name)
     }
 
     fn listener_at(&self, wanted: u16) -> Option<Handle> {
-        let listens = |named: &Named| matches!(named, Named::Listener { port, .. } if *port == wanted);
+        let listens =
+            |named: &Named| matches!(named, Named::Listener { port, .. } if *port == wanted);
         self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
     }
 
     fn fresh_port(&self, cx: &Context) -> Option<u16> {
         let ports = u32::from(u16::MAX - FRESH_FIRST) + 1;
         let first = cx.random(u64::from(ports)) as u32;
-        (0..ports)
-            .map(|step| FRESH_FIRST + ((first + step) % ports) as u16)
-            .find(|port| self.listener_at(*port).is_none() && self.peers.keys().all(|(used, _)| used != port))
+        (0..ports).map(|step| FRESH_FIRST + ((first + step) % ports) as u16).find(|port| {
+            self.listener_at(*port).is_none() && self.peers.keys().all(|(used, _)| used != port)
+        })
     }
 }
 
@@ -327,12 +357,19 @@ fn sum(one: Credit, other: Credit) -> Credit {
 }
 
 impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED> {
-    const FACTS: Facts =
-        Facts { gives: if CHECKED { Guarantees::CHECKED } else { Guarantees::ABSENT }, ..Facts::named(NAME) };
+    const FACTS: Facts = Facts {
+        gives: if CHECKED { Guarantees::CHECKED } else { Guarantees::ABSENT },
+        ..Facts::named(NAME)
+    };
     type Provides = Datagrams<M>;
     type Uses = Segments<M>;
 
-    fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: DatagramsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             DatagramsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
             DatagramsRequest::Await { listener, association, credit } => {
@@ -357,13 +394,19 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
                     out.indicate(DatagramsIndication::unknown_command(association));
                 }
             }
-            DatagramsRequest::Abort { association: name, .. } | DatagramsRequest::Close { name } => {
+            DatagramsRequest::Abort { association: name, .. }
+            | DatagramsRequest::Close { name } => {
                 self.close(cx, name, out);
             }
         }
     }
 
-    fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        segment: Segment<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let message = match segment.word {
             SegmentWord::Datagram(message) => message,
             SegmentWord::Path(path) => return self.path_told(segment.from.ip(), path, out),
@@ -382,7 +425,11 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         }
         open.up = Credit { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
         let properties = MessageProperties { ecn: segment.ecn, ..MessageProperties::default() };
-        out.indicate(DatagramsIndication::Delivered { association, batch: message.into(), properties });
+        out.indicate(DatagramsIndication::Delivered {
+            association,
+            batch: message.into(),
+            properties,
+        });
     }
 
     fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {

@@ -8,8 +8,8 @@ use stackwright_contract::{Both, Either, Nothing, Service};
 
 use crate::{Segment, Segments};
 
-/// Adapters side by side share one station: each that reaches the network has a lane, counted from the left, and an
-/// address of its own.
+/// Adapters side by side share one station: each that reaches the network has a lane, counted from
+/// the left, and an address of its own.
 pub trait Lanes<M>: Service {
     /// How many adapters reach the network; of a graph, how many may.
     const LANES: usize;

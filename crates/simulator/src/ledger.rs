@@ -2,7 +2,8 @@
 
 use stackwright_contract::Handle;
 
-/// Every name that was ever given on one boundary. A broken rule is the asker's mistake, and stops the run.
+/// Every name that was ever given on one boundary. A broken rule is the asker's mistake, and stops
+/// the run.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     boundary: &'static str,

@@ -1,8 +1,8 @@
 //! A seeded world without I/O, in which whole stacks run.
 //!
-//! A [`World`] has a clock that only it moves, a [`Network`] with links and faults, and stations. A station is any stack
-//! whose lowest services are simulated, with an [`Application`] on top. The same seed gives the same run, octet for octet:
-//! [`Trace`] has a hash to compare.
+//! A [`World`] has a clock that only it moves, a [`Network`] with links and faults, and stations. A
+//! station is any stack whose lowest services are simulated, with an [`Application`] on top. The
+//! same seed gives the same run, octet for octet: [`Trace`] has a hash to compare.
 //!
 //! | for | in the place of | there is |
 //! | --- | --- | --- |
@@ -11,10 +11,11 @@
 //! | `Octets` | a serial line | [`pipe`] |
 //! | `Files` | a disk | [`SimulatedDisk`] |
 //!
-//! Between them lies, for each two, a [`Link`] each way, or a half-duplex [`Channel`] that several share. What these do is
-//! [`Conditions`] and [`ChannelConditions`]; a [`Profile`] has those of something known by name, and a [`LinkDescription`]
-//! is read from a file. What befell packets by chance is logged as [`Event`]s, and a run is replayed from them. Links and
-//! channels hold no clock and no I/O, so that others than a world can ask them as well:
+//! Between them lies, for each two, a [`Link`] each way, or a half-duplex [`Channel`] that several
+//! share. What these do is [`Conditions`] and [`ChannelConditions`]; a [`Profile`] has those of
+//! something known by name, and a [`LinkDescription`] is read from a file. What befell packets by
+//! chance is logged as [`Event`]s, and a run is replayed from them. Links and channels hold no
+//! clock and no I/O, so that others than a world can ask them as well:
 //!
 //! ```
 //! use stackwright_contract::{Duration, Instant};
@@ -43,10 +44,12 @@
 //! assert_eq!(arrival, Instant::START + Duration::from_millis(100 + 5));
 //! ```
 //!
-//! The simulated services are adversaries, not conveniences: octets arrive in any portions, answers in any order the contract allows, rooms
-//! are small, and whoever breaks the contract above them is stopped with a sentence.
+//! The simulated services are adversaries, not conveniences: octets arrive in any portions, answers
+//! in any order the contract allows, rooms are small, and whoever breaks the contract above them is
+//! stopped with a sentence.
 //!
-//! Two stations; a stack on an adapter is one as well, and any protocol may take the adapter's place here:
+//! Two stations; a stack on an adapter is one as well, and any protocol may take the adapter's
+//! place here:
 //!
 //! ```
 //! use stackwright_contract::{Duration, Handle, services::{Credit, StreamsIndication, StreamsRequest}};
@@ -98,8 +101,9 @@ pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use lanes::Lanes;
 pub use link::{
-    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription, LinkFlaw,
-    LinkPacket, Loss, NamedProfile, OctetCount, Outages, Passes, Profile, Queue, Reorder, Time,
+    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription,
+    LinkFlaw, LinkPacket, Loss, NamedProfile, OctetCount, Outages, Passes, Profile, Queue, Reorder,
+    Time,
 };
 pub use network::{Association, Fault, Network, Which};
 pub use pipe::{PipeEnd, pipe};

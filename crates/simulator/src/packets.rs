@@ -33,7 +33,8 @@ struct Way {
 impl Packets {
     pub(crate) fn of(addresses: &[IpAddr]) -> Self {
         let mut capture = Capture::new("stackwright simulator");
-        let mut interface = |at: &IpAddr| capture.interface(&at.to_string(), "simulated", LinkType::RAW);
+        let mut interface =
+            |at: &IpAddr| capture.interface(&at.to_string(), "simulated", LinkType::RAW);
         let interfaces = addresses.iter().map(|at| (*at, interface(at))).collect();
         Packets { capture, interfaces, ways: BTreeMap::new() }
     }
@@ -48,16 +49,27 @@ impl Packets {
             return; // no packet: the network and an adapter say it to each other
         }
         if let SegmentWord::Datagram(_) = segment.word {
-            return self.write(now, segment, (0, None), (segment.from.ip(), PacketDirection::Outbound));
+            return self.write(
+                now,
+                segment,
+                (0, None),
+                (segment.from.ip(), PacketDirection::Outbound),
+            );
         }
-        let heard = self.ways.get(&(segment.to, segment.from, segment.number)).map(|back| back.arrives);
+        let heard =
+            self.ways.get(&(segment.to, segment.from, segment.number)).map(|back| back.arrives);
         // The first word of all has nothing to acknowledge.
         let acknowledgement = heard.filter(|_| !matches!(segment.word, SegmentWord::Ask { .. }));
         let way = self.way(segment);
         let sequence = way.leaves;
         way.leaves = sequence.wrapping_add(occupied(&segment.word));
         way.acknowledge.push_back(acknowledgement);
-        self.write(now, segment, (sequence, acknowledgement), (segment.from.ip(), PacketDirection::Outbound));
+        self.write(
+            now,
+            segment,
+            (sequence, acknowledgement),
+            (segment.from.ip(), PacketDirection::Outbound),
+        );
     }
 
     pub(crate) fn arrived<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
@@ -65,14 +77,24 @@ impl Packets {
             return;
         }
         if let SegmentWord::Datagram(_) = segment.word {
-            return self.write(now, segment, (0, None), (segment.to.ip(), PacketDirection::Inbound));
+            return self.write(
+                now,
+                segment,
+                (0, None),
+                (segment.to.ip(), PacketDirection::Inbound),
+            );
         }
         let way = self.way(segment);
         let sequence = way.arrives;
         way.arrives = sequence.wrapping_add(occupied(&segment.word));
         // A reset that nobody sent acknowledges nothing.
         let acknowledgement = way.acknowledge.pop_front().flatten();
-        self.write(now, segment, (sequence, acknowledgement), (segment.to.ip(), PacketDirection::Inbound));
+        self.write(
+            now,
+            segment,
+            (sequence, acknowledgement),
+            (segment.to.ip(), PacketDirection::Inbound),
+        );
     }
 
     fn way<M>(&mut self, segment: &Segment<M>) -> &mut Way {

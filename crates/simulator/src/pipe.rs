@@ -71,13 +71,21 @@ impl<M: Message> PipeEnd<M> {
 
 impl<M: Message> Protocol for PipeEnd<M> {
     const FACTS: Facts = Facts {
-        gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE).and(Guarantees::CHECKED),
+        gives: Guarantees::RELIABLE
+            .and(Guarantees::ORDERED)
+            .and(Guarantees::ONCE)
+            .and(Guarantees::CHECKED),
         ..Facts::named(NAME)
     };
     type Provides = Octets<M>;
     type Uses = Segments<M>;
 
-    fn handle_request(&mut self, _cx: &Context, request: OctetsRequest<M>, _out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _cx: &Context,
+        request: OctetsRequest<M>,
+        _out: &mut impl Outlet<Self>,
+    ) {
         match request {
             // What was sent before its end was heard of is lost.
             _ if self.state == State::Down => return,
@@ -90,7 +98,12 @@ impl<M: Message> Protocol for PipeEnd<M> {
         self.due = true;
     }
 
-    fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, _out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        segment: Segment<M>,
+        _out: &mut impl Outlet<Self>,
+    ) {
         match segment.word {
             SegmentWord::Octets(message) => self.receiving.push(message),
             SegmentWord::Window(octets) => self.sending.window += octets,

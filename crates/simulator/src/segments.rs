@@ -172,7 +172,9 @@ pub(crate) fn octets_of<M: Message>(message: &M) -> Vec<u8> {
     for leaf in message.leaves() {
         match leaf {
             Leaf::Octets(piece) => octets.extend_from_slice(piece),
-            Leaf::Region(_) => panic!("a region of a file was sent, which the facts here do not promise"),
+            Leaf::Region(_) => {
+                panic!("a region of a file was sent, which the facts here do not promise")
+            }
         }
     }
     octets

@@ -1,10 +1,11 @@
 //! Finds the few events that a failure needs.
 
-/// A part of `events`, in their order, with which `fails` still holds, and from which no single event can be taken away.
+/// A part of `events`, in their order, with which `fails` still holds, and from which no single
+/// event can be taken away.
 ///
-/// Delta debugging (Zeller, Hildebrandt: *Simplifying and isolating failure-inducing input*, 2002): ever smaller pieces are
-/// left out, as long as what remains fails. `fails` is asked about `n²` times at worst for `n` events, and about `k log n`
-/// times where a failure needs only `k` of them.
+/// Delta debugging (Zeller, Hildebrandt: *Simplifying and isolating failure-inducing input*, 2002):
+/// ever smaller pieces are left out, as long as what remains fails. `fails` is asked about `n²`
+/// times at worst for `n` events, and about `k log n` times where a failure needs only `k` of them.
 ///
 /// ```
 /// use stackwright_simulator::shrink;

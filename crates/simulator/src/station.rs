@@ -50,7 +50,8 @@ pub(crate) type Departures<M> = Vec<(usize, Segment<M>)>;
 
 /// A station of any kind.
 pub(crate) trait Station<M> {
-    /// One batch, as `Protocol` describes it: what arrived, then what has become due, until nothing is due.
+    /// One batch, as `Protocol` describes it: what arrived, then what has become due, until nothing
+    /// is due.
     fn batch(
         &mut self,
         now: Instant,
@@ -92,7 +93,13 @@ impl<P: Protocol, A: Application<P>> Hosted<P, A> {
             for _word in 0..self.asks.len() {
                 let Some(request) = self.asks.pop_front() else { break };
                 let Hosted { cx, stack, application, asks } = self;
-                hand_down(stack, true, cx, request, &mut Doors { cx, application, asks, departures });
+                hand_down(
+                    stack,
+                    true,
+                    cx,
+                    request,
+                    &mut Doors { cx, application, asks, departures },
+                );
             }
         }
         panic!("`{}` and its application answer each other without end", P::FACTS.name);
@@ -115,7 +122,11 @@ where
         for (lane, segment) in arrivals.drain(..) {
             let Hosted { cx, stack, application, asks } = self;
             let indication = P::Uses::arrived(lane, segment);
-            stack.handle_indication(cx, indication, &mut Doors { cx, application, asks, departures });
+            stack.handle_indication(
+                cx,
+                indication,
+                &mut Doors { cx, application, asks, departures },
+            );
             self.settle(departures);
         }
         for _turn in 0..TURNS_MOST {

@@ -51,7 +51,12 @@ impl Trace {
         self.hash.value()
     }
 
-    pub(crate) fn note(&mut self, time: Instant, station: Option<IpAddr>, what: fmt::Arguments<'_>) {
+    pub(crate) fn note(
+        &mut self,
+        time: Instant,
+        station: Option<IpAddr>,
+        what: fmt::Arguments<'_>,
+    ) {
         let line = Line { time, station, what: what.to_string() };
         self.hash.add(&time.nanoseconds().to_le_bytes());
         self.hash.say(format_args!("{station:?} {}", line.what));
@@ -63,14 +68,20 @@ impl Trace {
         let station = Some(to.ip());
         match word {
             SegmentWord::Octets(message) | SegmentWord::Datagram(message) => {
-                self.note(time, station, format_args!("{} {} {from} > {to}", word.noun(), message.len()));
+                self.note(
+                    time,
+                    station,
+                    format_args!("{} {} {from} > {to}", word.noun(), message.len()),
+                );
                 for leaf in message.leaves() {
                     if let Leaf::Octets(octets) = leaf {
                         self.hash.add(octets);
                     }
                 }
             }
-            SegmentWord::Ask { window } | SegmentWord::Answer { window } | SegmentWord::Window(window) => {
+            SegmentWord::Ask { window }
+            | SegmentWord::Answer { window }
+            | SegmentWord::Window(window) => {
                 self.note(time, station, format_args!("{} {window} {from} > {to}", word.noun()));
             }
             SegmentWord::Path(path) => {
@@ -92,7 +103,11 @@ pub(crate) struct Notes {
 
 impl Listener for Notes {
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
-        self.trace.borrow_mut().note(now, self.station, format_args!("{protocol} dropped: {reason}"));
+        self.trace.borrow_mut().note(
+            now,
+            self.station,
+            format_args!("{protocol} dropped: {reason}"),
+        );
     }
 
     fn event(&mut self, now: Instant, protocol: &'static str, what: fmt::Arguments<'_>) {

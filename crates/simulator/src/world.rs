@@ -81,14 +81,20 @@ impl<M: Message> World<M> {
     ///
     /// # Panics
     /// Where an address is taken, or there are more or fewer addresses than adapters.
-    pub fn add_at<P, A>(&mut self, addresses: &[IpAddr], stack: P, application: A) -> StationId<P, A>
+    pub fn add_at<P, A>(
+        &mut self,
+        addresses: &[IpAddr],
+        stack: P,
+        application: A,
+    ) -> StationId<P, A>
     where
         P: Protocol<Uses: Lanes<M>> + 'static,
         A: Application<P> + 'static,
     {
         let lanes = <P::Uses as Lanes<M>>::LANES;
         // A segment that leaves from a lane without an address is noticed when it leaves.
-        let fits = addresses.len() == lanes || !<P::Uses as Lanes<M>>::EXACTLY && addresses.len() < lanes;
+        let fits =
+            addresses.len() == lanes || !<P::Uses as Lanes<M>>::EXACTLY && addresses.len() < lanes;
         assert!(fits, "one address for each of {lanes} adapters of `{}`", P::FACTS.name);
         let index = self.stations.len();
         for (lane, address) in addresses.iter().enumerate() {
@@ -99,7 +105,10 @@ impl<M: Message> World<M> {
         let station = Hosted::new(self.random.u64(..), stack, application);
         self.stations.push(Seat { station: Box::new(station), address, wakes: None });
         if let Some(trace) = self.trace.clone() {
-            self.stations[index].station.context().listen(Box::new(Notes { trace, station: address }));
+            self.stations[index]
+                .station
+                .context()
+                .listen(Box::new(Notes { trace, station: address }));
         }
         self.batch(index);
         StationId { index, kind: PhantomData }
@@ -164,8 +173,10 @@ impl<M: Message> World<M> {
     /// Asks the stacks of several stations, each for one thing or many, in one instant: everything
     /// that a station is asked for is one batch. So a crowd acts at once, and what it says to one
     /// station over equal links is one batch there, too.
-    pub fn ask_all<P, A>(&mut self, requests: impl IntoIterator<Item = (StationId<P, A>, RequestTo<P>)>)
-    where
+    pub fn ask_all<P, A>(
+        &mut self,
+        requests: impl IntoIterator<Item = (StationId<P, A>, RequestTo<P>)>,
+    ) where
         P: Protocol<Uses: Lanes<M>> + 'static,
         A: Application<P> + 'static,
     {
@@ -202,7 +213,10 @@ impl<M: Message> World<M> {
     }
 
     /// The stack of a station, to be changed between two events.
-    pub fn stack_mut<P: Protocol + 'static, A: 'static>(&mut self, station: StationId<P, A>) -> &mut P {
+    pub fn stack_mut<P: Protocol + 'static, A: 'static>(
+        &mut self,
+        station: StationId<P, A>,
+    ) -> &mut P {
         &mut self.hosted_mut(station).stack
     }
 
@@ -212,7 +226,10 @@ impl<M: Message> World<M> {
     }
 
     /// The application of a station, to be changed.
-    pub fn application_mut<P: Protocol + 'static, A: 'static>(&mut self, station: StationId<P, A>) -> &mut A {
+    pub fn application_mut<P: Protocol + 'static, A: 'static>(
+        &mut self,
+        station: StationId<P, A>,
+    ) -> &mut A {
         &mut self.hosted_mut(station).application
     }
 

@@ -7,7 +7,9 @@ use stackwright_contract::services::{
     Credit, DatagramsIndication as Told, DatagramsRequest as Ask, Ended, MessageProperties,
 };
 use stackwright_contract::{Address, CallSign, Duration, Handle, Participant, PathLimits};
-use stackwright_simulator::{AdapterAddress, Conditions, Heard, Queue, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    AdapterAddress, Conditions, Heard, Queue, SimulatedDatagrams, StationId, World,
+};
 use stackwright_wire::{Message, SingleBuffer};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -109,7 +111,8 @@ fn bits_are_altered_at_a_rate() {
         (u32::from_be_bytes(*arrived) ^ u32::from_be_bytes(number)).count_ones()
     };
     let altered: u32 = arrived.iter().zip(numbers()).map(differs).sum();
-    // Of 64 000 bits 640, with a deviation of 25: no error is spent on headers, which nobody could alter.
+    // Of 64 000 bits 640, with a deviation of 25: no error is spent on headers, which nobody could
+    // alter.
     assert!((515..765).contains(&altered), "{altered}");
 }
 
@@ -173,7 +176,8 @@ fn a_send_beyond_the_room_is_a_bug() {
     let mut world = World::new(1);
     let tight = Credit { octets: 4, messages: 1 };
     let other = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
-    let station: Station = world.add(other, SimulatedDatagrams::new(other, tight), Heard::default());
+    let station: Station =
+        world.add(other, SimulatedDatagrams::new(other, tight), Heard::default());
     world.ask(
         station,
         Ask::Open {
@@ -196,10 +200,12 @@ fn a_send_beyond_the_room_is_a_bug() {
 /// A radio refuses what is of another kind, somebody else's, or taken.
 #[test]
 fn what_is_no_station_of_the_radio_is_refused() {
-    let [here, there]: [CallSign; 2] = ["OE1XYZ-7", "DB0AAB"].map(|call| call.parse().expect("a call sign"));
+    let [here, there]: [CallSign; 2] =
+        ["OE1XYZ-7", "DB0AAB"].map(|call| call.parse().expect("a call sign"));
     let station = |call, pid, route| Address::Station { call, pid, route }.into();
     let address = AdapterAddress::from(here);
-    let open = |remote, local, index| Ask::Open { association: name(index), remote, local, credit: AMPLE };
+    let open =
+        |remote, local, index| Ask::Open { association: name(index), remote, local, credit: AMPLE };
     let listen = |local, index| Ask::Listen { listener: name(index), local };
     let internet: Participant = SocketAddr::from(([10, 0, 0, 1], 7)).into();
     let far = station(there, 0xf0, 3);

@@ -62,7 +62,11 @@ impl Disk {
             .map(|told| match told {
                 Told::Opened { file, size } => format!("{} opened {size:?}", file.index),
                 Told::Read { file, offset, message } => {
-                    format!("{} read {offset} {}", file.index, String::from_utf8_lossy(&octets(message)))
+                    format!(
+                        "{} read {offset} {}",
+                        file.index,
+                        String::from_utf8_lossy(&octets(message))
+                    )
                 }
                 Told::Entries { file, entries } => {
                     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
@@ -71,7 +75,11 @@ impl Disk {
                 Told::Written { file, octets } => format!("{} written {octets}", file.index),
                 Told::Closed { file, result } => format!("{} closed {result:?}", file.index),
                 Told::Stated { token, result } => {
-                    format!("{} stated {:?}", token.index, result.map(|status| (status.kind, status.size)))
+                    format!(
+                        "{} stated {:?}",
+                        token.index,
+                        result.map(|status| (status.kind, status.size))
+                    )
                 }
                 Told::Done { token, result } => format!("{} done {result:?}", token.index),
             })
@@ -211,16 +219,29 @@ fn names_are_asked_about_changed_and_removed() {
         asked(|token| Ask::Rename { token, from: "pub".into(), to: "pub/old/pub".into() }),
         "done Err(BadName)"
     );
-    assert_eq!(asked(|token| Ask::Rename { token, from: "pub".into(), to: "all".into() }), "done Ok(())");
-    assert_eq!(asked(|token| Ask::Stat { token, path: "all/old/tale.txt".into() }), "stated Ok((File, 4))");
     assert_eq!(
-        asked(|token| Ask::Rename { token, from: "all/old/tale.txt".into(), to: "all/songs.txt".into() }),
+        asked(|token| Ask::Rename { token, from: "pub".into(), to: "all".into() }),
+        "done Ok(())"
+    );
+    assert_eq!(
+        asked(|token| Ask::Stat { token, path: "all/old/tale.txt".into() }),
+        "stated Ok((File, 4))"
+    );
+    assert_eq!(
+        asked(|token| Ask::Rename {
+            token,
+            from: "all/old/tale.txt".into(),
+            to: "all/songs.txt".into()
+        }),
         "done Ok(())"
     );
     assert_eq!(asked(|token| Ask::Remove { token, path: "all".into() }), "done Err(Denied)");
     assert_eq!(asked(|token| Ask::Remove { token, path: "all/old".into() }), "done Ok(())");
     assert_eq!(asked(|token| Ask::Remove { token, path: "all/songs.txt".into() }), "done Ok(())");
-    assert_eq!(asked(|token| Ask::Remove { token, path: "all/songs.txt".into() }), "done Err(NotFound)");
+    assert_eq!(
+        asked(|token| Ask::Remove { token, path: "all/songs.txt".into() }),
+        "done Err(NotFound)"
+    );
     assert!(disk.tree.borrow().files().is_empty());
 }
 
@@ -295,8 +316,11 @@ fn a_file_may_shrink_or_vanish_while_it_is_open() {
 #[test]
 fn a_slow_disk_takes_its_time() {
     let mut disk = Disk::new(1);
-    disk.tree.borrow_mut().faults =
-        DiskFaults { delay: Duration::from_secs(30), jitter: Duration::ZERO, ..DiskFaults::default() };
+    disk.tree.borrow_mut().faults = DiskFaults {
+        delay: Duration::from_secs(30),
+        jitter: Duration::ZERO,
+        ..DiskFaults::default()
+    };
     disk.open(0, "pub/songs.txt", Purpose::Read);
     disk.world.run_for(Duration::from_secs(29));
     assert!(disk.world.application(disk.station).0.is_empty());

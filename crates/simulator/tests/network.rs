@@ -8,7 +8,8 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{
-    ChannelConditions, Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId, World,
+    ChannelConditions, Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId,
+    World,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -38,13 +39,20 @@ impl Scene {
     fn new(prepare: impl FnOnce(&mut Network<M>)) -> Self {
         let mut world = World::new(5);
         prepare(world.network_mut());
-        let stations = ADDRESSES
-            .map(|address| world.add(address, SimulatedDatagrams::new(address, AMPLE), Heard::default()));
+        let stations = ADDRESSES.map(|address| {
+            world.add(address, SimulatedDatagrams::new(address, AMPLE), Heard::default())
+        });
         let remote = SocketAddr::new(ADDRESSES[0], 53).into();
         world.ask(stations[0], Ask::Listen { listener: name(0), local: remote });
         for (index, station) in [(1, stations[1]), (2, stations[2])] {
-            world.ask(stations[0], Ask::Await { listener: name(0), association: name(index), credit: AMPLE });
-            world.ask(station, Ask::Open { association: name(0), remote, credit: AMPLE, local: None });
+            world.ask(
+                stations[0],
+                Ask::Await { listener: name(0), association: name(index), credit: AMPLE },
+            );
+            world.ask(
+                station,
+                Ask::Open { association: name(0), remote, credit: AMPLE, local: None },
+            );
         }
         Scene { world, stations }
     }
@@ -65,11 +73,14 @@ impl Scene {
         self.world.run_for(Duration::from_secs(10));
     }
 
-    /// Which numbers arrived from one of the stations: from the one whose first arrived as the `nth`.
+    /// Which numbers arrived from one of the stations: from the one whose first arrived as the
+    /// `nth`.
     fn arrived(&self, nth: u32) -> Vec<u32> {
         let number = |told: &Told<M>| match told {
             Told::Delivered { association, batch: messages, .. } if association.index == nth => {
-                Some(u32::from_be_bytes(messages.as_octets().octets().try_into().expect("a number")))
+                Some(u32::from_be_bytes(
+                    messages.as_octets().octets().try_into().expect("a number"),
+                ))
             }
             _ => None,
         };
@@ -161,16 +172,19 @@ fn a_log_says_what_happened_on_which_link() {
 /// its rate or its frames, that is not known.
 #[test]
 fn a_stack_is_told_how_long_a_frame_takes() {
-    let bounded = |rate, mtu| Conditions { rate: Some(rate), overhead: 20, mtu, ..Conditions::IDEAL };
+    let bounded =
+        |rate, mtu| Conditions { rate: Some(rate), overhead: 20, mtu, ..Conditions::IDEAL };
     let mut scene = Scene::new(|network| {
         network.set_link(ADDRESSES[1], ADDRESSES[0], bounded(150, Some(280)));
         network.set_link(ADDRESSES[2], ADDRESSES[0], bounded(150, None));
     });
-    let frame_time =
-        |scene: &Scene, station: usize| scene.world.question(scene.stations[station], name(0), FrameTime);
+    let frame_time = |scene: &Scene, station: usize| {
+        scene.world.question(scene.stations[station], name(0), FrameTime)
+    };
     assert_eq!(frame_time(&scene, 1), Some(Duration::from_secs(2)), "300 octets at 1200 bit/s");
     assert_eq!(frame_time(&scene, 2), None, "frames of any length");
-    let conditions = ChannelConditions { mtu: Some(100), overhead: 50, ..ChannelConditions::ideal(300) };
+    let conditions =
+        ChannelConditions { mtu: Some(100), overhead: 50, ..ChannelConditions::ideal(300) };
     scene.world.network_mut().share(&[ADDRESSES[0], ADDRESSES[2]], conditions);
     assert_eq!(frame_time(&scene, 2), Some(Duration::from_millis(500)));
     let [station, _, other] = scene.stations;

@@ -23,14 +23,18 @@ fn octets_arrive_in_order_in_any_portions() {
         let payload: Vec<u8> = (0..5000).map(|nth: u32| nth as u8).collect();
         let mut sent = 0;
         let sending = payload.clone();
-        let talker = move |_: &Context, told: Told<SingleBuffer>, asks: &mut Asks<PipeEnd<SingleBuffer>>| {
+        let talker = move |_: &Context,
+                           told: Told<SingleBuffer>,
+                           asks: &mut Asks<PipeEnd<SingleBuffer>>| {
             let Told::Credit { credit } = told else {
                 assert!(matches!(told, Told::State { up: true }), "nobody talks back: {told:?}");
                 return;
             };
             let end = sending.len().min(sent + credit);
             if end > sent {
-                asks.push_back(Ask::Send { message: SingleBuffer::with_headroom(0, &sending[sent..end]) });
+                asks.push_back(Ask::Send {
+                    message: SingleBuffer::with_headroom(0, &sending[sent..end]),
+                });
             }
             sent = end;
         };

@@ -6,7 +6,9 @@ use stackwright_contract::services::{
     Credit, Ended, StreamsIndication as Told, StreamsRequest as Ask, StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle, Participant};
-use stackwright_simulator::{Chunks, Conditions, Habits, Heard, Held, SimulatedStreams, StationId, World};
+use stackwright_simulator::{
+    Chunks, Conditions, Habits, Heard, Held, SimulatedStreams, StationId, World,
+};
 use stackwright_wire::{Message, SingleBuffer};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -79,10 +81,15 @@ fn said(world: &mut World<SingleBuffer>, station: Station) -> Vec<String> {
 }
 
 fn send(length: usize) -> StreamsRequest<SingleBuffer> {
-    Ask::Send { association: name(1), batch: octets(&vec![7; length]).into(), properties: Default::default() }
+    Ask::Send {
+        association: name(1),
+        batch: octets(&vec![7; length]).into(),
+        properties: Default::default(),
+    }
 }
 
-const LARGE: Habits = Habits { credit: 100, buffer: 1000, chunks: Chunks::Large, pace: None, backlog: 2 };
+const LARGE: Habits =
+    Habits { credit: 100, buffer: 1000, chunks: Chunks::Large, pace: None, backlog: 2 };
 
 #[test]
 fn both_finish_and_both_hear_it() {
@@ -107,7 +114,11 @@ fn an_abort_is_a_reset_over_there() {
     world.ask(here, Ask::Abort { association: name(1), code: 7 });
     assert_eq!(said(&mut world, here), ["room 100", "ended 1 Aborted"]);
     world.run_for(Duration::from_secs(1));
-    assert_eq!(said(&mut world, there), ["octets 50", "ended 1 Reset(7)"], "what was not read is lost");
+    assert_eq!(
+        said(&mut world, there),
+        ["octets 50", "ended 1 Reset(7)"],
+        "what was not read is lost"
+    );
     // Words cross: nobody minds.
     world.ask(there, send(1));
     world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(1) });
@@ -142,7 +153,10 @@ fn a_close_delivers_what_was_sent_and_discards_what_arrives() {
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, there), ["ended 1 Finished"]);
     assert_eq!(said(&mut world, here), ["ended 1 Finished"], "nothing but the last word");
-    assert_eq!((world.stack(here).held(), world.stack(there).held()), (Held::default(), Held::default()));
+    assert_eq!(
+        (world.stack(here).held(), world.stack(there).held()),
+        (Held::default(), Held::default())
+    );
 }
 
 #[test]
@@ -175,11 +189,19 @@ fn a_peer_that_never_finishes_does_not_hold_what_was_closed() {
 fn a_name_that_waits_or_asks_can_be_closed() {
     let (mut world, here, there) = two(LARGE);
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
-    world.ask(there, Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) });
+    world.ask(
+        there,
+        Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) },
+    );
     world.ask(there, Ask::Close { name: name(1) });
     world.ask(
         here,
-        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+        Ask::Open {
+            association: name(1),
+            remote: at(THERE, 21),
+            local: None,
+            credit: Credit::of_octets(9),
+        },
     );
     world.ask(here, Ask::Close { name: name(1) });
     world.run_for(Duration::from_secs(200));
@@ -231,19 +253,35 @@ fn an_arrival_waits_for_a_name_and_its_octets_wait_too() {
     world.run_for(Duration::from_secs(1));
     let mut here_said = said(&mut world, here);
     here_said.sort();
-    assert_eq!(here_said, ["ended 3 Unreachable", "opened", "opened"], "the backlog has two places");
+    assert_eq!(
+        here_said,
+        ["ended 3 Unreachable", "opened", "opened"],
+        "the backlog has two places"
+    );
     world.ask(here, send(5));
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, there), ["listening"]);
-    world.ask(there, Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) });
+    world.ask(
+        there,
+        Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) },
+    );
     assert_eq!(said(&mut world, there), ["opened", "octets 5"]);
-    world.ask(there, Ask::Await { listener: name(0), association: name(2), credit: Credit::of_octets(5) });
-    world.ask(there, Ask::Await { listener: name(0), association: name(3), credit: Credit::of_octets(5) });
+    world.ask(
+        there,
+        Ask::Await { listener: name(0), association: name(2), credit: Credit::of_octets(5) },
+    );
+    world.ask(
+        there,
+        Ask::Await { listener: name(0), association: name(3), credit: Credit::of_octets(5) },
+    );
     assert_eq!(said(&mut world, there), ["opened"]);
     // The third name waits still: it ends with the listener, and whoever comes later finds nobody.
     world.ask(there, Ask::Close { name: name(0) });
     assert_eq!(said(&mut world, there), ["ended 3 Unlistened", "ended 0 Unlistened"]);
-    world.ask(there, Ask::Await { listener: name(0), association: name(4), credit: Credit::of_octets(5) });
+    world.ask(
+        there,
+        Ask::Await { listener: name(0), association: name(4), credit: Credit::of_octets(5) },
+    );
     assert_eq!(said(&mut world, there), ["ended 4 Unlistened"]);
 }
 
@@ -253,7 +291,12 @@ fn who_waits_for_a_name_is_reset_with_the_listener() {
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
     world.ask(
         here,
-        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+        Ask::Open {
+            association: name(1),
+            remote: at(THERE, 21),
+            local: None,
+            credit: Credit::of_octets(9),
+        },
     );
     world.run_for(Duration::from_secs(1));
     world.ask(there, Ask::Close { name: name(0) });
@@ -267,11 +310,19 @@ fn who_waits_for_a_name_is_reset_with_the_listener() {
 fn a_name_that_waits_or_asks_can_be_aborted() {
     let (mut world, here, there) = two(LARGE);
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
-    world.ask(there, Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) });
+    world.ask(
+        there,
+        Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) },
+    );
     world.ask(there, Ask::Abort { association: name(1), code: 0 });
     world.ask(
         here,
-        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+        Ask::Open {
+            association: name(1),
+            remote: at(THERE, 21),
+            local: None,
+            credit: Credit::of_octets(9),
+        },
     );
     world.ask(here, Ask::Abort { association: name(1), code: 0 });
     world.run_for(Duration::from_secs(200));
@@ -307,20 +358,36 @@ fn ports_are_fresh_or_the_ones_that_were_asked_for() {
     assert_eq!(chosen, at(THERE, 2121));
 
     // A data connection of an FTP server: from port 20, and the peer sees it.
-    world.ask(there, Ask::Await { listener: name(1), association: name(5), credit: Credit::of_octets(1) });
+    world.ask(
+        there,
+        Ask::Await { listener: name(1), association: name(5), credit: Credit::of_octets(1) },
+    );
     let remote = at(THERE, port(other));
     world.ask(
         here,
-        Ask::Open { association: name(0), remote, local: Some(at(HERE, 20)), credit: Credit::of_octets(1) },
+        Ask::Open {
+            association: name(0),
+            remote,
+            local: Some(at(HERE, 20)),
+            credit: Credit::of_octets(1),
+        },
     );
     world.ask(
         here,
-        Ask::Open { association: name(1), remote, local: Some(at(HERE, 20)), credit: Credit::of_octets(1) },
+        Ask::Open {
+            association: name(1),
+            remote,
+            local: Some(at(HERE, 20)),
+            credit: Credit::of_octets(1),
+        },
     );
     assert_eq!(said(&mut world, here), ["ended 1 Unavailable"]);
     world.run_for(Duration::from_secs(1));
-    let [Told::Opened { association, local, remote: peer, credit: Credit { octets: 100, .. }, .. }] =
-        world.application(there).0[..]
+    let [
+        Told::Opened {
+            association, local, remote: peer, credit: Credit { octets: 100, .. }, ..
+        },
+    ] = world.application(there).0[..]
     else {
         panic!("{:?}", world.application(there).0)
     };
@@ -331,10 +398,17 @@ fn ports_are_fresh_or_the_ones_that_were_asked_for() {
 fn nobody_there_is_unreachable() {
     let (mut world, here, _) = two(LARGE);
     let nobody = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
-    for (nth, remote) in [at(nobody, 21), at(THERE, 21), Participant::OTHER_END].into_iter().enumerate() {
+    for (nth, remote) in
+        [at(nobody, 21), at(THERE, 21), Participant::OTHER_END].into_iter().enumerate()
+    {
         world.ask(
             here,
-            Ask::Open { association: name(nth as u32), remote, local: None, credit: Credit::of_octets(1) },
+            Ask::Open {
+                association: name(nth as u32),
+                remote,
+                local: None,
+                credit: Credit::of_octets(1),
+            },
         );
     }
     world.run_for(Duration::from_secs(1));
@@ -350,7 +424,12 @@ fn an_attempt_that_nobody_answers_ends_at_last() {
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
     world.ask(
         here,
-        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+        Ask::Open {
+            association: name(1),
+            remote: at(THERE, 21),
+            local: None,
+            credit: Credit::of_octets(9),
+        },
     );
     world.run_for(Duration::from_secs(126));
     assert!(said(&mut world, here).is_empty());
@@ -366,7 +445,12 @@ fn an_ended_index_is_given_again() {
     let again = Handle { index: 1, generation: 1 };
     world.ask(
         here,
-        Ask::Open { association: again, remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+        Ask::Open {
+            association: again,
+            remote: at(THERE, 21),
+            local: None,
+            credit: Credit::of_octets(9),
+        },
     );
     world.ask(here, Ask::Abort { association: name(1), code: 0 });
     assert_eq!(world.context(here).dropped_count(), 1, "a word for the earlier one");
@@ -387,7 +471,12 @@ fn a_send_before_opened_is_a_bug() {
     let (mut world, here, _) = two(LARGE);
     world.ask(
         here,
-        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+        Ask::Open {
+            association: name(1),
+            remote: at(THERE, 21),
+            local: None,
+            credit: Credit::of_octets(9),
+        },
     );
     world.ask(here, send(1));
 }
@@ -411,7 +500,10 @@ fn zero_credit_is_a_bug() {
 #[should_panic(expected = "a name lives until its last word")]
 fn to_give_a_living_name_again_is_a_bug() {
     let (mut world, here, _) = joined(LARGE, 10);
-    world.ask(here, Ask::Listen { listener: Handle { index: 1, generation: 1 }, local: at(HERE, 0) });
+    world.ask(
+        here,
+        Ask::Listen { listener: Handle { index: 1, generation: 1 }, local: at(HERE, 0) },
+    );
 }
 
 #[test]

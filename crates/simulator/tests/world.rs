@@ -4,14 +4,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{
-    Credit, Files, FilesIndication, FilesRequest, Purpose, StreamProperties, Streams, StreamsIndication,
-    StreamsRequest,
+    Credit, Files, FilesIndication, FilesRequest, Purpose, StreamProperties, Streams,
+    StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
-    Both, Context, Duration, Either, Facts, Guarantees, Handle, IndicationTo, Nothing, Outlet, Protocol,
-    RequestTo,
+    Both, Context, Duration, Either, Facts, Guarantees, Handle, IndicationTo, Nothing, Outlet,
+    Protocol, RequestTo,
 };
-use stackwright_simulator::{Asks, Conditions, Heard, SimulatedDisk, SimulatedStreams, Tree, World};
+use stackwright_simulator::{
+    Asks, Conditions, Heard, SimulatedDisk, SimulatedStreams, Tree, World,
+};
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -28,8 +30,10 @@ struct Archive<M> {
 }
 
 impl<M: Message> Protocol for Archive<M> {
-    const FACTS: Facts =
-        Facts { needs: Guarantees::RELIABLE.and(Guarantees::WHOLE_FILES), ..Facts::named("archive") };
+    const FACTS: Facts = Facts {
+        needs: Guarantees::RELIABLE.and(Guarantees::WHOLE_FILES),
+        ..Facts::named("archive")
+    };
     type Provides = Nothing;
     type Uses = Both<Streams<M>, Files<M>>;
 
@@ -37,12 +41,21 @@ impl<M: Message> Protocol for Archive<M> {
         match request {}
     }
 
-    fn handle_indication(&mut self, _: &Context, told: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        told: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match told {
             Either::Left(StreamsIndication::Delivered { batch, .. }) => {
                 let message = batch.into_octets();
                 let octets = message.len() as u64;
-                out.request(Either::Right(FilesRequest::Write { file: FIRST, offset: self.offset, message }));
+                out.request(Either::Right(FilesRequest::Write {
+                    file: FIRST,
+                    offset: self.offset,
+                    message,
+                }));
                 self.offset += octets;
             }
             Either::Left(StreamsIndication::Finished { .. }) => {
@@ -65,7 +78,11 @@ impl<M: Message> Protocol for Archive<M> {
         }
         self.offset = 0;
         let purpose = Purpose::Create { from: 0 };
-        out.request(Either::Right(FilesRequest::Open { file: FIRST, path: "kept".into(), purpose }));
+        out.request(Either::Right(FilesRequest::Open {
+            file: FIRST,
+            path: "kept".into(),
+            purpose,
+        }));
         let local = SocketAddr::new(SERVER, 9).into();
         out.request(Either::Left(StreamsRequest::Listen { listener: FIRST, local }));
         out.request(Either::Left(StreamsRequest::Await {
@@ -87,28 +104,38 @@ fn kept<M: Message>(seed: u64) -> u64 {
     let mut world = World::<M>::new(seed);
     world.keep_trace();
     let delay = Duration::from_millis(3);
-    world.network_mut().set_conditions(Conditions { delay, loss: 0.05.into(), ..Conditions::IDEAL });
+    world.network_mut().set_conditions(Conditions {
+        delay,
+        loss: 0.05.into(),
+        ..Conditions::IDEAL
+    });
     let lowers = Beside::new(SimulatedStreams::new(SERVER), SimulatedDisk::new(tree.clone()));
     let archive = Archive { offset: u64::MAX, message: std::marker::PhantomData };
     let heard = Heard::<std::convert::Infallible>::default();
     let server = world.add(SERVER, Over::new(archive, lowers), heard);
     let said = payload.clone();
-    let caller = move |_: &Context, told: StreamsIndication<M>, asks: &mut Asks<SimulatedStreams<M>>| {
-        if let StreamsIndication::Opened { association, .. } = told {
-            let message = M::with_headroom(0, &said);
-            asks.push_back(StreamsRequest::Send {
-                association,
-                batch: message.into(),
-                properties: StreamProperties { expedited: true },
-            });
-            asks.push_back(StreamsRequest::Finish { association });
-        }
-    };
+    let caller =
+        move |_: &Context, told: StreamsIndication<M>, asks: &mut Asks<SimulatedStreams<M>>| {
+            if let StreamsIndication::Opened { association, .. } = told {
+                let message = M::with_headroom(0, &said);
+                asks.push_back(StreamsRequest::Send {
+                    association,
+                    batch: message.into(),
+                    properties: StreamProperties { expedited: true },
+                });
+                asks.push_back(StreamsRequest::Finish { association });
+            }
+        };
     let client = world.add(CLIENT, SimulatedStreams::new(CLIENT), caller);
     let remote = SocketAddr::new(SERVER, 9).into();
     world.ask(
         client,
-        StreamsRequest::Open { association: FIRST, remote, local: None, credit: Credit::of_octets(1) },
+        StreamsRequest::Open {
+            association: FIRST,
+            remote,
+            local: None,
+            credit: Credit::of_octets(1),
+        },
     );
     let complete = |_: &World<M>| tree.borrow().octets("kept").as_ref() == Some(&payload);
     assert!(world.run_until(complete, Duration::from_secs(3600)));
@@ -144,6 +171,11 @@ fn an_adapter_speaks_from_its_own_address() {
     let remote = SocketAddr::new(SERVER, 9).into();
     world.ask(
         client,
-        StreamsRequest::Open { association: FIRST, remote, local: None, credit: Credit::of_octets(1) },
+        StreamsRequest::Open {
+            association: FIRST,
+            remote,
+            local: None,
+            credit: Credit::of_octets(1),
+        },
     );
 }

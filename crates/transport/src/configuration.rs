@@ -1,4 +1,5 @@
-//! A configuration: one policy for each slot. One line lists the slots; all that has one field a slot is made from it.
+//! A configuration: one policy for each slot. One line lists the slots; all that has one field a
+//! slot is made from it.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -7,8 +8,8 @@ use stackwright_wire::Message;
 
 use crate::rules::{Component, Facts, Misfit, check};
 use crate::slots::{
-    Acknowledgement, Congestion, Connection, Flow, Format, Framing, Front, Inquiry, Integrity, Lifetime,
-    Ordering, Rate, Recovery, Rtt,
+    Acknowledgement, Congestion, Connection, Flow, Format, Framing, Front, Inquiry, Integrity,
+    Lifetime, Ordering, Rate, Recovery, Rtt,
 };
 
 /// A policy that a program chose while it runs, and what the rule book knows of it.
@@ -49,7 +50,8 @@ pub trait Exchange<T: ?Sized> {
 }
 
 /// What the format of a configuration is handed of a packet.
-pub type FrontOf<C> = <<C as Configuration>::Format as Format<<C as Configuration>::Message>>::Front;
+pub type FrontOf<C> =
+    <<C as Configuration>::Format as Format<<C as Configuration>::Message>>::Front;
 
 macro_rules! slots {
     (data { $($data:ident: $Data:ident $([$($of:tt)*])?,)* } judges { $($judge:ident: $Judge:ident,)* }) => {
@@ -57,8 +59,8 @@ macro_rules! slots {
         pub trait Configuration: 'static {
             /// How messages are held.
             type Message: Message;
-            /// What the rule book knows of the policies, in the order of [`SLOTS`]; none where they are chosen while the
-            /// program runs.
+            /// What the rule book knows of the policies, in the order of [`SLOTS`]; none where they
+            /// are chosen while the program runs.
             const PARTS: &'static [Facts];
             $(
                 #[doc = concat!("What fits the slot `", stringify!($data), "`.")]
@@ -90,7 +92,8 @@ macro_rules! slots {
 
         impl<C: Configuration> From<Policies<C>> for Slots<C> {
             fn from(policies: Policies<C>) -> Self {
-                // Boxes get in here only from `Parts` and from a configuration, of which the rule book has heard.
+                // Boxes get in here only from `Parts` and from a configuration, of which the rule
+                // book has heard.
                 const { assert!(!C::PARTS.is_empty(), "what is chosen while the program runs is made of Parts") };
                 Slots { $($data: policies.$data,)* $($judge: policies.$judge,)* facts: None }
             }
@@ -131,7 +134,8 @@ macro_rules! slots {
             )*
         }
 
-        /// The configuration whose slots are boxes: what a program chooses while it runs. Its format is handed an `F`.
+        /// The configuration whose slots are boxes: what a program chooses while it runs. Its
+        /// format is handed an `F`.
         pub struct Boxed<M, F = ()>(PhantomData<fn() -> (M, F)>);
 
         impl<M: Message, F: Front<M>> Configuration for Boxed<M, F> {
@@ -141,7 +145,8 @@ macro_rules! slots {
             $(type $Judge = Box<dyn $Judge>;)*
         }
 
-        /// What a program chose, by name. The only way from here to an association leads through the rule book.
+        /// What a program chose, by name. The only way from here to an association leads through
+        /// the rule book.
         #[allow(missing_docs, reason = "each field is the slot of its name")]
         pub struct Parts<M: Message, F: Front<M> = ()> {
             $(pub $data: SlotPart<dyn $Data<M, $($($of)*)?>>,)*
@@ -196,7 +201,8 @@ macro_rules! slots {
     (@of $P:ident, $Data:ident, Front = F) => { dyn $Data<M, Front = $P::Front> };
 }
 
-// Those that hold data stay what they are as long as an association lives; a judge can be exchanged.
+// Those that hold data stay what they are as long as an association lives; a judge can be
+// exchanged.
 slots! {
     data { format: Format [Front = F], ordering: Ordering, framing: Framing, integrity: Integrity, }
     judges {
@@ -212,7 +218,8 @@ slots! {
     }
 }
 
-/// Names a configuration and asks the rule book about it: one that makes no transport does not compile.
+/// Names a configuration and asks the rule book about it: one that makes no transport does not
+/// compile.
 ///
 /// Slots are written in the order in which facts are listed ([`SLOTS`]).
 ///
@@ -233,7 +240,8 @@ macro_rules! configuration {
             $(type $Slot = $SlotPart;)*
         }
 
-        // For one message in the place of all, so that `cargo check` already says it: no fact depends on the message.
+        // For one message in the place of all, so that `cargo check` already says it: no fact
+        // depends on the message.
         const _: () = {
             #[allow(dead_code, reason = "not every policy holds messages")]
             type $M = $crate::SingleBuffer;

@@ -1,5 +1,5 @@
-//! A transport with slots. One engine, which knows no protocol; what makes a protocol is its format and what it selects for
-//! each slot.
+//! A transport with slots. One engine, which knows no protocol; what makes a protocol is its format
+//! and what it selects for each slot.
 //!
 //! | to read | for |
 //! | --- | --- |

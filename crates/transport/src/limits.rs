@@ -3,17 +3,18 @@
 use alloc::rc::Rc;
 use core::cell::Cell;
 
-/// How much memory all associations of a layer reserve together for messages that are not whole: a peer begins as many as it
-/// likes, on as many associations as there are, and need never end one.
+/// How much memory all associations of a layer reserve together for messages that are not whole: a
+/// peer begins as many as it likes, on as many associations as there are, and need never end one.
 ///
-/// Each association has `each` octets to itself. Beyond these, it takes as much of what is left as it leaves to the others, or a few would
-/// have it all. What does not fit is refused before it is acknowledged, and comes again.
+/// Each association has `each` octets to itself. Beyond these, it takes as much of what is left as
+/// it leaves to the others, or a few would have it all. What does not fit is refused before it is
+/// acknowledged, and comes again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Together, in octets.
     pub octets: usize,
-    /// Of these, what each association has to itself: messages that fit always go on. With less left than that, no association is
-    /// begun, and none is granted.
+    /// Of these, what each association has to itself: messages that fit always go on. With less
+    /// left than that, no association is begun, and none is granted.
     pub each: usize,
 }
 

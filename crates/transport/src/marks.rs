@@ -1,10 +1,12 @@
-//! What routers say of congestion by marks, as both ends count them (RFC 3168, RFC 9000 §13.4). A mechanism, and not a policy.
+//! What routers say of congestion by marks, as both ends count them (RFC 3168, RFC 9000 §13.4). A
+//! mechanism, and not a policy.
 
 use stackwright_contract::services::Ecn;
 
 use crate::words::{EcnCounts, View};
 
-/// So often something leaves that may be marked, before it is known whether that passes (RFC 9000 §A.4).
+/// So often something leaves that may be marked, before it is known whether that passes (RFC 9000
+/// §A.4).
 const TRIES: u8 = 10;
 
 /// Whether marks still come back is judged each time when so many units were heard of.
@@ -20,7 +22,8 @@ pub(crate) struct Marks {
     state: State,
 }
 
-/// Whether what leaves may be marked. Who only acknowledges never hears whether that passes: after the tries, nothing of his may.
+/// Whether what leaves may be marked. Who only acknowledges never hears whether that passes: after
+/// the tries, nothing of his may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// It is tried whether that passes.
@@ -31,7 +34,8 @@ enum State {
     Capable {
         /// So many units of which it will be heard may have left before.
         before: u32,
-        /// Of how many others was heard that they arrived, and how many packets arrived that could be marked, since it was last judged.
+        /// Of how many others was heard that they arrived, and how many packets arrived that could
+        /// be marked, since it was last judged.
         units: u32,
         arrived: u32,
     },
@@ -81,8 +85,8 @@ impl Marks {
         }
     }
 
-    /// The peer says so, and that so many more units have arrived. The view is of before. Gives how many packets met congestion that
-    /// were not heard of.
+    /// The peer says so, and that so many more units have arrived. The view is of before. Gives how
+    /// many packets met congestion that were not heard of.
     #[inline]
     pub(crate) fn heed(&mut self, view: &View, said: Option<EcnCounts>, acknowledged: u64) -> u32 {
         let (more, marked) = said.map_or((0, 0), |said| self.hear(said));
@@ -98,8 +102,8 @@ impl Marks {
                 *units = units.saturating_add(acknowledged.saturating_sub(*before));
                 *before = before.saturating_sub(acknowledged);
                 if *units >= JUDGED {
-                    // Where the way now takes off what could be marked, it would take off the marks too. A part of it may: then
-                    // most of them still come through.
+                    // Where the way now takes off what could be marked, it would take off the marks
+                    // too. A part of it may: then most of them still come through.
                     let passes = *arrived >= *units / 2;
                     (*units, *arrived) = (0, 0);
                     if !passes {
@@ -124,7 +128,8 @@ impl Marks {
         (more, marked)
     }
 
-    /// Something of ours seems not to have arrived: it may be that nothing passes that could be marked.
+    /// Something of ours seems not to have arrived: it may be that nothing passes that could be
+    /// marked.
     #[inline]
     pub(crate) fn doubt(&mut self) {
         if let State::Testing { .. } = self.state {
@@ -197,7 +202,9 @@ mod tests {
         for (each, expected) in [(0, Ecn::NotEct), (1, Ecn::NotEct), (2, Ecn::Ect), (4, Ecn::Ect)] {
             let mut marks = capable();
             assert_eq!(marks.bear(), Ecn::Ect, "what left before that was known says nothing");
-            (1..100).for_each(|nth| assert_eq!(marks.heed(&View::START, said(1 + nth * each, 0), 4), 0));
+            (1..100).for_each(|nth| {
+                assert_eq!(marks.heed(&View::START, said(1 + nth * each, 0), 4), 0)
+            });
             assert_eq!(marks.bear(), expected, "{each} of 4");
         }
     }

@@ -1,4 +1,5 @@
-//! Every number that was ever received: the only guard of exactly-once. A mechanism, and not a policy.
+//! Every number that was ever received: the only guard of exactly-once. A mechanism, and not a
+//! policy.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -115,7 +116,11 @@ impl Receipts {
 
     fn enter_beyond(&mut self, span: &Range<u64>) -> bool {
         // As a rule, it goes on where the last one ended, or is beyond it.
-        let place = if span.start >= self.highest() { self.beyond.len() } else { self.place_of(span.start) };
+        let place = if span.start >= self.highest() {
+            self.beyond.len()
+        } else {
+            self.place_of(span.start)
+        };
         let next = self.beyond.get(place);
         if span.start < self.upto || next.is_some_and(|next| next.start < span.end) {
             return false;
@@ -162,8 +167,10 @@ mod tests {
             for _ in 0..60 {
                 let start = 8 + random(60);
                 let span = start..start + 1 + random(8);
-                let new: Vec<u64> =
-                    span.clone().filter(|number| *number >= 10 && !model.contains(number)).collect();
+                let new: Vec<u64> = span
+                    .clone()
+                    .filter(|number| *number >= 10 && !model.contains(number))
+                    .collect();
                 let is_fresh = new.len() as u64 == span.end - span.start;
                 assert_eq!(receipts.holds(&span), new.is_empty());
                 let hole = receipts.hole_from(span.start);
@@ -182,9 +189,14 @@ mod tests {
                 model.extend(new);
                 let upto = (10..).find(|number| !model.contains(number)).unwrap_or_default();
                 assert_eq!(receipts.upto(), upto);
-                assert!(receipts.beyond().iter().cloned().flatten().eq(model.range(upto..).copied()));
+                assert!(
+                    receipts.beyond().iter().cloned().flatten().eq(model.range(upto..).copied())
+                );
                 let touch = receipts.beyond().windows(2).any(|pair| pair[0].end >= pair[1].start);
-                assert!(!touch && receipts.beyond().iter().all(|span| span.start > upto), "{receipts:?}");
+                assert!(
+                    !touch && receipts.beyond().iter().all(|span| span.start > upto),
+                    "{receipts:?}"
+                );
             }
         }
     }

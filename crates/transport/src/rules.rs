@@ -1,5 +1,6 @@
-//! The rule book: which policies make a transport together. One `const fn` over facts: in a constant for a configuration
-//! that is written down, an ordinary call for one that is chosen while a program runs.
+//! The rule book: which policies make a transport together. One `const fn` over facts: in a
+//! constant for a configuration that is written down, an ordinary call for one that is chosen while
+//! a program runs.
 
 use stackwright_contract::Guarantees;
 use stackwright_contract::rules::Sentence;
@@ -209,9 +210,13 @@ impl Misfit {
     /// The refusal as a sentence.
     pub const fn explain(&self) -> Sentence {
         match self {
-            Misfit::Missing(name, what) => {
-                Sentence::of(&["`", name, "` needs ", what.first_word(), ", and no other policy gives that"])
-            }
+            Misfit::Missing(name, what) => Sentence::of(&[
+                "`",
+                name,
+                "` needs ",
+                what.first_word(),
+                ", and no other policy gives that",
+            ]),
             Misfit::MissingAll(name, what) => Sentence::of(&[
                 "`",
                 name,

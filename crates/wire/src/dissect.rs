@@ -97,7 +97,8 @@ fn number(field: &Field, octets: &[u8]) -> Option<u64> {
         return None;
     }
     let bit = |index: usize| u64::from(octets[index / 8] >> (7 - index % 8) & 1);
-    let value = (field.offset..field.offset + field.bits).fold(0, |value, index| value << 1 | bit(index));
+    let value =
+        (field.offset..field.offset + field.bits).fold(0, |value, index| value << 1 | bit(index));
     Some(match field.order {
         ByteOrder::Network => value,
         ByteOrder::LittleEndian => value.swap_bytes() >> (64 - field.bits),
@@ -121,7 +122,8 @@ fn width(shown: fmt::Arguments<'_>) -> usize {
 
 impl fmt::Display for Dissection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widest = |of: fn(u64) -> usize| self.values().filter_map(|(_, value)| value.map(of)).max();
+        let widest =
+            |of: fn(u64) -> usize| self.values().filter_map(|(_, value)| value.map(of)).max();
         let names = self.fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0);
         let decimals = widest(|value| width(format_args!("{value}"))).unwrap_or(0);
         let hexadecimals = widest(|value| width(format_args!("({value:#x})"))).unwrap_or(0);

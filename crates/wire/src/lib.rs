@@ -17,6 +17,7 @@ pub mod syntax;
 pub use dissect::{Dissection, dissect, dissect_fields};
 pub use header::{ByteOrder, Field, FieldValue, Header, Malformed};
 pub use message::{
-    Block, BufferTree, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, SingleBuffer, Unshared,
+    Block, BufferTree, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, SingleBuffer,
+    Unshared,
 };
 pub use stackwright_macros::Header;

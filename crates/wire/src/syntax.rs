@@ -189,7 +189,9 @@ pub enum SyntaxError {
 impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SyntaxError::Malformed(header, malformed) => write!(f, "{header} is malformed: {malformed}"),
+            SyntaxError::Malformed(header, malformed) => {
+                write!(f, "{header} is malformed: {malformed}")
+            }
             SyntaxError::Short { header, octets, here } => {
                 write!(f, "{header} has {octets} octets, of which only {here} are here")
             }
@@ -239,9 +241,11 @@ impl Walker<'_> {
                 Step::Header(layout) => self.header(layout, end)?,
                 Step::Part { octets, less, steps } => {
                     let says = self.value(*octets);
-                    let length = usize::try_from(says).ok().and_then(|says| says.checked_sub(*less));
-                    let stop =
-                        length.and_then(|length| self.at.checked_add(length)).filter(|stop| *stop <= end);
+                    let length =
+                        usize::try_from(says).ok().and_then(|says| says.checked_sub(*less));
+                    let stop = length
+                        .and_then(|length| self.at.checked_add(length))
+                        .filter(|stop| *stop <= end);
                     let stop = stop.ok_or(Stopped(SyntaxError::Beyond { field: *octets, says }))?;
                     self.go(steps, stop)?;
                     self.opaque("unexplained", stop);
@@ -277,7 +281,11 @@ impl Walker<'_> {
         let octets = &self.octets[self.at..end];
         let Ok(shown) = dissect_fields(layout.name, layout.fields, octets) else {
             let here = octets.len();
-            return Err(Stopped(SyntaxError::Short { header: layout.name, octets: layout.octets, here }));
+            return Err(Stopped(SyntaxError::Short {
+                header: layout.name,
+                octets: layout.octets,
+                here,
+            }));
         };
         if let Err(malformed) = (layout.check)(octets) {
             self.faults.push(SyntaxError::Malformed(layout.name, malformed));

@@ -63,7 +63,9 @@ fn slow_crc(polynomial: u32, ones: u32, octets: &[u8]) -> u32 {
 
 /// Word by word, as RFC 1071 defines it.
 fn slow_internet(octets: &[u8]) -> u16 {
-    let words = octets.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0)));
+    let words = octets
+        .chunks(2)
+        .map(|pair| u64::from(pair[0]) << 8 | u64::from(*pair.get(1).unwrap_or(&0)));
     let mut sum: u64 = words.sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

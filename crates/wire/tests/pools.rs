@@ -19,7 +19,8 @@ fn address<M: Message>(pool: &Pool<M>) -> usize {
     address
 }
 
-/// Both kinds, each with a pool of blocks of 64 octets, of which the first one taken lies at the address that is told.
+/// Both kinds, each with a pool of blocks of 64 octets, of which the first one taken lies at the
+/// address that is told.
 fn with_a_pool(single: fn(&Pool<SingleBuffer>, usize), tree: fn(&Pool<BufferTree>, usize)) {
     let pool = Pool::new(64, 4);
     single(&pool, address(&pool));
@@ -27,7 +28,8 @@ fn with_a_pool(single: fn(&Pool<SingleBuffer>, usize), tree: fn(&Pool<BufferTree
     tree(&pool, address(&pool));
 }
 
-/// What was made for a message is used again for one that is about as long, and not for a far shorter one.
+/// What was made for a message is used again for one that is about as long, and not for a far
+/// shorter one.
 #[test]
 fn blocks_of_other_lengths_are_used_again_where_they_fit() {
     fn again<M: Message>(pool: &Pool<M>, _: usize) {
@@ -89,7 +91,8 @@ fn a_pool_keeps_so_much_and_no_more() {
     assert_eq!(lengths.map(kept::<SingleBuffer>), [128, 128, 15, 0]);
 }
 
-/// Where there are too many blocks, they are of a length of which there are many: few long ones stay.
+/// Where there are too many blocks, they are of a length of which there are many: few long ones
+/// stay.
 #[test]
 fn short_blocks_do_not_drive_out_long_ones() {
     let pool = Pool::<BufferTree>::new(64, 4);
@@ -97,7 +100,8 @@ fn short_blocks_do_not_drive_out_long_ones() {
         (0..count).for_each(|_| drop(pool.again(length)));
         (0..count).for_each(|_| BufferTree::with_headroom(0, &vec![7; length]).reclaim(&pool));
     }
-    let left = [1 << 18, 10_000, 100].map(|length| std::iter::from_fn(|| pool.again(length)).count());
+    let left =
+        [1 << 18, 10_000, 100].map(|length| std::iter::from_fn(|| pool.again(length)).count());
     assert_eq!(left, [8, 63, 65]);
 }
 
@@ -145,7 +149,8 @@ fn what_is_written_in_place_is_taken_next_the_last_one_first() {
 #[test]
 fn all_blocks_of_a_message_go_back() {
     let pool = Pool::<BufferTree>::new(128, 8);
-    let places = |blocks: &[Unshared]| BTreeSet::from_iter(blocks.iter().map(|block| block.as_ptr().addr()));
+    let places =
+        |blocks: &[Unshared]| BTreeSet::from_iter(blocks.iter().map(|block| block.as_ptr().addr()));
     for pieces in 1..=8 {
         let blocks: Vec<_> = (0..pieces).map(|_| pool.take()).collect();
         let before = places(&blocks);
@@ -162,7 +167,8 @@ fn all_blocks_of_a_message_go_back() {
     }
 }
 
-/// A message without octets has its block as headroom, and gives it back; so does one whose octets were all taken away.
+/// A message without octets has its block as headroom, and gives it back; so does one whose octets
+/// were all taken away.
 #[test]
 fn a_message_without_octets_keeps_its_block() {
     fn kept<M: Message>(pool: &Pool<M>, place: usize) {

@@ -1,4 +1,5 @@
-//! Nothing is allocated in the steady state: the memory of messages is used again, with all that lies beside the octets.
+//! Nothing is allocated in the steady state: the memory of messages is used again, with all that
+//! lies beside the octets.
 
 #[path = "../../compose/benches/crossing/count.rs"]
 #[allow(dead_code, reason = "only allocations are counted")]
@@ -95,7 +96,8 @@ fn two_pieces() {
 fn packets() {
     const COUNT: usize = 7;
     let pool = Pool::<BufferTree>::new(COUNT * (HEADER + PAYLOAD), 4);
-    let layout = SegmentLayout::new(HEADER + PAYLOAD, HEADER).in_messages(COUNT, HEADER, HEADER + 1);
+    let layout =
+        SegmentLayout::new(HEADER + PAYLOAD, HEADER).in_messages(COUNT, HEADER, HEADER + 1);
     steady("the bodies of packets that came in one block", |_| {
         let mut packets = BufferTree::from_block(pool.take(), 0, pool.block());
         let mut message = packets.split_to(HEADER + PAYLOAD);

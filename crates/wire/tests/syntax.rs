@@ -64,7 +64,11 @@ const ITEM: &[Step] = &[
         less: 2,
         steps: &[Step::Choice {
             by: Discriminant::Value(field("Item", "id")),
-            cases: &[Case { value: 1, name: "price", steps: &[Step::Header(Layout::of::<Price>())] }],
+            cases: &[Case {
+                value: 1,
+                name: "price",
+                steps: &[Step::Header(Layout::of::<Price>())],
+            }],
             otherwise: &[],
         }],
     },
@@ -80,9 +84,13 @@ fn what_follows_depends_on_what_was_read() {
     assert_eq!(names(&[0x00, 0, 9]), (vec!["Head"], &[9][..], vec![]));
     assert_eq!(names(&[0x10, 4, 4, 1, 0, 2, 8, 8, 9]).0, ["Head", "Item", "Price", "some"]);
     assert_eq!(names(&[0x10, 4, 4, 1, 0, 2, 8, 8, 9]).1, [9]);
-    // Of a field that was not read, the value is 0; of what is said to be there, what is there is shown.
+    // Of a field that was not read, the value is 0; of what is said to be there, what is there is
+    // shown.
     assert_eq!(names(&[0x10, 0, 8]), (vec!["Head"], &[8][..], vec![]));
-    assert_eq!(names(&[0x10, 4, 4, 1, 0, 2, 8]), (vec!["Head", "Item", "Price", "some"], &[][..], vec![]));
+    assert_eq!(
+        names(&[0x10, 4, 4, 1, 0, 2, 8]),
+        (vec!["Head", "Item", "Price", "some"], &[][..], vec![])
+    );
     assert_eq!(names(&[0x20, 0, 8]), (vec!["Head"], &[8][..], vec![]));
     // The last one decides about a value, any about an occurrence.
     assert_eq!(names(&[0x30, 6, 2, 7, 4, 1, 0, 3, 8]).0, ["Head", "Item", "Item", "Price", "all"]);
@@ -94,7 +102,10 @@ fn what_does_not_fit_is_told() {
     let beyond = |header, name, says| SyntaxError::Beyond { field: field(header, name), says };
     assert_eq!(names(&[]).2, [SyntaxError::Short { header: "Head", octets: 2, here: 0 }]);
     assert_eq!(names(&[0x00, 1]).2, [beyond("Head", "items", 1)]);
-    assert_eq!(names(&[0x00, 2, 1, 9]), (vec!["Head", "Item"], &[][..], vec![beyond("Item", "size", 1)]));
+    assert_eq!(
+        names(&[0x00, 2, 1, 9]),
+        (vec!["Head", "Item"], &[][..], vec![beyond("Item", "size", 1)])
+    );
     assert_eq!(
         names(&[0x00, 3, 4, 9, 1, 5]),
         (vec!["Head", "Item"], &[1, 5][..], vec![beyond("Item", "size", 4)])
@@ -107,7 +118,8 @@ fn what_does_not_fit_is_told() {
 }
 
 proptest! {
-    /// Nothing is lost and nothing is shown twice: what was found and what is left are all octets, in their order.
+    /// Nothing is lost and nothing is shown twice: what was found and what is left are all octets,
+    /// in their order.
     #[test]
     fn every_octet_is_somewhere(octets in proptest::collection::vec(0_u8..12, 0..60)) {
         let walk = walk(PACKET, &octets);

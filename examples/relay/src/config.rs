@@ -5,7 +5,8 @@ use stackwright_contract::services::Credit;
 /// What can be chosen of a relay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// How much may wait here, of each who arrived and each way. A datagram that is longer never comes.
+    /// How much may wait here, of each who arrived and each way. A datagram that is longer never
+    /// comes.
     pub credit: Credit,
     /// How many may be served at once; who comes beyond them waits outside.
     pub pairs_most: usize,
@@ -15,6 +16,10 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { credit: Credit { octets: 256 << 10, messages: 64 }, pairs_most: 1000, awaited_most: 16 }
+        Config {
+            credit: Credit { octets: 256 << 10, messages: 64 },
+            pairs_most: 1000,
+            awaited_most: 16,
+        }
     }
 }

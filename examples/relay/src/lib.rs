@@ -1,5 +1,5 @@
-//! A relay: a server that is itself a client. Whoever arrives gets an association onward, and datagrams pass both ways
-//! through a function that may change them.
+//! A relay: a server that is itself a client. Whoever arrives gets an association onward, and
+//! datagrams pass both ways through a function that may change them.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -22,7 +22,9 @@ mod words;
 pub use config::Config;
 pub use words::{Arrival, Direction, Indication, Relaying, Request};
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Context, Facts, Handle, Names, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
@@ -30,7 +32,8 @@ use state::{Pair, Use};
 
 const NAME: &str = "relay";
 
-/// A relay. `whither` says where who arrived wants to go, if anywhere; `pass` says what becomes of a datagram.
+/// A relay. `whither` says where who arrived wants to go, if anywhere; `pass` says what becomes of
+/// a datagram.
 ///
 /// ```
 /// use stackwright_contract::services::MessageProperties;

@@ -21,7 +21,11 @@ where
         while self.awaited < free.min(self.config.awaited_most) {
             self.awaited += 1;
             let association = self.names.name(Use::Awaited);
-            out.request(DatagramsRequest::Await { listener, association, credit: self.config.credit });
+            out.request(DatagramsRequest::Await {
+                listener,
+                association,
+                credit: self.config.credit,
+            });
         }
     }
 
@@ -80,7 +84,13 @@ where
         });
     }
 
-    pub(crate) fn more_room(&mut self, cx: &Context, name: Handle, more: Credit, out: Out<'_, M, W, F>) {
+    pub(crate) fn more_room(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        more: Credit,
+        out: Out<'_, M, W, F>,
+    ) {
         let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
         let Some(pairing) = self.pairs.get_mut(pair) else { return };
         let credit = &mut pairing.from(direction).credit;
@@ -132,7 +142,8 @@ where
         if !self.pairs.get(pair).is_some_and(Pair::is_over) {
             return;
         }
-        if let Some(Pair { peer, first: Some((first, why)), passed, .. }) = self.pairs.forget(pair) {
+        if let Some(Pair { peer, first: Some((first, why)), passed, .. }) = self.pairs.forget(pair)
+        {
             out.indicate(Indication::Left { peer, first, why, passed });
         }
         self.await_arrivals(out);

@@ -14,9 +14,15 @@ where
     W: FnMut(Arrival) -> Option<Participant>,
     F: FnMut(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>,
 {
-    /// What waits leaves in that direction, as far as there is room; behind the last of a side that is over, the other one is
-    /// closed.
-    pub(crate) fn go_on(&mut self, cx: &Context, pair: Handle, direction: Direction, out: Out<'_, M, W, F>) {
+    /// What waits leaves in that direction, as far as there is room; behind the last of a side that
+    /// is over, the other one is closed.
+    pub(crate) fn go_on(
+        &mut self,
+        cx: &Context,
+        pair: Handle,
+        direction: Direction,
+        out: Out<'_, M, W, F>,
+    ) {
         let Some(pair) = self.pairs.get_mut(pair) else { return };
         loop {
             let to = pair.to(direction);
@@ -29,7 +35,8 @@ where
                 }
                 _ => None,
             };
-            if dropped.is_none() && (opens || to.credit.messages == 0 || to.credit.octets < octets) {
+            if dropped.is_none() && (opens || to.credit.messages == 0 || to.credit.octets < octets)
+            {
                 return;
             }
             let association = to.name;
@@ -41,7 +48,11 @@ where
                     to.credit.messages -= 1;
                     pair.passed[direction as usize] += 1;
                     let (messages, properties) = (first.message.into(), first.properties);
-                    out.request(DatagramsRequest::Send { association, batch: messages, properties });
+                    out.request(DatagramsRequest::Send {
+                        association,
+                        batch: messages,
+                        properties,
+                    });
                 }
             }
             Self::give_back(pair, direction, first.octets, out);
@@ -56,7 +67,12 @@ where
     }
 
     /// Who sends in that direction may send so much more.
-    pub(crate) fn give_back(pair: &mut Pair<M>, direction: Direction, octets: usize, out: Out<'_, M, W, F>) {
+    pub(crate) fn give_back(
+        pair: &mut Pair<M>,
+        direction: Direction,
+        octets: usize,
+        out: Out<'_, M, W, F>,
+    ) {
         let from = pair.from(direction);
         if from.state == State::Open {
             let credit = Credit { octets, messages: 1 };

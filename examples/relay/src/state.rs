@@ -58,11 +58,19 @@ pub(crate) enum State {
 impl<M> Pair<M> {
     /// `near` arrived, and `far` was asked for.
     pub(crate) fn new(peer: Participant, near: (Handle, Credit), far: Handle) -> Self {
-        let side =
-            |name, state, credit| Side { name, state, credit, room_most: credit, waiting: VecDeque::new() };
+        let side = |name, state, credit| Side {
+            name,
+            state,
+            credit,
+            room_most: credit,
+            waiting: VecDeque::new(),
+        };
         Pair {
             peer,
-            sides: [side(near.0, State::Open, near.1), side(far, State::Opening, Credit::default())],
+            sides: [
+                side(near.0, State::Open, near.1),
+                side(far, State::Opening, Credit::default()),
+            ],
             first: None,
             passed: [0; 2],
         }

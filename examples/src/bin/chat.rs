@@ -1,4 +1,5 @@
-//! A chat: a server that tells everybody what one says, and clients. Many associations, one thread on each side.
+//! A chat: a server that tells everybody what one says, and clients. Many associations, one thread
+//! on each side.
 //!
 //! ```text
 //! cargo run --release -p stackwright-examples --bin chat -- serve 127.0.0.1:7001

@@ -1,4 +1,5 @@
-//! An active router: whoever arrives is led onward, and each datagram is changed on its way. This one speaks up.
+//! An active router: whoever arrives is led onward, and each datagram is changed on its way. This
+//! one speaks up.
 //!
 //! ```text
 //! cargo run --release -p stackwright-examples --bin chat -- serve 127.0.0.1:7001
@@ -21,8 +22,11 @@ use stackwright_relay::{Arrival, Config, Direction, Indication, Relay, Relaying,
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut places = env::args().skip(1).map(|place| place.parse::<SocketAddr>());
-    let (Some(local), Some(onward)) = (places.next().transpose()?, places.next().transpose()?) else {
-        return Err("relay ADDRESS:PORT, where it listens, and ADDRESS:PORT, where it leads to".into());
+    let (Some(local), Some(onward)) = (places.next().transpose()?, places.next().transpose()?)
+    else {
+        return Err(
+            "relay ADDRESS:PORT, where it listens, and ADDRESS:PORT, where it leads to".into()
+        );
     };
     let (mut driver, system) = System::with_driver()?;
     let whither = move |_: Arrival| Some(onward.into());

@@ -1,6 +1,6 @@
-//! One protocol, three ways to run it: as a static stack over the kernel's UDP, as a graph over the same, and in the
-//! simulator over a link that loses a third. The protocol is `protocols/stop-and-wait`; how it was written stands in
-//! `docs/a-protocol-in-sixty-lines.md`.
+//! One protocol, three ways to run it: as a static stack over the kernel's UDP, as a graph over the
+//! same, and in the simulator over a link that loses a third. The protocol is
+//! `protocols/stop-and-wait`; how it was written stands in `docs/a-protocol-in-sixty-lines.md`.
 //!
 //! ```text
 //! cargo run --release -p stackwright-examples --bin stop-and-wait
@@ -59,10 +59,15 @@ struct Talker {
 }
 
 impl Talker {
-    fn hear(&mut self, indication: DatagramsIndication<M>, mut ask: impl FnMut(DatagramsRequest<M>)) {
+    fn hear(
+        &mut self,
+        indication: DatagramsIndication<M>,
+        mut ask: impl FnMut(DatagramsRequest<M>),
+    ) {
         match indication {
             DatagramsIndication::Listening { local, .. } => self.local = Some(local),
-            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+            DatagramsIndication::Opened { credit, .. }
+            | DatagramsIndication::Credit { credit, .. } => {
                 for _ in 0..credit.messages.min((self.to_send - self.sent) as usize) {
                     let message = M::with_headroom(64, &self.sent.to_be_bytes());
                     ask(DatagramsRequest::Send {
@@ -118,7 +123,8 @@ impl<P: Protocol<Provides = Datagrams<M>>> Outlet<P> for Ears {
         self.talker.hear(indication, |request| self.asks.push(request));
     }
 
-    fn request(&mut self, _nothing_is_below: <P::Uses as stackwright::contract::Service>::Request) {}
+    fn request(&mut self, _nothing_is_below: <P::Uses as stackwright::contract::Service>::Request) {
+    }
 }
 
 type Make<P> = fn(&Driver) -> Result<P, Failure>;
@@ -171,7 +177,8 @@ where
             listener: LISTENER,
             local: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(),
         };
-        let awaits = DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM };
+        let awaits =
+            DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM };
         run(make, vec![listen, awaits], Ears::default(), |talker| {
             if let Some(local) = talker.local {
                 let _ = tell.send(local); // more than once is no harm
@@ -180,13 +187,20 @@ where
         })
     });
     let remote = place.recv()?;
-    let open = DatagramsRequest::Open { association: ASSOCIATION, remote, credit: ROOM, local: None };
-    let ears = Ears { talker: Talker { to_send: MESSAGES, ..Talker::default() }, ..Ears::default() };
+    let open =
+        DatagramsRequest::Open { association: ASSOCIATION, remote, credit: ROOM, local: None };
+    let ears =
+        Ears { talker: Talker { to_send: MESSAGES, ..Talker::default() }, ..Ears::default() };
     let begin = Instant::now();
-    // The last acknowledgement may be lost with the server that has heard enough: who waits for it gives up.
+    // The last acknowledgement may be lost with the server that has heard enough: who waits for it
+    // gives up.
     run(make, vec![open], ears, |talker| talker.sent == MESSAGES && server.is_finished())?;
     let heard = server.join().map_err(|_| "the server stopped")??;
-    Ok(format!("{MESSAGES} messages in {:.1} ms, {}", begin.elapsed().as_secs_f64() * 1e3, heard.verdict()))
+    Ok(format!(
+        "{MESSAGES} messages in {:.1} ms, {}",
+        begin.elapsed().as_secs_f64() * 1e3,
+        heard.verdict()
+    ))
 }
 
 impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
@@ -205,19 +219,31 @@ fn simulated() -> String {
         ..Conditions::IDEAL
     });
     let stack = |address| {
-        Over::new(StopAndWait::new(Rules::default(), 1), SimulatedDatagrams::<M>::new(address, ROOM))
+        Over::new(
+            StopAndWait::new(Rules::default(), 1),
+            SimulatedDatagrams::<M>::new(address, ROOM),
+        )
     };
     let local = SocketAddr::new(server, 7).into();
     let server = world.add(server, stack(server), Talker::default());
-    let client = world.add(client, stack(client), Talker { to_send: MESSAGES, ..Talker::default() });
+    let client =
+        world.add(client, stack(client), Talker { to_send: MESSAGES, ..Talker::default() });
     world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
-    world.ask(server, DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM });
+    world.ask(
+        server,
+        DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM },
+    );
     world.ask(
         client,
-        DatagramsRequest::Open { association: ASSOCIATION, remote: local, credit: ROOM, local: None },
+        DatagramsRequest::Open {
+            association: ASSOCIATION,
+            remote: local,
+            credit: ROOM,
+            local: None,
+        },
     );
-    let ended =
-        world.run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(86_400));
+    let ended = world
+        .run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(86_400));
     let verdict = if ended { world.application(server).verdict() } else { "NOT at an end" };
     format!(
         "{MESSAGES} messages in {:.0} s of the simulator's time, {verdict}",

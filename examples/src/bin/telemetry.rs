@@ -1,5 +1,6 @@
-//! Readings, one each millisecond, that are of no use when they are late: each expires 20 ms after it was sent, at both ends.
-//! Whoever listens is away for 100 ms now and then; what came meanwhile is dropped, and he goes on with what is new.
+//! Readings, one each millisecond, that are of no use when they are late: each expires 20 ms after
+//! it was sent, at both ends. Whoever listens is away for 100 ms now and then; what came meanwhile
+//! is dropped, and he goes on with what is new.
 //!
 //! ```text
 //! cargo run --release -p stackwright-examples --bin telemetry -- listen 127.0.0.1:7002
@@ -54,7 +55,10 @@ fn listen(place: SocketAddr) -> Result<(), Box<dyn Error>> {
             thread::sleep(AWAY);
         }
     }
-    println!("{heard} readings heard; the last was number {last}; the oldest had {} ms", oldest / 1000);
+    println!(
+        "{heard} readings heard; the last was number {last}; the oldest had {} ms",
+        oldest / 1000
+    );
     Ok(())
 }
 

@@ -17,7 +17,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve one run after the other until standard input ends; print the address as one line of JSON
+    /// Serve one run after the other until standard input ends; print the address as one line of
+    /// JSON
     Serve {
         transport: Transport,
         /// The address of the control connection; port 0 picks a free port
@@ -108,8 +109,12 @@ impl Run {
         };
         let (workload, size, goal) = match &self.workload {
             Chosen::Bulk { size, until } => (Workload::Bulk, *size, goal(until.time, until.octets)),
-            Chosen::Requests { size, until } => (Workload::Requests, *size, goal(until.time, until.count)),
-            Chosen::Associations { count, size } => (Workload::Associations, *size, Goal::Number(*count)),
+            Chosen::Requests { size, until } => {
+                (Workload::Requests, *size, goal(until.time, until.count))
+            }
+            Chosen::Associations { count, size } => {
+                (Workload::Associations, *size, Goal::Number(*count))
+            }
         };
         let only = |option: &str, transport: Transport, given: bool| {
             if given && self.transport != transport {
@@ -122,7 +127,10 @@ impl Run {
         if self.window.is_some()
             && matches!(self.transport, Transport::Tcp | Transport::Udp | Transport::Enet)
         {
-            return Err(Problem::new(format!("{} has no window that could be set", self.transport)));
+            return Err(Problem::new(format!(
+                "{} has no window that could be set",
+                self.transport
+            )));
         }
         let Run { transport, mtu, window, congestion, plain, .. } = *self;
         Plan { transport, workload, goal, size, mtu, window, congestion, plain }.check()

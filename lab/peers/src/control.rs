@@ -1,4 +1,5 @@
-//! The TCP connection beside the transport: lines of JSON, the plan one way, the receiver's count the other.
+//! The TCP connection beside the transport: lines of JSON, the plan one way, the receiver's count
+//! the other.
 //!
 //! It is idle while a run is measured; only the word to stop and the count pass, at its end.
 

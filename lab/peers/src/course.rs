@@ -32,8 +32,8 @@ impl Course {
         }
     }
 
-    /// The transport is set up and now opens: time counts from here. What a library does once in the life of a program, such as
-    /// testing its ciphers, is no cost of an association.
+    /// The transport is set up and now opens: time counts from here. What a library does once in
+    /// the life of a program, such as testing its ciphers, is no cost of an association.
     pub(crate) fn begin(&self) {
         let outcome = self.outcome.lock();
         self.watch();
@@ -94,7 +94,8 @@ impl Course {
     /// Waits until time counts, or the receiver has already spoken.
     pub(crate) fn wait_for_begin(&self) {
         let outcome = self.outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let waiting = |outcome: &mut Option<Outcome>| outcome.is_none() && self.watch.get().is_none();
+        let waiting =
+            |outcome: &mut Option<Outcome>| outcome.is_none() && self.watch.get().is_none();
         drop(self.changed.wait_while(outcome, waiting));
     }
 

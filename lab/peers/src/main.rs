@@ -1,4 +1,5 @@
-//! `peers`: transports that others wrote, under the workloads of the lab, so that ours can be held beside them.
+//! `peers`: transports that others wrote, under the workloads of the lab, so that ours can be held
+//! beside them.
 //!
 //! | file | what |
 //! | --- | --- |

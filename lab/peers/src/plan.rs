@@ -119,10 +119,16 @@ impl Plan {
         if self.size == 0 {
             return Err(Problem::new("a message has at least one octet"));
         }
-        if self.octets().is_some_and(|octets| octets == 0 || !octets.is_multiple_of(self.size as u64)) {
-            return Err(Problem::new("--octets has to be a multiple of --size: messages are sent whole"));
+        if self
+            .octets()
+            .is_some_and(|octets| octets == 0 || !octets.is_multiple_of(self.size as u64))
+        {
+            return Err(Problem::new(
+                "--octets has to be a multiple of --size: messages are sent whole",
+            ));
         }
-        // Below 1280 no QUIC handshake passes; above 9216 there is no wire, but the kernel's loopback interface.
+        // Below 1280 no QUIC handshake passes; above 9216 there is no wire, but the kernel's
+        // loopback interface.
         let longest = if self.transport == Transport::Tcp { u16::MAX } else { 9216 };
         if !(1280..=longest).contains(&self.mtu) {
             return Err(Problem::new(format!("--mtu is from 1280 to {longest} octets")));
@@ -131,6 +137,10 @@ impl Plan {
             Goal::Seconds(seconds) => seconds.is_finite() && seconds > 0.0,
             Goal::Number(number) => number > 0,
         };
-        if enough { Ok(self) } else { Err(Problem::new("nothing is to be done, so nothing can be measured")) }
+        if enough {
+            Ok(self)
+        } else {
+            Err(Problem::new("nothing is to be done, so nothing can be measured"))
+        }
     }
 }

@@ -37,7 +37,9 @@ pub(crate) fn run(plan: &Plan, address: SocketAddr) -> Result<(), Problem> {
     }
     let sent = if let (Workload::Bulk, Goal::Seconds(seconds)) = (plan.workload, plan.goal) {
         let course_too = Arc::clone(&course);
-        thread::spawn(move || stop_after(Duration::from_secs_f64(seconds), &course_too, &mut mouth));
+        thread::spawn(move || {
+            stop_after(Duration::from_secs_f64(seconds), &course_too, &mut mouth)
+        });
         transport::send(plan, remote, certificate, &course)
     } else {
         let sent = transport::send(plan, remote, certificate, &course);

@@ -21,7 +21,8 @@ pub(crate) fn serve(transport: Transport, address: SocketAddr) -> Result<(), Pro
     transport::many_descriptors();
     let listener = TcpListener::bind(address).tried(&format!("listening at {address}"))?;
     let local = listener.local_addr().tried("listening")?;
-    // Whoever started this holds its standard input: when they end, by whatever means, so does this.
+    // Whoever started this holds its standard input: when they end, by whatever means, so does
+    // this.
     thread::spawn(|| {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         std::process::exit(0);

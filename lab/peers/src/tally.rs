@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use crate::control::{Count, Mouth, Verdict};
 use crate::watch::Watch;
 
-/// The octets of one run at its receiving end. Whoever counts the last one, or hears that time is over, tells the sender.
+/// The octets of one run at its receiving end. Whoever counts the last one, or hears that time is
+/// over, tells the sender.
 #[derive(Debug)]
 pub(crate) struct Tally {
     octets: AtomicU64,
@@ -85,8 +86,8 @@ impl Tally {
         self.gone.cancel();
     }
 
-    /// Whether the sender is gone. Until then what the transport holds is kept, so that no sender sees a reset that is in
-    /// truth the end.
+    /// Whether the sender is gone. Until then what the transport holds is kept, so that no sender
+    /// sees a reset that is in truth the end.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.is_cancelled()
     }

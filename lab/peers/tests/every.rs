@@ -52,11 +52,15 @@ impl Serving {
         let output = self.try_run(transport, arguments);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{transport} {arguments}: {errors}");
-        let figures: Value = serde_json::from_slice(&output.stdout).expect("exactly one JSON object");
+        let figures: Value =
+            serde_json::from_slice(&output.stdout).expect("exactly one JSON object");
         assert_eq!(figures["transport"], transport);
         assert_eq!(figures["counted_by"], "receiver");
         for figure in ["seconds", "processor_sender", "processor_receiver"] {
-            assert!(figures[figure].as_f64().is_some_and(|value| value > 0.0), "{arguments}: {figures}");
+            assert!(
+                figures[figure].as_f64().is_some_and(|value| value > 0.0),
+                "{arguments}: {figures}"
+            );
         }
         figures
     }
@@ -102,7 +106,8 @@ fn requests(serving: &Serving, transport: &str) {
     let figures = serving.run(transport, "requests --size 64 --count 100");
     assert_eq!((integer(&figures, "messages"), integer(&figures, "octets")), (100, 6400));
     let latency = |name: &str| figures["latencies_us"][name].as_f64().expect("a figure");
-    // One waits for the other, so that together they take no longer than the run; and nobody answers within a microsecond.
+    // One waits for the other, so that together they take no longer than the run; and nobody
+    // answers within a microsecond.
     let seconds = figures["seconds"].as_f64().expect("a figure");
     assert!(latency("mean") > 1.0 && latency("mean") * 100.0 <= seconds * 1e6, "{figures}");
     assert!(latency("p50") > 1.0 && latency("p50") <= latency("p90"), "{figures}");
@@ -175,7 +180,10 @@ fn failures_are_one_sentence() {
         let output = serving.try_run(transport, arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{arguments}: {said}");
-        assert!(output.stdout.is_empty() && said.lines().count() == 1 && said.contains(sentence), "{said}");
+        assert!(
+            output.stdout.is_empty() && said.lines().count() == 1 && said.contains(sentence),
+            "{said}"
+        );
     }
     // None of which has hurt it.
     serving.run("tcp", "requests --count 1");
@@ -191,7 +199,8 @@ fn nobody_listens() {
     let serving = Serving::start("tcp").expect("the kernel has it");
     let address = serving.address.clone();
     drop(serving);
-    let output = Command::new(PEERS).args(["run", "tcp", &address, "requests", "--count", "1"]).output();
+    let output =
+        Command::new(PEERS).args(["run", "tcp", &address, "requests", "--count", "1"]).output();
     let output = output.expect("peers runs");
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("connecting to"));

@@ -34,7 +34,8 @@ impl Sized {
     }
 }
 
-/// `length` octets that follow from `seed`. Every value occurs, so `FF`, `CR` and `NUL` are all met on the way.
+/// `length` octets that follow from `seed`. Every value occurs, so `FF`, `CR` and `NUL` are all met
+/// on the way.
 pub fn octets(seed: u64, length: usize) -> Vec<u8> {
     // SplitMix64: full period, and good enough that no two pages are alike.
     let mut state = seed;
@@ -62,7 +63,9 @@ pub fn assert_same(arrived: &[u8], sent: &[u8]) {
     }
     let place = arrived.iter().zip(sent).position(|(a, b)| a != b);
     match place {
-        Some(place) => panic!("octet {place} differs ({} arrived, {} sent)", arrived.len(), sent.len()),
+        Some(place) => {
+            panic!("octet {place} differs ({} arrived, {} sent)", arrived.len(), sent.len())
+        }
         None => panic!("{} octets arrived, {} were sent", arrived.len(), sent.len()),
     }
 }

@@ -137,7 +137,9 @@ impl Control {
         match rest {
             [] => Err(io::ErrorKind::UnexpectedEof.into()),
             [.., b'\r', b'\n'] => Ok(String::from_utf8_lossy(rest).into_owned()),
-            other => Err(io::Error::other(format!("no line: {:?}", String::from_utf8_lossy(other)))),
+            other => {
+                Err(io::Error::other(format!("no line: {:?}", String::from_utf8_lossy(other))))
+            }
         }
     }
 }

@@ -11,7 +11,8 @@ pub trait Place {
     /// The address of what listens there.
     fn address(&self) -> IpAddr;
 
-    /// A command that runs `program` there, and is that program itself once it runs: its process number is the program's.
+    /// A command that runs `program` there, and is that program itself once it runs: its process
+    /// number is the program's.
     fn command(&self, program: &Path) -> Command;
 }
 

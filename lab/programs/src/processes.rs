@@ -24,10 +24,12 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 static PROGRAM: RwLock<Option<PathBuf>> = RwLock::new(None);
 
-/// The program under test: the one that [`use_program`] named, `$STACKWRIGHT`, or the last release build.
+/// The program under test: the one that [`use_program`] named, `$STACKWRIGHT`, or the last release
+/// build.
 pub fn stackwright() -> PathBuf {
     let named = PROGRAM.read().unwrap_or_else(PoisonError::into_inner).clone();
-    let otherwise = || env::var_os("STACKWRIGHT").map_or_else(|| built("release/stackwright"), PathBuf::from);
+    let otherwise =
+        || env::var_os("STACKWRIGHT").map_or_else(|| built("release/stackwright"), PathBuf::from);
     named.unwrap_or_else(otherwise)
 }
 
@@ -87,15 +89,17 @@ impl Running {
         self.child.try_wait().ok().flatten()
     }
 
-    /// The number in the line `field` of its status, such as `Threads`, or `VmHWM` in kilobytes; 0 once it has ended.
+    /// The number in the line `field` of its status, such as `Threads`, or `VmHWM` in kilobytes; 0
+    /// once it has ended.
     pub fn status(&self, field: &str) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.number())).unwrap_or_default();
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.number())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
     }
 
-    /// Is it `program` by now? A process that has just been made is for a moment still a part of this one, with all that
-    /// this one holds.
+    /// Is it `program` by now? A process that has just been made is for a moment still a part of
+    /// this one, with all that this one holds.
     pub fn is(&self, program: &OsStr) -> bool {
         let name = Path::new(program).file_name().unwrap_or_default().as_encoded_bytes();
         let comm = fs::read(format!("/proc/{}/comm", self.number())).unwrap_or_default();

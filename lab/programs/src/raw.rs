@@ -1,5 +1,5 @@
-//! The least client there can be: `USER PASS TYPE EPSV RETR QUIT`, without a process of its own and without a file. What it
-//! measures is the server.
+//! The least client there can be: `USER PASS TYPE EPSV RETR QUIT`, without a process of its own and
+//! without a file. What it measures is the server.
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use crate::control::Control;
 
-/// Fetches a file of `octets` and throws it away; tells the seconds from connecting to the farewell.
+/// Fetches a file of `octets` and throws it away; tells the seconds from connecting to the
+/// farewell.
 ///
 /// # Errors
 ///
@@ -34,7 +35,8 @@ fn attempt(server: SocketAddr, name: &str) -> io::Result<usize> {
             length => got += length,
         }
     }
-    // vsftpd lingers in its close until ours arrives, and says 226 only then: 40 ms late if we waited for it first.
+    // vsftpd lingers in its close until ours arrives, and says 226 only then: 40 ms late if we
+    // waited for it first.
     drop(data);
     control.expect(226)?;
     control.ask("QUIT")?;

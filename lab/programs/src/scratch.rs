@@ -51,7 +51,8 @@ impl Scratch {
     }
 }
 
-/// Makes a folder where everybody may write: a server that has given up its rights writes as somebody else.
+/// Makes a folder where everybody may write: a server that has given up its rights writes as
+/// somebody else.
 ///
 /// # Panics
 ///

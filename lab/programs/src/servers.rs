@@ -62,15 +62,15 @@ pub fn ours_at(place: &dyn Place, folder: &Path, options: &[&str]) -> io::Result
     let mut lines = BufReader::new(running.output());
     let mut line = String::new();
     lines.read_line(&mut line)?;
-    let address =
-        address_in(&line).ok_or_else(|| io::Error::other(format!("{command:?}: no address in {line:?}")))?;
+    let address = address_in(&line)
+        .ok_or_else(|| io::Error::other(format!("{command:?}: no address in {line:?}")))?;
     // Its events are read away for as long as it lives, or it would stop at a full pipe.
     thread::spawn(move || lines.lines().all(|line| line.is_ok()));
     Ok(Server { running, address, _scratch: None })
 }
 
-/// Finds the address in `{"event":"serving","url":"ftp://127.0.0.1:41234/",...}`. Two marks are enough: whether the line is
-/// proper JSON is another test's question.
+/// Finds the address in `{"event":"serving","url":"ftp://127.0.0.1:41234/",...}`. Two marks are
+/// enough: whether the line is proper JSON is another test's question.
 fn address_in(line: &str) -> Option<SocketAddr> {
     let (_, rest) = line.split_once("ftp://")?;
     rest.split_once(['/', '"'])?.0.parse().ok()
@@ -79,14 +79,15 @@ fn address_in(line: &str) -> Option<SocketAddr> {
 /// How vsftpd is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vsftpd {
-    /// As it comes: a fresh process, its own network name space and system call filter for each association.
+    /// As it comes: a fresh process, its own network name space and system call filter for each
+    /// association.
     AsItComes,
     /// Without those three, which is the least work it can do for an association.
     Lean,
 }
 
-/// vsftpd for `folder`, on the loopback interface; anybody may read, and write where the system allows it. As root, it serves
-/// as the user `ftp`, behind `chroot`.
+/// vsftpd for `folder`, on the loopback interface; anybody may read, and write where the system
+/// allows it. As root, it serves as the user `ftp`, behind `chroot`.
 ///
 /// # Panics
 ///
@@ -111,10 +112,14 @@ pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<
     } else {
         ("listen", "listen_ipv6", "listen_address")
     };
-    // Without root there is no jail to enter: the configuration says so, or vsftpd refuses to start.
+    // Without root there is no jail to enter: the configuration says so, or vsftpd refuses to
+    // start.
     let rights = if root() { "" } else { "run_as_launching_user=YES\n" };
-    let lean =
-        if setup == Vsftpd::Lean { "isolate=NO\nisolate_network=NO\nseccomp_sandbox=NO\n" } else { "" };
+    let lean = if setup == Vsftpd::Lean {
+        "isolate=NO\nisolate_network=NO\nseccomp_sandbox=NO\n"
+    } else {
+        ""
+    };
     let text = format!(
         "background=NO\n{listen}=YES\n{other}=NO\n{listen_address}={ip}\nlisten_port={port}\n\
          anonymous_enable=YES\nno_anon_password=NO\nanon_root={}\nsecure_chroot_dir={}\n\
@@ -133,8 +138,8 @@ pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<
 
 /// pure-ftpd for `folder`, on the loopback interface; anybody may read.
 ///
-/// It serves guests from the home of the user `ftp` and nowhere else. So it runs in a mount name space of its own, where the
-/// folder lies over that home: see [`may_mount`].
+/// It serves guests from the home of the user `ftp` and nowhere else. So it runs in a mount name
+/// space of its own, where the folder lies over that home: see [`may_mount`].
 ///
 /// # Panics
 ///
@@ -173,7 +178,10 @@ fn guests_home() -> Option<String> {
 /// May this process arrange a file system for a child? Root may, except in most containers.
 pub fn may_mount() -> bool {
     let mut command = Command::new("unshare");
-    command.args(["--mount", "mount", "--bind", "/", "/mnt"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(["--mount", "mount", "--bind", "/", "/mnt"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     guests_home().is_some() && command.status().is_ok_and(|status| status.success())
 }
 
@@ -198,10 +206,12 @@ fn listening(mut command: Command, address: SocketAddr, scratch: Scratch) -> io:
     }
 }
 
-/// Does anybody listen at `port` of TCP in the network name space of `process`? It may be one that nobody reaches from here.
+/// Does anybody listen at `port` of TCP in the network name space of `process`? It may be one that
+/// nobody reaches from here.
 fn listens(process: u32, port: u16) -> bool {
     ["tcp", "tcp6"].iter().any(|family| {
-        let sockets = fs::read_to_string(format!("/proc/{process}/net/{family}")).unwrap_or_default();
+        let sockets =
+            fs::read_to_string(format!("/proc/{process}/net/{family}")).unwrap_or_default();
         sockets.lines().any(|line| {
             // sl, local address and port, remote ones, state; 0A is LISTEN (proc_net_tcp).
             let mut words = line.split_whitespace().skip(1);
@@ -217,7 +227,8 @@ fn root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// A port that nobody uses now. Somebody else may take it before the server does: then the server ends and the test says so.
+/// A port that nobody uses now. Somebody else may take it before the server does: then the server
+/// ends and the test says so.
 pub fn free_port(six: bool) -> u16 {
     let listener = TcpListener::bind((loopback(six), 0)).expect("a free port");
     listener.local_addr().expect("a bound socket").port()

@@ -10,8 +10,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 fn middle(values: &mut [f64]) -> Option<f64> {
     let length = values.len();
-    let (below, upper, _) =
-        if length == 0 { return None } else { values.select_nth_unstable_by(length / 2, f64::total_cmp) };
+    let (below, upper, _) = if length == 0 {
+        return None;
+    } else {
+        values.select_nth_unstable_by(length / 2, f64::total_cmp)
+    };
     let upper = *upper;
     if length % 2 == 1 {
         return Some(upper);
@@ -37,8 +40,9 @@ impl Ratio {
     }
 }
 
-/// Compares two columns of one table: the same index is the same round. Rounds are drawn again, in pairs, so that a round
-/// which was slow for both moves neither. `None` where there is no round, or no ratio (a median of zero).
+/// Compares two columns of one table: the same index is the same round. Rounds are drawn again, in
+/// pairs, so that a round which was slow for both moves neither. `None` where there is no round, or
+/// no ratio (a median of zero).
 pub fn ratio(ours: &[f64], theirs: &[f64]) -> Option<Ratio> {
     const DRAWS: usize = 2_000;
     let rounds = ours.len().min(theirs.len());

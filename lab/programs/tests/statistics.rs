@@ -30,13 +30,15 @@ fn a_round_that_is_slow_for_both_moves_neither() {
     assert_eq!(ratio(&ours, &theirs), Some(Ratio { value: 0.5, low: 0.5, high: 0.5 }));
 }
 
-/// Of many experiments whose true ratio is known, about 95 of 100 intervals hold it, and few of another one.
+/// Of many experiments whose true ratio is known, about 95 of 100 intervals hold it, and few of
+/// another one.
 #[test]
 fn the_interval_holds_the_truth_as_often_as_it_says() {
     let mut state = 7_u64;
     // Between 1 and 2, the median 1.5.
     let mut sample = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         1.0 + (state >> 11) as f64 / (1_u64 << 53) as f64
     };
     let (mut holds, mut holds_another) = (0, 0);

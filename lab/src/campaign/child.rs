@@ -49,7 +49,8 @@ pub(crate) struct Setting<'a> {
 pub(crate) fn run(cell: &Cell<'_>, setting: &Setting<'_>) -> Result<Outcome, Problem> {
     let Setting { folder, stop, .. } = setting;
     let part = folder.begin(cell)?;
-    let mut words = tempfile::tempfile().map_err(|error| cannot_write(&std::env::temp_dir(), &error))?;
+    let mut words =
+        tempfile::tempfile().map_err(|error| cannot_write(&std::env::temp_dir(), &error))?;
     let mut child = start(cell, setting, &part, &words)?;
     let ended = wait(&mut child, cell.sweep.limit, &words, &part, stop);
     let ended = ended.map_err(|error| Problem::new(format!("{}: {error}", cell.full_name())))?;
@@ -72,7 +73,12 @@ pub(crate) fn run(cell: &Cell<'_>, setting: &Setting<'_>) -> Result<Outcome, Pro
     Ok(Outcome::Failed(why))
 }
 
-fn start(cell: &Cell<'_>, setting: &Setting<'_>, part: &Path, words: &File) -> Result<Child, Problem> {
+fn start(
+    cell: &Cell<'_>,
+    setting: &Setting<'_>,
+    part: &Path,
+    words: &File,
+) -> Result<Child, Problem> {
     // A name is looked for as a shell does; a path is from the campaign file's folder.
     let program = match &cell.sweep.program {
         Some(path) if path.contains('/') => setting.base.join(path),

@@ -37,7 +37,10 @@ impl Campaign {
     /// The first flaw, with its place.
     pub(crate) fn read(text: &str) -> Result<Self, Flaw> {
         if text.len() > FILE_MOST {
-            return Err(Flaw::whole(format!("the file has {} octets; the limit is {FILE_MOST}", text.len())));
+            return Err(Flaw::whole(format!(
+                "the file has {} octets; the limit is {FILE_MOST}",
+                text.len()
+            )));
         }
         let table = DeTable::parse(text).map_err(|error| Flaw::of(text, &error))?;
         let reader = Reader { text };
@@ -77,8 +80,10 @@ impl Campaign {
         };
         let sweep = read_sweep(reader, value, table, limit)?;
         if self.sweeps.iter().any(|other| other.name == sweep.name) {
-            let says =
-                format!("the name `{}` is used by two sweeps: their results would be mixed", sweep.name);
+            let says = format!(
+                "the name `{}` is used by two sweeps: their results would be mixed",
+                sweep.name
+            );
             return Err(reader.flaw(value, says));
         }
         let count = sweep.count().and_then(|count| count.checked_add(self.count));
@@ -165,7 +170,9 @@ fn read_sweep(
         }
     }
     if sweep.name.is_empty() {
-        return Err(reader.flaw(whole, "this sweep needs a `name`; the names of its cells begin with it"));
+        return Err(
+            reader.flaw(whole, "this sweep needs a `name`; the names of its cells begin with it")
+        );
     }
     let Some(run) = run else {
         let says = format!("`{}` needs `run`, its command as a list of words", sweep.name);
@@ -183,14 +190,17 @@ fn words(reader: &Reader<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<Templa
         ));
     };
     let word = |word: &Spanned<DeValue<'_>>| {
-        Template::read(reader.text(word, "a word of `run`")?).map_err(|says| reader.flaw(word, says))
+        Template::read(reader.text(word, "a word of `run`")?)
+            .map_err(|says| reader.flaw(word, says))
     };
     words.iter().map(word).collect()
 }
 
 fn parameters(reader: &Reader<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<Parameter>, Flaw> {
     let DeValue::Table(table) = value.get_ref() else {
-        return Err(reader.flaw(value, "`values` must be a table of names, each with a list of values"));
+        return Err(
+            reader.flaw(value, "`values` must be a table of names, each with a list of values")
+        );
     };
     let mut parameters = Vec::new();
     for (key, value) in reader.entries(table) {
@@ -207,7 +217,11 @@ fn parameters(reader: &Reader<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<P
 }
 
 /// Every place of the command has values, and all values have a place.
-fn check_places(reader: &Reader<'_>, run: &Spanned<DeValue<'_>>, sweep: &Sweep) -> Result<(), Flaw> {
+fn check_places(
+    reader: &Reader<'_>,
+    run: &Spanned<DeValue<'_>>,
+    sweep: &Sweep,
+) -> Result<(), Flaw> {
     let seed = (!matches!(sweep.seeds, Seeds::None)).then_some(SEED);
     let varied: Vec<&str> =
         sweep.parameters.iter().map(|parameter| parameter.name.as_str()).chain(seed).collect();

@@ -1,4 +1,5 @@
-//! A result as columns: numbers, texts and truths, each under the names on the way to it, joined by dots.
+//! A result as columns: numbers, texts and truths, each under the names on the way to it, joined by
+//! dots.
 
 use serde_json::Value;
 
@@ -11,7 +12,8 @@ pub(crate) fn flatten(result: &Value, tell: &mut impl FnMut(&str, &Value)) {
         match value {
             Value::Object(entries) if depth < DEPTH_MOST => {
                 for (name, value) in entries {
-                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                    let path =
+                        if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                     inner(&path, value, depth + 1, tell);
                 }
             }
@@ -30,8 +32,7 @@ mod tests {
 
     #[test]
     fn single_values_get_dotted_names() {
-        let result =
-            serde_json::json!({ "a": { "b": 1, "c": { "d": "x" } }, "e": [1, 2], "f": null, "g": true });
+        let result = serde_json::json!({ "a": { "b": 1, "c": { "d": "x" } }, "e": [1, 2], "f": null, "g": true });
         let mut told = Vec::new();
         flatten(&result, &mut |name, value| told.push(format!("{name}={value}")));
         assert_eq!(told, ["a.b=1", "a.c.d=\"x\"", "g=true"]);

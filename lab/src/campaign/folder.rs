@@ -88,7 +88,8 @@ impl Folder {
             let files = fs::read_dir(&place).map_err(|error| cannot_write(&place, &error))?;
             for file in files.flatten() {
                 if file.file_name().to_string_lossy().ends_with(PART) {
-                    fs::remove_file(file.path()).map_err(|error| cannot_write(&file.path(), &error))?;
+                    fs::remove_file(file.path())
+                        .map_err(|error| cannot_write(&file.path(), &error))?;
                 }
             }
         }
@@ -100,14 +101,20 @@ impl Folder {
         self.lock(|file| file.try_lock_shared(), "another process is running all cells here")
     }
 
-    fn lock(&self, lock: fn(&File) -> Result<(), TryLockError>, says: &str) -> Result<Lock, Problem> {
+    fn lock(
+        &self,
+        lock: fn(&File) -> Result<(), TryLockError>,
+        says: &str,
+    ) -> Result<Lock, Problem> {
         let path = self.root.join(".lock");
         let file = File::options().create(true).append(true).open(&path);
         let file = file.map_err(|error| cannot_write(&path, &error))?;
         match lock(&file) {
             Ok(()) => Ok(Lock(Some(file))),
-            Err(TryLockError::WouldBlock) => Err(Problem::new(format!("{}: {says}", self.root.display()))
-                .advise("wait until it is done, or choose another folder")),
+            Err(TryLockError::WouldBlock) => {
+                Err(Problem::new(format!("{}: {says}", self.root.display()))
+                    .advise("wait until it is done, or choose another folder"))
+            }
             // Some shared file systems have no locks. Whoever makes the same result there writes
             // another file until it is whole, so that nothing but time is lost.
             Err(TryLockError::Error(_)) => Ok(Lock(None)),

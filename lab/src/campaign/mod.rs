@@ -65,8 +65,9 @@ pub(crate) struct Arguments {
 
 /// `7`, or `100-199`.
 fn some(text: &str) -> Result<(u64, u64), String> {
-    let number =
-        |text: &str| text.parse::<u64>().map_err(|_| format!("{text:?} is not the number of a cell"));
+    let number = |text: &str| {
+        text.parse::<u64>().map_err(|_| format!("{text:?} is not the number of a cell"))
+    };
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (number(first)?, number(last)?),
         None => (number(text)?, number(text)?),
@@ -96,9 +97,11 @@ pub(crate) fn campaign(arguments: &Arguments) -> Result<(), Problem> {
         None => (0..campaign.count(), folder.lock_all(&campaign)?),
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let workers = arguments.jobs.map_or(processors, usize::from).min((cells.end - cells.start) as usize);
+    let workers =
+        arguments.jobs.map_or(processors, usize::from).min((cells.end - cells.start) as usize);
     let quiet = arguments.json || arguments.cell.is_some();
-    let tally = Run { campaign: &campaign, folder: &folder, base: &base, cells, workers, quiet }.run()?;
+    let tally =
+        Run { campaign: &campaign, folder: &folder, base: &base, cells, workers, quiet }.run()?;
     tell(&tally, into, arguments)
 }
 
@@ -131,14 +134,14 @@ fn list(campaign: &Campaign, arguments: &Arguments) -> Result<(), Problem> {
         let mut words = vec![cell.sweep.program.clone().unwrap_or_else(|| "lab".into())];
         words.extend(cell.words(&folder.result(&cell)));
         if arguments.json {
-            let object =
-                serde_json::json!({ "cell": cell.index, "name": cell.full_name(), "command": words });
+            let object = serde_json::json!({ "cell": cell.index, "name": cell.full_name(), "command": words });
             return writeln!(out, "{object}");
         }
         // One line is one cell; --json has the words as they are. A NUL, which alone could not be
         // quoted, is in no word.
-        let command =
-            shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default().replace('\n', " ");
+        let command = shlex::try_join(words.iter().map(String::as_str))
+            .unwrap_or_default()
+            .replace('\n', " ");
         writeln!(out, "{}\t{}\t{command}", cell.index, cell.full_name())
     };
     let said = campaign.cells().try_for_each(&mut line).and_then(|()| out.flush());
@@ -152,8 +155,10 @@ fn list(campaign: &Campaign, arguments: &Arguments) -> Result<(), Problem> {
 fn tell(tally: &Tally, into: &Path, arguments: &Arguments) -> Result<(), Problem> {
     let Tally { cells, before, done, failed, named, took } = tally;
     if arguments.json {
-        let named: Vec<_> =
-            named.iter().map(|(cell, why)| serde_json::json!({ "cell": cell, "why": why })).collect();
+        let named: Vec<_> = named
+            .iter()
+            .map(|(cell, why)| serde_json::json!({ "cell": cell, "why": why }))
+            .collect();
         let object = serde_json::json!({
             "cells": cells, "before": before, "done": done, "failed": failed, "failures": named,
             "seconds": took.as_secs_f64(),

@@ -24,7 +24,10 @@ impl Reader<'_> {
 
     /// A key that nobody knows.
     pub(crate) fn unknown<T>(&self, key: &Spanned<T>, name: &str, known: &[&str]) -> Flaw {
-        self.flaw(key, format!("`{name}` is unknown here{}", suggestion(name, known.iter().copied())))
+        self.flaw(
+            key,
+            format!("`{name}` is unknown here{}", suggestion(name, known.iter().copied())),
+        )
     }
 
     /// A table's entries in the order of the text.
@@ -38,13 +41,18 @@ impl Reader<'_> {
     }
 
     /// A text that a command can be given as a word.
-    pub(crate) fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>, what: &str) -> Result<&'v str, Flaw> {
+    pub(crate) fn text<'v>(
+        &self,
+        value: &'v Spanned<DeValue<'_>>,
+        what: &str,
+    ) -> Result<&'v str, Flaw> {
         match value.get_ref() {
-            DeValue::String(text) if text.contains('\0') => {
-                Err(self.flaw(value, format!("{what} contains a NUL character, which a command cannot")))
-            }
+            DeValue::String(text) if text.contains('\0') => Err(self
+                .flaw(value, format!("{what} contains a NUL character, which a command cannot"))),
             DeValue::String(text) => Ok(text),
-            other => Err(self.flaw(value, format!("{what} must be a string, not {}", kind_of(other)))),
+            other => {
+                Err(self.flaw(value, format!("{what} must be a string, not {}", kind_of(other))))
+            }
         }
     }
 
@@ -62,14 +70,20 @@ impl Reader<'_> {
     }
 
     /// So many seconds, perhaps a fraction.
-    pub(crate) fn seconds(&self, value: &Spanned<DeValue<'_>>, what: &str) -> Result<Duration, Flaw> {
+    pub(crate) fn seconds(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        what: &str,
+    ) -> Result<Duration, Flaw> {
         let number = match value.get_ref() {
             DeValue::Integer(number) => number.as_str().replace('_', "").parse::<f64>().ok(),
             DeValue::Float(number) => number.as_str().replace('_', "").parse::<f64>().ok(),
             _ => None,
         };
         match number {
-            Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MOST => Ok(Duration::from_secs_f64(seconds)),
+            Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MOST => {
+                Ok(Duration::from_secs_f64(seconds))
+            }
             _ => Err(self.flaw(
                 value,
                 format!("`{what}` must be a number of seconds above 0 and at most {SECONDS_MOST}"),
@@ -78,7 +92,11 @@ impl Reader<'_> {
     }
 
     /// A list of values, as the texts that a command is given.
-    pub(crate) fn values(&self, value: &Spanned<DeValue<'_>>, name: &str) -> Result<Vec<String>, Flaw> {
+    pub(crate) fn values(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        name: &str,
+    ) -> Result<Vec<String>, Flaw> {
         let DeValue::Array(list) = value.get_ref() else {
             return Err(self.flaw(
                 value,
@@ -102,9 +120,10 @@ impl Reader<'_> {
                 }
             };
             if !seen.insert(text.clone()) {
-                return Err(
-                    self.flaw(value, format!("`{text}` is listed twice: two cells would have the same name"))
-                );
+                return Err(self.flaw(
+                    value,
+                    format!("`{text}` is listed twice: two cells would have the same name"),
+                ));
             }
             values.push(text);
         }

@@ -48,14 +48,18 @@ impl Run<'_> {
     /// Runs all that are not done. An interruption is an error, as is what no other cell would
     /// survive either.
     pub(crate) fn run(&self) -> Result<Tally, Problem> {
-        let lab = std::env::current_exe()
-            .map_err(|error| Problem::new(format!("cannot find this program's own file: {error}")))?;
+        let lab = std::env::current_exe().map_err(|error| {
+            Problem::new(format!("cannot find this program's own file: {error}"))
+        })?;
         let interrupted = interrupts()?;
         let stop = AtomicBool::new(false);
         let next = AtomicU64::new(self.cells.start);
         let bar = self.bar();
         let state = State {
-            tally: Mutex::new(Tally { cells: self.cells.end - self.cells.start, ..Tally::default() }),
+            tally: Mutex::new(Tally {
+                cells: self.cells.end - self.cells.start,
+                ..Tally::default()
+            }),
             problem: Mutex::new(None),
             bar: &bar,
         };
@@ -78,7 +82,9 @@ impl Run<'_> {
         if let Ok(Some(problem)) = state.problem.into_inner() {
             return Err(problem);
         }
-        if interrupted.load(Ordering::Relaxed) && tally.before + tally.done + tally.failed < tally.cells {
+        if interrupted.load(Ordering::Relaxed)
+            && tally.before + tally.done + tally.failed < tally.cells
+        {
             let there = tally.before + tally.done;
             let says = format!(
                 "{there} of {} cells are done and kept; the same command continues with the rest",
@@ -103,7 +109,9 @@ impl Run<'_> {
     fn work(&self, next: &AtomicU64, setting: &Setting<'_>, state: &State<'_>) {
         while !setting.stop.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(cell) = self.campaign.cell(index).filter(|_| index < self.cells.end) else { return };
+            let Some(cell) = self.campaign.cell(index).filter(|_| index < self.cells.end) else {
+                return;
+            };
             if self.folder.is_done(&cell) {
                 state.count(|tally| tally.before += 1);
                 state.bar.reset_eta(); // what took no time tells nothing about the rest

@@ -37,7 +37,8 @@ pub(crate) fn write(campaign: &Campaign, folder: &Folder) -> Result<Summary, Pro
     folder.exists()?;
     let columns = columns(campaign, folder)?;
     let files = [folder.file("summary.csv"), folder.file("summary.json")];
-    let mut summary = Summary { files: files.clone(), done: 0, failed: 0, named: Vec::new(), missing: 0 };
+    let mut summary =
+        Summary { files: files.clone(), done: 0, failed: 0, named: Vec::new(), missing: 0 };
     folder.write(&files[0], |file| {
         let mut csv = csv::Writer::from_writer(file);
         csv.write_record(&columns).map_err(of_the_disk)?;

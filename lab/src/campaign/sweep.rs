@@ -1,4 +1,5 @@
-//! A sweep: one command, and what varies in it. Its cells are numbered, and made when they are asked for.
+//! A sweep: one command, and what varies in it. Its cells are numbered, and made when they are
+//! asked for.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +13,8 @@ pub(crate) const SEED: &str = "seed";
 /// The place of the file into which the result goes.
 pub(crate) const OUT: &str = "out";
 
-/// What stands in a file's name as it is. Everything else is written as `%` and two digits, so that names stay distinct.
+/// What stands in a file's name as it is. Everything else is written as `%` and two digits, so that
+/// names stay distinct.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_').remove(b'+');
 
 /// A name and the values that it takes, one after the other.
@@ -87,13 +89,13 @@ pub(crate) struct Cell<'a> {
 impl Sweep {
     /// How many cells it has; `None` where that cannot be said in 64 bits.
     pub(crate) fn count(&self) -> Option<u64> {
-        self.parameters
-            .iter()
-            .try_fold(self.seeds.count(), |count, parameter| count.checked_mul(parameter.values.len() as u64))
+        self.parameters.iter().try_fold(self.seeds.count(), |count, parameter| {
+            count.checked_mul(parameter.values.len() as u64)
+        })
     }
 
-    /// The cell at `place` of this sweep, which has the number `index` in the campaign. The seed varies fastest, the first
-    /// parameter slowest.
+    /// The cell at `place` of this sweep, which has the number `index` in the campaign. The seed
+    /// varies fastest, the first parameter slowest.
     pub(crate) fn cell(&self, place: u64, index: u64) -> Cell<'_> {
         let seeds = self.seeds.count();
         let seed = self.seeds.get(place % seeds);
@@ -111,7 +113,12 @@ impl Sweep {
     /// Octets of the longest name of its cells.
     pub(crate) fn longest_name(&self) -> usize {
         let longest = |parameter: &'_ Parameter| {
-            parameter.values.iter().map(|value| assignment(&parameter.name, value).len()).max().unwrap_or(0)
+            parameter
+                .values
+                .iter()
+                .map(|value| assignment(&parameter.name, value).len())
+                .max()
+                .unwrap_or(0)
         };
         let seed = self.seeds.longest().map(|seed| assignment(SEED, &seed.to_string()).len());
         self.parameters
@@ -161,8 +168,13 @@ impl Cell<'_> {
             SEED => self.seed.map(|seed| seed.to_string()).unwrap_or_default(),
             OUT => out.to_string_lossy().into_owned(),
             name => {
-                let place = self.sweep.parameters.iter().position(|parameter| parameter.name == name);
-                place.and_then(|place| self.values.get(place)).copied().unwrap_or_default().to_owned()
+                let place =
+                    self.sweep.parameters.iter().position(|parameter| parameter.name == name);
+                place
+                    .and_then(|place| self.values.get(place))
+                    .copied()
+                    .unwrap_or_default()
+                    .to_owned()
             }
         };
         self.sweep.words.iter().map(|word| word.fill(value)).collect()
@@ -183,7 +195,10 @@ mod tests {
             name: "s".into(),
             program: None,
             words: words.iter().map(|word| Template::read(word).expect("it can be read")).collect(),
-            parameters: vec![parameter("rate", &["1 M", "2/M"]), parameter("loss", &["0", "0.1", "1"])],
+            parameters: vec![
+                parameter("rate", &["1 M", "2/M"]),
+                parameter("loss", &["0", "0.1", "1"]),
+            ],
             seeds,
             limit: Duration::from_secs(1),
         }
@@ -206,7 +221,10 @@ mod tests {
     #[test]
     fn the_words_have_the_values() {
         let sweep = sweep(Seeds::List(vec![3]));
-        assert_eq!(sweep.cell(4, 4).words(Path::new("/r.json")), ["--rate=2/M", "0.1", "3", "/r.json"]);
+        assert_eq!(
+            sweep.cell(4, 4).words(Path::new("/r.json")),
+            ["--rate=2/M", "0.1", "3", "/r.json"]
+        );
     }
 
     #[test]

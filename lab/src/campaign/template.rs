@@ -22,7 +22,9 @@ impl Template {
             if let Some(after) = rest.strip_prefix("{{").or_else(|| rest.strip_prefix("}}")) {
                 text.push_str(&rest[..1]);
                 rest = after;
-            } else if let Some((name, after)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            } else if let Some((name, after)) =
+                rest.strip_prefix('{').and_then(|rest| rest.split_once('}'))
+            {
                 if !text.is_empty() {
                     pieces.push(Piece::Text(std::mem::take(&mut text)));
                 }

@@ -26,8 +26,8 @@ pub(super) fn check_idle() -> Result<Vec<Row>, Problem> {
     each.into_iter().collect()
 }
 
-/// TCP keeps a queue full: a ping takes as long as the model says of the very same packets, requests and
-/// answers.
+/// TCP keeps a queue full: a ping takes as long as the model says of the very same packets,
+/// requests and answers.
 pub(super) fn check_full() -> Result<Vec<Row>, Problem> {
     let cases = [
         ("20 Mb/s, 64 kB queued", 20_000_000, Queue::octets(64_000)),

@@ -1,4 +1,5 @@
-//! Whether what the model loses, doubles, reorders and alters is what a receiver misses, counts and refuses.
+//! Whether what the model loses, doubles, reorders and alters is what a receiver misses, counts and
+//! refuses.
 
 use std::thread;
 
@@ -11,8 +12,8 @@ use crate::problem::Problem;
 use super::row::Row;
 use super::{iperf, ping, snmp};
 
-/// 20 000 datagrams in four seconds, small and with much room, so that hardly any is dropped for want of
-/// time.
+/// 20 000 datagrams in four seconds, small and with much room, so that hardly any is dropped for
+/// want of time.
 const DATAGRAMS: [&str; 9] =
     ["--udp", "--length", "500", "--bitrate", "20M", "--time", "4", "--window", "2M"];
 /// So many seeds are tried where iperf3 loses what it opens with.
@@ -93,13 +94,15 @@ pub(super) fn check_altered() -> Result<Vec<Row>, Problem> {
     let seen = datagrams(altering.clone())?;
     let altered = seen.forward.udp.altered;
     let udp = Row::equal("kernel: UDP with a wrong checksum, 2 %", altered, seen.wrong, "");
-    let missing = Row::equal("iperf3: lost datagrams, 2 % altered", altered, seen.missing(), seen.told());
+    let missing =
+        Row::equal("iperf3: lost datagrams, 2 % altered", altered, seen.missing(), seen.told());
 
     let wire = Wire::up(altering.clone(), MILLISECOND, 3)?;
     ping::send(&wire, 2000, "0.002")?;
     let errors = snmp::count(&wire, "Icmp", snmp::CHECKSUM_WRONG)?;
     let [forward, _] = settle(wire)?;
-    let icmp = Row::equal("kernel: ICMP with a wrong checksum, 2 %", forward.icmp.altered, errors, "");
+    let icmp =
+        Row::equal("kernel: ICMP with a wrong checksum, 2 %", forward.icmp.altered, errors, "");
 
     let altering = Conditions { corrupt: 1e-3, ..MILLISECOND };
     let wire = Wire::up(altering, MILLISECOND, 4)?;
@@ -108,7 +111,8 @@ pub(super) fn check_altered() -> Result<Vec<Row>, Problem> {
     let errors = snmp::count(&wire, "Tcp", snmp::CHECKSUM_WRONG)?;
     let [forward, _] = wire.down()?;
     let note = format!("of {} segments that came in trains of up to 45", forward.tcp.offered);
-    let tcp = Row::equal("kernel: TCP with a wrong checksum, 0.1 %", forward.tcp.altered, errors, note);
+    let tcp =
+        Row::equal("kernel: TCP with a wrong checksum, 0.1 %", forward.tcp.altered, errors, note);
     Ok(vec![udp, missing, icmp, tcp])
 }
 
@@ -127,7 +131,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// The numbers that iperf3 did not see; it cannot know itself of those behind the highest that it saw.
+    /// The numbers that iperf3 did not see; it cannot know itself of those behind the highest that
+    /// it saw.
     fn missing(&self) -> u64 {
         self.missing_at_all().saturating_sub(self.no_room)
     }

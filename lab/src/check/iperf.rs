@@ -28,7 +28,8 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(cannot)?;
-        let output = process.stdout.take().ok_or_else(|| Problem::new("iperf3 has no output pipe"))?;
+        let output =
+            process.stdout.take().ok_or_else(|| Problem::new("iperf3 has no output pipe"))?;
         let mut server = Server { process, says: None };
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         if !lines.by_ref().any(|line| line.contains("listening")) {
@@ -120,6 +121,7 @@ fn client(wire: &Wire, arguments: &[&str]) -> Command {
 
 /// The server says it in its text only: `99 datagrams received out-of-order`.
 fn out_of_order(said: &[String]) -> u64 {
-    let words = said.iter().filter_map(|line| line.strip_suffix(" datagrams received out-of-order"));
+    let words =
+        said.iter().filter_map(|line| line.strip_suffix(" datagrams received out-of-order"));
     words.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).next_back().unwrap_or(0)
 }

@@ -88,7 +88,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let watched = !json && io::stderr().is_terminal();
     let bar = if watched { ProgressBar::new(LINK.len() as u64) } else { ProgressBar::hidden() };
     bar.set_style(
-        indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}").expect("a sound template"),
+        indicatif::ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}")
+            .expect("a sound template"),
     );
     bar.enable_steady_tick(Duration::from_millis(500));
     let mut all_hold = true;

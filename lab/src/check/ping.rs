@@ -37,13 +37,17 @@ pub(super) fn send(wire: &Wire, count: u32, interval: &str) -> Result<Pinged, Pr
     let mut command = wire.command(Side::A, "ping");
     command.args(["-n", "-c", &count.to_string(), "-i", interval, "-W", "1"]);
     command.arg(wire.address(Side::B).to_string()).env("LC_ALL", "C");
-    let said = command.output().map_err(|error| Problem::new(format!("cannot start ping: {error}")))?;
+    let said =
+        command.output().map_err(|error| Problem::new(format!("cannot start ping: {error}")))?;
     let said = String::from_utf8_lossy(&said.stdout);
-    read(&said).ok_or_else(|| Problem::new("cannot read the output of ping").advise(said.trim().to_owned()))
+    read(&said).ok_or_else(|| {
+        Problem::new("cannot read the output of ping").advise(said.trim().to_owned())
+    })
 }
 
 fn read(said: &str) -> Option<Pinged> {
-    let mut times: Vec<f64> = said.lines().filter(|line| !line.contains("(DUP!)")).filter_map(time).collect();
+    let mut times: Vec<f64> =
+        said.lines().filter(|line| !line.contains("(DUP!)")).filter_map(time).collect();
     times.sort_unstable_by(f64::total_cmp);
     // 1000 packets transmitted, 951 received, +3 duplicates, 4.9% packet loss, time 2101ms
     let summary = said.lines().find(|line| line.contains(" packets transmitted"))?;
@@ -52,7 +56,12 @@ fn read(said: &str) -> Option<Pinged> {
         part.split(' ').next()?.trim_start_matches('+').parse().ok()
     };
     let duplicates = figure(" duplicates").unwrap_or(0);
-    Some(Pinged { sent: figure(" packets transmitted")?, answered: figure(" received")?, duplicates, times })
+    Some(Pinged {
+        sent: figure(" packets transmitted")?,
+        answered: figure(" received")?,
+        duplicates,
+        times,
+    })
 }
 
 /// 64 bytes from 10.77.0.2: icmp_seq=1 ttl=64 time=40.7 ms

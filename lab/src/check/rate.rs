@@ -1,4 +1,5 @@
-//! Whether a link has the rate that it says. A rate is one of IP packets, headers included and framing not.
+//! Whether a link has the rate that it says. A rate is one of IP packets, headers included and
+//! framing not.
 
 use stackwright_contract::Duration;
 use stackwright_simulator::{Conditions, Queue};
@@ -23,26 +24,28 @@ const UDP_HEADERS: usize = 28;
 pub(super) fn check_tcp() -> Result<Vec<Row>, Problem> {
     let each = RATES.map(|(rate, told)| {
         let wire = Wire::up(conditions(rate), conditions(rate), 1)?;
-        let received = iperf::send(&wire, &["--time", "4", "--omit", "1", "--congestion", "cubic"])?;
+        let received =
+            iperf::send(&wire, &["--time", "4", "--omit", "1", "--congestion", "cubic"])?;
         let note = "IP packets with their headers: iperf3's payload by 1500 / 1448";
         Ok(row(rate, format!("TCP at {told}"), received.bits_per_second / SHARE_OF_TCP, note))
     });
     each.into_iter().collect()
 }
 
-/// Of UDP that offers a fifth more. At 1 Gb/s its packets are long ones: a hundred thousand a second are more
-/// than two processors send, carry and receive beside other work.
+/// Of UDP that offers a fifth more. At 1 Gb/s its packets are long ones: a hundred thousand a
+/// second are more than two processors send, carry and receive beside other work.
 pub(super) fn check_udp() -> Result<Vec<Row>, Problem> {
     RATES.map(|(rate, told)| datagrams(rate, told)).into_iter().collect()
 }
 
-/// What iperf3 drops itself, since it is not given a processor in time, is no matter of the link: it is tried
-/// again then, and the last try counts.
+/// What iperf3 drops itself, since it is not given a processor in time, is no matter of the link:
+/// it is tried again then, and the last try counts.
 fn datagrams(rate: u64, told: &str) -> Result<Row, Problem> {
     let mtu = if rate < 1_000_000_000 { 1500 } else { 9000 };
     let (offered, payload) = ((rate * 12 / 10).to_string(), mtu - UDP_HEADERS);
     let length = payload.to_string();
-    let arguments = ["--udp", "--length", &length, "--bitrate", &offered, "--time", "4", "--omit", "1"];
+    let arguments =
+        ["--udp", "--length", &length, "--bitrate", &offered, "--time", "4", "--omit", "1"];
     let mut tries = 0;
     loop {
         tries += 1;

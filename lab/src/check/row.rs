@@ -25,7 +25,12 @@ pub(super) struct Row {
 
 impl Row {
     /// Two counts that must be the same: the model's, and that of who received.
-    pub(super) fn equal(what: impl Into<String>, model: u64, stranger: u64, note: impl Into<String>) -> Row {
+    pub(super) fn equal(
+        what: impl Into<String>,
+        model: u64,
+        stranger: u64,
+        note: impl Into<String>,
+    ) -> Row {
         Row {
             what: what.into(),
             target: format!("{model} (model)"),

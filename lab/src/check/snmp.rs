@@ -18,7 +18,8 @@ pub(super) const NO_ROOM: &str = "RcvbufErrors";
 pub(super) fn count(wire: &Wire, protocol: &str, name: &str) -> Result<u64, Problem> {
     let unknown = || Problem::new(format!("/proc/net/snmp has no {protocol} {name}"));
     let said = wire.command(Side::B, "cat").arg("/proc/net/snmp").output();
-    let said = said.map_err(|error| Problem::new(format!("cannot read /proc/net/snmp: {error}")))?;
+    let said =
+        said.map_err(|error| Problem::new(format!("cannot read /proc/net/snmp: {error}")))?;
     read(&String::from_utf8_lossy(&said.stdout), protocol, name).ok_or_else(unknown)
 }
 
@@ -33,8 +34,7 @@ fn read(said: &str, protocol: &str, name: &str) -> Option<u64> {
 mod tests {
     #[test]
     fn values_stand_below_their_names() {
-        let said =
-            "Icmp: InMsgs InErrors InCsumErrors\nIcmp: 9 2 1\nUdp: InDatagrams InCsumErrors\nUdp: 5 3\n";
+        let said = "Icmp: InMsgs InErrors InCsumErrors\nIcmp: 9 2 1\nUdp: InDatagrams InCsumErrors\nUdp: 5 3\n";
         assert_eq!(super::read(said, "Udp", "InCsumErrors"), Some(3));
         assert_eq!(super::read(said, "Icmp", "InErrors"), Some(2));
         assert_eq!(super::read(said, "Udp", "RcvbufErrors"), None);

@@ -14,9 +14,9 @@ const LEAST: f64 = 1e9;
 
 /// A millisecond each way and no limit of rate, so that what limits is the lab, or TCP itself.
 ///
-/// CUBIC falls back at each loss: by the rule of Mathis et al. (1997), 1448 octets, 2 ms and one loss in 10
-/// 000 allow no more than 0.7 Gb/s, whatever carries them; so it gets one in 100 000. BBR does not take loss
-/// for congestion.
+/// CUBIC falls back at each loss: by the rule of Mathis et al. (1997), 1448 octets, 2 ms and one
+/// loss in 10 000 allow no more than 0.7 Gb/s, whatever carries them; so it gets one in 100 000.
+/// BBR does not take loss for congestion.
 pub(super) fn check() -> Result<Vec<Row>, Problem> {
     let cases = [("bbr", 1e-4, "0.01 %"), ("cubic", 1e-5, "0.001 %")];
     let rows = cases.map(|(control, loss, told)| {

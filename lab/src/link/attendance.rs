@@ -14,7 +14,8 @@ pub(super) enum Question {
     End,
 }
 
-/// Its questions: one for each line. At the end of standard input, however that program ended, the link does.
+/// Its questions: one for each line. At the end of standard input, however that program ended, the
+/// link does.
 #[derive(Debug)]
 pub(super) struct Attendance(Receiver<()>);
 

@@ -67,9 +67,11 @@ impl Carrier {
         medium.turn(clock.now(), directions);
         let mut more = false;
         for (direction, end) in directions.iter_mut().zip([&*a, &*b]) {
-            let read = direction.receive(&end.device, || clock.now(), |way, sent| medium.offer(way, sent));
-            more |=
-                read.map_err(|error| Problem::new(format!("a device of the link disappeared: {error}")))?;
+            let read =
+                direction.receive(&end.device, || clock.now(), |way, sent| medium.offer(way, sent));
+            more |= read.map_err(|error| {
+                Problem::new(format!("a device of the link disappeared: {error}"))
+            })?;
         }
         let now = clock.now();
         medium.turn(now, directions);

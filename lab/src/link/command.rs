@@ -29,12 +29,17 @@ impl Running {
     /// # Errors
     ///
     /// Where there is no `ip`. A program that is not there is told by it, with exit code 255.
-    pub(super) fn start(namespace: &Namespace, command: &[OsString]) -> Result<Option<Running>, Problem> {
+    pub(super) fn start(
+        namespace: &Namespace,
+        command: &[OsString],
+    ) -> Result<Option<Running>, Problem> {
         if command.is_empty() {
             return Ok(None);
         }
-        let child = Command::new("ip").args(["netns", "exec", namespace.name()]).args(command).spawn();
-        let child = child.map_err(|error| Problem::new(format!("cannot run the command: {error}")))?;
+        let child =
+            Command::new("ip").args(["netns", "exec", namespace.name()]).args(command).spawn();
+        let child =
+            child.map_err(|error| Problem::new(format!("cannot run the command: {error}")))?;
         Ok(Some(Running { child, killed: None }))
     }
 
@@ -44,7 +49,11 @@ impl Running {
     /// # Errors
     ///
     /// The kernel's.
-    pub(super) fn ended(&mut self, stop: Option<Stop>, now: Instant) -> Result<Option<ExitCode>, Problem> {
+    pub(super) fn ended(
+        &mut self,
+        stop: Option<Stop>,
+        now: Instant,
+    ) -> Result<Option<ExitCode>, Problem> {
         let lost = |error| Problem::new(format!("cannot wait for the command: {error}"));
         if let Some(status) = self.child.try_wait().map_err(lost)? {
             return Ok(Some(code(status)));

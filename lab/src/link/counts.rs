@@ -61,7 +61,8 @@ pub(crate) struct Report {
     pub(crate) icmp: Counts,
     /// Of all else.
     pub(crate) other: Counts,
-    /// How much later than the model says packets were written: what this machine took for other work.
+    /// How much later than the model says packets were written: what this machine took for other
+    /// work.
     pub(crate) late: Quantiles,
     /// Packets that have not arrived yet.
     pub(crate) under_way: u64,
@@ -125,7 +126,8 @@ impl Tally {
     fn counts(&self, propagation: Duration) -> Counts {
         let transit = quantiles(&self.transit);
         let less = |quantile: f64| (quantile - propagation.as_secs_f64() * 1e3).max(0.0);
-        let queueing = Quantiles { median_ms: less(transit.median_ms), p95_ms: less(transit.p95_ms) };
+        let queueing =
+            Quantiles { median_ms: less(transit.median_ms), p95_ms: less(transit.p95_ms) };
         Counts { transit, queueing, ..self.counts }
     }
 }
@@ -168,7 +170,14 @@ pub(super) enum Why {
 impl Tallies {
     pub(super) fn new() -> Tallies {
         let each = Protocol::ALL.map(|_| Tally::new());
-        Tallies { all: Tally::new(), each, late: times(), held_too_many: 0, malformed: 0, refused: 0 }
+        Tallies {
+            all: Tally::new(),
+            each,
+            late: times(),
+            held_too_many: 0,
+            malformed: 0,
+            refused: 0,
+        }
     }
 
     /// A packet is offered.
@@ -207,7 +216,13 @@ impl Tallies {
     }
 
     /// One has arrived.
-    pub(super) fn delivered(&mut self, protocol: Protocol, number: Number, octets: usize, altered: bool) {
+    pub(super) fn delivered(
+        &mut self,
+        protocol: Protocol,
+        number: Number,
+        octets: usize,
+        altered: bool,
+    ) {
         self.all.delivered(number.of_all, octets, altered);
         self.each[protocol as usize].delivered(number.of_protocol, octets, altered);
     }
@@ -217,7 +232,8 @@ impl Tallies {
         self.late.saturating_record(nanoseconds(by));
     }
 
-    /// What is known of packets that are no longer under way, where they take at least `propagation`.
+    /// What is known of packets that are no longer under way, where they take at least
+    /// `propagation`.
     pub(super) fn report(&self, propagation: Duration) -> Report {
         let [tcp, udp, icmp, other] = self.each.each_ref().map(|tally| tally.counts(propagation));
         let all = self.all.counts(propagation);
@@ -238,8 +254,8 @@ impl Tallies {
         }
     }
 
-    /// The same, where nobody says which packets are lost: those that are not `waiting`, counted by protocol,
-    /// and have not arrived.
+    /// The same, where nobody says which packets are lost: those that are not `waiting`, counted by
+    /// protocol, and have not arrived.
     pub(super) fn report_rest_lost(
         &self,
         propagation: Duration,

@@ -29,15 +29,16 @@ pub(super) fn profile(arguments: &Arguments) -> Result<Profile, Problem> {
     // Fields have been read before: what is left to be wrong is a name.
     let description = description.map_err(|error| {
         let names = Profile::ALL.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
-        Problem::usage(error).advise(format!("known profiles: {names}; or name a file, such as mine.toml"))
+        Problem::usage(error)
+            .advise(format!("known profiles: {names}; or name a file, such as mine.toml"))
     })?;
     description.resolve().map_err(Problem::usage)
 }
 
 /// What a file says.
 fn file(path: &str) -> Result<Map<String, Value>, Problem> {
-    let text =
-        fs::read_to_string(path).map_err(|error| Problem::usage(format!("cannot read {path}: {error}")))?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| Problem::usage(format!("cannot read {path}: {error}")))?;
     // As a description first, since only so a complaint tells the line.
     toml::from_str::<LinkDescription>(&text)
         .and_then(|_| toml::from_str(&text))

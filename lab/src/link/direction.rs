@@ -12,8 +12,8 @@ use super::sent::Sent;
 use super::train::{LONGEST, Segment, Train};
 use super::tun::{Arrived, Tun};
 
-/// How many octets are held at most, the memory of holding them included: half a second at 4 Gb/s. Beyond
-/// them, the newest is dropped and counted.
+/// How many octets are held at most, the memory of holding them included: half a second at 4 Gb/s.
+/// Beyond them, the newest is dropped and counted.
 const HELD_MOST: usize = 256 << 20;
 /// What a packet takes beyond its own octets, about.
 const HELD_EACH: usize = 160;
@@ -110,8 +110,8 @@ impl Direction {
         self.under_way.push(Reverse(UnderWay { arrival, order: self.order, sent }));
     }
 
-    /// Writes what has arrived, as much as is one's turn; neighbours of one train leave together. Tells
-    /// whether there was any.
+    /// Writes what has arrived, as much as is one's turn; neighbours of one train leave together.
+    /// Tells whether there was any.
     pub(super) fn deliver(&mut self, now: Instant, to: &Tun) -> bool {
         let mut any = false;
         for _ in 0..TURN {

@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use stackwright_simulator::LinkDescription;
 
 /// Reads what is said of the field `name`.
-pub(super) fn field(name: &'static str) -> impl Fn(&str) -> Result<Value, String> + Clone + Send + Sync {
+pub(super) fn field(
+    name: &'static str,
+) -> impl Fn(&str) -> Result<Value, String> + Clone + Send + Sync {
     move |text| {
         let value = value(text)?;
         let description = Map::from_iter([(name.to_owned(), value.clone())]);
@@ -46,7 +48,9 @@ mod tests {
         let loss = field("loss");
         assert_eq!(loss("1 %"), Ok(0.01.into()));
         assert_eq!(loss("{ every = 10 }"), Ok(serde_json::json!({ "every": 10 })));
-        assert!(loss("1.5").is_err() && loss("{ every = ").is_err() && loss("{ each = 3 }").is_err());
+        assert!(
+            loss("1.5").is_err() && loss("{ every = ").is_err() && loss("{ each = 3 }").is_err()
+        );
         assert!(field("reorder")("{ probability = 0.1, by = \"5 ms\" }").is_ok());
         assert!(field("mtu")("NaN").is_err());
     }

@@ -13,7 +13,8 @@ use super::train::Protocol;
 pub(super) enum Medium {
     /// A link for each way; it says at once when a packet arrives.
     Links(Box<[Link; 2]>),
-    /// One half-duplex channel; it says what has arrived when it has. The second part is always left empty.
+    /// One half-duplex channel; it says what has arrived when it has. The second part is always
+    /// left empty.
     Channel(Box<Channel<Sent>>, Vec<Reception<Sent>>),
 }
 
@@ -45,7 +46,9 @@ impl Medium {
                     direction.tallies.marked(protocol);
                 }
                 match carried {
-                    Carried::Lost => direction.tallies.dropped(protocol, why(before, link.counts())),
+                    Carried::Lost => {
+                        direction.tallies.dropped(protocol, why(before, link.counts()))
+                    }
                     Carried::Once(arrival, sent) => {
                         direction.tallies.under_way(protocol, arrival.since(now));
                         direction.hold(arrival, sent);
@@ -101,12 +104,13 @@ impl Medium {
                 Report { under_way, ..report }
             }
             Medium::Channel(channel, _) => {
-                // A channel does not tell which packet a collision has spoiled: what is neither here nor
-                // there is lost.
+                // A channel does not tell which packet a collision has spoiled: what is neither
+                // here nor there is lost.
                 let mut waiting = [0; Protocol::ALL.len()];
                 let mine = channel.packets().filter(|sent| sent.way == way);
                 mine.for_each(|sent| waiting[sent.segment.protocol() as usize] += 1);
-                let report = direction.tallies.report_rest_lost(channel.conditions().delay, &waiting);
+                let report =
+                    direction.tallies.report_rest_lost(channel.conditions().delay, &waiting);
                 Report { under_way: under_way + waiting.iter().sum::<u64>(), ..report }
             }
         }

@@ -1,5 +1,5 @@
-//! `lab link`: the model of a link between two TUN devices, in network namespaces that are made for it and
-//! removed.
+//! `lab link`: the model of a link between two TUN devices, in network namespaces that are made for
+//! it and removed.
 //!
 //! ```text
 //! namespace a                               lab link                               namespace b

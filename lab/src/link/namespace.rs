@@ -58,7 +58,8 @@ impl Namespace {
         // Whoever moves into a namespace stays there: a thread that ends right afterwards.
         let made = thread::scope(|scope| {
             let there = scope.spawn(|| {
-                let namespace = rustix::fs::open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+                let namespace =
+                    rustix::fs::open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
                 move_into_link_name_space(
                     std::os::fd::AsFd::as_fd(&namespace),
                     Some(LinkNameSpaceType::Network),
@@ -133,7 +134,9 @@ fn maker(name: &str) -> Option<u32> {
 fn lives(process: u32) -> bool {
     let program = fs::read_link(format!("/proc/{process}/exe"));
     // A program that was built anew meanwhile is marked behind its name.
-    program.is_ok_and(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lab")))
+    program.is_ok_and(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lab"))
+    })
 }
 
 /// Runs iproute2, and returns what it says.

@@ -1,5 +1,5 @@
-//! The header that a device with `IFF_VNET_HDR` puts before each packet (virtio 1.2 §5.1.6): what is left to
-//! be done.
+//! The header that a device with `IFF_VNET_HDR` puts before each packet (virtio 1.2 §5.1.6): what
+//! is left to be done.
 
 /// Octets of the header.
 pub(super) const LENGTH: usize = 10;
@@ -32,10 +32,11 @@ impl Kind {
 /// What is left to be done with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Offload {
-    /// The checksum is to be completed: where what it covers begins, and how many octets further on it
-    /// stands.
+    /// The checksum is to be completed: where what it covers begins, and how many octets further on
+    /// it stands.
     pub(super) checksum: Option<(u16, u16)>,
-    /// It is to be cut: into what, how many octets of payload each, and how many octets of headers there are.
+    /// It is to be cut: into what, how many octets of payload each, and how many octets of headers
+    /// there are.
     pub(super) cut: Option<(Kind, u16, u16)>,
 }
 

@@ -25,10 +25,10 @@ pub(super) fn check() -> Result<(), Problem> {
     }
     match File::options().read(true).write(true).open(CLONE) {
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err(Problem::new(format!("{CLONE} does not exist"))
-                .advise("load the driver with `modprobe tun`; in a container, pass the device to it"))
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Problem::new(format!(
+            "{CLONE} does not exist"
+        ))
+        .advise("load the driver with `modprobe tun`; in a container, pass the device to it")),
         Err(error) => Err(Problem::new(format!("cannot open {CLONE}: {error}"))
             .advise("in a container, allow the device (character device 10:200)")),
     }

@@ -86,5 +86,7 @@ fn mtu(profile: &Profile) -> Result<u32, Problem> {
     if (MTU_LEAST..=MTU_MOST).contains(&mtu) {
         return Ok(mtu);
     }
-    Err(Problem::usage(format!("an MTU of {mtu} octets is not possible: use {MTU_LEAST} to {MTU_MOST}")))
+    Err(Problem::usage(format!(
+        "an MTU of {mtu} octets is not possible: use {MTU_LEAST} to {MTU_MOST}"
+    )))
 }

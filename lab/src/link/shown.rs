@@ -54,17 +54,22 @@ impl Shown {
     /// A second has passed.
     pub(super) fn second(&self, reports: &[Report; 2]) {
         if let Some(line) = &self.line {
-            let way = |name, Counts { offered, delivered, lost, queue_drops, queueing, .. }: Counts| {
-                format!(
-                    "{name} {} of {} delivered, {} lost, {} dropped, {:.1} ms queued",
-                    HumanCount(delivered),
-                    HumanCount(offered),
-                    HumanCount(lost),
-                    HumanCount(queue_drops),
-                    queueing.median_ms
-                )
-            };
-            line.set_message(format!("{}; {}", way("forward", reports[0].all), way("back", reports[1].all)));
+            let way =
+                |name, Counts { offered, delivered, lost, queue_drops, queueing, .. }: Counts| {
+                    format!(
+                        "{name} {} of {} delivered, {} lost, {} dropped, {:.1} ms queued",
+                        HumanCount(delivered),
+                        HumanCount(offered),
+                        HumanCount(lost),
+                        HumanCount(queue_drops),
+                        queueing.median_ms
+                    )
+                };
+            line.set_message(format!(
+                "{}; {}",
+                way("forward", reports[0].all),
+                way("back", reports[1].all)
+            ));
             line.tick();
         }
     }

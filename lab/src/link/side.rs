@@ -28,7 +28,8 @@ impl Side {
         IpAddr::V4(Ipv4Addr::new(10, 77, 0, self as u8 + 1))
     }
 
-    /// Its IPv6 address, in a network of 64 bits; not there where the link's MTU is below IPv6's least.
+    /// Its IPv6 address, in a network of 64 bits; not there where the link's MTU is below IPv6's
+    /// least.
     pub(super) const fn address_ipv6(self) -> IpAddr {
         IpAddr::V6(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, self as u16 + 1))
     }

@@ -1,4 +1,5 @@
-//! Two namespaces and a pair of virtual Ethernet devices between them: the kernel alone, without a model.
+//! Two namespaces and a pair of virtual Ethernet devices between them: the kernel alone, without a
+//! model.
 
 use std::ffi::OsStr;
 use std::process::Command;

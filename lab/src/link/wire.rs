@@ -61,11 +61,20 @@ impl Wire {
     pub(crate) fn over(profile: &Profile, seed: u64) -> Result<Wire, Problem> {
         // The process would say it as well, but not to the caller.
         rights::check()?;
-        let cannot = |error: std::io::Error| Problem::new(format!("cannot start `lab link`: {error}"));
+        let cannot =
+            |error: std::io::Error| Problem::new(format!("cannot start `lab link`: {error}"));
         let profile = serde_json::to_string(profile)
             .map_err(|error| Problem::new(format!("cannot write the link's profile: {error}")))?;
         let mut process = Command::new(std::env::current_exe().map_err(cannot)?)
-            .args(["link", "--json", "--attended", "--profile", &profile, "--seed", &seed.to_string()])
+            .args([
+                "link",
+                "--json",
+                "--attended",
+                "--profile",
+                &profile,
+                "--seed",
+                &seed.to_string(),
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

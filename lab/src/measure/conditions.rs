@@ -19,13 +19,15 @@ pub(crate) struct Conditions {
     pub(crate) kernel: String,
     /// The congestion control of its TCP, where a row does not say another.
     pub(crate) congestion: Option<String>,
-    /// The commit of the source, `+` where it was changed since; nothing where there is no repository.
+    /// The commit of the source, `+` where it was changed since; nothing where there is no
+    /// repository.
     pub(crate) commit: Option<String>,
     /// The compiler that is installed now.
     pub(crate) rustc: Option<String>,
     /// When it began, in universal time.
     pub(crate) date: String,
-    /// The load of the machine when it began: the mean number of processes that ran, or wanted to, in the last minute.
+    /// The load of the machine when it began: the mean number of processes that ran, or wanted to,
+    /// in the last minute.
     pub(crate) load: Option<f64>,
 }
 
@@ -34,7 +36,8 @@ impl Conditions {
     pub(crate) fn now() -> Self {
         let file = |name: &str| fs::read_to_string(name).unwrap_or_default();
         let described = file("/proc/cpuinfo");
-        let processor = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let processor =
+            described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         let kernel = file("/proc/sys/kernel/osrelease");
         let congestion = file("/proc/sys/net/ipv4/tcp_congestion_control");
         Conditions {
@@ -45,7 +48,10 @@ impl Conditions {
             commit: commit(),
             rustc: said(Command::new("rustc").arg("--version").current_dir(source())),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            load: file("/proc/loadavg").split_whitespace().next().and_then(|load| load.parse().ok()),
+            load: file("/proc/loadavg")
+                .split_whitespace()
+                .next()
+                .and_then(|load| load.parse().ok()),
         }
     }
 }
@@ -59,9 +65,12 @@ fn commit() -> Option<String> {
     if !source().is_dir() {
         return None;
     }
-    let git = |arguments: &[&str]| said(Command::new("git").arg("-C").arg(source()).args(arguments));
+    let git =
+        |arguments: &[&str]| said(Command::new("git").arg("-C").arg(source()).args(arguments));
     let mut commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    if git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changes| !changes.is_empty()) {
+    if git(&["status", "--porcelain", "--untracked-files=no"])
+        .is_some_and(|changes| !changes.is_empty())
+    {
         commit.push('+');
     }
     Some(commit)

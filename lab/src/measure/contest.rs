@@ -1,5 +1,6 @@
-//! Contestants that take turns: A B C, B A C, with a probe of the limit between any two of them. Who comes after whom is drawn for
-//! each round: what somebody leaves behind, in the caches or with a server that is not done with him yet, falls on all alike.
+//! Contestants that take turns: A B C, B A C, with a probe of the limit between any two of them.
+//! Who comes after whom is drawn for each round: what somebody leaves behind, in the caches or with
+//! a server that is not done with him yet, falls on all alike.
 
 use std::time::Instant;
 
@@ -18,12 +19,18 @@ pub(crate) struct Contestant<'a> {
 
 impl<'a> Contestant<'a> {
     /// One of ours.
-    pub(crate) fn ours(name: impl Into<String>, run: impl FnMut() -> Result<f64, Problem> + 'a) -> Self {
+    pub(crate) fn ours(
+        name: impl Into<String>,
+        run: impl FnMut() -> Result<f64, Problem> + 'a,
+    ) -> Self {
         Contestant { name: name.into(), ours: true, run: Box::new(run) }
     }
 
     /// Somebody else.
-    pub(crate) fn peer(name: impl Into<String>, run: impl FnMut() -> Result<f64, Problem> + 'a) -> Self {
+    pub(crate) fn peer(
+        name: impl Into<String>,
+        run: impl FnMut() -> Result<f64, Problem> + 'a,
+    ) -> Self {
         Contestant { name: name.into(), ours: false, run: Box::new(run) }
     }
 }
@@ -43,12 +50,16 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// Lets everybody do the task once for nothing, then in turn for as many rounds as the effort has time for. Where somebody
-    /// asks for the end, the rounds that are whole by then are the result.
+    /// Lets everybody do the task once for nothing, then in turn for as many rounds as the effort
+    /// has time for. Where somebody asks for the end, the rounds that are whole by then are the
+    /// result.
     ///
     /// # Errors
     /// When a contestant fails.
-    pub(crate) fn compete(&mut self, contestants: Vec<Contestant<'_>>) -> Result<Vec<Column>, Problem> {
+    pub(crate) fn compete(
+        &mut self,
+        contestants: Vec<Contestant<'_>>,
+    ) -> Result<Vec<Column>, Problem> {
         self.compete_for(1.0, contestants)
     }
 
@@ -99,7 +110,9 @@ impl Course {
     }
 
     fn probed(&mut self) -> Result<f64, Problem> {
-        self.probe.run().map_err(|why| Problem::new(format!("the probe of the machine failed: {why}")))
+        self.probe
+            .run()
+            .map_err(|why| Problem::new(format!("the probe of the machine failed: {why}")))
     }
 }
 
@@ -130,11 +143,16 @@ mod tests {
                 Ok(1.0)
             })
         };
-        let columns = course(seed).compete(vec![who("a"), who("b"), who("c")]).expect("nobody fails");
+        let columns =
+            course(seed).compete(vec![who("a"), who("b"), who("c")]).expect("nobody fails");
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"], "columns stay where they were");
         let turns = turns.into_inner();
-        turns.as_bytes().chunks(3).map(|round| String::from_utf8_lossy(round).into_owned()).collect()
+        turns
+            .as_bytes()
+            .chunks(3)
+            .map(|round| String::from_utf8_lossy(round).into_owned())
+            .collect()
     }
 
     #[test]
@@ -174,8 +192,9 @@ mod tests {
             }
             Ok(2.0)
         });
-        let columns =
-            course.compete(vec![Contestant::ours("a", || Ok(1.0)), second]).expect("an end is no failure");
+        let columns = course
+            .compete(vec![Contestant::ours("a", || Ok(1.0)), second])
+            .expect("an end is no failure");
         assert_eq!(columns.iter().map(|column| column.samples.len()).collect::<Vec<_>>(), [2, 2]);
     }
 

@@ -19,7 +19,8 @@ impl Effort {
         let (seconds, least, most) = match self {
             Effort::Quick => (1.2, 3, 15),
             Effort::Usual => (8.0, 7, 51),
-            // A short task needs many rounds: a thousand gets of a small file tell one part in a hundred.
+            // A short task needs many rounds: a thousand gets of a small file tell one part in a
+            // hundred.
             Effort::Full => (60.0, 25, 2001),
         };
         let fit = seconds / round.as_secs_f64().max(1e-6);

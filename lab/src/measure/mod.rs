@@ -1,4 +1,5 @@
-//! How the lab measures: contestants that take turns, probes that notice slow spells, and what the machine is.
+//! How the lab measures: contestants that take turns, probes that notice slow spells, and what the
+//! machine is.
 
 mod conditions;
 mod contest;

@@ -1,4 +1,5 @@
-//! Probes of the limit: a fixed piece of work, timed before and after each sample. When it is slow, so is the machine.
+//! Probes of the limit: a fixed piece of work, timed before and after each sample. When it is slow,
+//! so is the machine.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -73,8 +74,8 @@ fn work() {
     black_box(state);
 }
 
-/// Four megabytes from one socket to the other, in pieces that both take whole: one thread is enough, so that what is timed
-/// is the kernel's work and not who wakes whom.
+/// Four megabytes from one socket to the other, in pieces that both take whole: one thread is
+/// enough, so that what is timed is the kernel's work and not who wakes whom.
 fn copy(near: &mut TcpStream, far: &mut TcpStream) -> io::Result<()> {
     const PIECES: usize = 256;
     let mut piece = [7; 16_384];

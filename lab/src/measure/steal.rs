@@ -21,7 +21,8 @@ impl Steal {
         Steal { began: now() }
     }
 
-    /// Of the time in which a processor was wanted, the part that was stolen; nothing where the kernel does not tell.
+    /// Of the time in which a processor was wanted, the part that was stolen; nothing where the
+    /// kernel does not tell.
     pub(crate) fn share(&self) -> f64 {
         let (Some(began), Some(now)) = (self.began, now()) else { return 0.0 };
         let wanted = (now.busy + now.stolen).saturating_sub(began.busy + began.stolen);
@@ -37,7 +38,8 @@ fn now() -> Option<Ticks> {
 fn read(stat: &str) -> Option<Ticks> {
     let numbers = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
     let numbers: Vec<u64> = numbers.map_while(|number| number.parse().ok()).collect();
-    let &[user, nice, system, _idle, _waiting, irq, softirq, stolen, ..] = numbers.as_slice() else {
+    let &[user, nice, system, _idle, _waiting, irq, softirq, stolen, ..] = numbers.as_slice()
+    else {
         return None;
     };
     Some(Ticks { busy: user + nice + system + irq + softirq, stolen })
@@ -49,7 +51,10 @@ mod tests {
 
     #[test]
     fn the_accounts_are_read() {
-        assert_eq!(read("cpu  1 2 3 400 500 6 7 80 9 10\ncpu0 1"), Some(Ticks { busy: 19, stolen: 80 }));
+        assert_eq!(
+            read("cpu  1 2 3 400 500 6 7 80 9 10\ncpu0 1"),
+            Some(Ticks { busy: 19, stolen: 80 })
+        );
         assert_eq!(read("intr 1 2 3"), None);
         assert_eq!(read(""), None);
     }

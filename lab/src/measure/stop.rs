@@ -19,7 +19,8 @@ impl Stop {
     pub(crate) fn on_signals() -> io::Result<Self> {
         let stop = Stop::default();
         for signal in [SIGINT, SIGTERM] {
-            // The order counts: the first signal finds the flag down and raises it, the second one finds it raised.
+            // The order counts: the first signal finds the flag down and raises it, the second one
+            // finds it raised.
             flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop.0))?;
             flag::register(signal, Arc::clone(&stop.0))?;
         }

@@ -67,7 +67,8 @@ fn summary(results: &Results) -> Markup {
 }
 
 fn line(outcome: &Outcome) -> Markup {
-    let judged = outcome.comparisons().filter(|(_, comparison)| comparison.verdict.is_some()).count();
+    let judged =
+        outcome.comparisons().filter(|(_, comparison)| comparison.verdict.is_some()).count();
     let short = falls_short(outcome).len();
     html! {
         tr {

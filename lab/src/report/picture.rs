@@ -28,7 +28,9 @@ fn lines(outcomes: &[Outcome]) -> Vec<Line> {
     let mut lines: Vec<(Line, i32)> = Vec::new();
     for outcome in outcomes {
         for (row, comparison) in outcome.comparisons() {
-            let Some(ratio) = comparison.ratio.filter(|_| is_contest(row, comparison)) else { continue };
+            let Some(ratio) = comparison.ratio.filter(|_| is_contest(row, comparison)) else {
+                continue;
+            };
             let ends = if row.more_is_better {
                 [1.0 / ratio.value, 1.0 / ratio.high, 1.0 / ratio.low]
             } else {
@@ -39,7 +41,9 @@ fn lines(outcomes: &[Outcome]) -> Vec<Line> {
                 continue;
             }
             let group = called(outcome, row);
-            match lines.iter_mut().find(|(line, _)| line.group == group && line.against == comparison.against)
+            match lines
+                .iter_mut()
+                .find(|(line, _)| line.group == group && line.against == comparison.against)
             {
                 Some((line, count)) => {
                     line.value += value;
@@ -55,7 +59,8 @@ fn lines(outcomes: &[Outcome]) -> Vec<Line> {
         }
     }
     let mean = |(line, count): (Line, i32)| {
-        let [value, low, high] = [line.value, line.low, line.high].map(|sum| (sum / f64::from(count)).exp());
+        let [value, low, high] =
+            [line.value, line.low, line.high].map(|sum| (sum / f64::from(count)).exp());
         Line { value, low, high, ..line }
     };
     lines.into_iter().map(mean).collect()
@@ -78,8 +83,9 @@ fn called(outcome: &Outcome, row: &Row) -> String {
 pub(super) fn picture(outcomes: &[Outcome]) -> Result<String, Problem> {
     let lines = lines(outcomes);
     if lines.is_empty() {
-        return Err(Problem::new("there are no ratios to draw")
-            .advise("first measure a table that has other programs: `lab table ftp-latency --quick`"));
+        return Err(Problem::new("there are no ratios to draw").advise(
+            "first measure a table that has other programs: `lab table ftp-latency --quick`",
+        ));
     }
     let mut groups: Vec<&str> = lines.iter().map(|line| line.group.as_str()).collect();
     groups.dedup();
@@ -94,7 +100,11 @@ pub(super) fn picture(outcomes: &[Outcome]) -> Result<String, Problem> {
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-fn draw(area: &Area, lines: &[Line], outcomes: &[Outcome]) -> Result<(), Box<dyn std::error::Error>> {
+fn draw(
+    area: &Area,
+    lines: &[Line],
+    outcomes: &[Outcome],
+) -> Result<(), Box<dyn std::error::Error>> {
     area.fill(&WHITE)?;
     let style = |size: u32| ("sans-serif", size).into_font().color(&INK);
     area.draw(&Text::new(
@@ -103,7 +113,8 @@ fn draw(area: &Area, lines: &[Line], outcomes: &[Outcome]) -> Result<(), Box<dyn
         style(TEXT + 4),
     ))?;
     let partial = outcomes.iter().any(|outcome| !outcome.complete);
-    let date = outcomes.iter().map(|outcome| outcome.conditions.date.as_str()).max().unwrap_or_default();
+    let date =
+        outcomes.iter().map(|outcome| outcome.conditions.date.as_str()).max().unwrap_or_default();
     let commit = outcomes.iter().find_map(|outcome| outcome.conditions.commit.as_deref());
     let under = format!(
         "{}{}{}; bars: 95 % intervals; left of 1 we need less",
@@ -159,8 +170,15 @@ fn draw(area: &Area, lines: &[Line], outcomes: &[Outcome]) -> Result<(), Box<dyn
             _ => DOCUMENT,
         };
         let (low, high) = (line.low.max(least), line.high.min(most));
-        chart.draw_series([PathElement::new([(low, middle), (high, middle)], colour.stroke_width(3))])?;
-        chart.draw_series([Circle::new((line.value.clamp(least, most), middle), 5, colour.filled())])?;
+        chart.draw_series([PathElement::new(
+            [(low, middle), (high, middle)],
+            colour.stroke_width(3),
+        )])?;
+        chart.draw_series([Circle::new(
+            (line.value.clamp(least, most), middle),
+            5,
+            colour.filled(),
+        )])?;
     }
     Ok(())
 }

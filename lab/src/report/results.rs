@@ -111,7 +111,10 @@ fn one(file: &Path) -> Result<Outcome, String> {
     let text = fs::read_to_string(file).map_err(|why| why.to_string())?;
     let mut outcome: Outcome = serde_json::from_str(&text).map_err(|why| why.to_string())?;
     if outcome.format != FORMAT {
-        return Err(format!("it has format {}; this program reads format {FORMAT}", outcome.format));
+        return Err(format!(
+            "it has format {}; this program reads format {FORMAT}",
+            outcome.format
+        ));
     }
     // What follows from the samples is not believed, but worked out again.
     outcome.settle();

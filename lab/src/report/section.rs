@@ -12,8 +12,10 @@ const LISTED: usize = 8;
 
 /// Where the section is found on the page: letters, digits and dashes.
 pub(super) fn anchor(outcome: &Outcome) -> String {
-    let letters =
-        outcome.table.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+    let letters = outcome
+        .table
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
     format!("table-{}", letters.collect::<String>())
 }
 

@@ -73,7 +73,10 @@ fn a_page_says_who_won_and_where_we_fall_short() {
     assert_eq!(short.len(), 1);
     assert!(short[0].starts_with("a group, 100: we / they is 2.000"), "{short:?}");
     assert_eq!(texts(&document, "#summary td"), ["1 of 2", "1"]);
-    assert!(texts(&document, "figure svg text").iter().any(|text| text.trim() == "a group"), "text is text");
+    assert!(
+        texts(&document, "figure svg text").iter().any(|text| text.trim() == "a group"),
+        "text is text"
+    );
     assert!(texts(&document, ".partial").is_empty());
     let conditions = texts(&document, ".conditions dd").join("\n");
     assert!(conditions.contains("20, of which 4 lie in slow spells"), "{conditions}");
@@ -179,7 +182,8 @@ fn cells_that_were_measured_one_by_one_are_one_table() {
     let [one, other] = &found[..] else { panic!("{} tables", found.len()) };
     assert_eq!(*other, of_another_program);
     assert_eq!(one.notes, ["a note", "another note"]);
-    let mut rows: Vec<_> = one.rows.iter().map(|row| (row.key.as_str(), row.columns[0].median())).collect();
+    let mut rows: Vec<_> =
+        one.rows.iter().map(|row| (row.key.as_str(), row.columns[0].median())).collect();
     rows.sort_by_key(|(key, _)| *key);
     let of = |outcome: &Outcome, place: usize| outcome.rows[place].columns[0].median();
     assert_eq!(rows, [("1", of(&later, 1)), ("2", of(&later, 0)), ("3", of(&earlier, 1))]);

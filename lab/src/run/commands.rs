@@ -134,7 +134,8 @@ const TRIES: u32 = 9;
 impl Run {
     /// The same file in the simulator and on real sockets.
     fn both(&self, scenario: &Scenario, seed: u64) -> Result<(), Problem> {
-        let simulated = simulated::run(scenario, seed, scenario.faults.as_deref(), Keep::default()).outcome;
+        let simulated =
+            simulated::run(scenario, seed, scenario.faults.as_deref(), Keep::default()).outcome;
         print!("simulated: {}", simulated.text(scenario));
         let mut tried = 0;
         let real = loop {
@@ -142,8 +143,11 @@ impl Run {
             let real = real::run(scenario, &self.source.scenario, &self.source.set, seed)?;
             let stolen = steal.share();
             print!("real:      {}", real.text(scenario));
-            let late =
-                real.links.iter().filter_map(|link| link["late"]["p95_ms"].as_f64()).fold(0.0, f64::max);
+            let late = real
+                .links
+                .iter()
+                .filter_map(|link| link["late"]["p95_ms"].as_f64())
+                .fold(0.0, f64::max);
             tried += 1;
             if late <= LATE && stolen <= STOLEN || tried == TRIES {
                 break real;
@@ -217,8 +221,10 @@ impl Search {
     pub(crate) fn run(&self) -> Result<(), Problem> {
         let scenario = self.source.load()?;
         if scenario.faults.is_some() {
-            return Err(Problem::usage("this scenario lists its faults, so every seed gives the same run")
-                .advise("run it with `lab run`, or remove `faults` to search"));
+            return Err(Problem::usage(
+                "this scenario lists its faults, so every seed gives the same run",
+            )
+            .advise("run it with `lab run`, or remove `faults` to search"));
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let stop = Stop::on_signals().map_err(Problem::new)?;
@@ -304,7 +310,12 @@ impl Sweep {
             Some(first) => {
                 println!(
                     "\n{}",
-                    scenario::written(&scenario.text, scenario.seed, &[first.fault], &scenario.stations)
+                    scenario::written(
+                        &scenario.text,
+                        scenario.seed,
+                        &[first.fault],
+                        &scenario.stations
+                    )
                 );
                 Err(Problem::new(&first.broken)
                     .advise("save the scenario above in a file to reproduce it with `lab run`"))
@@ -316,8 +327,9 @@ impl Sweep {
 /// Prints the named link profiles.
 pub(crate) fn profiles() -> Result<(), Problem> {
     let mut out = std::io::stdout().lock();
-    let told =
-        Profile::ALL.iter().try_for_each(|profile| writeln!(out, "{:<20}{}", profile.name, profile.about));
+    let told = Profile::ALL
+        .iter()
+        .try_for_each(|profile| writeln!(out, "{:<20}{}", profile.name, profile.about));
     told.map_err(Problem::new)
 }
 

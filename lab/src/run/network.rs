@@ -10,7 +10,8 @@ use crate::scenario::{Fault, Scenario};
 
 type M = SingleBuffer;
 
-/// Where the end of a flow is: each has an address of its own, and those of one station share its links.
+/// Where the end of a flow is: each has an address of its own, and those of one station share its
+/// links.
 pub(super) fn address(station: usize, flow: usize) -> IpAddr {
     let flow = u16::try_from(flow + 1).unwrap_or(u16::MAX).to_be_bytes();
     Ipv4Addr::new(10, u8::try_from(station + 1).unwrap_or(u8::MAX), flow[0], flow[1]).into()
@@ -62,10 +63,13 @@ fn ways(scenario: &Scenario) -> impl Iterator<Item = (usize, usize)> {
 
 /// What went wrong with which packet, where a log was kept.
 pub(super) fn faults(world: &World<M>, scenario: &Scenario) -> Vec<Fault> {
-    let station = |address: IpAddr| (0..scenario.stations.len()).find(|station| place(*station) == address);
+    let station =
+        |address: IpAddr| (0..scenario.stations.len()).find(|station| place(*station) == address);
     let log = world.network().log().into_iter();
-    log.filter_map(|(from, to, event)| Some(Fault { from: station(from)?, to: station(to)?, event }))
-        .collect()
+    log.filter_map(|(from, to, event)| {
+        Some(Fault { from: station(from)?, to: station(to)?, event })
+    })
+    .collect()
 }
 
 /// What each way of each link did.

@@ -23,7 +23,12 @@ const LINGER: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// Where the scenario needs more than one link, or a right or a program is missing.
-pub(crate) fn run(scenario: &Scenario, path: &Path, sets: &[String], seed: u64) -> Result<Outcome, Problem> {
+pub(crate) fn run(
+    scenario: &Scenario,
+    path: &Path,
+    sets: &[String],
+    seed: u64,
+) -> Result<Outcome, Problem> {
     let [link] = &scenario.links[..] else {
         return Err(Problem::usage("--real needs exactly one link, between two stations"));
     };
@@ -34,7 +39,9 @@ pub(crate) fn run(scenario: &Scenario, path: &Path, sets: &[String], seed: u64) 
         return Err(Problem::usage("listed faults can only be simulated: leave out --real"));
     }
     if scenario.flows.iter().any(|flow| flow.from != link.between[0]) {
-        return Err(Problem::usage("with --real, all flows must start at the first station of the link"));
+        return Err(Problem::usage(
+            "with --real, all flows must start at the first station of the link",
+        ));
     }
     let delay = forward.delay + back.delay;
     let mut wire = Wire::up(forward, back, seed)?;
@@ -44,13 +51,15 @@ pub(crate) fn run(scenario: &Scenario, path: &Path, sets: &[String], seed: u64) 
         return Err(Problem::new("the server did not start"));
     }
     let mut client = station(&wire, Side::A, "client", path, sets, seed)?;
-    let told: Vec<ClientSays> = hear(&mut client.said).ok_or_else(|| Problem::new("the client failed"))?;
+    let told: Vec<ClientSays> =
+        hear(&mut client.said).ok_or_else(|| Problem::new("the client failed"))?;
     thread::sleep(LINGER + delay);
     let ends: Vec<_> = told.iter().map(|told| &told.ends).collect();
     if let Some(input) = &mut server.process.stdin {
         writeln!(input, "{}", json!(ends)).map_err(Problem::new)?;
     }
-    let heard: Vec<ServerSays> = hear(&mut server.said).ok_or_else(|| Problem::new("the server failed"))?;
+    let heard: Vec<ServerSays> =
+        hear(&mut server.said).ok_or_else(|| Problem::new("the server failed"))?;
     let ended = told.iter().flat_map(|told| &told.ends).all(Option::is_some);
     let flows = told.into_iter().zip(heard);
     let flows = flows.map(|(client, server)| FlowOutcome {

@@ -21,8 +21,9 @@ pub(crate) struct Found {
     pub(crate) faults: Vec<Fault>,
 }
 
-/// Runs `scenario` with the seeds `first..first + seeds` on so many threads, and stops at the first that breaks a promise.
-/// `seen` hears of each seed that is done. Gives how many were run, and what was found: of several the lowest seed.
+/// Runs `scenario` with the seeds `first..first + seeds` on so many threads, and stops at the first
+/// that breaks a promise. `seen` hears of each seed that is done. Gives how many were run, and what
+/// was found: of several the lowest seed.
 pub(crate) fn search(
     scenario: &Scenario,
     first: u64,
@@ -43,7 +44,11 @@ pub(crate) fn search(
                         return;
                     }
                     let seed = first.wrapping_add(at);
-                    if simulated::run(scenario, seed, None, Keep::default()).outcome.broken().is_some() {
+                    if simulated::run(scenario, seed, None, Keep::default())
+                        .outcome
+                        .broken()
+                        .is_some()
+                    {
                         lowest.fetch_min(at, Ordering::Relaxed);
                     }
                     run.fetch_add(1, Ordering::Relaxed);

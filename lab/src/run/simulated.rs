@@ -41,7 +41,8 @@ const LINGER: Duration = Duration::from_secs(5);
 
 /// Runs a scenario. `faults`, where there are any, are all that goes wrong.
 ///
-/// After every event the promises of all transports are looked at; one that is broken ends the run where it was broken.
+/// After every event the promises of all transports are looked at; one that is broken ends the run
+/// where it was broken.
 pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep: Keep) -> Run {
     let mut world = World::new(seed);
     if keep.trace {
@@ -55,8 +56,9 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
         world.keep_packets(&addresses);
     }
     network::lay(&mut world, scenario, faults, keep.faults);
-    let flows: Vec<_> =
-        (0..scenario.flows.len()).map(|at| Flowing::start(&mut world, scenario, at, seed)).collect();
+    let flows: Vec<_> = (0..scenario.flows.len())
+        .map(|at| Flowing::start(&mut world, scenario, at, seed))
+        .collect();
     let end = Instant::START + scenario.time;
     let broken = |world: &World<M>| flows.iter().any(|flow| flow.broken(world));
     let done = |world: &World<M>| flows.iter().all(|flow| flow.done(world));
@@ -86,9 +88,11 @@ impl Flowing {
         let (here, there) = (address(flow.from, at), address(flow.to, at));
         let start = SocketAddr::new(there, PORT);
         let plan = || flow.plan.clone();
-        let server = Here { world, address: there, start, upper: |given| Server::new(plan(), given) };
+        let server =
+            Here { world, address: there, start, upper: |given| Server::new(plan(), given) };
         let server = flow.transport.over(Simulated(there), seed, server);
-        let client = Here { world, address: here, start, upper: |given| Client::new(plan(), given) };
+        let client =
+            Here { world, address: here, start, upper: |given| Client::new(plan(), given) };
         let client = flow.transport.over(Simulated(here), !seed, client);
         Flowing { client, server }
     }
@@ -138,7 +142,8 @@ where
     }
 }
 
-/// Where a workload is put on its stack: its address, where it starts, and how it is made for what the stack promises.
+/// Where a workload is put on its stack: its address, where it starts, and how it is made for what
+/// the stack promises.
 struct Here<'a, F> {
     world: &'a mut World<M>,
     address: IpAddr,

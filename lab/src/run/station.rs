@@ -79,8 +79,12 @@ impl Station {
 
     /// Where the server of a flow listens: each has as many ports as associations.
     fn at(&self, scenario: &Scenario, flow: usize) -> SocketAddr {
-        let before: usize = scenario.flows[..flow].iter().map(|flow| flow.plan.associations()).sum();
-        SocketAddr::new(self.address, PORT.saturating_add(u16::try_from(before).unwrap_or(u16::MAX)))
+        let before: usize =
+            scenario.flows[..flow].iter().map(|flow| flow.plan.associations()).sum();
+        SocketAddr::new(
+            self.address,
+            PORT.saturating_add(u16::try_from(before).unwrap_or(u16::MAX)),
+        )
     }
 
     fn client(&self, scenario: &Scenario) -> Result<(), Problem> {
@@ -90,7 +94,9 @@ impl Station {
             let threads: Vec<_> = flows
                 .map(|(at, flow)| {
                     let remote = self.at(scenario, at);
-                    scope.spawn(move || on_sockets(flow, self.seed, ClientThere { flow, remote, limit }))
+                    scope.spawn(move || {
+                        on_sockets(flow, self.seed, ClientThere { flow, remote, limit })
+                    })
                 })
                 .collect();
             threads.into_iter().map(finished).collect::<Result<_, _>>()

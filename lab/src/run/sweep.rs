@@ -35,8 +35,8 @@ pub(crate) struct Failure {
     pub(crate) broken: Broken,
 }
 
-/// Runs `scenario` once for each mishap, each way of each link that a flow uses, and each n up to `to`. `seen` hears of each.
-/// Gives how many were run, and those that broke a promise.
+/// Runs `scenario` once for each mishap, each way of each link that a flow uses, and each n up to
+/// `to`. `seen` hears of each. Gives how many were run, and those that broke a promise.
 pub(crate) fn sweep(
     scenario: &Scenario,
     mishaps: &[Mishap],
@@ -51,7 +51,8 @@ pub(crate) fn sweep(
                 let event = Event { nth, deed: mishap.deed(late) };
                 let fault = Fault { from, to: to_station, event };
                 let outcome =
-                    simulated::run(scenario, scenario.seed, Some(&[fault]), Keep::default()).outcome;
+                    simulated::run(scenario, scenario.seed, Some(&[fault]), Keep::default())
+                        .outcome;
                 run += 1;
                 failures.extend(outcome.broken().cloned().map(|broken| Failure { fault, broken }));
                 if !seen() {
@@ -66,7 +67,8 @@ pub(crate) fn sweep(
 /// Each way on which packets of a flow travel, once.
 pub(crate) fn ways(scenario: &Scenario) -> Vec<(usize, usize)> {
     let flows = scenario.flows.iter();
-    let mut ways: Vec<_> = flows.flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]).collect();
+    let mut ways: Vec<_> =
+        flows.flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]).collect();
     ways.sort_unstable();
     ways.dedup();
     ways

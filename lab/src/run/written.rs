@@ -30,7 +30,9 @@ pub(crate) fn whole(
         let _ = fs::remove_file(&part);
         let problem = Problem::new(format!("{}: {why}", path.display()));
         match why.kind() {
-            io::ErrorKind::StorageFull => problem.advise("free some space, or choose another place"),
+            io::ErrorKind::StorageFull => {
+                problem.advise("free some space, or choose another place")
+            }
             io::ErrorKind::NotFound => problem.advise("create the folder first"),
             _ => problem,
         }

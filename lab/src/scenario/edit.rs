@@ -9,16 +9,17 @@ use crate::problem::Problem;
 /// # Errors
 /// Where the text is none of TOML, or a key leads nowhere.
 pub(crate) fn set(text: &str, sets: &[String]) -> Result<String, Problem> {
-    let mut table: Table = text.parse().map_err(|error: toml::de::Error| Problem::usage(error.message()))?;
+    let mut table: Table =
+        text.parse().map_err(|error: toml::de::Error| Problem::usage(error.message()))?;
     for one in sets {
         let Some((path, value)) = one.split_once('=') else {
-            return Err(
-                Problem::usage(format!("`{one}` is not KEY=VALUE")).advise("write it like links.0.loss=0.05")
-            );
+            return Err(Problem::usage(format!("`{one}` is not KEY=VALUE"))
+                .advise("write it like links.0.loss=0.05"));
         };
         // What is no value of TOML is a text: `links.0.rate=1 Mb/s` need not be quoted twice.
         let parsed: Result<Table, _> = format!("value = {value}").parse();
-        let value = parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| value.into());
+        let value =
+            parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| value.into());
         put(&mut table, path, value)
             .ok_or_else(|| Problem::usage(format!("this scenario has no `{path}`")))?;
     }
@@ -65,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_key_is_set_wherever_it_stands() {
-        let table = after(&["links.1.loss=0.5", "links.0.rate=1 Mb/s", "time=\"2 s\""]).expect("they exist");
+        let table = after(&["links.1.loss=0.5", "links.0.rate=1 Mb/s", "time=\"2 s\""])
+            .expect("they exist");
         assert_eq!(table["links"][1]["loss"], Value::Float(0.5));
         assert_eq!(table["links"][0]["rate"], Value::String("1 Mb/s".into()));
         assert_eq!(table["time"], Value::String("2 s".into()));

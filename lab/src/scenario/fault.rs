@@ -48,7 +48,9 @@ impl Entry {
         ];
         let mut deeds = deeds.into_iter().flatten();
         let (Some(deed), None) = (deeds.next(), deeds.next()) else {
-            return Err("a fault must be one of `lose`, `duplicate`, `delay`, `hold-back`, `alter`".into());
+            return Err(
+                "a fault must be one of `lose`, `duplicate`, `delay`, `hold-back`, `alter`".into(),
+            );
         };
         let nth = self.nth.checked_sub(1).ok_or("packets are counted from 1")?;
         Ok(Fault { from: station(&self.from)?, to: station(&self.to)?, event: Event { nth, deed } })

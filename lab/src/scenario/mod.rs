@@ -176,8 +176,10 @@ impl Scenario {
             for one in &members {
                 for other in members.iter().filter(|other| one < *other) {
                     if !joined.insert((*one, *other)) {
-                        let says =
-                            format!("`{}` and `{}` are connected twice", stations[*one], stations[*other]);
+                        let says = format!(
+                            "`{}` and `{}` are connected twice",
+                            stations[*one], stations[*other]
+                        );
                         return Err(Flaw::at(&text, &at, says));
                     }
                 }
@@ -185,12 +187,15 @@ impl Scenario {
             links.push(Link { between: members, profile });
         }
         if stations.len() > STATIONS_MOST {
-            let says = format!("there are {} stations; the limit is {STATIONS_MOST}", stations.len());
+            let says =
+                format!("there are {} stations; the limit is {STATIONS_MOST}", stations.len());
             return Err(Flaw::whole(says));
         }
         let station = |name: &Spanned<String>| {
             let known = stations.iter().position(|known| known == name.get_ref());
-            known.ok_or_else(|| Flaw::at(&text, &name.span(), unknown_station(name.get_ref(), &stations)))
+            known.ok_or_else(|| {
+                Flaw::at(&text, &name.span(), unknown_station(name.get_ref(), &stations))
+            })
         };
         let mut flows = Vec::new();
         for entry in &file.flows {
@@ -200,7 +205,8 @@ impl Scenario {
                 let says = format!("no link connects `{}` and `{}`", stations[from], stations[to]);
                 return Err(Flaw::at(&text, &entry.span(), says));
             }
-            let plan = Plan::of(workload, transport).map_err(|says| Flaw::at(&text, &entry.span(), says))?;
+            let plan = Plan::of(workload, transport)
+                .map_err(|says| Flaw::at(&text, &entry.span(), says))?;
             flows.push(Flow { from, to, transport: transport.clone(), plan });
         }
         if flows.is_empty() || flows.len() > FLOWS_MOST {
@@ -211,7 +217,10 @@ impl Scenario {
         }
         let faults = file.faults.as_ref().map(|faults| {
             let read = |entry: &Spanned<fault::Entry>| {
-                entry.get_ref().resolve(&stations).map_err(|says| Flaw::at(&text, &entry.span(), says))
+                entry
+                    .get_ref()
+                    .resolve(&stations)
+                    .map_err(|says| Flaw::at(&text, &entry.span(), says))
             };
             faults.iter().map(read).collect::<Result<Vec<_>, _>>()
         });

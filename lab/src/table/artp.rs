@@ -45,7 +45,12 @@ impl Table for Artp {
                        processor for a gigabyte. cores: the same of two flows, each with both ends on a \
                        core of its own, at once and in turn.",
             source: "ARTP technical report 11/2004, table 2.1",
-            axes: Axes { x: "octets of a datagram".into(), y: "Mb/s".into(), log_x: true, log_y: false },
+            axes: Axes {
+                x: "octets of a datagram".into(),
+                y: "Mb/s".into(),
+                log_x: true,
+                log_y: false,
+            },
             limit: Limit::Loopback,
         }
     }
@@ -80,7 +85,8 @@ impl Cells for Links {
         }
         let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (place, size) = key.split_once('/').ok_or_else(unknown)?;
-        let size: u64 = size.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(unknown)?;
+        let size: u64 =
+            size.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(unknown)?;
         match place {
             "100m" => self.shaped(key, size, 100, course),
             "1g" => self.shaped(key, size, 1000, course),
@@ -101,15 +107,18 @@ impl Links {
         row.limit = Some(rate as f64 * 2048.0 / MTU as f64);
         let queue = Queue { octets: Some(octets / 20), ..Queue::UNLIMITED };
         let delay = Duration::from_micros(100);
-        let link = Conditions { rate: Some(octets), mtu: Some(MTU), queue, delay, ..Conditions::IDEAL };
+        let link =
+            Conditions { rate: Some(octets), mtu: Some(MTU), queue, delay, ..Conditions::IDEAL };
         let ends = Ends::wire(&link, course.seed)?;
         let mut rivals = vec![
             // As the document's ARTP, whose numbers stand beside it.
-            Rival::ours(ARTP, "artp", &format!("--packet {PACKET}")).sending("--congestion document"),
+            Rival::ours(ARTP, "artp", &format!("--packet {PACKET}"))
+                .sending("--congestion document"),
             Rival::ours("our TCP", "tcp", ""),
             Rival::peer(TCP, "tcp", &format!("--mtu {MTU}")),
         ];
-        let contest = Contest { ends: &ends, programs: &self.programs, cores: [None; 2], may_fail: false };
+        let contest =
+            Contest { ends: &ends, programs: &self.programs, cores: [None; 2], may_fail: false };
         // As in the document: a longer one is cut by IP, and what lacks a piece is lost.
         if size == 2048 {
             rivals.push(Rival::ours("our UDP", "udp", ""));
@@ -123,7 +132,13 @@ impl Links {
         Ok(row)
     }
 
-    fn unshaped(&self, key: &str, size: u64, ends: &Ends, course: &mut Course) -> Result<Row, Problem> {
+    fn unshaped(
+        &self,
+        key: &str,
+        size: u64,
+        ends: &Ends,
+        course: &mut Course,
+    ) -> Result<Row, Problem> {
         let (place, _) = key.split_once('/').unwrap_or((key, ""));
         let cpu = place.ends_with("-cpu");
         let (group, unit) = if cpu {
@@ -141,7 +156,8 @@ impl Links {
             Rival::peer(UDP, "udp", ""),
             Rival::peer("s2n-quic", "s2n-quic", ""),
         ];
-        let contest = Contest { ends, programs: &self.programs, cores: [Some(0), Some(1)], may_fail: false };
+        let contest =
+            Contest { ends, programs: &self.programs, cores: [Some(0), Some(1)], may_fail: false };
         let work = Work::Bulk { size, seconds: seconds(course.effort) };
         let value = |it: &Measured| Some(if cpu { it.processor() } else { it.goodput() });
         row.columns = contest.hold(rivals, work, value, course)?;
@@ -197,7 +213,8 @@ impl Links {
 
     /// What a gigabyte of both takes of the processor.
     fn two_flows(&self, servers: &[Serving; 2], work: Work, at_once: bool) -> Result<f64, Problem> {
-        let run = |core: usize| servers[core].run(&Ends::Loopback, &self.programs, work, Some(core));
+        let run =
+            |core: usize| servers[core].run(&Ends::Loopback, &self.programs, work, Some(core));
         let (first, second) = if at_once {
             thread::scope(|scope| {
                 let first = scope.spawn(|| run(0));

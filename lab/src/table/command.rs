@@ -75,8 +75,10 @@ impl Arguments {
                 .advise(format!("known tables: {}, and all", names.join(", "))));
         }
         if let (Some(cell), "all") = (&self.cell, name) {
-            return Err(Problem::usage(format!("--cell {cell} needs the name of one table, not all"))
-                .advise("`lab table NAME --cells` lists the cells of a table"));
+            return Err(Problem::usage(format!(
+                "--cell {cell} needs the name of one table, not all"
+            ))
+            .advise("`lab table NAME --cells` lists the cells of a table"));
         }
         if self.cells {
             for key in chosen.iter().flat_map(|table| table.keys(self.effort())) {
@@ -84,7 +86,8 @@ impl Arguments {
             }
             return Ok(());
         }
-        let stop = Stop::on_signals().map_err(|why| Problem::new(format!("cannot catch Ctrl-C: {why}")))?;
+        let stop = Stop::on_signals()
+            .map_err(|why| Problem::new(format!("cannot catch Ctrl-C: {why}")))?;
         let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
         let several = chosen.len() > 1;
         let mut ended = Ok(());
@@ -108,15 +111,24 @@ impl Arguments {
     }
 
     /// Measures one table; prints it and keeps it, also where it is partial.
-    fn table(&self, table: &dyn Table, stop: &Stop, outcomes: &mut Vec<Outcome>) -> Result<(), Problem> {
+    fn table(
+        &self,
+        table: &dyn Table,
+        stop: &Stop,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), Problem> {
         let name = table.about().name;
         let file = self.out.clone().unwrap_or_else(|| match &self.cell {
             Some(cell) => self.into.join(format!("{}.json", cell.replace('/', "-"))),
             None => self.into.join(format!("{name}.json")),
         });
         let keep = |outcome: &Outcome| keep::replace(&file, &json(outcome)?);
-        let asked =
-            Run { effort: self.effort(), cell: self.cell.clone(), seed: self.seed, stop: stop.clone() };
+        let asked = Run {
+            effort: self.effort(),
+            cell: self.cell.clone(),
+            seed: self.seed,
+            stop: stop.clone(),
+        };
         keep::try_out(&file)?;
         let (outcome, ended) = run(table, &asked, &keep)?;
         // What was measured before is worth more than nothing.

@@ -28,7 +28,10 @@ pub(crate) fn panels(outcome: &Outcome) -> Result<Vec<(String, String)>, Problem
 pub(crate) fn picture(outcome: &Outcome) -> Result<String, Problem> {
     let drawn = svg(outcome, &outcome.groups())?;
     // A file may be shown anywhere: it brings its paper.
-    let after = drawn.find("<svg").and_then(|begin| Some(begin + drawn[begin..].find('>')? + 1)).unwrap_or(0);
+    let after = drawn
+        .find("<svg")
+        .and_then(|begin| Some(begin + drawn[begin..].find('>')? + 1))
+        .unwrap_or(0);
     let paper = r##"<rect width="100%" height="100%" fill="#ffffff"/>"##;
     Ok(format!("{}{paper}{}", &drawn[..after], &drawn[after..]))
 }
@@ -41,7 +44,8 @@ fn svg(outcome: &Outcome, groups: &[&str]) -> Result<String, Problem> {
             .filter(|row| row.group == group && row.columns.iter().any(|c| !c.samples.is_empty()))
             .collect()
     };
-    let panels: Vec<(&str, Vec<&Row>)> = groups.iter().map(|group| (*group, members(group))).collect();
+    let panels: Vec<(&str, Vec<&Row>)> =
+        groups.iter().map(|group| (*group, members(group))).collect();
     let heights: Vec<u32> = panels.iter().map(|(_, rows)| chart::height(rows)).collect();
     let mut text = String::new();
     {

@@ -34,7 +34,8 @@ pub(crate) fn try_out(file: &Path) -> Result<(), Problem> {
 
 /// A new file in the same folder, which is gone where anything fails.
 fn beside(file: &Path) -> io::Result<NamedTempFile> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     // Readable to all, as other files are.
     Builder::new().prefix(".lab-").permissions(readable()).tempfile_in(folder)
@@ -74,7 +75,8 @@ mod tests {
 
     #[test]
     fn who_may_not_write_is_told_what_to_do() {
-        let problem = replace(Path::new("/proc/results.json"), "content").expect_err("nobody writes there");
+        let problem =
+            replace(Path::new("/proc/results.json"), "content").expect_err("nobody writes there");
         assert!(format!("{problem:?}").contains("--into"));
     }
 }

@@ -15,7 +15,8 @@ use crate::problem::Problem;
 pub(crate) struct Losses;
 
 /// Of packets, each way, as cells say it and as it is.
-const LOSSES: [(&str, f64); 5] = [("0", 0.0), ("0.1", 0.001), ("1", 0.01), ("5", 0.05), ("10", 0.1)];
+const LOSSES: [(&str, f64); 5] =
+    [("0", 0.0), ("0.1", 0.001), ("1", 0.01), ("5", 0.05), ("10", 0.1)];
 /// To and fro, in milliseconds.
 const DELAYS: [u64; 4] = [1, 20, 100, 600];
 /// In octets a second: 100 Mb/s.
@@ -31,7 +32,12 @@ impl Table for Losses {
                        application, from the opening on: a run lasts 10 s where nothing else is said, and 40 round trips at least. \
                        A stranger's run that fails counts as nothing.",
             source: "",
-            axes: Axes { x: "% of packets lost".into(), y: "Mb/s".into(), log_x: false, log_y: false },
+            axes: Axes {
+                x: "% of packets lost".into(),
+                y: "Mb/s".into(),
+                log_x: false,
+                log_y: false,
+            },
             limit: Limit::Work,
         }
     }
@@ -62,9 +68,12 @@ impl Cells for Links {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
         let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (delay, loss) = key.split_once("ms/").ok_or_else(unknown)?;
-        let delay: u64 = delay.parse().ok().filter(|delay| DELAYS.contains(delay)).ok_or_else(unknown)?;
-        let (label, loss) = LOSSES.into_iter().find(|(name, _)| *name == loss).ok_or_else(unknown)?;
-        let mut row = Row::new(key, format!("{delay} ms to and fro"), format!("{label} % lost"), "Mb/s");
+        let delay: u64 =
+            delay.parse().ok().filter(|delay| DELAYS.contains(delay)).ok_or_else(unknown)?;
+        let (label, loss) =
+            LOSSES.into_iter().find(|(name, _)| *name == loss).ok_or_else(unknown)?;
+        let mut row =
+            Row::new(key, format!("{delay} ms to and fro"), format!("{label} % lost"), "Mb/s");
         (row.more_is_better, row.x) = (true, Some(100.0 * loss));
         let product = RATE * delay / 1000;
         let link = Conditions {
@@ -92,12 +101,17 @@ impl Cells for Links {
             Rival::peer("KCP", "kcp", &format!("--window {window}")),
             Rival::peer("SRT", "srt", &format!("--window {window}")),
         ];
-        let contest = Contest { ends: &ends, programs: &self.programs, cores: [None; 2], may_fail: true };
+        let contest =
+            Contest { ends: &ends, programs: &self.programs, cores: [None; 2], may_fail: true };
         let usual = if course.effort == Effort::Quick { 4.0 } else { 10.0 };
         let work = Work::Bulk { size: 10_000, seconds: f64::max(usual, 0.04 * delay as f64) };
         row.columns = contest.hold(rivals, work, |it| Some(it.goodput()), course)?;
-        let others: Vec<_> =
-            row.columns.iter().filter(|column| !column.ours).map(|column| column.name.clone()).collect();
+        let others: Vec<_> = row
+            .columns
+            .iter()
+            .filter(|column| !column.ours)
+            .map(|column| column.name.clone())
+            .collect();
         // One cell is promised; the others are told.
         let wanted = (delay == 20 && label == "1").then_some(Target::AtLeast(1.0));
         others.iter().for_each(|other| row.compare("ARTP", other, wanted));

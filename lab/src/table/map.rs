@@ -67,14 +67,20 @@ impl Table for Map {
             measures: "One lookup in a map of 101 buckets, each for the key that the previous lookup \
                        found: with a one-entry cache that hits or misses, without a cache, and in maps that grow.",
             source: "thesis of 2003, table 5.2 and figure 5.1",
-            axes: Axes { x: "bindings".into(), y: "time of a lookup".into(), log_x: false, log_y: false },
+            axes: Axes {
+                x: "bindings".into(),
+                y: "time of a lookup".into(),
+                log_x: false,
+                log_y: false,
+            },
             limit: Limit::Work,
         }
     }
 
     fn keys(&self, _: Effort) -> Vec<String> {
         let bindings = (100..=1000).step_by(100);
-        let keys = |length| bindings.clone().map(move |bindings| format!("{length}-octets/{bindings}"));
+        let keys =
+            |length| bindings.clone().map(move |bindings| format!("{length}-octets/{bindings}"));
         LENGTHS.into_iter().flat_map(keys).collect()
     }
 

@@ -1,4 +1,5 @@
-//! The documents' tables: rows of tasks, contestants that do them in turns, the document's numbers beside.
+//! The documents' tables: rows of tasks, contestants that do them in turns, the document's numbers
+//! beside.
 //!
 //! | table | experiment |
 //! | --- | --- |

@@ -144,7 +144,12 @@ impl Column {
 
 impl Row {
     /// A row without numbers, of which less is better.
-    pub(crate) fn new(key: &str, group: impl Into<String>, label: impl Into<String>, unit: &str) -> Self {
+    pub(crate) fn new(
+        key: &str,
+        group: impl Into<String>,
+        label: impl Into<String>,
+        unit: &str,
+    ) -> Self {
         Row {
             key: key.to_owned(),
             group: group.into(),
@@ -197,7 +202,8 @@ impl Row {
 impl Outcome {
     /// How many samples there are, and how many of them are slow.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        let samples = || self.rows.iter().flat_map(|row| &row.columns).flat_map(|column| &column.samples);
+        let samples =
+            || self.rows.iter().flat_map(|row| &row.columns).flat_map(|column| &column.samples);
         (samples().count(), samples().filter(|sample| sample.slow).count())
     }
 
@@ -214,6 +220,8 @@ impl Outcome {
 
     /// All comparisons with their rows.
     pub(crate) fn comparisons(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
-        self.rows.iter().flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)))
+        self.rows
+            .iter()
+            .flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)))
     }
 }

@@ -70,10 +70,18 @@ impl Cells for Bases {
         let words: Vec<&str> = key.split('/').collect();
         let ["echo", message, session, opening] = words[..] else { return Err(unknown()) };
         match (message, session) {
-            ("single-buffer", "no-session") => opened::<SingleBuffer, session::Absent>(key, opening, course),
-            ("single-buffer", "session") => opened::<SingleBuffer, session::Present>(key, opening, course),
-            ("buffer-tree", "no-session") => opened::<BufferTree, session::Absent>(key, opening, course),
-            ("buffer-tree", "session") => opened::<BufferTree, session::Present>(key, opening, course),
+            ("single-buffer", "no-session") => {
+                opened::<SingleBuffer, session::Absent>(key, opening, course)
+            }
+            ("single-buffer", "session") => {
+                opened::<SingleBuffer, session::Present>(key, opening, course)
+            }
+            ("buffer-tree", "no-session") => {
+                opened::<BufferTree, session::Absent>(key, opening, course)
+            }
+            ("buffer-tree", "session") => {
+                opened::<BufferTree, session::Present>(key, opening, course)
+            }
             _ => Err(unknown()),
         }
     }

@@ -47,8 +47,8 @@ pub(crate) fn run(
     let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
     let progress = ProgressBar::new(keys.len() as u64).with_prefix(about.name);
     progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let probe =
-        Probe::new(about.limit).map_err(|why| Problem::new(format!("cannot probe the machine: {why}")))?;
+    let probe = Probe::new(about.limit)
+        .map_err(|why| Problem::new(format!("cannot probe the machine: {why}")))?;
     let mut course = Course {
         effort: asked.effort,
         seed: asked.seed,
@@ -59,7 +59,9 @@ pub(crate) fn run(
     let mut ended = Ok(());
     for key in &keys {
         match cells.measure(key, &mut course) {
-            Ok(row) if row.columns.iter().any(|column| !column.samples.is_empty()) => outcome.rows.push(row),
+            Ok(row) if row.columns.iter().any(|column| !column.samples.is_empty()) => {
+                outcome.rows.push(row)
+            }
             Ok(_) => {}
             Err(problem) => ended = Err(problem.within(key)),
         }
@@ -98,5 +100,8 @@ fn chosen(table: &dyn Table, asked: &Run) -> Result<Vec<String>, Problem> {
 fn command(name: &str, asked: &Run) -> String {
     let cell = asked.cell.as_ref().map_or(String::new(), |cell| format!(" --cell {cell}"));
     let seed = if asked.seed == 0 { String::new() } else { format!(" --seed {}", asked.seed) };
-    format!("cargo run --release -p stackwright-lab -- table {name}{cell}{}{seed}", asked.effort.flag())
+    format!(
+        "cargo run --release -p stackwright-lab -- table {name}{cell}{}{seed}",
+        asked.effort.flag()
+    )
 }

@@ -11,7 +11,10 @@ pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
     let mut parts = Vec::new();
     if !outcome.complete {
         let rows = outcome.rows.len();
-        parts.push(format!("Partial: {rows} {} measured.", if rows == 1 { "row is" } else { "rows are" }));
+        parts.push(format!(
+            "Partial: {rows} {} measured.",
+            if rows == 1 { "row is" } else { "rows are" }
+        ));
     }
     let mut pairs: Vec<Pair> = Vec::new();
     for (row, comparison) in outcome.comparisons() {
@@ -32,7 +35,8 @@ pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
 /// Everything that misses its target, a sentence each; what surely does comes first.
 pub(crate) fn falls_short(outcome: &Outcome) -> Vec<String> {
     let of = |wanted: Verdict| {
-        let missed = outcome.comparisons().filter(move |(_, comparison)| comparison.verdict == Some(wanted));
+        let missed =
+            outcome.comparisons().filter(move |(_, comparison)| comparison.verdict == Some(wanted));
         missed.filter_map(|(row, comparison)| shortfall(row, comparison))
     };
     of(Verdict::Missed).chain(of(Verdict::MissedInDoubt)).collect()
@@ -61,11 +65,13 @@ impl Pair<'_> {
     fn says(&self) -> Option<String> {
         let (_, first) = self.members[0];
         let Comparison { ours, against, target, .. } = first;
-        let ratios: Vec<_> = self.members.iter().filter_map(|(row, one)| Some((*row, one.ratio?))).collect();
+        let ratios: Vec<_> =
+            self.members.iter().filter_map(|(row, one)| Some((*row, one.ratio?))).collect();
         let count = ratios.len();
-        let (least, most) = ratios.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |ends, (_, ratio)| {
-            (ends.0.min(ratio.value), ends.1.max(ratio.value))
-        });
+        let (least, most) =
+            ratios.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |ends, (_, ratio)| {
+                (ends.0.min(ratio.value), ends.1.max(ratio.value))
+            });
         let range = match count {
             0 => return None,
             1 => format!("ratio {}", digits(least)),
@@ -103,7 +109,8 @@ impl Pair<'_> {
             _ => {
                 let parts = [(won, "beats"), (even, "is even with"), (lost, "loses to")];
                 let said = parts.iter().filter(|(number, _)| *number > 0);
-                let said: Vec<_> = said.map(|(number, word)| format!("{word} it in {number}")).collect();
+                let said: Vec<_> =
+                    said.map(|(number, word)| format!("{word} it in {number}")).collect();
                 format!("{ours} beside {against}: {}, of {count} rows", said.join(", "))
             }
         };
@@ -161,7 +168,8 @@ mod tests {
         assert_eq!(said(vec![row("a", 2.0, 1.0, 0.0)]), "we loses to they in 1 row (ratio 2.00).");
         let tie = said(vec![row("a", 1.0, 1.0, 0.1)]);
         assert!(tie.starts_with("we and they are even in 1 row (ratio "), "{tie}");
-        let mixed = said(vec![row("a", 1.0, 2.0, 0.0), row("b", 2.0, 1.0, 0.0), row("c", 1.0, 2.0, 0.0)]);
+        let mixed =
+            said(vec![row("a", 1.0, 2.0, 0.0), row("b", 2.0, 1.0, 0.0), row("c", 1.0, 2.0, 0.0)]);
         assert_eq!(
             mixed,
             "we beside they: beats it in 2, loses to it in 1, of 3 rows (ratios 0.500 to 2.00, the middle 0.500)."
@@ -182,9 +190,14 @@ mod tests {
     fn what_is_partial_says_so_first() {
         let mut partial = outcome(vec![row("a", 1.0, 2.0, 0.0)], FASTER);
         partial.complete = false;
-        assert!(sentences(&partial).join(" ").starts_with("Partial: 1 row is measured. we beats they"));
+        assert!(
+            sentences(&partial).join(" ").starts_with("Partial: 1 row is measured. we beats they")
+        );
         partial.rows.clear();
-        assert_eq!(sentences(&partial).join(" "), "Partial: 0 rows are measured. Nothing was measured.");
+        assert_eq!(
+            sentences(&partial).join(" "),
+            "Partial: 0 rows are measured. Nothing was measured."
+        );
     }
 
     #[test]

@@ -8,16 +8,17 @@ use super::verdict::{Verdict, judge};
 /// A sample is marked as slow where a probe beside it took so many times the median of all probes.
 const SLOW: f64 = 1.25;
 
-/// Who reaches more than this part of what the wire allows can hardly win: then an interval that holds 1, and is narrower than
-/// 1 % to either side, is enough.
+/// Who reaches more than this part of what the wire allows can hardly win: then an interval that
+/// holds 1, and is narrower than 1 % to either side, is enough.
 const AT_LIMIT: f64 = 0.98;
 
 impl Outcome {
-    /// Marks slow samples and works out the ratios. To be asked when rows were added: the median of the probes is that of
-    /// all of them.
+    /// Marks slow samples and works out the ratios. To be asked when rows were added: the median of
+    /// the probes is that of all of them.
     pub(crate) fn settle(&mut self) {
         let columns = || self.rows.iter().flat_map(|row| &row.columns);
-        let probes: Vec<f64> = columns().flat_map(|column| &column.samples).flat_map(|s| s.probes).collect();
+        let probes: Vec<f64> =
+            columns().flat_map(|column| &column.samples).flat_map(|s| s.probes).collect();
         let limit = median(&probes).map_or(f64::INFINITY, |usual| SLOW * usual);
         for row in &mut self.rows {
             for sample in row.columns.iter_mut().flat_map(|column| &mut column.samples) {
@@ -49,14 +50,16 @@ impl Comparison {
             .unzip();
         // Of one or two rounds no interval can be said.
         self.fast = if left.len() < 3 { None } else { ratio(&left, &right) };
-        let both_at_limit = [ours, theirs].iter().all(|who| of_best(who).is_some_and(|part| part > AT_LIMIT));
-        self.verdict = self.target.zip(self.ratio).map(|(target, ratio)| match judge(target, ratio) {
-            verdict if !verdict.falls_short() => verdict,
-            _ if both_at_limit && ratio.holds(1.0) && ratio.low > 0.99 && ratio.high < 1.01 => {
-                Verdict::AtLimit
-            }
-            verdict => verdict,
-        });
+        let both_at_limit =
+            [ours, theirs].iter().all(|who| of_best(who).is_some_and(|part| part > AT_LIMIT));
+        self.verdict =
+            self.target.zip(self.ratio).map(|(target, ratio)| match judge(target, ratio) {
+                verdict if !verdict.falls_short() => verdict,
+                _ if both_at_limit && ratio.holds(1.0) && ratio.low > 0.99 && ratio.high < 1.01 => {
+                    Verdict::AtLimit
+                }
+                verdict => verdict,
+            });
     }
 }
 
@@ -114,8 +117,9 @@ mod tests {
 
     #[test]
     fn who_reaches_the_limit_of_the_wire_need_not_win() {
-        let verdict =
-            |ours: &[f64], limit| outcome(ours, &[1.0; 9], 1.0, limit).rows[0].comparisons[0].verdict;
+        let verdict = |ours: &[f64], limit| {
+            outcome(ours, &[1.0; 9], 1.0, limit).rows[0].comparisons[0].verdict
+        };
         let (near, far) = (
             [1.0, 1.0, 1.0, 1.0, 1.001, 1.001, 1.001, 1.001, 1.001],
             [1.0, 1.0, 1.0, 1.0, 1.1, 1.1, 1.1, 1.1, 1.1],
@@ -124,6 +128,10 @@ mod tests {
         assert_eq!(verdict(&near, Some(0.9)), Some(Verdict::MissedInDoubt), "the limit is far");
         assert_eq!(verdict(&near, None), Some(Verdict::MissedInDoubt), "there is no limit");
         assert_eq!(verdict(&far, Some(0.99)), Some(Verdict::MissedInDoubt), "the interval is wide");
-        assert_eq!(verdict(&[1.005; 9], Some(0.99)), Some(Verdict::Missed), "the interval does not hold 1");
+        assert_eq!(
+            verdict(&[1.005; 9], Some(0.99)),
+            Some(Verdict::Missed),
+            "the interval does not hold 1"
+        );
     }
 }

@@ -46,14 +46,17 @@ impl Table for Soak {
         let keys: &[&str] = match effort {
             Effort::Quick => &["bulk/2", "churn/20000", "idle/10000"],
             Effort::Usual => &["bulk/20", "churn/1000000", "idle/10000"],
-            Effort::Full => &["bulk/2", "bulk/20", "bulk/1000", "churn/20000", "churn/1000000", "idle/10000"],
+            Effort::Full => {
+                &["bulk/2", "bulk/20", "bulk/1000", "churn/20000", "churn/1000000", "idle/10000"]
+            }
         };
         keys.iter().map(|key| (*key).to_owned()).collect()
     }
 
     fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
         let programs = Programs::ours()?;
-        notes.push("A terabyte has a cell of its own: lab table artp-soak --cell bulk/1000.".into());
+        notes
+            .push("A terabyte has a cell of its own: lab table artp-soak --cell bulk/1000.".into());
         Ok(Box::new(Ground { programs }))
     }
 }
@@ -69,7 +72,8 @@ impl Cells for Ground {
         let many: u64 = many.parse().ok().filter(|many| *many > 0).ok_or_else(unknown)?;
         let numbers = format!("--first {FIRST}");
         let core = (what == "idle").then_some(0);
-        let serving = Rival::ours("ARTP", "artp", &numbers).serve(&Ends::Loopback, &self.programs, core)?;
+        let serving =
+            Rival::ours("ARTP", "artp", &numbers).serve(&Ends::Loopback, &self.programs, core)?;
         match what {
             "bulk" => self.bulk(key, many, &serving, course),
             "churn" => self.churn(key, many, &serving, course),
@@ -80,23 +84,53 @@ impl Cells for Ground {
 }
 
 impl Ground {
-    fn bulk(&self, key: &str, gigabytes: u64, serving: &Serving, course: &Course) -> Result<Row, Problem> {
+    fn bulk(
+        &self,
+        key: &str,
+        gigabytes: u64,
+        serving: &Serving,
+        course: &Course,
+    ) -> Result<Row, Problem> {
         let octets = gigabytes * GIGABYTE;
         let command = |octets| {
-            serving.command(&Ends::Loopback, &self.programs, Work::Octets { size: 10_000, octets }, None)
+            serving.command(
+                &Ends::Loopback,
+                &self.programs,
+                Work::Octets { size: 10_000, octets },
+                None,
+            )
         };
         fill(command(FILLING)?, serving.number(), course)?;
         let watched = watch(command(octets)?, serving.number(), course)?;
         if watched.measured.octets != octets {
-            return Err(Problem::new(format!("{} of {octets} octets have arrived", watched.measured.octets)));
+            return Err(Problem::new(format!(
+                "{} of {octets} octets have arrived",
+                watched.measured.octets
+            )));
         }
-        Ok(flat(key, format!("{gigabytes} GB over one association"), "GB", gigabytes as f64, &watched))
+        Ok(flat(
+            key,
+            format!("{gigabytes} GB over one association"),
+            "GB",
+            gigabytes as f64,
+            &watched,
+        ))
     }
 
-    fn churn(&self, key: &str, many: u64, serving: &Serving, course: &Course) -> Result<Row, Problem> {
+    fn churn(
+        &self,
+        key: &str,
+        many: u64,
+        serving: &Serving,
+        course: &Course,
+    ) -> Result<Row, Problem> {
         let repeat = many.div_ceil(AT_ONCE);
-        let mut command =
-            serving.command(&Ends::Loopback, &self.programs, Work::Associations { count: AT_ONCE }, None)?;
+        let mut command = serving.command(
+            &Ends::Loopback,
+            &self.programs,
+            Work::Associations { count: AT_ONCE },
+            None,
+        )?;
         command.args(["--repeat", &repeat.to_string()]);
         let watched = watch(command, serving.number(), course)?;
         if watched.measured.messages != repeat * AT_ONCE {
@@ -115,9 +149,19 @@ impl Ground {
         ))
     }
 
-    fn idle(&self, key: &str, many: u64, serving: &Serving, core: Option<usize>) -> Result<Row, Problem> {
-        let mut command =
-            serving.command(&Ends::Loopback, &self.programs, Work::Associations { count: many }, core)?;
+    fn idle(
+        &self,
+        key: &str,
+        many: u64,
+        serving: &Serving,
+        core: Option<usize>,
+    ) -> Result<Row, Problem> {
+        let mut command = serving.command(
+            &Ends::Loopback,
+            &self.programs,
+            Work::Associations { count: many },
+            core,
+        )?;
         command.args(["--hold", "3s"]);
         let held = held::idle(command, serving.number())?;
         let label = format!("{many} at once, both ends on one core");
@@ -146,7 +190,11 @@ fn flat(key: &str, what: String, per: &str, many: f64, watched: &Watched) -> Row
         let megabytes = |held: &[f64]| held.iter().map(|octets| octets / 1e6).collect::<Vec<_>>();
         row.columns.push(column(&format!("{name}, late"), true, megabytes(last)));
         row.columns.push(column(&format!("{name}, early"), false, megabytes(second)));
-        row.compare(&format!("{name}, late"), &format!("{name}, early"), Some(Target::AtMost(1.02)));
+        row.compare(
+            &format!("{name}, late"),
+            &format!("{name}, early"),
+            Some(Target::AtMost(1.02)),
+        );
     }
     row.label = format!("{}; {:.2} Gb/s", slopes.join(", "), watched.measured.goodput() / 1e3);
     row

@@ -61,13 +61,15 @@ fn grid(rows: &[&Row]) {
         }));
         lines.push(line);
     }
-    let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
+    let width =
+        |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
     for (number, line) in lines.iter().enumerate() {
-        let cells = line.iter().zip(&widths).enumerate().map(|(place, (cell, width))| match place {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
+        let cells =
+            line.iter().zip(&widths).enumerate().map(|(place, (cell, width))| match place {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
         println!("    {}", cells.collect::<Vec<_>>().join("  "));
         for comparison in number.checked_sub(1).map_or(&[][..], |row| &rows[row].comparisons) {
             println!("      {}", compared(comparison));

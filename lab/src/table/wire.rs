@@ -26,7 +26,12 @@ impl Table for Wire {
                        window of 1 MB that the receiver opens again every 128 kB, in batches that the kernel cuts and joins \
                        (GSO, GRO), and a datagram a call. Crossing: a message of 100 octets down through all layers and up again.",
             source: "",
-            axes: Axes { x: "layers".into(), y: "time of a round".into(), log_x: false, log_y: false },
+            axes: Axes {
+                x: "layers".into(),
+                y: "time of a round".into(),
+                log_x: false,
+                log_y: false,
+            },
             limit: Limit::Loopback,
         }
     }
@@ -81,7 +86,8 @@ fn bulk(key: &str, segment: usize, rate: bool, course: &mut Course) -> Result<Ro
 }
 
 fn crossing(key: &str, layers: usize, course: &mut Course) -> Result<Row, Problem> {
-    let mut row = Row::new(key, "crossing, one message down and up", format!("{layers} layers"), "s");
+    let mut row =
+        Row::new(key, "crossing, one message down and up", format!("{layers} layers"), "s");
     row.x = Some(layers as f64);
     let mut fixed = crossing::fixed(layers)?;
     let mut woven = crossing::woven(layers)?;

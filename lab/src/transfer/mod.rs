@@ -72,7 +72,9 @@ pub(crate) struct Arguments {
 
 fn octets(text: &str) -> Result<u64, String> {
     let value = text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number));
-    serde_json::from_value::<OctetCount>(value).map(|octets| octets.0).map_err(|why| why.to_string())
+    serde_json::from_value::<OctetCount>(value)
+        .map(|octets| octets.0)
+        .map_err(|why| why.to_string())
 }
 
 fn congestion(name: &str) -> Result<Congestion, &'static str> {
@@ -80,7 +82,8 @@ fn congestion(name: &str) -> Result<Congestion, &'static str> {
 }
 
 fn link(text: &str) -> Result<Profile, String> {
-    let table = toml::from_str::<toml::Table>(&format!("link = {text}")).map_err(|why| why.to_string())?;
+    let table =
+        toml::from_str::<toml::Table>(&format!("link = {text}")).map_err(|why| why.to_string())?;
     let description = table["link"].clone().try_into::<LinkDescription>();
     description.map_err(|why| why.to_string())?.resolve().map_err(|why| why.to_string())
 }
@@ -125,7 +128,10 @@ impl Arguments {
         }
         let Outcome { sender, receiver, wire } = outcome;
         let longest = self.datagram.min(self.octets) as f64;
-        println!("{} octets in {} datagrams arrived unaltered", receiver.octets, receiver.datagrams);
+        println!(
+            "{} octets in {} datagrams arrived unaltered",
+            receiver.octets, receiver.datagrams
+        );
         println!(
             "  {:.2} s, {:.2} Gb/s",
             receiver.seconds,

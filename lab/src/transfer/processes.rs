@@ -43,7 +43,11 @@ impl Outcome {
 const PORT: u16 = 7000;
 
 /// Sends what is to be sent, over `wire` or the loopback interface, and into `file`.
-pub(super) fn run(work: &Work, wire: Option<&Profile>, file: Option<&Path>) -> Result<Outcome, Problem> {
+pub(super) fn run(
+    work: &Work,
+    wire: Option<&Profile>,
+    file: Option<&Path>,
+) -> Result<Outcome, Problem> {
     let wire = wire.map(|profile| Wire::over(profile, work.seed)).transpose()?;
     let place = match &wire {
         Some(wire) => SocketAddr::new(wire.address(Side::B), PORT),
@@ -83,7 +87,8 @@ impl Running {
         file: Option<&Path>,
     ) -> Result<Self, Problem> {
         let program = std::env::current_exe().map_err(Problem::new)?;
-        let mut command = wire.map_or_else(|| Command::new(&program), |wire| wire.command(side, &program));
+        let mut command =
+            wire.map_or_else(|| Command::new(&program), |wire| wire.command(side, &program));
         command.args(["transfer-station", "--role", role, "--address", &place.to_string()]);
         command.args(work.arguments());
         if let Some(file) = file {

@@ -79,7 +79,8 @@ impl Station {
         let work = &self.work;
         let packets = work.flight / u64::from(work.packet);
         let (packet, window) = (work.packet, packets.clamp(16, 4096) as u32);
-        let (longest, large, congestion) = (work.longest() + (2 << 16), work.large, work.congestion);
+        let (longest, large, congestion) =
+            (work.longest() + (2 << 16), work.large, work.congestion);
         let send = Credit { octets: self.room(), messages: 4096 };
         move |system| {
             let config = artp::Config {
@@ -156,7 +157,8 @@ impl Station {
 fn told(sum: &Sum, begin: Instant, dropped: u64) -> Done {
     let seconds = begin.elapsed().as_secs_f64();
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;
-    let seconds_of = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
+    let seconds_of =
+        |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
     let Sum { octets, datagrams, doubled, .. } = *sum;
     Ok(Told {
         octets,

@@ -39,7 +39,9 @@ impl Work {
             return Err(Problem::usage("too many datagrams: the limit is 2^32"));
         }
         if self.octets == 0 || !(191..=65_507).contains(&self.packet) {
-            return Err(Problem::usage("send at least one octet, in packets of 191 to 65507 octets"));
+            return Err(Problem::usage(
+                "send at least one octet, in packets of 191 to 65507 octets",
+            ));
         }
         Ok(())
     }
@@ -144,9 +146,13 @@ impl Sum {
     /// What it is.
     pub(super) fn value(&self) -> Summed {
         Summed(match &self.sha256 {
-            Some(sha256) => {
-                sha256.clone().finish().as_ref().iter().map(|octet| format!("{octet:02x}")).collect()
-            }
+            Some(sha256) => sha256
+                .clone()
+                .finish()
+                .as_ref()
+                .iter()
+                .map(|octet| format!("{octet:02x}"))
+                .collect(),
             None => format!("{:016x}", self.sum),
         })
     }

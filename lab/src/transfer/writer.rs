@@ -69,8 +69,11 @@ struct Output {
 impl Output {
     fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
-        let direct =
-            File::options().write(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(path).ok();
+        let direct = File::options()
+            .write(true)
+            .custom_flags(OFlags::DIRECT.bits().cast_signed())
+            .open(path)
+            .ok();
         let memory = vec![0; TOGETHER + SECTOR];
         let first = memory.as_ptr().align_offset(SECTOR);
         Ok(Output { file, direct, memory, first, from: 0, waiting: 0 })
@@ -82,7 +85,9 @@ impl Output {
             self.from = at;
         }
         for leaf in message.leaves() {
-            let Leaf::Octets(octets) = leaf else { unreachable!("what came from a network is in memory") };
+            let Leaf::Octets(octets) = leaf else {
+                unreachable!("what came from a network is in memory")
+            };
             self.take(octets)?;
         }
         Ok(())
@@ -107,7 +112,8 @@ impl Output {
     /// Writes what waits.
     fn flush(&mut self) -> io::Result<()> {
         let octets = &self.memory[self.first..self.first + self.waiting];
-        let sectors = self.from.is_multiple_of(SECTOR as u64) && octets.len().is_multiple_of(SECTOR);
+        let sectors =
+            self.from.is_multiple_of(SECTOR as u64) && octets.len().is_multiple_of(SECTOR);
         match self.direct.as_ref().filter(|_| sectors) {
             // Some systems of files take the flag and not the write.
             Some(direct) if direct.write_all_at(octets, self.from).is_ok() => {}
@@ -139,7 +145,9 @@ mod tests {
             message.join(BufferTree::with_headroom(0, &content[at + 300..at + 1000]));
             writer.write(at as u64, message).expect("taken");
         }
-        writer.write(content.len() as u64, BufferTree::with_headroom(0, &[])).expect("nothing is taken, too");
+        writer
+            .write(content.len() as u64, BufferTree::with_headroom(0, &[]))
+            .expect("nothing is taken, too");
         writer.finish().expect("written");
         assert!(fs::read(&path).expect("the file") == content);
     }

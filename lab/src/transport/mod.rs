@@ -134,7 +134,9 @@ impl Transport {
     pub(crate) fn complete(&mut self, folder: &Path) -> Result<(), Problem> {
         match self {
             Transport::Graph(described) => described.load(folder),
-            Transport::Artp { packet, window, .. } if !PACKETS.contains(&packet.0) || *window == 0 => {
+            Transport::Artp { packet, window, .. }
+                if !PACKETS.contains(&packet.0) || *window == 0 =>
+            {
                 let [least, most] = [PACKETS.start(), PACKETS.end()];
                 Err(Problem::usage(format!(
                     "artp: packets must have {least} to {most} octets, and the window at least one packet"

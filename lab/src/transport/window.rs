@@ -1,8 +1,8 @@
 //! Datagrams under a byte window: the least that a transport can do and still not overrun anybody.
 //!
-//! At most so many octets are on their way. The receiver says how far it has heard; what is lost on the way is not sent
-//! again, and is forgiven as soon as something later arrives, or after a while. So it measures what a wire can carry, and
-//! promises nothing that the wire does not.
+//! At most so many octets are on their way. The receiver says how far it has heard; what is lost on
+//! the way is not sent again, and is forgiven as soon as something later arrives, or after a while.
+//! So it measures what a wire can carry, and promises nothing that the wire does not.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -25,7 +25,8 @@ pub(crate) type Window<M> = Layer<Rules<M>>;
 pub(crate) struct Label {
     /// Nothing is behind it: it says how far the receiver has heard.
     heard: bool,
-    /// Octets of payload from the first of the association to the last of this message, or to the last that was heard.
+    /// Octets of payload from the first of the association to the last of this message, or to the
+    /// last that was heard.
     #[bits(63)]
     until: u64,
 }
@@ -75,9 +76,11 @@ impl<M: Message> Rules<M> {
         loop {
             let state = at.association();
             let on_their_way = state.sent - state.acknowledged;
-            // One message may always be on its way, or a window shorter than it would never let it go.
-            let fits =
-                |message: &mut M| on_their_way == 0 || on_their_way + message.len() as u64 <= self.window;
+            // One message may always be on its way, or a window shorter than it would never let it
+            // go.
+            let fits = |message: &mut M| {
+                on_their_way == 0 || on_their_way + message.len() as u64 <= self.window
+            };
             let Some(message) = state.waiting.pop_front_if(fits) else { break };
             state.sent += message.len() as u64;
             let label = Label { heard: false, until: state.sent };
@@ -126,8 +129,21 @@ impl<M: Message> Hooks for Rules<M> {
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
     const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
-    fn create(&mut self, _cx: &Context, (): &(), _remote: Participant, _origin: Origin) -> State<M> {
-        State { waiting: VecDeque::new(), sent: 0, acknowledged: 0, heard: 0, told: 0, closing: false }
+    fn create(
+        &mut self,
+        _cx: &Context,
+        (): &(),
+        _remote: Participant,
+        _origin: Origin,
+    ) -> State<M> {
+        State {
+            waiting: VecDeque::new(),
+            sent: 0,
+            acknowledged: 0,
+            heard: 0,
+            told: 0,
+            closing: false,
+        }
     }
 
     fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: MessageProperties) {

@@ -59,7 +59,8 @@ impl Described {
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|why| Problem::usage(format!("{}: {why}", path.display())))?;
         let flawed = |flaw: Flaw| {
-            let place = flaw.at().map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
+            let place =
+                flaw.at().map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
             Problem::usage(format!("{}{place}: {}", path.display(), flaw.says()))
                 .advise("protocols here: udp, tcp, framed, ordered, window, stop-and-wait")
         };
@@ -99,7 +100,9 @@ where
         .with("udp", "the operating system's UDP", &[], move |table| {
             boxed(taken(&lowers, table)?.datagrams())
         })
-        .with("tcp", "the operating system's TCP", &[], move |table| boxed(taken(&others, table)?.streams()))
+        .with("tcp", "the operating system's TCP", &[], move |table| {
+            boxed(taken(&others, table)?.streams())
+        })
         .with("window", "datagrams under a byte window", WINDOW, move |table| {
             let patience = milliseconds(table, "patience")?.unwrap_or(super::WINDOW_PATIENCE);
             let octets = table.number("octets").unwrap_or(0);

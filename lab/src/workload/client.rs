@@ -104,9 +104,15 @@ impl<M: Message> Client<M> {
             {
                 self.groups[at].1 += 1;
                 let association = self.names.name(conversation);
-                self.states[conversation] = State::Open(Open { name: Some(association), ..Open::default() });
+                self.states[conversation] =
+                    State::Open(Open { name: Some(association), ..Open::default() });
                 let remote = self.plan.place(remote, conversation);
-                out.request(DatagramsRequest::Open { association, remote, credit: ROOM, local: None });
+                out.request(DatagramsRequest::Open {
+                    association,
+                    remote,
+                    credit: ROOM,
+                    local: None,
+                });
             }
         }
     }
@@ -143,7 +149,8 @@ impl<M: Message> Client<M> {
             open.credit.messages -= 1;
             open.credit.octets -= usize::from(octets);
             if !every.is_zero() {
-                // By the plan's clock, not by when there was room: a message that waited does not delay all after it.
+                // By the plan's clock, not by when there was room: a message that waited does not
+                // delay all after it.
                 open.not_before = if number == 0 { now + every } else { open.not_before + every };
             }
             if reply > 0 {
@@ -204,7 +211,9 @@ impl<M: Message> Client<M> {
         self.states[conversation] = State::Over(why);
         self.over += 1;
         self.account.ended[usize::from(why != Ended::Finished)] += 1;
-        if let Some(group) = self.plan.groups.iter().position(|group| group.members.contains(&conversation)) {
+        if let Some(group) =
+            self.plan.groups.iter().position(|group| group.members.contains(&conversation))
+        {
             self.groups[group].1 -= 1;
         }
         if self.done() {

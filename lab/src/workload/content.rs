@@ -1,5 +1,5 @@
-//! What stands in a message: who it is, and octets that follow from that, so that whoever gets it can tell whether it is
-//! whole.
+//! What stands in a message: who it is, and octets that follow from that, so that whoever gets it
+//! can tell whether it is whole.
 
 use stackwright_wire::{Block, Header, Message};
 
@@ -80,7 +80,8 @@ pub(crate) fn read<M: Message>(mut message: M) -> Option<Label> {
     let (front, content) = octets.split_at(Label::LENGTH);
     let label = Label::decode(front).ok().filter(|label| usize::from(label.octets) == length)?;
     let mut words = Words::of(&label);
-    let whole = content.chunks(WORD).all(|piece| *piece == words.next().to_be_bytes()[..piece.len()]);
+    let whole =
+        content.chunks(WORD).all(|piece| *piece == words.next().to_be_bytes()[..piece.len()]);
     whole.then_some(label)
 }
 

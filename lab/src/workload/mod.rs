@@ -1,8 +1,8 @@
 //! Workloads: the same work for every transport.
 //!
-//! A workload is a plan of *conversations*, each on an association of its own. The one who has the plan is a protocol on top
-//! of a transport, [`Client`], and so is the one who listens, [`Server`]: they run in the simulator and on real sockets
-//! alike.
+//! A workload is a plan of *conversations*, each on an association of its own. The one who has the
+//! plan is a protocol on top of a transport, [`Client`], and so is the one who listens, [`Server`]:
+//! they run in the simulator and on real sockets alike.
 //!
 //! | file | what |
 //! | --- | --- |

@@ -77,7 +77,9 @@ impl Plan {
         plan.spread = plan.associations() > transport.associations_most();
         let messages = plan.messages();
         if messages > MESSAGES_MOST {
-            return Err(format!("the workload has {messages} messages; the limit is {MESSAGES_MOST}"));
+            return Err(format!(
+                "the workload has {messages} messages; the limit is {MESSAGES_MOST}"
+            ));
         }
         if messages == 0 {
             return Err("the workload has no message".into());
@@ -95,7 +97,8 @@ impl Plan {
                 self.group(1, [Conversation { reply: size(*reply)?, ..talk(*count, *request)? }])
             }
             Workload::Files { sizes, message } => {
-                let files: Result<Vec<_>, _> = sizes.iter().map(|octets| bulk(*octets, *message)).collect();
+                let files: Result<Vec<_>, _> =
+                    sizes.iter().map(|octets| bulk(*octets, *message)).collect();
                 self.group(1, files?)
             }
             Workload::Associations { count, messages, message } => {
@@ -162,8 +165,8 @@ fn talk(messages: u32, message: OctetCount) -> Result<Conversation, String> {
 fn bulk(octets: OctetCount, message: OctetCount) -> Result<Conversation, String> {
     let each = size(message)?;
     let messages = octets.0.div_ceil(u64::from(each)).max(1);
-    let messages =
-        u32::try_from(messages).map_err(|_| format!("{} octets need too many messages", octets.0))?;
+    let messages = u32::try_from(messages)
+        .map_err(|_| format!("{} octets need too many messages", octets.0))?;
     Ok(Conversation { messages, octets: each, reply: 0, every: Duration::ZERO })
 }
 

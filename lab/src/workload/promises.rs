@@ -34,13 +34,19 @@ impl fmt::Display for Broken {
         match self {
             Broken::Altered => f.write_str("a message arrived altered"),
             Broken::Invented { conversation, number } => {
-                write!(f, "message {number} of conversation {conversation} arrived but was never sent")
+                write!(
+                    f,
+                    "message {number} of conversation {conversation} arrived but was never sent"
+                )
             }
             Broken::Twice { conversation, number } => {
                 write!(f, "message {number} of conversation {conversation} arrived twice")
             }
             Broken::Order { conversation, number, expected } => {
-                write!(f, "message {number} of conversation {conversation} arrived before message {expected}")
+                write!(
+                    f,
+                    "message {number} of conversation {conversation} arrived before message {expected}"
+                )
             }
             Broken::Missing { conversation, arrived, sent } => write!(
                 f,
@@ -110,7 +116,12 @@ impl Promises {
     }
 
     /// A message arrived. Whether it is the first copy of what the plan has.
-    pub(super) fn arrived(&mut self, label: Option<Label>, octets: usize, plan: &[Conversation]) -> bool {
+    pub(super) fn arrived(
+        &mut self,
+        label: Option<Label>,
+        octets: usize,
+        plan: &[Conversation],
+    ) -> bool {
         let Some(label) = label else {
             self.counts.altered += 1;
             if self.given.has(Guarantees::CHECKED) {

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
-use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol};
+use stackwright_contract::{
+    Context, Duration, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol,
+};
 use stackwright_wire::Message;
 
 use super::content::{self, Label};
@@ -82,7 +84,8 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// A message that waits for its reply keeps its room: who asks faster than replies leave has to wait.
+    /// A message that waits for its reply keeps its room: who asks faster than replies leave has to
+    /// wait.
     fn reply(&mut self, association: Handle, asked: Label, asked_octets: usize, out: Out<'_, M>) {
         let label = Label { octets: asked.reply, reply: 0, ..asked };
         if let Some(Role::Association { replies, .. }) = self.names.get_mut(association) {
@@ -92,9 +95,13 @@ impl<M: Message> Server<M> {
     }
 
     fn send(&mut self, association: Handle, out: Out<'_, M>) {
-        let Some(Role::Association { credit, replies }) = self.names.get_mut(association) else { return };
-        let fits = |credit: Credit, message: &M| credit.messages > 0 && message.len() <= credit.octets;
-        while let Some((message, asked_octets)) = replies.pop_front_if(|(message, _)| fits(*credit, message))
+        let Some(Role::Association { credit, replies }) = self.names.get_mut(association) else {
+            return;
+        };
+        let fits =
+            |credit: Credit, message: &M| credit.messages > 0 && message.len() <= credit.octets;
+        while let Some((message, asked_octets)) =
+            replies.pop_front_if(|(message, _)| fits(*credit, message))
         {
             credit.messages -= 1;
             credit.octets -= message.len();
@@ -117,14 +124,20 @@ impl<M: Message> Protocol for Server<M> {
     type Provides = Working;
     type Uses = Datagrams<M>;
 
-    fn handle_request(&mut self, _cx: &Context, Request::Start(local): Request, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _cx: &Context,
+        Request::Start(local): Request,
+        out: &mut impl Outlet<Self>,
+    ) {
         let listeners = self.plan.listeners();
         for at in 0..listeners {
             let local = self.plan.place(local, at);
             let listener = self.names.name(Role::Listener);
             out.request(DatagramsRequest::Listen { listener, local });
             for _ in 0..self.plan.associations() / listeners {
-                let role = Role::Association { credit: Credit::default(), replies: VecDeque::new() };
+                let role =
+                    Role::Association { credit: Credit::default(), replies: VecDeque::new() };
                 let association = self.names.name(role);
                 out.request(DatagramsRequest::Await { listener, association, credit: ROOM });
             }

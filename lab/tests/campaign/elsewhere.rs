@@ -1,4 +1,5 @@
-//! Campaigns that others run: an array of Slurm, an Indexed Job of Kubernetes. What they run is run here as they would.
+//! Campaigns that others run: an array of Slurm, an Indexed Job of Kubernetes. What they run is run
+//! here as they would.
 
 use std::path::Path;
 use std::process::Command;
@@ -61,7 +62,8 @@ fn the_kubernetes_job_is_an_indexed_one() {
     let spec = &job["spec"];
     assert_eq!(spec["completionMode"].as_str(), Some("Indexed"));
     assert!(spec["completions"].as_i64() > Some(0) && spec["parallelism"].as_i64() > Some(0));
-    // A limit for each index, and a policy for failures, are for pods that are not started again in place.
+    // A limit for each index, and a policy for failures, are for pods that are not started again in
+    // place.
     assert!(spec["backoffLimitPerIndex"].as_i64() > Some(0));
     let pod = &spec["template"]["spec"];
     assert_eq!(pod["restartPolicy"].as_str(), Some("Never"));
@@ -75,7 +77,9 @@ fn the_kubernetes_job_is_an_indexed_one() {
     let environment = container["env"].as_vec().expect("a list");
     let value = |name: &str| {
         let entry = environment.iter().find(|entry| entry["name"].as_str() == Some(name));
-        entry.and_then(|entry| entry["value"].as_str()).unwrap_or_else(|| panic!("{name} is a text"))
+        entry
+            .and_then(|entry| entry["value"].as_str())
+            .unwrap_or_else(|| panic!("{name} is a text"))
     };
     for name in ["CAMPAIGN", "INTO"] {
         assert!(Path::new(value(name)).starts_with(place), "{name}");
@@ -87,8 +91,10 @@ fn the_kubernetes_job_is_an_indexed_one() {
 fn the_indexes_of_a_kubernetes_job_run_all_cells() {
     let setting = Setting::shell(RECORDS, 7, "");
     let job = job();
-    let command =
-        job["spec"]["template"]["spec"]["containers"][0]["command"].as_vec().expect("a list").clone();
+    let command = job["spec"]["template"]["spec"]["containers"][0]["command"]
+        .as_vec()
+        .expect("a list")
+        .clone();
     let words: Vec<&str> = command.iter().map(|word| word.as_str().expect("a text")).collect();
     let lab = Path::new(env!("CARGO_BIN_EXE_lab")).parent().expect("it is in a folder");
     let path = std::env::join_paths(

@@ -12,7 +12,10 @@ fn words(script: &str, more: &str) -> String {
     let said = setting.run(&["--jobs", "2"]).ended(1);
     assert!(said.out.contains("2 done") && said.out.contains("1 failed"), "{}", said.out);
     assert!(said.err.contains("1 of 3 failed"), "{}", said.err);
-    assert_eq!(setting.files("results/s"), ["command", "seed=1.stderr", "seed=2.json", "seed=3.json"]);
+    assert_eq!(
+        setting.files("results/s"),
+        ["command", "seed=1.stderr", "seed=2.json", "seed=3.json"]
+    );
     setting.read("results/s/seed=1.stderr")
 }
 
@@ -61,7 +64,8 @@ fn a_failed_cell_runs_again_and_its_words_go() {
 
 #[test]
 fn a_program_that_is_not_there_ends_the_campaign() {
-    let text = "[[sweep]]\nname = \"s\"\nprogram = \"./missing\"\nrun = [\"{seed}\"]\nseeds = [1, 2]\n";
+    let text =
+        "[[sweep]]\nname = \"s\"\nprogram = \"./missing\"\nrun = [\"{seed}\"]\nseeds = [1, 2]\n";
     let said = Setting::new(text).run(&[]).ended(1);
     assert!(said.err.contains("cannot start ") && said.err.contains("missing: "), "{}", said.err);
     assert!(said.err.contains("`program` of the sweep `s`"), "{}", said.err);
@@ -76,7 +80,8 @@ fn a_full_disk_ends_the_campaign_and_more_room_lets_it_go_on() {
         unshare.args(["--map-root-user", "--mount", "sh", "-euc", script]);
         unshare
     };
-    let script = "(echo '\"'; head -c 20000 /dev/zero | tr '\\0' x; echo '\"') | tr -d '\\n' > \"$2\"";
+    let script =
+        "(echo '\"'; head -c 20000 /dev/zero | tr '\\0' x; echo '\"') | tr -d '\\n' > \"$2\"";
     let setting = Setting::shell(script, 40, "");
     let mut small = unshare(
         "mkdir results; mount -t tmpfs -o size=256k none results

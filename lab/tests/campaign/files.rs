@@ -29,9 +29,17 @@ fn each_flaw_has_a_place_and_a_sentence() {
         ("first = 1, last = 3", "first = 1", ":4:9: `seeds` needs both"),
         ("first = 1", "first = -1", ":4:19: a seed must not be negative"),
         ("{ first = 1, last = 3 }", "[]", ":4:9: `seeds` has no values"),
-        ("{ first = 1, last = 3 }", "7", ":4:9: `seeds` must be { first = 1, last = 20 } or a list"),
+        (
+            "{ first = 1, last = 3 }",
+            "7",
+            ":4:9: `seeds` must be { first = 1, last = 20 } or a list",
+        ),
         ("{ first = 1, last = 3 }", "[1, \"x\"]", ":4:13: this is not a whole number"),
-        ("last = 3", "last = 9_000_000", ":1:1: with `s` the campaign has more than 10000000 cells"),
+        (
+            "last = 3",
+            "last = 9_000_000",
+            ":1:1: with `s` the campaign has more than 10000000 cells",
+        ),
         (
             "last = 3",
             "last = 9223372036854775807",
@@ -55,8 +63,16 @@ fn each_flaw_has_a_place_and_a_sentence() {
         ("\"run\"", "1", ":3:8: a word of `run` must be a string, not a number"),
         ("name = \"s\"\n", "", ":1:1: this sweep needs a `name`"),
         ("name = \"s\"", "name = \"../s\"", ":2:8: the name \"../s\" must begin"),
-        ("name = \"s\"", "name = \"s\"\nlimit = 0", ":3:9: `limit` must be a number of seconds above 0"),
-        ("name = \"s\"", "name = \"s\"\nlimit = nan", ":3:9: `limit` must be a number of seconds above 0"),
+        (
+            "name = \"s\"",
+            "name = \"s\"\nlimit = 0",
+            ":3:9: `limit` must be a number of seconds above 0",
+        ),
+        (
+            "name = \"s\"",
+            "name = \"s\"\nlimit = nan",
+            ":3:9: `limit` must be a number of seconds above 0",
+        ),
         ("name = \"s\"", "name = \"s\"\nname = \"t\"", ":3:1: duplicate key"),
         ("[[sweep]]", "[sweep]", ":1:1: write `[[sweep]]`"),
         ("[[sweep]]", "[[sweeps]]", ":1:3: `sweeps` is unknown here; did you mean `sweep`?"),
@@ -89,7 +105,10 @@ fn the_bound_is_for_all_sweeps_together() {
     };
     let two = sweep("a") + &sweep("b");
     assert_eq!(Setting::new(&two).ask(&["--count"]).ended(0).out, "10000000\n");
-    refused(&(two + &sweep("c").replace("5_000_000", "1")), ":9:1: with `c` the campaign has more than");
+    refused(
+        &(two + &sweep("c").replace("5_000_000", "1")),
+        ":9:1: with `c` the campaign has more than",
+    );
 }
 
 #[test]

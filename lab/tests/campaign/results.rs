@@ -3,10 +3,12 @@
 use crate::setting::{Setting, ours};
 
 /// Writes down that it ran, and a result.
-const RECORDS: &str = r#"echo $1 >> ran; echo "{ \"twice\": $((2 * $1)), \"a\": { \"b\": \"x\" } }" > "$2""#;
+const RECORDS: &str =
+    r#"echo $1 >> ran; echo "{ \"twice\": $((2 * $1)), \"a\": { \"b\": \"x\" } }" > "$2""#;
 
 fn numbers(setting: &Setting) -> Vec<u64> {
-    let mut ran: Vec<u64> = setting.lines("ran").iter().map(|line| line.parse().expect("a seed")).collect();
+    let mut ran: Vec<u64> =
+        setting.lines("ran").iter().map(|line| line.parse().expect("a seed")).collect();
     ran.sort_unstable();
     ran
 }
@@ -57,14 +59,17 @@ fn results_of_another_command_are_not_taken_for_its_own() {
     let other = setting.read("campaign.toml").replace("2 * $1", "3 * $1");
     setting.describe(&other);
     let said = setting.run(&[]).ended(1);
-    assert!(said.err.contains("has results of a different command of the sweep `s`"), "{}", said.err);
+    assert!(
+        said.err.contains("has results of a different command of the sweep `s`"),
+        "{}",
+        said.err
+    );
     assert!(said.err.contains("choose another folder"), "{}", said.err);
 }
 
 #[test]
 fn what_a_program_prints_is_the_result_where_no_word_has_a_file() {
-    let text =
-        "[[sweep]]\nname = \"s\"\nprogram = \"echo\"\nrun = [\"{x}\"]\nvalues = { x = [1, 0.5, true] }\n";
+    let text = "[[sweep]]\nname = \"s\"\nprogram = \"echo\"\nrun = [\"{x}\"]\nvalues = { x = [1, 0.5, true] }\n";
     let setting = Setting::new(text);
     setting.run(&[]).ended(0);
     assert_eq!(setting.read("results/s/x=0.5.json"), "0.5\n");
@@ -138,13 +143,17 @@ fn a_list_names_the_cells_in_order() {
     let said = setting.ask(&["--list", "--json"]).ended(0);
     let first: serde_json::Value =
         serde_json::from_str(said.out.lines().next().expect("a line")).expect("it is JSON");
-    assert_eq!(first["command"], serde_json::json!(["lab", "b c", "9", "DIR/a/x=b%20c,seed=9.json"]));
+    assert_eq!(
+        first["command"],
+        serde_json::json!(["lab", "b c", "9", "DIR/a/x=b%20c,seed=9.json"])
+    );
     assert_eq!(setting.ask(&["--count"]).ended(0).out, "5\n");
 }
 
 #[test]
 fn the_example_can_be_read() {
     let mut lab = std::process::Command::new(env!("CARGO_BIN_EXE_lab"));
-    let output = lab.arg("campaign").arg(ours("example.toml")).arg("--count").output().expect("it starts");
+    let output =
+        lab.arg("campaign").arg(ours("example.toml")).arg("--count").output().expect("it starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "450\n");
 }

@@ -42,7 +42,8 @@ impl Setting {
         setting
     }
 
-    /// With one sweep `s`, whose cells are `script`, run by a shell; `$1` is the seed, `$2` where the result goes.
+    /// With one sweep `s`, whose cells are `script`, run by a shell; `$1` is the seed, `$2` where
+    /// the result goes.
     pub(crate) fn shell(script: &str, seeds: u64, more: &str) -> Self {
         let script = script.replace('{', "{{").replace('}', "}}");
         Setting::new(&format!(

@@ -55,7 +55,11 @@ fn killed_in_the_middle_it_goes_on() {
     kill_process(pid(lab.id()), Signal::KILL).expect("it runs");
     lab.wait().expect("it ends");
     let results = |setting: &Setting| {
-        setting.files("results/s").into_iter().filter(|name| name.ends_with(".json")).collect::<Vec<_>>()
+        setting
+            .files("results/s")
+            .into_iter()
+            .filter(|name| name.ends_with(".json"))
+            .collect::<Vec<_>>()
     };
     assert_eq!(results(&setting).len(), 4, "what was being made is no result");
     assert_eq!(setting.files("results/s").iter().filter(|name| name.ends_with(".part")).count(), 2);
@@ -68,7 +72,11 @@ fn killed_in_the_middle_it_goes_on() {
     assert_eq!(results(&setting).len(), 12);
     assert_eq!(setting.files("results/s").len(), 13, "half results are gone");
     for done in ["1", "2", "3", "4"] {
-        assert_eq!(setting.lines("began").iter().filter(|seed| *seed == done).count(), 1, "{done} ran once");
+        assert_eq!(
+            setting.lines("began").iter().filter(|seed| *seed == done).count(),
+            1,
+            "{done} ran once"
+        );
     }
 }
 
@@ -84,7 +92,9 @@ fn hears_hangup() -> bool {
 #[test]
 fn interrupted_it_ends_its_children_and_says_how_to_go_on() {
     let signals = [(Signal::INT, "trap '' TERM;"), (Signal::TERM, ""), (Signal::HUP, "")];
-    for (signal, deaf) in signals.into_iter().filter(|(signal, _)| *signal != Signal::HUP || hears_hangup()) {
+    for (signal, deaf) in
+        signals.into_iter().filter(|(signal, _)| *signal != Signal::HUP || hears_hangup())
+    {
         // A cell has a child of its own; once, both are deaf to polite words.
         let script = format!(
             "{deaf} if [ $1 = 1 ] || [ -e go ]; then echo 1 > \"$2\"; exit 0; fi; \
@@ -93,7 +103,8 @@ fn interrupted_it_ends_its_children_and_says_how_to_go_on() {
         let setting = Setting::shell(&script, 5, "");
         let mut lab = start(&setting);
         until(&mut lab, || {
-            setting.lines("running").len() == 4 && setting.files("results/s").contains(&"seed=1.json".into())
+            setting.lines("running").len() == 4
+                && setting.files("results/s").contains(&"seed=1.json".into())
         });
         kill_process(pid(lab.id()), signal).expect("it runs");
         let said = Said::from(lab.wait_with_output().expect("it ends")).ended(130);
@@ -103,7 +114,11 @@ fn interrupted_it_ends_its_children_and_says_how_to_go_on() {
             said.err
         );
         sooner_or_later(|| !setting.lines("running").iter().any(|number| runs(number)));
-        assert_eq!(setting.files("results/s"), ["command", "seed=1.json"], "no half results, no blame");
+        assert_eq!(
+            setting.files("results/s"),
+            ["command", "seed=1.json"],
+            "no half results, no blame"
+        );
         std::fs::write(setting.path("go"), "").expect("it can be written");
         setting.run(&[]).ended(0);
     }

@@ -9,7 +9,8 @@ use crate::header::{BARE, Fragment, OptionHeader, Packet};
 use crate::option::PADDING;
 use crate::send::{DATAGRAM, OPTIONS, SEQUENCE};
 
-/// What stands before a fragment of which nothing more is said: as few numbers, since each packet is compared with it.
+/// What stands before a fragment of which nothing more is said: as few numbers, since each packet
+/// is compared with it.
 #[derive(Clone, Copy)]
 struct Bare {
     /// Up to the number, which is in the lower half.
@@ -30,10 +31,15 @@ impl Bare {
         let (head, rest) = packet.split_first_chunk()?;
         let (stamp, rest) = rest.split_first_chunk()?;
         let place = rest.first_chunk()?;
-        Some(Bare { head: u64::from_be_bytes(*head), stamp: *stamp, place: u64::from_be_bytes(*place) })
+        Some(Bare {
+            head: u64::from_be_bytes(*head),
+            stamp: *stamp,
+            place: u64::from_be_bytes(*place),
+        })
     }
 
-    /// Whether it stands at the front of a packet. All of it is compared at once: a difference is not worth looking for.
+    /// Whether it stands at the front of a packet. All of it is compared at once: a difference is
+    /// not worth looking for.
     #[inline]
     fn begins(&self, packet: &[u8]) -> bool {
         Bare::of(packet).is_some_and(|other| {
@@ -62,7 +68,8 @@ impl Bare {
     }
 }
 
-/// How many octets stand before the fragment of a packet that says what `bare` does: padding says nothing.
+/// How many octets stand before the fragment of a packet that says what `bare` does: padding says
+/// nothing.
 #[inline]
 fn before(packet: &[u8], bare: &Bare) -> Option<usize> {
     if bare.begins(packet) {
@@ -75,7 +82,8 @@ fn before(packet: &[u8], bare: &Bare) -> Option<usize> {
     plain[..Packet::LENGTH].copy_from_slice(front);
     plain[OPTIONS].fill(0);
     plain[Packet::LENGTH..].copy_from_slice(fragment.first_chunk::<{ Fragment::LENGTH }>()?);
-    let is_padding = OptionHeader::decode(options) == Ok(OptionHeader { size: padding, id: PADDING });
+    let is_padding =
+        OptionHeader::decode(options) == Ok(OptionHeader { size: padding, id: PADDING });
     (is_padding && bare.begins(&plain)).then_some(BARE + usize::from(padding))
 }
 
@@ -106,8 +114,8 @@ fn alike(packets: &[u8], stride: usize, bare: &mut Bare, most: usize) -> usize {
 }
 
 impl Behind {
-    /// Looks at packets of `stride` octets, at most `most`, behind a fragment that is not the last of
-    /// its datagram. Those that left together differ in nothing else.
+    /// Looks at packets of `stride` octets, at most `most`, behind a fragment that is not the last
+    /// of its datagram. Those that left together differ in nothing else.
     fn look(packets: &[u8], stride: usize, first: Bare, label: &Label, most: usize) -> Self {
         let (mut bare, count) = (first.next(), label.count as usize);
         let others = count - label.index as usize - 1;
@@ -133,7 +141,8 @@ impl Behind {
             bare = bare.next_datagram();
             let (datagram, behind) = rest.split_at(count * stride);
             let fragments = alike(datagram, stride, &mut bare, count - 1);
-            if fragments < count - 1 || before(&datagram[fragments * stride..], &bare) != Some(last) {
+            if fragments < count - 1 || before(&datagram[fragments * stride..], &bare) != Some(last)
+            {
                 break;
             }
             (seen.datagrams, rest) = (seen.datagrams + 1, behind);
@@ -153,7 +162,8 @@ pub(crate) fn take_behind<M: Message>(
 ) {
     let hole = receipts.hole_from(unit.span.start);
     let most = if hole.start == unit.span.start { hole.end - hole.start - 1 } else { 0 };
-    let (stride, most) = (behind.segment_size(), behind.len().min(most.try_into().unwrap_or(usize::MAX)));
+    let (stride, most) =
+        (behind.segment_size(), behind.len().min(most.try_into().unwrap_or(usize::MAX)));
     let alike = most > 0 && stride == first.len();
     let bare = first.front(BARE).and_then(Bare::of).filter(|_| alike);
     let seen = match (bare, behind.octets()) {
@@ -184,7 +194,8 @@ mod tests {
             let mut octets = [7; BARE + 10];
             octets[OPTIONS].fill(0);
             octets[SEQUENCE].copy_from_slice(&(u32::MAX - 2).wrapping_add(place).to_be_bytes());
-            let fragment = Fragment { datagram: 70 + place / 4, index: (place % 4) as u16, count: 4 };
+            let fragment =
+                Fragment { datagram: 70 + place / 4, index: (place % 4) as u16, count: 4 };
             fragment.encode(&mut octets[Packet::LENGTH..BARE]);
             octets
         };

@@ -34,8 +34,8 @@ impl Item<'_> {
     /// # Panics
     /// Where the value is longer than can be said.
     pub fn write(&self, octets: &mut Vec<u8>) {
-        let size =
-            u16::try_from(ControlHeader::LENGTH + self.value.len()).expect("an item of at most 65535 octets");
+        let size = u16::try_from(ControlHeader::LENGTH + self.value.len())
+            .expect("an item of at most 65535 octets");
         let mut header = [0; ControlHeader::LENGTH];
         ControlHeader { size, kind: self.kind, id: self.id }.encode(&mut header);
         octets.extend_from_slice(&header);

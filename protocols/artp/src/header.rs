@@ -4,8 +4,9 @@ use stackwright_wire::{FieldValue, Header};
 
 /// The header of every packet.
 ///
-/// *Deduced*: the document's widths sum up to 19 octets and its text says 20. `options` with 16 bits fills the rows, and is
-/// the same as a reserved octet and 8 bits as long as there are fewer than 256 octets of options.
+/// *Deduced*: the document's widths sum up to 19 octets and its text says 20. `options` with 16
+/// bits fills the rows, and is the same as a reserved octet and 8 bits as long as there are fewer
+/// than 256 octets of options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Packet {
     /// 1; 2 where an option must be understood.
@@ -34,7 +35,8 @@ pub struct Packet {
 pub enum Version {
     /// The document's.
     One,
-    /// Ours: the options [`Large`](crate::option::Large) and [`Part`](crate::option::Part) must be understood.
+    /// Ours: the options [`Large`](crate::option::Large) and [`Part`](crate::option::Part) must be
+    /// understood.
     Two,
 }
 
@@ -127,7 +129,8 @@ pub struct Fragment {
     pub count: u16,
 }
 
-/// Before a datagram in one packet that bears no signature, and does not say that it has none: eight octets less than as a fragment.
+/// Before a datagram in one packet that bears no signature, and does not say that it has none:
+/// eight octets less than as a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Single {
     /// The datagram's number, as in [`Fragment`].
@@ -184,8 +187,9 @@ impl FieldValue for ControlKind {
     }
 }
 
-/// The value of the control item that opens a session, and of its answer. *Chosen*: the document leaves it to the
-/// implementation. Both have the same length, so that an answer is no more than what was asked with.
+/// The value of the control item that opens a session, and of its answer. *Chosen*: the document
+/// leaves it to the implementation. Both have the same length, so that an answer is no more than
+/// what was asked with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Proposal {
     /// The session that is proposed.
@@ -234,14 +238,16 @@ pub enum Verdict {
     Granted,
     /// It is refused.
     Refused,
-    /// Come again, and show what stands in `nonce` in your `echo`: there are so many half-open sessions that nothing is kept
-    /// of one whose address may be false.
+    /// Come again, and show what stands in `nonce` in your `echo`: there are so many half-open
+    /// sessions that nothing is kept of one whose address may be false.
     Again,
 }
 
 impl FieldValue for Verdict {
     fn from_bits(bits: u64) -> Option<Self> {
-        [Verdict::Asked, Verdict::Granted, Verdict::Refused, Verdict::Again].get(bits as usize).copied()
+        [Verdict::Asked, Verdict::Granted, Verdict::Refused, Verdict::Again]
+            .get(bits as usize)
+            .copied()
     }
 
     fn to_bits(&self) -> u64 {
@@ -254,7 +260,8 @@ impl FieldValue for Verdict {
 pub enum Reason {
     /// Its application has no more to send; so it is, too, where a session is confirmed.
     Done,
-    /// More datagrams were begun, or longer ones, than whoever closes it holds until they are whole.
+    /// More datagrams were begun, or longer ones, than whoever closes it holds until they are
+    /// whole.
     Overrun,
 }
 
@@ -296,7 +303,8 @@ impl Signed {
     pub(crate) const NOTHING: [u8; Self::LENGTH] = [0; Self::LENGTH];
 }
 
-/// What stands in the place of a signature (SIGDATA) before octets that are sealed (ENCDATA). *Chosen*: to ARTP it is opaque.
+/// What stands in the place of a signature (SIGDATA) before octets that are sealed (ENCDATA).
+/// *Chosen*: to ARTP it is opaque.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Seal {
     /// Which key of this direction: each seals so much and no more.
@@ -324,7 +332,8 @@ pub struct Arrived {
     pub sequence: u32,
 }
 
-/// Packets that arrived: in an acknowledgement with the option [`Ranges`](crate::option::PacketOption::Ranges).
+/// Packets that arrived: in an acknowledgement with the option
+/// [`Ranges`](crate::option::PacketOption::Ranges).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct ArrivedRange {
     /// The number of the first.

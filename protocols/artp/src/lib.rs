@@ -1,5 +1,5 @@
-//! ARTP, the Active Router Transport Protocol (T. Rebok, CESNET technical report 11/2004): reliable datagrams of any size, in
-//! no order, many sessions between two endpoints, packets that expire.
+//! ARTP, the Active Router Transport Protocol (T. Rebok, CESNET technical report 11/2004): reliable
+//! datagrams of any size, in no order, many sessions between two endpoints, packets that expire.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -46,8 +46,8 @@ pub fn layer<M: Message>(config: Config, seed: u64) -> Layer<M> {
     Transport::new(Associations::new(Sessions::new(config, policies)), seed)
 }
 
-/// The same with the blocks of `pool`, which the driver below has too: what one of them is done with, the other uses again. Short
-/// datagrams gain by it; [`layer`] has blocks of its own.
+/// The same with the blocks of `pool`, which the driver below has too: what one of them is done
+/// with, the other uses again. Short datagrams gain by it; [`layer`] has blocks of its own.
 pub fn layer_sharing<M: Message>(config: Config, seed: u64, pool: Rc<Pool<M>>) -> Layer<M> {
     Transport::new(Associations::sharing(Sessions::new(config, policies), pool), seed)
 }

@@ -16,8 +16,8 @@ use crate::header::{Fragment, OptionHeader, Signed, Single};
 use crate::protection::{Agreed, Datagram, Guard};
 use crate::state::can_be_padded;
 
-/// Datagrams in fragments, with what protects them. It stands once, at the start of the first fragment, because the whole is
-/// fragmented.
+/// Datagrams in fragments, with what protects them. It stands once, at the start of the first
+/// fragment, because the whole is fragmented.
 pub struct Messages<M> {
     fragments: Fragments<M>,
     guard: Guard<M>,
@@ -43,11 +43,13 @@ struct Cut {
 /// A peer is told how long datagrams may be in as many octets, and once at least.
 const LONGEST_LEAST: usize = 1 << 16;
 
-/// A sender overtakes a datagram that it has begun as long as those that it has, and that have not left, have together no more
-/// octets than so many of the longest that the peer takes: what the peer holds of datagrams that are not whole follows from that.
+/// A sender overtakes a datagram that it has begun as long as those that it has, and that have not
+/// left, have together no more octets than so many of the longest that the peer takes: what the
+/// peer holds of datagrams that are not whole follows from that.
 pub(crate) const OVERTAKEN_MOST: usize = 1;
 
-/// How many octets less stand before a datagram that leaves as [`Single`], beside those of [`Signed`].
+/// How many octets less stand before a datagram that leaves as [`Single`], beside those of
+/// [`Signed`].
 const SPARED: usize = Fragment::LENGTH - Single::LENGTH;
 
 impl<M> Messages<M> {
@@ -57,7 +59,8 @@ impl<M> Messages<M> {
         let forgetting = if config.expires { Forgetting::Expired } else { Forgetting::Nothing };
         let guard = Guard::new(config.protection);
         // Shorter ones cannot be told.
-        let longest = config.longest.max(LONGEST_LEAST).saturating_add(guard.adds(MessageKind::Data));
+        let longest =
+            config.longest.max(LONGEST_LEAST).saturating_add(guard.adds(MessageKind::Data));
         let fragments = Fragments::new(count_most, longest)
             .on_the_way(config.window as usize, usize::from(config.packet))
             .forgetting(forgetting);
@@ -83,7 +86,8 @@ impl<M: Message> Messages<M> {
 impl<M: Message> Framing<M> for Messages<M> {
     fn on_begun(&mut self, _: u64, agreed: &[u8]) {
         self.guard.begin(agreed);
-        self.single = Agreed::read(agreed).is_some_and(|agreed| agreed.both(|proposal| proposal.single));
+        self.single =
+            Agreed::read(agreed).is_some_and(|agreed| agreed.both(|proposal| proposal.single));
     }
 
     #[inline]
@@ -102,7 +106,8 @@ impl<M: Message> Framing<M> for Messages<M> {
             let number = properties.number.unwrap_or(self.next);
             self.next = number.wrapping_add(1);
             let properties = MessageProperties { number: Some(number), ..*properties };
-            let (message, label, piece) = self.fragments.begin(message, &properties, room + SPARED, pool)?;
+            let (message, label, piece) =
+                self.fragments.begin(message, &properties, room + SPARED, pool)?;
             return Ok((message, Label { bare: true, ..label }, piece));
         }
         if kind == MessageKind::Data && self.guard.is_absent() {
@@ -130,13 +135,19 @@ impl<M: Message> Framing<M> for Messages<M> {
         Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
-    fn begin_run(&mut self, mut run: M, octets: usize, room: usize) -> Result<(M, Label, usize), M> {
+    fn begin_run(
+        &mut self,
+        mut run: M,
+        octets: usize,
+        room: usize,
+    ) -> Result<(M, Label, usize), M> {
         let messages = run.len() / octets;
         let Some((_, count, piece)) = self.pieces(octets, room) else { return Err(run) };
         if !run.push_each(octets, &Signed::NOTHING) {
             return Err(run);
         }
-        let properties = MessageProperties { number: Some(self.next), ..MessageProperties::default() };
+        let properties =
+            MessageProperties { number: Some(self.next), ..MessageProperties::default() };
         self.next = self.next.wrapping_add(messages as u32);
         Ok((run, self.fragments.next_label(&properties, count as u32), piece))
     }
@@ -170,8 +181,10 @@ impl<M: Message> Framing<M> for Messages<M> {
             return Err(Dropped::Unjoinable);
         }
         let Some(joined) = self.fragments.join(view, unit, body, pool)? else { return Ok(None) };
-        let datagram =
-            Datagram { kind: joined.properties.kind, number: joined.properties.number.unwrap_or_default() };
+        let datagram = Datagram {
+            kind: joined.properties.kind,
+            number: joined.properties.number.unwrap_or_default(),
+        };
         match self.guard.open(body.take(), datagram, pool) {
             Ok(message) => {
                 *body = message;
@@ -207,7 +220,8 @@ impl<M: Message> Framing<M> for Messages<M> {
     }
 }
 
-/// The octets of a fragment, such that padding can make the last one as long as the others; as few as that where it cannot.
+/// The octets of a fragment, such that padding can make the last one as long as the others; as few
+/// as that where it cannot.
 fn evened(octets: usize, count: usize, piece: usize, room: usize) -> usize {
     if count == 1 {
         return piece;

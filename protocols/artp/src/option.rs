@@ -15,9 +15,11 @@ pub enum PacketOption {
     Large(Large),
     /// The datagram is more or less urgent than 128; 0 is the most urgent.
     Priority(u8),
-    /// No packet with a lower number is sent again: 32 bits of it. Datagrams that expired leave holes, which nobody else closes.
+    /// No packet with a lower number is sent again: 32 bits of it. Datagrams that expired leave
+    /// holes, which nobody else closes.
     Settled(u32),
-    /// So many octets that say nothing, beside the option's own four: the last fragment of a datagram is as long as the others.
+    /// So many octets that say nothing, beside the option's own four: the last fragment of a
+    /// datagram is as long as the others.
     Padding(u16),
     /// Only a part of the packet's body is here.
     Part(Part),
@@ -25,7 +27,8 @@ pub enum PacketOption {
     Marks(Marks),
 }
 
-/// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
+/// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in
+/// packets of version 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Large {
     /// Of the index.
@@ -34,8 +37,9 @@ pub struct Large {
     pub count: u16,
 }
 
-/// Which part of a packet's body stands here, behind its own header of data: in packets of version 2, where a way takes no more
-/// than the parts of packets that were made before that was known. All parts have the same number.
+/// Which part of a packet's body stands here, behind its own header of data: in packets of version
+/// 2, where a way takes no more than the parts of packets that were made before that was known. All
+/// parts have the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Part {
     /// Octets of the body before it.
@@ -65,8 +69,9 @@ pub struct Settled {
     pub number: u32,
 }
 
-/// The value of the option that tells of routers' marks (RFC 3168), in an acknowledgement where both sides have proposed that: what was
-/// counted of the peer's packets in this session, those that are not acknowledged too. Both wrap.
+/// The value of the option that tells of routers' marks (RFC 3168), in an acknowledgement where
+/// both sides have proposed that: what was counted of the peer's packets in this session, those
+/// that are not acknowledged too. Both wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Marks {
     /// Packets that came with ECT or CE.

@@ -9,16 +9,18 @@ use core::ops::Range;
 use stackwright_transport::words::{Dropped, Label};
 use stackwright_wire::Message;
 
-/// So many packets may be incomplete at once. The one that was begun first makes room: it is sent again.
+/// So many packets may be incomplete at once. The one that was begun first makes room: it is sent
+/// again.
 const INCOMPLETE_MOST: usize = 64;
 
-/// So many spans of one packet may lie apart: more than the longest packet has parts of [`BASE`](crate::path::BASE).
+/// So many spans of one packet may lie apart: more than the longest packet has parts of
+/// [`BASE`](crate::path::BASE).
 const APART_MOST: usize = 64;
 
 /// Packets of which something is missing.
 ///
-/// Octets are copied into a block of the packet's length: a slice of what came would hold the block that the kernel filled,
-/// however short it is.
+/// Octets are copied into a block of the packet's length: a slice of what came would hold the block
+/// that the kernel filled, however short it is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     incomplete: VecDeque<Incomplete>,
@@ -42,7 +44,8 @@ pub(crate) struct Place {
 }
 
 impl Parts {
-    /// The part `body` of the packet `number` came; all numbers before `received` need no more. The packet, if it is whole now.
+    /// The part `body` of the packet `number` came; all numbers before `received` need no more. The
+    /// packet, if it is whole now.
     ///
     /// # Errors
     /// [`Dropped::Malformed`] where it contradicts itself, or another part.
@@ -63,7 +66,10 @@ impl Parts {
             None => self.begin(received, number, label, place.whole),
         };
         let packet = &mut self.incomplete[at];
-        if packet.octets.len() != place.whole || packet.label != label || !packet.enter(span.clone()) {
+        if packet.octets.len() != place.whole
+            || packet.label != label
+            || !packet.enter(span.clone())
+        {
             // Which of them is true, nobody knows: neither keeps out what is sent again.
             self.incomplete.remove(at);
             return Err(Dropped::Malformed);

@@ -1,18 +1,21 @@
-//! Whether the way takes packets that are longer than every way is believed to take, before data leave in such (RFC 8899), and
-//! whether it still does (§4.3 there, RFC 4821 §7.7).
+//! Whether the way takes packets that are longer than every way is believed to take, before data
+//! leave in such (RFC 8899), and whether it still does (§4.3 there, RFC 4821 §7.7).
 //!
-//! A router whose next link takes less may drop what is longer and say nothing, or what it says may be dropped: packets would
-//! be sent again for ever, and nobody would hear of any. So a session begins at a length that passes everywhere. What opens it is
-//! made as long as packets shall be, by an option that says nothing, and where that is answered they are: it costs no round
-//! trip. Where no answer comes it is said again, short, and packets stay short for the session's life.
+//! A router whose next link takes less may drop what is longer and say nothing, or what it says may
+//! be dropped: packets would be sent again for ever, and nobody would hear of any. So a session
+//! begins at a length that passes everywhere. What opens it is made as long as packets shall be, by
+//! an option that says nothing, and where that is answered they are: it costs no round trip. Where
+//! no answer comes it is said again, short, and packets stay short for the session's life.
 //!
-//! The path may change later: [`BlackHoleDetector`]. Then datagrams that begin later are cut shorter. One that is cut already
-//! cannot be cut again, because the peer may know its fragments; they leave in parts.
+//! The path may change later: [`BlackHoleDetector`]. Then datagrams that begin later are cut
+//! shorter. One that is cut already cannot be cut again, because the peer may know its fragments;
+//! they leave in parts.
 
 use crate::header::Packet;
 use stackwright_wire::Header as _;
 
-/// The longest packet that every way takes, with its header, in octets: `BASE_PLPMTU` of RFC 8899 §5.1.2.
+/// The longest packet that every way takes, with its header, in octets: `BASE_PLPMTU` of RFC 8899
+/// §5.1.2.
 pub(crate) const BASE: usize = 1200;
 
 /// A body with more octets makes a longer packet than that, whatever stands before it.
@@ -77,14 +80,15 @@ const ALARMS_MOST: u8 = 2;
 ///   └───── a whole long one is acknowledged, at any time           sent again once more ▾ found
 /// ```
 ///
-/// A packet whose copy was lost as well leaves in parts, each as long as the base: the probe that every path takes. By then,
-/// three timeouts have passed without an acknowledgement of a long packet (one, and the next, which is twice as long). Where the
-/// parts arrive, the path is alive: one more long packet is tried, and where that is lost too, the path is a black hole. An
-/// outage, however long, ends otherwise: what is tried after it arrives. How many packets were lost says little: one
-/// acknowledgement that is lost may leave many unheard of.
+/// A packet whose copy was lost as well leaves in parts, each as long as the base: the probe that
+/// every path takes. By then, three timeouts have passed without an acknowledgement of a long
+/// packet (one, and the next, which is twice as long). Where the parts arrive, the path is alive:
+/// one more long packet is tried, and where that is lost too, the path is a black hole. An outage,
+/// however long, ends otherwise: what is tried after it arrives. How many packets were lost says
+/// little: one acknowledgement that is lost may leave many unheard of.
 ///
-/// A path that loses much by chance looks alike now and then, and mostly soon shows that it does not: each such false alarm,
-/// up to two, makes one more arrival in parts necessary.
+/// A path that loses much by chance looks alike now and then, and mostly soon shows that it does
+/// not: each such false alarm, up to two, makes one more arrival in parts necessary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlackHoleDetector {
     /// The lowest number that left once more, whole; what is lost leaves in the order of numbers.
@@ -93,7 +97,8 @@ pub(crate) struct BlackHoleDetector {
     in_parts: bool,
     /// The lowest number that left whole, once more, behind those parts.
     behind: Option<u64>,
-    /// The octets of the shortest that left once more: what is heard of a shorter one says nothing. 0: none did.
+    /// The octets of the shortest that left once more: what is heard of a shorter one says nothing.
+    /// 0: none did.
     shortest: usize,
     /// How often long packets arrived in parts, and none whole since.
     alive: u8,
@@ -116,7 +121,8 @@ impl BlackHoleDetector {
         }
     }
 
-    /// Whether the long packet of this number leaves in parts, to find out whether the path is alive.
+    /// Whether the long packet of this number leaves in parts, to find out whether the path is
+    /// alive.
     #[inline]
     pub(crate) fn probes(&self, number: u64) -> bool {
         self.repeated == Some(number)
@@ -128,7 +134,8 @@ impl BlackHoleDetector {
         self.alive > self.alarms && self.probes(number)
     }
 
-    /// Bodies were acknowledged: of those that left whole, the longest has `longest` octets; and perhaps some that left in parts.
+    /// Bodies were acknowledged: of those that left whole, the longest has `longest` octets; and
+    /// perhaps some that left in parts.
     #[inline]
     pub(crate) fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
         if self.shortest == 0 {
@@ -158,9 +165,16 @@ mod tests {
             path.packet(9000)
         };
         assert_eq!(after(&[true]), 9000);
-        assert_eq!([after(&[]), after(&[false]), after(&[true, false]), after(&[false, true])], [BASE; 4]);
         assert_eq!(
-            [PathMtu::Short.packet(600), PathMtu::BlackHole.packet(600), PathMtu::BlackHole.packet(9000)],
+            [after(&[]), after(&[false]), after(&[true, false]), after(&[false, true])],
+            [BASE; 4]
+        );
+        assert_eq!(
+            [
+                PathMtu::Short.packet(600),
+                PathMtu::BlackHole.packet(600),
+                PathMtu::BlackHole.packet(9000)
+            ],
             [600, 600, BASE]
         );
     }
@@ -186,7 +200,8 @@ mod tests {
         assert_eq!(path, PathMtu::BlackHole);
     }
 
-    /// A long packet leaves once more: whether the path is found to be a black hole before, and whether it leaves in parts.
+    /// A long packet leaves once more: whether the path is found to be a black hole before, and
+    /// whether it leaves in parts.
     fn again(detector: &mut BlackHoleDetector, number: u64) -> (bool, bool) {
         let leaves = (detector.is_found(number), detector.probes(number));
         detector.on_repeated(0, number, 9000);
@@ -206,7 +221,10 @@ mod tests {
     #[test]
     fn what_leaves_whole_behind_the_parts_is_the_next_one_tried() {
         let detector = &mut BlackHoleDetector::default();
-        assert_eq!([7, 8, 7, 8].map(|number| again(detector, number).1), [false, false, true, false]);
+        assert_eq!(
+            [7, 8, 7, 8].map(|number| again(detector, number).1),
+            [false, false, true, false]
+        );
         detector.on_acknowledged(0, true);
         assert_eq!(again(detector, 8), (true, true));
     }
@@ -216,11 +234,18 @@ mod tests {
         for alarms in 0..5 {
             let detector = &mut BlackHoleDetector::default();
             for _ in 0..alarms {
-                assert_eq!([7, 7].map(|number| again(detector, number)), [(false, false), (false, true)]);
+                assert_eq!(
+                    [7, 7].map(|number| again(detector, number)),
+                    [(false, false), (false, true)]
+                );
                 detector.on_acknowledged(9000, false);
             }
             for number in 8..=8 + alarms.min(2) {
-                assert_eq!([number; 2].map(|number| again(detector, number).0), [false; 2], "{alarms}");
+                assert_eq!(
+                    [number; 2].map(|number| again(detector, number).0),
+                    [false; 2],
+                    "{alarms}"
+                );
                 detector.on_acknowledged(0, true);
             }
             assert_eq!([20; 2].map(|number| again(detector, number).0), [false, true], "{alarms}");

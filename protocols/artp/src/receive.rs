@@ -12,16 +12,19 @@ use stackwright_wire::{Header, Malformed, Message};
 use crate::batch::take_behind;
 use crate::control::{Item, items};
 use crate::header::{
-    BARE, ControlKind, Fragment, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
+    BARE, ControlKind, Fragment, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict,
+    Version,
 };
 use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
 use crate::state::{Format, Matter};
 
-/// How many numbers an acknowledgement names, at most: what is done for it must not grow with how often it says so.
+/// How many numbers an acknowledgement names, at most: what is done for it must not grow with how
+/// often it says so.
 const NAMED_MOST: u64 = 1 << 16;
 
-/// How many numbers of packets that expired may lie between two that arrive. Who guesses a number hits one of as many.
+/// How many numbers of packets that expired may lie between two that arrive. Who guesses a number
+/// hits one of as many.
 const SKIPPED_MOST: u64 = 1 << 16;
 
 /// What the options of a packet say.
@@ -36,8 +39,15 @@ struct Said {
     marks: Option<Marks>,
 }
 
-const NOTHING: Said =
-    Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128, part: None, marks: None };
+const NOTHING: Said = Said {
+    credit: None,
+    settled: None,
+    ranges: false,
+    high: (0, 0),
+    priority: 128,
+    part: None,
+    marks: None,
+};
 
 fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
@@ -76,7 +86,8 @@ impl<M: Message> Format<M> {
         let (number, piece) = (unwrap(header.sequence, 32, view.received_upto), octets - before);
         let (stamp, since) = (stamp(&header), view.now);
         let lifetime = NonZeroU32::new(stamp.valid);
-        let mut unit = UnitHeader { span: number..number + 1, count: 1, piece, label, since, lifetime };
+        let mut unit =
+            UnitHeader { span: number..number + 1, count: 1, piece, label, since, lifetime };
         match behind {
             Some(behind) if !label.last && piece > 0 && behind.len() > 0 => {
                 take_behind(receipts, packet, behind, &mut unit);
@@ -133,13 +144,15 @@ impl<M: Message> Format<M> {
             PacketKind::Acknowledge if said.part.is_some() => return Err(Dropped::Malformed),
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
-                // Who does not hear us, and guesses numbers, gives no credit and is no sign of life: RFC 5961 §5.
+                // Who does not hear us, and guesses numbers, gives no credit and is no sign of
+                // life: RFC 5961 §5.
                 let window = u64::from(self.ours.window);
                 if report.held.iter().all(|span| span.end + window <= view.settled_upto) {
                     return Err(Dropped::BeyondWindow);
                 }
-                report.ecn =
-                    said.marks.map(|Marks { capable, experienced }| EcnCounts { capable, experienced });
+                report.ecn = said
+                    .marks
+                    .map(|Marks { capable, experienced }| EcnCounts { capable, experienced });
                 (segment.reports, segment.rest) = (true, Some(packet));
                 segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
             }
@@ -147,7 +160,8 @@ impl<M: Message> Format<M> {
         Ok(segment)
     }
 
-    /// A part of a unit came, of which the rest of the packet tells this. Until all have come, the packet has no unit.
+    /// A part of a unit came, of which the rest of the packet tells this. Until all have come, the
+    /// packet has no unit.
     #[cold]
     fn read_part(
         &mut self,
@@ -186,14 +200,15 @@ impl<M: Message> Format<M> {
         Ok(segment)
     }
 
-    /// The number below which nothing will come, where the peer's datagrams expire. It is believed of a packet only that may
-    /// have been sent: after an outage numbers have gone on, but not far.
+    /// The number below which nothing will come, where the peer's datagrams expire. It is believed
+    /// of a packet only that may have been sent: after an outage numbers have gone on, but not far.
     #[inline]
     fn settled(&self, view: &View, sequence: u32, settled: Option<u32>) -> Option<u64> {
         let settled = unwrap(settled?, 32, view.received_upto);
         let number = unwrap(sequence, 32, view.received_upto);
         let expires = self.theirs.as_ref().is_some_and(|theirs| theirs.expires);
-        (expires && settled <= number && number < view.received_upto + SKIPPED_MOST).then_some(settled)
+        (expires && settled <= number && number < view.received_upto + SKIPPED_MOST)
+            .then_some(settled)
     }
 
     /// What is said in session 0 about this one.
@@ -219,7 +234,8 @@ impl<M: Message> Format<M> {
                 }
                 match (matter, item.kind) {
                     (Matter::Close, ControlKind::Request) => {
-                        Ok(Signals::END.with(Signals::OVERRUN.when(token.reason == Reason::Overrun)))
+                        Ok(Signals::END
+                            .with(Signals::OVERRUN.when(token.reason == Reason::Overrun)))
                     }
                     (Matter::Close, ControlKind::Reply) => Ok(Signals::ENDED),
                     (Matter::Confirm, ControlKind::Request) => {
@@ -245,11 +261,14 @@ impl<M: Message> Format<M> {
             return Err(Dropped::NotOurs);
         }
         let signals = match (item.kind, proposal.verdict) {
-            // Who has asked himself hears answers only: a stranger's request would be taken for the peer's.
+            // Who has asked himself hears answers only: a stranger's request would be taken for the
+            // peer's.
             (ControlKind::Request, Verdict::Asked) if self.asks => return Err(Dropped::NotOurs),
             (ControlKind::Request, Verdict::Asked) => Signals::OPEN,
             // An answer shows what we asked with: nobody else knows it.
-            (ControlKind::Reply, _) if proposal.echo != self.ours.nonce => return Err(Dropped::NotOurs),
+            (ControlKind::Reply, _) if proposal.echo != self.ours.nonce => {
+                return Err(Dropped::NotOurs);
+            }
             (ControlKind::Reply, Verdict::Granted) => Signals::ACCEPT,
             (ControlKind::Reply, Verdict::Refused) => return Ok(Signals::REFUSE),
             (ControlKind::Reply, Verdict::Again) => {
@@ -285,8 +304,15 @@ pub(crate) fn stamp(header: &Packet) -> Timestamp {
 }
 
 /// Of what is not in fragments.
-pub(crate) const WHOLE: Label =
-    Label { message: 0, index: 0, count: 1, last: true, kind: MessageKind::Data, priority: 128, bare: false };
+pub(crate) const WHOLE: Label = Label {
+    message: 0,
+    index: 0,
+    count: 1,
+    last: true,
+    kind: MessageKind::Data,
+    priority: 128,
+    bare: false,
+};
 
 /// Of a datagram in one packet, which nothing protects.
 #[inline]
@@ -297,7 +323,8 @@ fn alone(Single { datagram: message }: Single, said: &Said) -> Label {
 /// Where a fragment stands in its datagram.
 #[inline]
 fn place(fragment: &Fragment, said: &Said) -> Result<Label, Dropped> {
-    let (index, count) = (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
+    let (index, count) =
+        (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
     if index >= count {
         return Err(Dropped::Malformed);
     }
@@ -333,12 +360,17 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
     }
     packet.advance(octets);
     // Version 2 says that there is something that must be understood, and nothing else does.
-    if needs_understanding == (header.version == Version::Two) { Ok(said) } else { Err(Dropped::Malformed) }
+    if needs_understanding == (header.version == Version::Two) {
+        Ok(said)
+    } else {
+        Err(Dropped::Malformed)
+    }
 }
 
 fn check_items<M: Message>(packet: &mut M) -> Result<(), Dropped> {
     let octets = packet.len();
-    let octets = packet.front(octets).filter(|octets| !octets.is_empty()).ok_or(Dropped::Malformed)?;
+    let octets =
+        packet.front(octets).filter(|octets| !octets.is_empty()).ok_or(Dropped::Malformed)?;
     items(octets).try_for_each(|item| item.map(|_| ()).map_err(malformed))
 }
 

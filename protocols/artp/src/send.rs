@@ -4,13 +4,15 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
-use stackwright_transport::words::{Cargo, EcnCounts, Label, Outgoing, Report, Signals, Timestamp, View};
+use stackwright_transport::words::{
+    Cargo, EcnCounts, Label, Outgoing, Report, Signals, Timestamp, View,
+};
 use stackwright_wire::{Header, Message, SegmentsMut};
 
 use crate::control::Item;
 use crate::header::{
-    Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
-    PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
+    Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader,
+    Packet, PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
 use crate::path::{BASE, PathMtu};
@@ -29,7 +31,8 @@ impl<M: Message> Format<M> {
         if saying.signals != Signals::NONE
             && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
         {
-            let reason = if saying.signals.has(Signals::OVERRUN) { Reason::Overrun } else { Reason::Done };
+            let reason =
+                if saying.signals.has(Signals::OVERRUN) { Reason::Overrun } else { Reason::Done };
             saying.signals = saying.signals.without(signal);
             self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();
@@ -53,7 +56,8 @@ impl<M: Message> Format<M> {
                 true => PacketKind::Single,
                 false => PacketKind::Data,
             };
-            let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
+            let settled =
+                self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
             let padding = self.padding(label, unit.octets);
             // Where they stay: octets that were just written are not read back to be moved.
             octets.extend_from_slice(&[0; BARE]);
@@ -78,7 +82,8 @@ impl<M: Message> Format<M> {
         }
     }
 
-    /// The unit was made when the way took longer packets: instead of it, only its next part is said.
+    /// The unit was made when the way took longer packets: instead of it, only its next part is
+    /// said.
     #[cold]
     fn write_part<'a>(
         &mut self,
@@ -116,8 +121,9 @@ impl<M: Message> Format<M> {
         }
     }
 
-    /// By how much the last fragment of a datagram is shorter than the ones that left before it. Packets of one length leave by
-    /// one system call; one that is shorter would be the last of them.
+    /// By how much the last fragment of a datagram is shorter than the ones that left before it.
+    /// Packets of one length leave by one system call; one that is shorter would be the last of
+    /// them.
     #[inline]
     fn padding(&mut self, label: &Label, octets: usize) -> Option<u32> {
         if label.count == 1 {
@@ -131,23 +137,32 @@ impl<M: Message> Format<M> {
         (short > 0).then_some(short as u32)
     }
 
-    /// As many octets are wanting of the last fragment of a datagram, if it can be made as long as those that left before it.
+    /// As many octets are wanting of the last fragment of a datagram, if it can be made as long as
+    /// those that left before it.
     #[inline]
     fn short(&self, datagram: u32, octets: usize) -> usize {
         let (of, longest) = self.cut;
-        let short = longest.checked_sub(octets).filter(|short| of == datagram && can_be_padded(*short));
+        let short =
+            longest.checked_sub(octets).filter(|short| of == datagram && can_be_padded(*short));
         short.unwrap_or(0)
     }
 
-    /// What stands before a fragment, made of what stands before one of the same datagram, or of one before it, that leaves at the same
-    /// moment and says nothing but where it stands. Gives how many octets that is.
+    /// What stands before a fragment, made of what stands before one of the same datagram, or of
+    /// one before it, that leaves at the same moment and says nothing but where it stands. Gives
+    /// how many octets that is.
     #[inline]
-    pub(crate) fn write_next(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
+    pub(crate) fn write_next(
+        &mut self,
+        header: &[u8],
+        unit: &Cargo<'_>,
+        into: &mut [u8],
+    ) -> Option<usize> {
         let header: &[u8; BARE] = header.try_into().ok()?;
         let Cargo { label, span, .. } = unit;
         let sequence = span.start as u32;
         // The first of a message tells how long the others are, the last is compared with it.
-        let padding = if label.last || label.index == 0 { self.padding(label, unit.octets) } else { None };
+        let padding =
+            if label.last || label.index == 0 { self.padding(label, unit.octets) } else { None };
         write_last(header, sequence, fragment(label), padding.unwrap_or(0) as usize, into)
     }
 
@@ -172,7 +187,8 @@ impl<M: Message> Format<M> {
             let is_written = if is_last {
                 // By itself it would be as long.
                 let padding = self.short(place.datagram, body.len());
-                gap.len() == BARE + padding && write_last(header, sequence, place, padding, gap).is_some()
+                gap.len() == BARE + padding
+                    && write_last(header, sequence, place, padding, gap).is_some()
             } else {
                 gap.try_into().map(|gap| write_bare(header, sequence, place, gap)).is_ok()
             };
@@ -188,7 +204,8 @@ impl<M: Message> Format<M> {
         sequence.wrapping_sub(begin) as usize
     }
 
-    /// How many octets stand before a fragment, and before the last one, which may be shorter; `None`: the options say more.
+    /// How many octets stand before a fragment, and before the last one, which may be shorter;
+    /// `None`: the options say more.
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
         let padding = if can_be_padded(short) { short } else { 0 };
@@ -240,11 +257,13 @@ impl<M: Message> Format<M> {
                 Proposal::LENGTH
             }
             (Matter::Open, ControlKind::Reply) => {
-                Proposal { verdict: Verdict::Granted, echo: theirs, ..self.ours }.encode(&mut value);
+                Proposal { verdict: Verdict::Granted, echo: theirs, ..self.ours }
+                    .encode(&mut value);
                 Proposal::LENGTH
             }
             _ => {
-                Token { session: self.session, reason, reserved: (), token: theirs }.encode(&mut value);
+                Token { session: self.session, reason, reserved: (), token: theirs }
+                    .encode(&mut value);
                 Token::LENGTH
             }
         };
@@ -257,8 +276,8 @@ fn fragment(label: &Label) -> Fragment {
     Fragment { datagram: label.message, index: label.index as u16, count: label.count as u16 }
 }
 
-/// What stands before a fragment, as `header`, but for the number and where it stands. It is written where it leaves from: octets that were
-/// just written are not read back to be moved.
+/// What stands before a fragment, as `header`, but for the number and where it stands. It is
+/// written where it leaves from: octets that were just written are not read back to be moved.
 #[inline]
 fn write_bare(header: &[u8; BARE], sequence: u32, fragment: Fragment, into: &mut [u8; BARE]) {
     *into = *header;
@@ -266,7 +285,8 @@ fn write_bare(header: &[u8; BARE], sequence: u32, fragment: Fragment, into: &mut
     fragment.encode(&mut into[Packet::LENGTH..]);
 }
 
-/// The same before the last fragment, with so many octets more that say nothing. Gives how many octets that is.
+/// The same before the last fragment, with so many octets more that say nothing. Gives how many
+/// octets that is.
 #[inline]
 fn write_last(
     header: &[u8; BARE],
@@ -279,7 +299,8 @@ fn write_last(
         write_bare(header, sequence, fragment, into.first_chunk_mut()?);
         return Some(BARE);
     }
-    let (before, place) = into.get_mut(..BARE + padding)?.split_last_chunk_mut::<{ Fragment::LENGTH }>()?;
+    let (before, place) =
+        into.get_mut(..BARE + padding)?.split_last_chunk_mut::<{ Fragment::LENGTH }>()?;
     let (packet, options) = before.split_first_chunk_mut::<{ Packet::LENGTH }>()?;
     let (size, nothing) = options.split_first_chunk_mut::<{ OptionHeader::LENGTH }>()?;
     *packet = *header.first_chunk()?;

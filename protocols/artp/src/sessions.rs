@@ -1,4 +1,5 @@
-//! Sessions as a whole: how their numbers are chosen, who may begin one, and what strangers must not guess.
+//! Sessions as a whole: how their numbers are chosen, who may begin one, and what strangers must
+//! not guess.
 
 use alloc::collections::BTreeSet;
 use core::hash::{Hash, Hasher};
@@ -19,10 +20,12 @@ use crate::header::{ControlKind, Microseconds, Packet, PacketKind, Proposal, Ver
 use crate::option::{Options, PacketOption};
 use crate::state::{Matter, Secrets};
 
-/// For how long what a stranger is given to come again with is good: at least once, at most twice this.
+/// For how long what a stranger is given to come again with is good: at least once, at most twice
+/// this.
 const COOKIE_LIFE: u64 = 10 * SECOND;
 
-/// Decides whether a request for a session is granted: stage 1 of the arrangement (ARTP §1.4.3), which is the application's.
+/// Decides whether a request for a session is granted: stage 1 of the arrangement (ARTP §1.4.3),
+/// which is the application's.
 pub type Decide = fn(Participant, &Proposal) -> bool;
 
 /// ARTP's sessions.
@@ -40,10 +43,14 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
     /// Sessions whose policies `make` makes.
     ///
     /// # Panics
-    /// Where datagrams are signed or sealed and nobody has drawn [`Config::secret`]: sessions would have the keys of those before.
+    /// Where datagrams are signed or sealed and nobody has drawn [`Config::secret`]: sessions would
+    /// have the keys of those before.
     pub fn new(config: Config, make: fn(u8, &Config, Secrets) -> Slots<C>) -> Self {
         let drawn = config.secret != [0; 16];
-        assert!(drawn || config.protection.signature().unwrap_or_default() == 0, "a secret that was drawn");
+        assert!(
+            drawn || config.protection.signature().unwrap_or_default() == 0,
+            "a secret that was drawn"
+        );
         Sessions { config, make, decide: |_, _| true, taken: BTreeSet::new(), drawn: 0 }
     }
 
@@ -82,12 +89,14 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
     }
 }
 
-/// The request for a session in a packet. What is none makes no session that would wait for its request for ever.
+/// The request for a session in a packet. What is none makes no session that would wait for its
+/// request for ever.
 fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
     let octets = packet.len();
     let octets = packet.front(octets)?;
     let header = Packet::decode(octets).ok()?;
-    let (options, control) = octets.get(Packet::LENGTH..)?.split_at_checked(usize::from(header.options))?;
+    let (options, control) =
+        octets.get(Packet::LENGTH..)?.split_at_checked(usize::from(header.options))?;
     let is_arranging =
         (header.version, header.kind, header.session) == (Version::One, PacketKind::Control, 0);
     let is_sound = |option: Result<PacketOption, Malformed>| matches!(option, Ok(option) if !option.needs_understanding());
@@ -144,11 +153,13 @@ where
         if header.session != 0 {
             return Ok(header.session);
         }
-        // What is said in session 0 is about another, whose number stands first in the value of an item.
+        // What is said in session 0 is about another, whose number stands first in the value of an
+        // item.
         let octets = packet.len();
         let octets = packet.front(octets).ok_or(Malformed::TooShort)?;
-        let control =
-            octets.get(Packet::LENGTH + usize::from(header.options)..).ok_or(Malformed::TooShort)?;
+        let control = octets
+            .get(Packet::LENGTH + usize::from(header.options)..)
+            .ok_or(Malformed::TooShort)?;
         let item = items(control).next().ok_or(Malformed::TooShort)??;
         match (header.kind, item.value.first()) {
             (PacketKind::Control, Some(session)) if *session != 0 => Ok(*session),
@@ -157,10 +168,12 @@ where
     }
 
     fn open(&mut self, _: &Context, remote: Participant) -> Result<u8, Ended> {
-        // Any that is free: the peer opens sessions with us too, and both must rarely choose the same.
+        // Any that is free: the peer opens sessions with us too, and both must rarely choose the
+        // same.
         let start = self.draw() as u8;
         let free = (0..=u8::MAX).map(|step| start.wrapping_add(step));
-        let free = free.filter(|session| *session != 0 && !self.taken.contains(&(remote, *session)));
+        let free =
+            free.filter(|session| *session != 0 && !self.taken.contains(&(remote, *session)));
         let mut free = free.fuse();
         free.next().ok_or(Ended::Unavailable)
     }
@@ -173,7 +186,9 @@ where
         packet: &mut M,
         half_open: usize,
     ) -> Arrival<M> {
-        let Some(asked) = request(packet) else { return Arrival::Ignored("a packet of no session") };
+        let Some(asked) = request(packet) else {
+            return Arrival::Ignored("a packet of no session");
+        };
         let (_, headroom) = self.packet();
         if half_open >= self.config.half_open_most && !self.came_again(cx, remote, &asked) {
             let cookie = self.cookie(remote, &asked, cx.now().nanoseconds() / COOKIE_LIFE);
@@ -220,5 +235,6 @@ where
     }
 }
 
-/// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and some more.
+/// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and
+/// some more.
 pub(crate) const HEADROOM_BELOW: usize = 128;

@@ -41,7 +41,8 @@ pub struct Format<M> {
     pub(crate) path: PathMtu,
     /// Whether it takes long packets no more.
     pub(crate) black_hole: BlackHoleDetector,
-    /// The packet that leaves in parts, and how many of its octets have left. No packet has the number 0.
+    /// The packet that leaves in parts, and how many of its octets have left. No packet has the
+    /// number 0.
     pub(crate) parted: (u64, usize),
     /// Packets that came in parts, so far.
     pub(crate) parts: Parts,
@@ -49,9 +50,11 @@ pub struct Format<M> {
     pub(crate) is_heard: bool,
     /// The last request that came from him was as long as packets shall be.
     pub(crate) asked_long: bool,
-    /// The datagram of the last fragment but one, or earlier, that was written, and how many octets it had.
+    /// The datagram of the last fragment but one, or earlier, that was written, and how many octets
+    /// it had.
     pub(crate) cut: (u32, usize),
-    /// Numbers of packets that are not acknowledged themselves have a count of their own, so that they leave no holes.
+    /// Numbers of packets that are not acknowledged themselves have a count of their own, so that
+    /// they leave no holes.
     pub(crate) unacknowledged: u32,
     message: PhantomData<fn() -> M>,
 }
@@ -120,8 +123,9 @@ impl<M> Format<M> {
         self.path.packet(self.agreed())
     }
 
-    /// How long a request or a grant is to be made so that its answer shows what the way takes; `None`: it leaves as it is. A
-    /// grant is no longer than the request, or somebody else might be flooded who never asked.
+    /// How long a request or a grant is to be made so that its answer shows what the way takes;
+    /// `None`: it leaves as it is. A grant is no longer than the request, or somebody else might be
+    /// flooded who never asked.
     pub(crate) fn probe(&self, grants: bool) -> Option<usize> {
         let agreed = self.agreed();
         let allowed = !grants || self.asked_long;
@@ -140,7 +144,8 @@ impl<M> Format<M> {
         self.path == PathMtu::Long && self.both(|proposal| proposal.parts)
     }
 
-    /// Whether a packet that is longer than the base leaves in parts: the path drops it, or this one finds out whether it does.
+    /// Whether a packet that is longer than the base leaves in parts: the path drops it, or this
+    /// one finds out whether it does.
     #[inline]
     pub(crate) fn leaves_in_parts(&mut self, number: u64) -> bool {
         if self.path == PathMtu::Long && self.black_hole.is_found(number) && self.can_narrow() {
@@ -157,7 +162,8 @@ impl<M> Format<M> {
     /// What one packet holds of a datagram of so many octets, of which this is wished.
     pub(crate) fn body(&self, octets: usize, properties: &MessageProperties) -> usize {
         let when = |is: bool, octets: usize| if is { octets } else { 0 };
-        let bare = self.packet() - Packet::LENGTH - Fragment::LENGTH - when(self.ours.expires, SETTLED);
+        let bare =
+            self.packet() - Packet::LENGTH - Fragment::LENGTH - when(self.ours.expires, SETTLED);
         let bare = bare - when(properties.priority != 128, PacketOption::OCTETS_MOST);
         bare - when(octets / FRAGMENTS_BARE >= bare, OptionHeader::LENGTH + Large::LENGTH)
     }
@@ -179,15 +185,17 @@ impl<M> Format<M> {
 pub(crate) const MINIMUM: usize = HEADER_MOST + ControlHeader::LENGTH + Proposal::LENGTH;
 
 /// The most octets before a fragment, or a part of one.
-pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + SETTLED + PART + Fragment::LENGTH;
+pub(crate) const HEADER_MOST: usize =
+    Packet::LENGTH + OPTIONS_MOST + SETTLED + PART + Fragment::LENGTH;
 
 const PART: usize = OptionHeader::LENGTH + Part::LENGTH;
 
-/// Padding is no longer than this: where a datagram has so many fragments that it would be, a short one more matters little.
+/// Padding is no longer than this: where a datagram has so many fragments that it would be, a short
+/// one more matters little.
 const PADDING_MOST: usize = 11;
 
-/// How much shorter than the others the last fragment of a datagram may be for padding to make up for it: nothing, or as much
-/// as an option has at least.
+/// How much shorter than the others the last fragment of a datagram may be for padding to make up
+/// for it: nothing, or as much as an option has at least.
 pub(crate) fn can_be_padded(short: usize) -> bool {
     short == 0 || (OptionHeader::LENGTH..=PADDING_MOST).contains(&short)
 }

@@ -1,11 +1,12 @@
-//! What a packet consists of (ARTP §1.4.1), for whoever shows packets. The layouts are those of `header.rs` and `option.rs`.
+//! What a packet consists of (ARTP §1.4.1), for whoever shows packets. The layouts are those of
+//! `header.rs` and `option.rs`.
 
 use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
 
 use crate::header::{
-    Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed,
-    Single, Token,
+    Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal,
+    Signed, Single, Token,
 };
 use crate::option::{self, Credit, Large, Marks, Part, Priority, Settled};
 use crate::state::Matter;
@@ -22,7 +23,11 @@ pub const SYNTAX: &[Step] = &[
             Case { value: PacketKind::Data as u64, name: "data", steps: DATA },
             Case { value: PacketKind::Control as u64, name: "control", steps: CONTROL },
             Case { value: PacketKind::Single as u64, name: "single", steps: SINGLE },
-            Case { value: PacketKind::Acknowledge as u64, name: "acknowledgement", steps: ACKNOWLEDGEMENT },
+            Case {
+                value: PacketKind::Acknowledge as u64,
+                name: "acknowledgement",
+                steps: ACKNOWLEDGEMENT,
+            },
         ],
         otherwise: &[],
     },
@@ -39,9 +44,17 @@ const OPTIONS: &[Step] = &[
                 Case { value: option::CREDIT as u64, name: "credit", steps: &[of::<Credit>()] },
                 Case { value: option::RANGES as u64, name: "ranges", steps: &[] },
                 Case { value: option::LARGE as u64, name: "large", steps: &[of::<Large>()] },
-                Case { value: option::PRIORITY as u64, name: "priority", steps: &[of::<Priority>()] },
+                Case {
+                    value: option::PRIORITY as u64,
+                    name: "priority",
+                    steps: &[of::<Priority>()],
+                },
                 Case { value: option::SETTLED as u64, name: "settled", steps: &[of::<Settled>()] },
-                Case { value: option::PADDING as u64, name: "padding", steps: &[Step::Rest("zeros")] },
+                Case {
+                    value: option::PADDING as u64,
+                    name: "padding",
+                    steps: &[Step::Rest("zeros")],
+                },
                 Case { value: option::PART as u64, name: "part", steps: &[of::<Part>()] },
                 Case { value: option::MARKS as u64, name: "marks", steps: &[of::<Marks>()] },
             ],
@@ -52,7 +65,8 @@ const OPTIONS: &[Step] = &[
 
 const DATA: &[Step] = &[
     of::<Fragment>(),
-    // Only the first part of the first fragment begins with the length of a signature; of the index, an option has the upper half.
+    // Only the first part of the first fragment begins with the length of a signature; of the
+    // index, an option has the upper half.
     Step::Choice {
         by: Discriminant::Value(field(Fragment::NAME, "index")),
         cases: &[Case {
@@ -101,7 +115,11 @@ const ITEMS: &[Step] = &[
             cases: &[
                 Case { value: Matter::Open.id() as u64, name: "open", steps: &[of::<Proposal>()] },
                 Case { value: Matter::Close.id() as u64, name: "close", steps: &[of::<Token>()] },
-                Case { value: Matter::Confirm.id() as u64, name: "confirm", steps: &[of::<Token>()] },
+                Case {
+                    value: Matter::Confirm.id() as u64,
+                    name: "confirm",
+                    steps: &[of::<Token>()],
+                },
             ],
             otherwise: &[Step::Rest("value")],
         }],

@@ -1,4 +1,5 @@
-//! Nothing is allocated in the steady state: what an end takes from the pool for a packet, it or the other gives back.
+//! Nothing is allocated in the steady state: what an end takes from the pool for a packet, it or
+//! the other gives back.
 
 #[path = "../../../crates/compose/benches/crossing/count.rs"]
 #[allow(dead_code, reason = "instructions are the bench's")]
@@ -21,13 +22,24 @@ use stackwright_wire::Message;
 /// Messages of a batch, of which all are acknowledged at once.
 const BATCH: u64 = 16;
 
-/// So many batches, there and back; each message is made in a block of the pool, taken, and given back.
+/// So many batches, there and back; each message is made in a block of the pool, taken, and given
+/// back.
 fn talk<E: End>(pair: &mut Pair<E, E>, batches: u64) {
     let pool = Rc::clone(&pair.memory.pool);
     for _ in 0..batches {
         for _ in 0..BATCH {
-            pair.here.send(pair.now, message(&pool, 64), MessageProperties::default(), &pair.memory);
-            pair.there.send(pair.now, message(&pool, 64), MessageProperties::default(), &pair.memory);
+            pair.here.send(
+                pair.now,
+                message(&pool, 64),
+                MessageProperties::default(),
+                &pair.memory,
+            );
+            pair.there.send(
+                pair.now,
+                message(&pool, 64),
+                MessageProperties::default(),
+                &pair.memory,
+            );
         }
         let mut arrived = 0;
         while arrived < 2 * BATCH {

@@ -80,7 +80,9 @@ impl<M: Message> Protocol for Copy<M> {
 
     fn handle_request(&mut self, cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Copy { from, source, target, early } => self.copy(cx, from, source, target, early, out),
+            Request::Copy { from, source, target, early } => {
+                self.copy(cx, from, source, target, early, out)
+            }
             Request::List { side, path } => self.list(side, path, out),
             Request::GiveUp => self.give_up(out),
         }

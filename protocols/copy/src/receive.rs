@@ -80,7 +80,9 @@ impl<M: Message> Copy<M> {
 
     fn read(&mut self, job: Handle, message: M, out: Out<'_, M>) {
         let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
-        let (Some(wanted), Some(file)) = (copying.asked.pop_front(), copying.target) else { return };
+        let (Some(wanted), Some(file)) = (copying.asked.pop_front(), copying.target) else {
+            return;
+        };
         let length = message.len();
         copying.end |= length < wanted;
         copying.between -= wanted - length;

@@ -57,7 +57,11 @@ impl<M: Message> Copy<M> {
         if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
             copying.target = Some(file);
         }
-        Self::ask(out, side, FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } });
+        Self::ask(
+            out,
+            side,
+            FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } },
+        );
     }
 
     pub(crate) fn list(&mut self, side: CopySide, path: String, out: Out<'_, M>) {

@@ -23,7 +23,8 @@ impl Desk {
     fn new(seed: u64) -> Self {
         let mut world = World::new(seed);
         let (left, right) = (Tree::shared(), Tree::shared());
-        let disks = Beside::new(SimulatedDisk::new(left.clone()), SimulatedDisk::new(right.clone()));
+        let disks =
+            Beside::new(SimulatedDisk::new(left.clone()), SimulatedDisk::new(right.clone()));
         let station = world.add_at(&[], Over::new(Copy::default(), disks), Heard::default());
         Desk { world, station, left, right }
     }
@@ -59,7 +60,9 @@ fn files_of_all_sizes_arrive_as_they_were() {
             let mut desk = Desk::new(length as u64);
             desk.left.borrow_mut().put("a", content(length));
             desk.copy("a", "b", length.is_multiple_of(2));
-            assert!(matches!(desk.run()[..], [Told::Copied { octets, .. }] if octets == length as u64));
+            assert!(
+                matches!(desk.run()[..], [Told::Copied { octets, .. }] if octets == length as u64)
+            );
             assert!(desk.right.borrow().octets("b") == Some(content(length)));
             assert!(desk.right.borrow().most_held() <= 1 << 20, "what is ahead is bounded");
         }
@@ -80,10 +83,16 @@ fn whatever_breaks_the_target_is_whole_or_as_it_was() {
                 let words = desk.run();
                 let now = desk.right.borrow().octets("b");
                 match words[..] {
-                    [Told::Copied { octets: 400_000, .. }] => assert!(now == Some(content(400_000))),
+                    [Told::Copied { octets: 400_000, .. }] => {
+                        assert!(now == Some(content(400_000)))
+                    }
                     [Told::Failed { side, failure: Failure::Broken }] => {
                         assert_eq!(side, broken);
-                        assert_eq!(now.as_deref(), Some(&b"older"[..]), "{broken:?} at {operation}");
+                        assert_eq!(
+                            now.as_deref(),
+                            Some(&b"older"[..]),
+                            "{broken:?} at {operation}"
+                        );
                     }
                     ref other => panic!("{broken:?} at {operation}: {other:?}"),
                 }
@@ -103,7 +112,8 @@ fn a_full_disk_and_a_source_that_shrinks_are_told_as_they_are() {
 
     let mut desk = Desk::new(1);
     desk.left.borrow_mut().put("a", content(3_000_000));
-    desk.left.borrow_mut().faults = DiskFaults { delay: Duration::from_millis(9), ..DiskFaults::default() };
+    desk.left.borrow_mut().faults =
+        DiskFaults { delay: Duration::from_millis(9), ..DiskFaults::default() };
     desk.copy("a", "b", false);
     let written = desk.right.clone();
     assert!(desk.world.run_until(|_| written.borrow().written() > 0, Duration::from_secs(9)));

@@ -9,10 +9,12 @@ use alloc::collections::VecDeque;
 use stackwright_contract::ask::{Ask, Longest, Question, ask_behind_header};
 use stackwright_contract::described::Described;
 use stackwright_contract::services::{
-    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties, Streams, StreamsIndication,
-    StreamsRequest,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties, Streams,
+    StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, PathLimits, Protocol};
+use stackwright_contract::{
+    Context, Facts, Guarantees, Handle, Mirror, Outlet, PathLimits, Protocol,
+};
 use stackwright_wire::{Header, Message};
 
 const NAME: &str = "framed";
@@ -74,16 +76,25 @@ pub const fn described<M: Message>() -> Described<Framed<M>> {
 
 impl<M: Message> Framed<M> {
     fn begin(&mut self, name: Handle, up: Credit) {
-        let association =
-            Association { down: 0, waiting: VecDeque::new(), up, arrived: None, open: false, end: End::Open };
+        let association = Association {
+            down: 0,
+            waiting: VecDeque::new(),
+            up,
+            arrived: None,
+            open: false,
+            end: End::Open,
+        };
         self.associations.insert(name, association);
     }
 
     /// Puts its length before a message, which waits for the stream.
     fn push(&mut self, cx: &Context, name: Handle, mut message: M, out: Out<'_, M>) {
         let whole = message.len();
-        let (Some(association), Ok(octets)) = (self.associations.get_mut(name), u16::try_from(whole)) else {
-            return cx.dropped(NAME, "a message for an association that is over, or longer than any");
+        let (Some(association), Ok(octets)) =
+            (self.associations.get_mut(name), u16::try_from(whole))
+        else {
+            return cx
+                .dropped(NAME, "a message for an association that is over, or longer than any");
         };
         if !matches!(association.end, End::Open | End::PeerFinished) {
             return cx.dropped(NAME, "a message for an association that was closed");
@@ -152,7 +163,10 @@ impl<M: Message> Framed<M> {
             });
         }
         if consumed > 0 && association.end != End::Closed {
-            out.request(StreamsRequest::Credit { association: name, credit: Credit::of_octets(consumed) });
+            out.request(StreamsRequest::Credit {
+                association: name,
+                credit: Credit::of_octets(consumed),
+            });
         }
         self.close_below(name, out);
     }
@@ -179,7 +193,12 @@ impl<M: Message> Protocol for Framed<M> {
     type Provides = Datagrams<M>;
     type Uses = Streams<M>;
 
-    fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: DatagramsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             DatagramsRequest::Listen { listener, local } => {
                 out.request(StreamsRequest::Listen { listener, local })
@@ -261,7 +280,10 @@ impl<M: Message> Protocol for Framed<M> {
                     });
                 }
             }
-            StreamsIndication::Credit { association: name, credit: Credit { octets: credit, .. } } => {
+            StreamsIndication::Credit {
+                association: name,
+                credit: Credit { octets: credit, .. },
+            } => {
                 if let Some(association) = self.associations.get_mut(name) {
                     association.down += credit;
                     self.send(name, out);

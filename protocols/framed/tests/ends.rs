@@ -39,7 +39,10 @@ fn joined(credit: Credit) -> (World<M>, [Station; 2]) {
 
 fn send(world: &mut World<M>, station: Station, octets: &[u8]) {
     let batch = M::with_headroom(64, octets).into();
-    world.ask(station, Ask::Send { association: NAME, batch, properties: MessageProperties::default() });
+    world.ask(
+        station,
+        Ask::Send { association: NAME, batch, properties: MessageProperties::default() },
+    );
 }
 
 /// How many messages were delivered since the last call, and how the association has ended.
@@ -62,7 +65,10 @@ fn what_was_sent_before_the_end_is_delivered_when_there_is_credit_for_it() {
     world.ask(here, Ask::Close { name: NAME });
     world.run_for(Duration::from_secs(1));
     assert_eq!((told(&mut world, here), told(&mut world, there)), ((0, None), (2, None)));
-    world.ask(there, Ask::Credit { association: NAME, credit: Credit { octets: 1000, messages: 3 } });
+    world.ask(
+        there,
+        Ask::Credit { association: NAME, credit: Credit { octets: 1000, messages: 3 } },
+    );
     world.run_for(Duration::from_secs(1));
     assert_eq!(told(&mut world, there), (3, Some(Ended::Finished)));
     assert_eq!(told(&mut world, here), (0, Some(Ended::Finished)));

@@ -20,7 +20,10 @@ pub fn parse_port(text: &str) -> Option<SocketAddr> {
         return None;
     }
     let [a, b, c, d, high, low] = octets;
-    Some(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), u16::from_be_bytes([high, low]))))
+    Some(SocketAddr::V4(SocketAddrV4::new(
+        Ipv4Addr::new(a, b, c, d),
+        u16::from_be_bytes([high, low]),
+    )))
 }
 
 /// Formats an address as `h1,h2,h3,h4,p1,p2`.
@@ -32,7 +35,8 @@ pub fn format_port(address: SocketAddrV4) -> String {
 
 /// Finds the six numbers in the text of a 227 reply, whose punctuation varies (RFC 1123 §4.1.2.6).
 pub fn find_port(text: &str) -> Option<SocketAddr> {
-    let mut starts = text.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(index, _)| index);
+    let mut starts =
+        text.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(index, _)| index);
     starts.find_map(|start| {
         let rest = &text[start..];
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(rest.len());
@@ -96,9 +100,15 @@ mod tests {
         let address: SocketAddrV4 = "10.1.2.255:65534".parse().unwrap();
         assert_eq!(format_port(address), "10,1,2,255,255,254");
         assert_eq!(parse_port("10,1,2,255,255,254"), Some(address.into()));
-        for wrong in
-            ["", "1,2,3,4,5", "1,2,3,4,5,6,7", "256,1,1,1,1,1", "+1,1,1,1,1,1", "1,,1,1,1,1", "-1,1,1,1,1,1"]
-        {
+        for wrong in [
+            "",
+            "1,2,3,4,5",
+            "1,2,3,4,5,6,7",
+            "256,1,1,1,1,1",
+            "+1,1,1,1,1,1",
+            "1,,1,1,1,1",
+            "-1,1,1,1,1,1",
+        ] {
             assert_eq!(parse_port(wrong), None, "{wrong}");
         }
     }

@@ -154,7 +154,9 @@ const VERBS: &[Verb] = &[
     }),
     verb("PWD", "the name of the working folder (RFC 959)", |a| alone(a, Command::Pwd)),
     verb("QUIT", "end the session (RFC 959)", |a| alone(a, Command::Quit)),
-    verb("REST", "the next transfer begins at an octet (RFC 3659)", |a| number(a).map(Command::Rest)),
+    verb("REST", "the next transfer begins at an octet (RFC 3659)", |a| {
+        number(a).map(Command::Rest)
+    }),
     verb("RETR", "fetch a file (RFC 959)", |a| argument(a).map(Command::Retr)),
     verb("SIZE", "the size of a file (RFC 3659)", |a| argument(a).map(Command::Size)),
     verb("STOR", "store a file (RFC 959)", |a| argument(a).map(Command::Stor)),
@@ -171,8 +173,8 @@ const VERBS: &[Verb] = &[
 /// Commands that are specified and not implemented: their reply differs from that to nonsense (RFC
 /// 959 §4.2, 502).
 const NOT_IMPLEMENTED: &[&str] = &[
-    "APPE", "DELE", "MDTM", "MKD", "MLSD", "MLST", "REIN", "RMD", "RNFR", "RNTO", "SITE", "SMNT", "STAT",
-    "STOU", "AUTH", "PBSZ", "PROT", "CCC", "ADAT", "ENC", "MIC", "CONF", "LANG", "HOST",
+    "APPE", "DELE", "MDTM", "MKD", "MLSD", "MLST", "REIN", "RMD", "RNFR", "RNTO", "SITE", "SMNT",
+    "STAT", "STOU", "AUTH", "PBSZ", "PROT", "CCC", "ADAT", "ENC", "MIC", "CONF", "LANG", "HOST",
 ];
 
 impl<'a> Command<'a> {

@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn strangers_lines() {
-        let read = parse("lrwxrwxrwx    1 0        0               4 Nov 21 03:44 link -> real").unwrap();
+        let read =
+            parse("lrwxrwxrwx    1 0        0               4 Nov 21 03:44 link -> real").unwrap();
         assert_eq!((read.name.as_str(), read.status.kind), ("link", FileKind::Other));
         assert!(parse("total 12").is_none());
         assert!(parse("-rw-r--r-- 1 0 0 4 Nov 21 03:44 ../x").is_none());

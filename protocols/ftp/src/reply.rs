@@ -108,7 +108,8 @@ impl Replies {
         let rest = line.get(4..).unwrap_or("");
         if let Some(open) = &mut self.open {
             // It ends only with the same code and a space: inner lines may begin with any digits.
-            let last = code == Some(open.code) && line.as_bytes().get(3).is_none_or(|octet| *octet == b' ');
+            let last = code == Some(open.code)
+                && line.as_bytes().get(3).is_none_or(|octet| *octet == b' ');
             open.text.push('\n');
             open.text.push_str(if last { rest } else { line });
             if last {
@@ -133,7 +134,8 @@ fn code(line: &str) -> Option<u16> {
     let digits = line.get(..3)?;
     let follows = line.as_bytes().get(3);
     let ends = follows.is_none_or(|octet| matches!(octet, b' ' | b'-'));
-    let code = digits.bytes().all(|octet| octet.is_ascii_digit()).then(|| digits.parse().ok())??;
+    let code =
+        digits.bytes().all(|octet| octet.is_ascii_digit()).then(|| digits.parse().ok())??;
     (ends && (100..600).contains(&code)).then_some(code)
 }
 
@@ -177,14 +179,18 @@ mod tests {
 
     #[test]
     fn one_line_and_many() {
-        let octets = b"220 hello\r\n211-Features:\r\n SIZE\r\n220 not the end\r\n211x\r\n211 End\r\n226\r\n";
+        let octets =
+            b"220 hello\r\n211-Features:\r\n SIZE\r\n220 not the end\r\n211x\r\n211 End\r\n226\r\n";
         for piece in 1..octets.len() {
             let event = all(octets, piece);
             assert_eq!(event.len(), 3);
             assert_eq!(event[0], Ok(Reply { code: 220, text: "hello".into() }));
             assert_eq!(
                 event[1],
-                Ok(Reply { code: 211, text: "Features:\n SIZE\n220 not the end\n211x\nEnd".into() })
+                Ok(Reply {
+                    code: 211,
+                    text: "Features:\n SIZE\n220 not the end\n211x\nEnd".into()
+                })
             );
             assert_eq!(event[2], Ok(Reply { code: 226, text: "".into() }));
         }
@@ -195,7 +201,11 @@ mod tests {
         assert_eq!(all(b"hello\r\n", 100), [Err(NotAReply::NoCode)]);
         assert_eq!(all(b"099 x\r\n", 100), [Err(NotAReply::NoCode)]);
         assert_eq!(all("é1 x\r\n".as_bytes(), 100), [Err(NotAReply::NoCode)]);
-        assert_eq!(all(&[b'2'; 5000], 6000), [Err(NotAReply::LineTooLong)], "and its end is not waited for");
+        assert_eq!(
+            all(&[b'2'; 5000], 6000),
+            [Err(NotAReply::LineTooLong)],
+            "and its end is not waited for"
+        );
         let endless: Vec<u8> = b"211-x\r\n".iter().copied().cycle().take(100_000).collect();
         assert_eq!(all(&endless, 200_000)[0], Err(NotAReply::Endless));
     }

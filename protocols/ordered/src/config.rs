@@ -23,6 +23,11 @@ pub struct Config {
 impl Default for Config {
     /// 256 KiB each way in pieces of 16 KiB; a minute.
     fn default() -> Self {
-        Config { window: 256 << 10, room: 256 << 10, piece: 16 << 10, timeout: Duration::from_secs(60) }
+        Config {
+            window: 256 << 10,
+            room: 256 << 10,
+            piece: 16 << 10,
+            timeout: Duration::from_secs(60),
+        }
     }
 }

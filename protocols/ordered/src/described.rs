@@ -6,7 +6,11 @@ use stackwright_wire::Message;
 use crate::{Config, Ordered};
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("window", ParameterKind::Number, "how many octets of an association may wait to be read"),
+    Parameter::new(
+        "window",
+        ParameterKind::Number,
+        "how many octets of an association may wait to be read",
+    ),
     Parameter::new("piece", ParameterKind::Number, "how many octets go into one datagram at most"),
 ];
 

@@ -41,7 +41,9 @@ pub enum DatagramKind {
 impl FieldValue for DatagramKind {
     fn from_bits(bits: u64) -> Option<Self> {
         use DatagramKind::*;
-        [Open, Octets, Credit, Finish, Heard, Reset, Farewell].into_iter().find(|kind| kind.to_bits() == bits)
+        [Open, Octets, Credit, Finish, Heard, Reset, Farewell]
+            .into_iter()
+            .find(|kind| kind.to_bits() == bits)
     }
 
     #[inline]

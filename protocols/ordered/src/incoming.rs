@@ -88,7 +88,9 @@ impl<M: Message> Incoming<M> {
     /// A piece has come.
     pub(crate) fn push(&mut self, offset: u64, octets: M) -> Result<(), Fault> {
         let weight = weight(octets.len());
-        let end = offset.checked_add(octets.len() as u64).filter(|end| *end <= self.delivered + self.window);
+        let end = offset
+            .checked_add(octets.len() as u64)
+            .filter(|end| *end <= self.delivered + self.window);
         let (Some(end), true) = (end, self.received + weight <= self.granted) else {
             return Err(Fault::Idle("octets beyond the credit"));
         };
@@ -119,7 +121,9 @@ impl<M: Message> Incoming<M> {
         }
         let came = self.held.last_key_value().map_or(self.delivered, Piece::end);
         if last < came || last > self.delivered + self.window {
-            return Err(Fault::Impossible("a finish before octets that came, or beyond the credit"));
+            return Err(Fault::Impossible(
+                "a finish before octets that came, or beyond the credit",
+            ));
         }
         self.half = Half::Ends(last);
         Ok(())
@@ -127,8 +131,10 @@ impl<M: Message> Incoming<M> {
 
     /// The next octets in order that the layer above takes.
     pub(crate) fn next(&mut self) -> Option<M> {
-        let first =
-            self.held.first_entry().filter(|first| *first.key() == self.delivered && self.room > 0)?;
+        let first = self
+            .held
+            .first_entry()
+            .filter(|first| *first.key() == self.delivered && self.room > 0)?;
         let Piece { mut octets, surplus } = first.remove();
         if octets.len() > self.room {
             let taken = octets.split_to(self.room);

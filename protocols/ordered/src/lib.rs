@@ -33,7 +33,9 @@ use stackwright_contract::ask::{Ask, Longest, Question, Reserve};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, Ended, Streams, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
+use stackwright_contract::{
+    Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
+};
 use stackwright_wire::{Header, Message};
 
 use header::LIGHTEST;
@@ -70,7 +72,10 @@ impl<M: Message> Ordered<M> {
         let Config { window, room, piece, .. } = config;
         // With less, what is left of the credit could be too little for a piece and too much to be
         // told again.
-        assert!(window >= 2 * LIGHTEST && room > 0 && piece > 0, "a stream without room moves nothing");
+        assert!(
+            window >= 2 * LIGHTEST && room > 0 && piece > 0,
+            "a stream without room moves nothing"
+        );
         Ordered { config, above: Mirror::new(), below: Names::new(), timers: Simple::default() }
     }
 
@@ -101,12 +106,18 @@ impl<M: Message> Ordered<M> {
     }
 
     fn fresh(&self, below: Handle, credit: usize) -> Association<M> {
-        Association::new(below, Outgoing::new(self.config.room), Incoming::new(self.config.window, credit))
+        Association::new(
+            below,
+            Outgoing::new(self.config.room),
+            Incoming::new(self.config.window, credit),
+        )
     }
 
     fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Association<M>> {
         match self.above.get_mut(name) {
-            Some(Above::Association(association)) if association.closes.is_none() => Some(association),
+            Some(Above::Association(association)) if association.closes.is_none() => {
+                Some(association)
+            }
             _ => {
                 cx.dropped(NAME, "no such association");
                 None
@@ -137,7 +148,8 @@ impl<M: Message> Ordered<M> {
             }
         }
         if association.is_finished() {
-            let last = LastWord { kind: DatagramKind::Farewell, code: 0, dismissed: association.farewell };
+            let last =
+                LastWord { kind: DatagramKind::Farewell, code: 0, dismissed: association.farewell };
             return self.end(cx, name, Ended::Finished, Some(last), out);
         }
         let left = association.speak(self.config.piece, out);
@@ -148,7 +160,10 @@ impl<M: Message> Ordered<M> {
             association.closes = Some(self.timers.schedule(deadline, association.below));
         } else if left > 0 {
             association.outgoing.room += left;
-            out.indicate(StreamsIndication::Credit { association: name, credit: Credit::of_octets(left) });
+            out.indicate(StreamsIndication::Credit {
+                association: name,
+                credit: Credit::of_octets(left),
+            });
         }
     }
 }
@@ -157,14 +172,22 @@ impl<M: Message> Protocol for Ordered<M> {
     const FACTS: Facts = Facts {
         needs: Guarantees::RELIABLE.and(Guarantees::ONCE),
         gives: Guarantees::ORDERED,
-        passes: Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED).and(Guarantees::REGIONS),
+        passes: Guarantees::RELIABLE
+            .and(Guarantees::ONCE)
+            .and(Guarantees::CHECKED)
+            .and(Guarantees::REGIONS),
         header_room: OrderedHeader::LENGTH,
         ..Facts::named(NAME)
     };
     type Provides = Streams<M>;
     type Uses = Datagrams<M>;
 
-    fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: StreamsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             StreamsRequest::Control { association, .. } => {
                 if self.association(cx, association).is_some() {
@@ -193,11 +216,20 @@ impl<M: Message> Protocol for Ordered<M> {
             StreamsRequest::Abort { association, code } => {
                 self.abort(cx, association, Ended::Aborted, code, out);
             }
-            StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
+            StreamsRequest::Open {
+                association,
+                remote,
+                local,
+                credit: Credit { octets: credit, .. },
+            } => {
                 self.open(association, remote, local, credit, out);
             }
             StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
+            StreamsRequest::Await {
+                listener,
+                association,
+                credit: Credit { octets: credit, .. },
+            } => {
                 self.expect(listener, association, credit, out);
             }
             StreamsRequest::Close { name } => self.close(cx, name, out),

@@ -32,7 +32,8 @@ impl<M: Message> Ordered<M> {
             (Some(Above::Association(association)), Some(last)) => {
                 let below = association.below;
                 let ticket = self.timers.schedule(cx.now() + self.config.timeout, below);
-                let unanswered = matches!(association.stage, Stage::Asking { .. }) && !last.dismissed;
+                let unanswered =
+                    matches!(association.stage, Stage::Asking { .. }) && !last.dismissed;
                 let link = association.link;
                 let lingering = Lingering { link, last, said: false, unanswered, ticket };
                 if let Some(place) = self.below.get_mut(below) {
@@ -40,7 +41,9 @@ impl<M: Message> Ordered<M> {
                 }
                 self.part(below, out);
             }
-            (Some(Above::Association(association)), None) => self.close_below(association.below, out),
+            (Some(Above::Association(association)), None) => {
+                self.close_below(association.below, out)
+            }
             (Some(Above::Awaited(awaited)), _) => {
                 if let Some(arrival) = awaited.arrival {
                     self.timers.cancel(arrival.ticket);
@@ -57,8 +60,11 @@ impl<M: Message> Ordered<M> {
         let Some(Below::Lingering(lingering)) = self.below.get_mut(below) else { return };
         if !lingering.said && !lingering.unanswered && lingering.link.fits() {
             lingering.said = true;
-            let label =
-                OrderedHeader { kind: lingering.last.kind, offset: lingering.last.code.into(), credit: 0 };
+            let label = OrderedHeader {
+                kind: lingering.last.kind,
+                offset: lingering.last.code.into(),
+                credit: 0,
+            };
             lingering.link.send(below, &label, M::with_headroom(OrderedHeader::LENGTH, &[]), out);
         }
         if lingering.said && lingering.last.dismissed {

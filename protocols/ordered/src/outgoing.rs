@@ -31,7 +31,15 @@ enum Half {
 
 impl<M: Message> Outgoing<M> {
     pub(crate) fn new(room: usize) -> Self {
-        Outgoing { queue: VecDeque::new(), queued: 0, room, sent: 0, weight: 0, credit: 0, half: Half::Open }
+        Outgoing {
+            queue: VecDeque::new(),
+            queued: 0,
+            room,
+            sent: 0,
+            weight: 0,
+            credit: 0,
+            half: Half::Open,
+        }
     }
 
     /// # Panics
@@ -60,7 +68,8 @@ impl<M: Message> Outgoing<M> {
     /// The next piece, where the layer below takes `fits` octets now, and `whole` when it has sent
     /// what it holds.
     pub(crate) fn next(&mut self, piece: usize, fits: usize, whole: usize) -> Option<M> {
-        let granted = usize::try_from(self.credit.saturating_sub(self.weight)).unwrap_or(usize::MAX);
+        let granted =
+            usize::try_from(self.credit.saturating_sub(self.weight)).unwrap_or(usize::MAX);
         if granted < LIGHTEST {
             return None;
         }

@@ -39,7 +39,13 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    pub(crate) fn more_room(&mut self, cx: &Context, below: Handle, credit: Credit, out: Out<'_, M>) {
+    pub(crate) fn more_room(
+        &mut self,
+        cx: &Context,
+        below: Handle,
+        credit: Credit,
+        out: Out<'_, M>,
+    ) {
         match self.below.get_mut(below) {
             Some(Below::Association { above: name }) => {
                 let name = *name;
@@ -48,7 +54,9 @@ impl<M: Message> Ordered<M> {
                         association.link.more(credit);
                         self.go_on(cx, name, out);
                     }
-                    Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => arrival.link.more(credit),
+                    Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => {
+                        arrival.link.more(credit)
+                    }
                     _ => {}
                 }
             }
@@ -60,7 +68,13 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    pub(crate) fn delivered(&mut self, cx: &Context, below: Handle, mut message: M, out: Out<'_, M>) {
+    pub(crate) fn delivered(
+        &mut self,
+        cx: &Context,
+        below: Handle,
+        mut message: M,
+        out: Out<'_, M>,
+    ) {
         // What came is handled, or held within what was granted, before this returns: the room is
         // free again.
         let credit = Credit { octets: message.len(), messages: 1 };
@@ -73,7 +87,14 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    fn hear(&mut self, cx: &Context, below: Handle, label: OrderedHeader, message: M, out: Out<'_, M>) {
+    fn hear(
+        &mut self,
+        cx: &Context,
+        below: Handle,
+        label: OrderedHeader,
+        message: M,
+        out: Out<'_, M>,
+    ) {
         match self.below.get_mut(below) {
             Some(Below::Association { above: name }) => {
                 let name = *name;
@@ -100,7 +121,8 @@ impl<M: Message> Ordered<M> {
         let Some(Arrival { local, remote, link, ticket }) = awaited.arrival.take() else { return };
         self.timers.cancel(ticket);
         if label.kind != DatagramKind::Open {
-            // Of an association that is over here, and came late; the name waits for another arrival.
+            // Of an association that is over here, and came late; the name waits for another
+            // arrival.
             cx.dropped(NAME, "a word for an association that is over");
             return self.await_another(name, out);
         }
@@ -130,14 +152,23 @@ impl<M: Message> Ordered<M> {
     }
 
     /// A word of the peer, on an association that is open below.
-    fn obey(&mut self, cx: &Context, name: Handle, label: OrderedHeader, message: M, out: Out<'_, M>) {
+    fn obey(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        label: OrderedHeader,
+        message: M,
+        out: Out<'_, M>,
+    ) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
         // A peer that was not asked yet, or asks itself, is none of ours; so is one whose words
         // contradict each other.
         let refused = matches!(association.stage, Stage::Asking { .. });
         let impossible = match (association.stage, label.kind) {
             (_, DatagramKind::Open) => Some("it opens what is open"),
-            (Stage::Reaching | Stage::Asking { asked: false, .. }, _) => Some("it answers what nobody asked"),
+            (Stage::Reaching | Stage::Asking { asked: false, .. }, _) => {
+                Some("it answers what nobody asked")
+            }
             (Stage::Asking { local, remote, .. }, kind) => {
                 association.stage = Stage::Open;
                 // A reset as the first word refuses.
@@ -166,7 +197,13 @@ impl<M: Message> Ordered<M> {
             (None, DatagramKind::Reset) => {
                 let code = Code::try_from(label.offset).unwrap_or(0);
                 let why = if refused { Ended::Refused(code) } else { Ended::Reset(code) };
-                return self.end(cx, name, why, Some(LastWord::unanswered(DatagramKind::Farewell)), out);
+                return self.end(
+                    cx,
+                    name,
+                    why,
+                    Some(LastWord::unanswered(DatagramKind::Farewell)),
+                    out,
+                );
             }
         };
         match heard {
@@ -178,7 +215,13 @@ impl<M: Message> Ordered<M> {
             Err(Fault::Impossible(reason)) => {
                 cx.dropped(NAME, reason);
                 // From such a peer no answer is expected.
-                self.end(cx, name, Ended::Reset(0), Some(LastWord::unanswered(DatagramKind::Reset)), out);
+                self.end(
+                    cx,
+                    name,
+                    Ended::Reset(0),
+                    Some(LastWord::unanswered(DatagramKind::Reset)),
+                    out,
+                );
             }
         }
     }

@@ -41,7 +41,13 @@ impl<M: Message> Ordered<M> {
     }
 
     /// `name` may be given to the next arrival.
-    pub(crate) fn expect(&mut self, listener: Handle, name: Handle, credit: usize, out: Out<'_, M>) {
+    pub(crate) fn expect(
+        &mut self,
+        listener: Handle,
+        name: Handle,
+        credit: usize,
+        out: Out<'_, M>,
+    ) {
         let Some(Above::Listener { below: door }) = self.above.get(listener) else {
             return out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
         };
@@ -82,7 +88,8 @@ impl<M: Message> Ordered<M> {
         if let Some(listener) = self.below.get_mut(below) {
             *listener = Below::Closing;
         }
-        let waits = |above: &Above<M>| matches!(above, Above::Awaited(waits) if waits.listener == name);
+        let waits =
+            |above: &Above<M>| matches!(above, Above::Awaited(waits) if waits.listener == name);
         let waiting: Vec<_> =
             self.above.iter().filter(|(_, above)| waits(above)).map(|(name, _)| name).collect();
         for name in waiting {
@@ -93,14 +100,23 @@ impl<M: Message> Ordered<M> {
     }
 
     /// Ends an association, or a name that waits to be one, at once.
-    pub(crate) fn abort(&mut self, cx: &Context, name: Handle, why: Ended, code: Code, out: Out<'_, M>) {
+    pub(crate) fn abort(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        why: Ended,
+        code: Code,
+        out: Out<'_, M>,
+    ) {
         let farewell = match self.above.get(name) {
             Some(Above::Association(association)) => match association.stage {
                 Stage::Reaching | Stage::Asking { asked: false, .. } => None,
                 Stage::Asking { asked: true, .. } | Stage::Open => Some(LastWord::reset(code)),
             },
             Some(Above::Awaited(_)) => None,
-            Some(Above::Listener { .. }) => return cx.dropped(NAME, "abort: that name is a listener's"),
+            Some(Above::Listener { .. }) => {
+                return cx.dropped(NAME, "abort: that name is a listener's");
+            }
             None => return cx.dropped(NAME, "no such association"),
         };
         self.end(cx, name, why, farewell, out);

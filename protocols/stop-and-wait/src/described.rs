@@ -7,7 +7,11 @@ use stackwright_wire::Message;
 use crate::{Rules, StopAndWait};
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("patience", ParameterKind::Number, "the wait for an acknowledgement, in milliseconds"),
+    Parameter::new(
+        "patience",
+        ParameterKind::Number,
+        "the wait for an acknowledgement, in milliseconds",
+    ),
     Parameter::new("tries", ParameterKind::Number, "how many times a message is sent, at most"),
 ];
 

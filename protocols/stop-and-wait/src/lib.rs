@@ -64,7 +64,8 @@ impl<M: Message> Rules<M> {
     fn send_first(&self, at: &mut impl Place<Self>) {
         let state = at.association();
         let Some(first) = state.waiting.front() else { return };
-        let (header, message) = (StopAndWaitHeader { number: state.number, ..MESSAGE }, first.share());
+        let (header, message) =
+            (StopAndWaitHeader { number: state.number, ..MESSAGE }, first.share());
         state.tries += 1;
         at.send(&header, message);
         let until = at.cx().now() + self.timeout;
@@ -100,7 +101,13 @@ impl<M: Message> Hooks for Rules<M> {
     };
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
-    fn create(&mut self, _cx: &Context, (): &(), _remote: Participant, _origin: Origin) -> State<M> {
+    fn create(
+        &mut self,
+        _cx: &Context,
+        (): &(),
+        _remote: Participant,
+        _origin: Origin,
+    ) -> State<M> {
         State { waiting: VecDeque::new(), number: 0, tries: 0, expected: 0, closing: false }
     }
 
@@ -145,4 +152,5 @@ impl<M: Message> Hooks for Rules<M> {
     }
 }
 
-const MESSAGE: StopAndWaitHeader = StopAndWaitHeader { reserved: (), acknowledgement: false, number: 0 };
+const MESSAGE: StopAndWaitHeader =
+    StopAndWaitHeader { reserved: (), acknowledgement: false, number: 0 };

@@ -37,7 +37,8 @@ impl Baseline {
             libc: part("libc")?,
             processor: part("processor")?,
         };
-        let Some(DeValue::Table(figures)) = table.get("instructions").map(|value| value.get_ref()) else {
+        let Some(DeValue::Table(figures)) = table.get("instructions").map(|value| value.get_ref())
+        else {
             return Err(Unreadable("`[instructions]` is missing".into()));
         };
         let figure = |(name, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
@@ -48,11 +49,16 @@ impl Baseline {
                 _ => None,
             };
             match number {
-                Some(number) if f64::is_finite(number) && number > 0.0 => Ok((name.to_string(), number)),
+                Some(number) if f64::is_finite(number) && number > 0.0 => {
+                    Ok((name.to_string(), number))
+                }
                 _ => Err(Unreadable(format!("`{name}` is no count"))),
             }
         };
-        Ok(Baseline { machine, instructions: figures.iter().map(figure).collect::<Result<_, _>>()? })
+        Ok(Baseline {
+            machine,
+            instructions: figures.iter().map(figure).collect::<Result<_, _>>()?,
+        })
     }
 
     /// Its text.
@@ -60,7 +66,8 @@ impl Baseline {
         let mut text = String::from(
             "# Instructions of one round of each figure, and what they were counted with. Written by tests/gate/accept.\n\n",
         );
-        // Writing to a text cannot fail. What is quoted for Rust is quoted for TOML, since it is plain ASCII.
+        // Writing to a text cannot fail. What is quoted for Rust is quoted for TOML, since it is
+        // plain ASCII.
         for (name, value) in self.machine.parts() {
             let _ = writeln!(text, "{name} = {value:?}");
         }

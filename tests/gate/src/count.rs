@@ -80,8 +80,8 @@ fn per_round(count: u64, rounds: u64) -> f64 {
 
 /// Instructions of all rounds of one figure.
 ///
-/// The environment is empty but for the path, so that nothing in it chooses another allocator, another `memcpy` or other
-/// options of valgrind.
+/// The environment is empty but for the path, so that nothing in it chooses another allocator,
+/// another `memcpy` or other options of valgrind.
 fn one(figure: &str, surroundings: &Surroundings) -> Result<u64, Uncounted> {
     let mut valgrind = Command::new("valgrind");
     valgrind
@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn reads_what_callgrind_says() {
-        let said = "==7== Events    : Ir\n==7== Collected : 123456\n==7==\n==7== I   refs:      123,456\n";
+        let said =
+            "==7== Events    : Ir\n==7== Collected : 123456\n==7==\n==7== I   refs:      123,456\n";
         assert_eq!(collected(said), Some(123_456));
         assert_eq!(collected("valgrind: failed to start"), None);
     }

@@ -1,4 +1,5 @@
-//! What a figure depends on besides the code: another compiler makes other code, another C library copies octets otherwise.
+//! What a figure depends on besides the code: another compiler makes other code, another C library
+//! copies octets otherwise.
 
 use std::env;
 use std::process::Command;
@@ -24,7 +25,9 @@ impl Machine {
         Machine {
             rustc: env!("GATE_RUSTC").into(),
             target: env!("GATE_TARGET").into(),
-            valgrind: said(Command::new("valgrind").arg("--version")).trim_start_matches("valgrind-").into(),
+            valgrind: said(Command::new("valgrind").arg("--version"))
+                .trim_start_matches("valgrind-")
+                .into(),
             libc: said(Command::new("getconf").arg("GNU_LIBC_VERSION")),
             processor: processor().into(),
         }
@@ -55,7 +58,9 @@ const UNKNOWN: &str = "unknown";
 
 fn said(command: &mut Command) -> String {
     match command.output() {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        }
         _ => UNKNOWN.to_owned(),
     }
 }

@@ -34,8 +34,9 @@ impl Figure {
 
     /// Does the work twice, of which the second time is counted: memory has been asked for then.
     ///
-    /// It is done in a thread, whose stack begins at a page, and whose memory is an arena of its own: what copies octets
-    /// takes another path where they lie differently, and on the first stack everything lies behind the environment.
+    /// It is done in a thread, whose stack begins at a page, and whose memory is an arena of its
+    /// own: what copies octets takes another path where they lie differently, and on the first
+    /// stack everything lies behind the environment.
     pub fn run(self) {
         let work = move || {
             let mut subject = (self.subject)();

@@ -102,8 +102,9 @@ impl Verdict {
 pub fn judge(baseline: &Baseline, machine: &Machine, counts: &Counts) -> Verdict {
     let differences = machine.differences(&baseline.machine);
     if !differences.is_empty() {
-        let sentence =
-            |(name, here, there): (_, _, _)| format!("{name} is {here} here and {there} in the baseline");
+        let sentence = |(name, here, there): (_, _, _)| {
+            format!("{name} is {here} here and {there} in the baseline")
+        };
         return Verdict::Elsewhere(differences.into_iter().map(sentence).collect());
     }
     let gone = baseline.instructions.keys().filter(|figure| !counts.contains_key(*figure));
@@ -146,7 +147,8 @@ mod tests {
 
     /// A baseline with `factor` of what is counted now.
     fn baseline(factor: f64) -> Baseline {
-        let instructions = counts().into_iter().map(|(figure, count)| (figure, count * factor)).collect();
+        let instructions =
+            counts().into_iter().map(|(figure, count)| (figure, count * factor)).collect();
         Baseline { machine: machine(), instructions }
     }
 
@@ -175,7 +177,11 @@ mod tests {
     #[test]
     fn two_percent_either_way_are_nothing() {
         for factor in [0.98, 1.02] {
-            assert_eq!(judge(&baseline(factor), &machine(), &counts()), Verdict::Judged(vec![]), "{factor}");
+            assert_eq!(
+                judge(&baseline(factor), &machine(), &counts()),
+                Verdict::Judged(vec![]),
+                "{factor}"
+            );
         }
     }
 
@@ -196,15 +202,24 @@ mod tests {
         let verdict = judge(&other, &machine(), &counts());
         assert!(!verdict.passes());
         let new = Finding::New { figure: "map/Open/hit".into(), to: 25.0 };
-        assert_eq!(verdict, Verdict::Judged(vec![new, Finding::Gone { figure: "map/Open/hat".into() }]));
+        assert_eq!(
+            verdict,
+            Verdict::Judged(vec![new, Finding::Gone { figure: "map/Open/hat".into() }])
+        );
     }
 
     #[test]
     fn a_baseline_of_another_machine_only_speaks() {
         type Change = fn(&mut Machine);
         let changes: [(Change, &str); 5] = [
-            (|machine| machine.rustc = "1.96.0".into(), "rustc is 1.95.0 here and 1.96.0 in the baseline"),
-            (|machine| machine.target = "aarch64".into(), "target is x86_64-unknown-linux-gnu here"),
+            (
+                |machine| machine.rustc = "1.96.0".into(),
+                "rustc is 1.95.0 here and 1.96.0 in the baseline",
+            ),
+            (
+                |machine| machine.target = "aarch64".into(),
+                "target is x86_64-unknown-linux-gnu here",
+            ),
             (|machine| machine.valgrind = "3.25.0".into(), "valgrind is 3.19.0 here"),
             (|machine| machine.libc = "glibc 2.41".into(), "libc is glibc 2.36 here"),
             (|machine| machine.processor = "sse2".into(), "processor is avx2 here"),

@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
-use stackwright_ftp::address::{find_epsv, find_port, format_eprt, format_port, parse_eprt, parse_port};
+use stackwright_ftp::address::{
+    find_epsv, find_port, format_eprt, format_port, parse_eprt, parse_port,
+};
 
 /// Any text as any of them; what is read is written so that it is read again.
 pub fn addresses(octets: &[u8]) {

@@ -1,4 +1,5 @@
-//! Two whole endpoints of ARTP, of which somebody else has the network, the applications and the time.
+//! Two whole endpoints of ARTP, of which somebody else has the network, the applications and the
+//! time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -6,10 +7,12 @@ use std::num::NonZeroU32;
 
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::{
-    Batch, Credit, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, MessageProperties,
+    Batch, Credit, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind,
+    MessageProperties,
 };
 use stackwright_contract::{
-    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol, RequestOf,
+    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol,
+    RequestOf,
 };
 use stackwright_wire::Message;
 
@@ -80,7 +83,8 @@ fn address(nth: u8, port: u16) -> Participant {
     SocketAddr::from(([10, 0, 0, nth], port)).into()
 }
 
-/// The first octets configure; then each step takes an octet that says who acts: the network, an application, or time.
+/// The first octets configure; then each step takes an octet that says who acts: the network, an
+/// application, or time.
 pub fn artp(octets: &[u8]) {
     let mut input = Input(octets);
     let sides = [0, 1].map(|nth| Side::new(nth, &mut input));
@@ -110,7 +114,11 @@ pub fn artp(octets: &[u8]) {
     }
     for side in &mut stage.sides {
         let left = side.above.iter().filter(|(_, application)| !application.listens).count();
-        assert_eq!((left, side.layer.associations()), (0, 0), "nothing is held when all have closed");
+        assert_eq!(
+            (left, side.layer.associations()),
+            (0, 0),
+            "nothing is held when all have closed"
+        );
         assert_eq!(side.layer.hooks().half_open(), 0);
     }
 }
@@ -169,8 +177,12 @@ impl Side {
         if let Some(listener) = self.listener.take() {
             self.request(DatagramsRequest::Close { name: listener });
         }
-        let all: Vec<Handle> =
-            self.above.iter().filter(|(_, one)| !one.closing && !one.listens).map(|(name, _)| name).collect();
+        let all: Vec<Handle> = self
+            .above
+            .iter()
+            .filter(|(_, one)| !one.closing && !one.listens)
+            .map(|(name, _)| name)
+            .collect();
         for association in all {
             if let Some(one) = self.above.get_mut(association) {
                 one.closing = true;
@@ -182,8 +194,12 @@ impl Side {
     /// An application asks for something that the contract allows.
     fn ask(&mut self, input: &mut Input<'_>) {
         let what = input.octet();
-        let living: Vec<Handle> =
-            self.above.iter().filter(|(_, one)| !one.listens && !one.closing).map(|(name, _)| name).collect();
+        let living: Vec<Handle> = self
+            .above
+            .iter()
+            .filter(|(_, one)| !one.listens && !one.closing)
+            .map(|(name, _)| name)
+            .collect();
         if living.len() < 8 && (what.is_multiple_of(8) || living.is_empty()) {
             let up = Credit { octets: 1 << 18, messages: usize::from(what / 64) + 1 };
             let association = self.above.name(Application { up, ..Application::default() });
@@ -194,7 +210,9 @@ impl Side {
                 local: None,
             });
         }
-        let Some(association) = living.get(usize::from(input.octet()) % living.len().max(1)).copied() else {
+        let Some(association) =
+            living.get(usize::from(input.octet()) % living.len().max(1)).copied()
+        else {
             return;
         };
         let Some(one) = self.above.get_mut(association) else { return };
@@ -235,7 +253,11 @@ impl Side {
                     ..MessageProperties::default()
                 };
                 let message = M::with_headroom(64, &octets);
-                self.request(DatagramsRequest::Send { association, batch: message.into(), properties });
+                self.request(DatagramsRequest::Send {
+                    association,
+                    batch: message.into(),
+                    properties,
+                });
             }
         }
     }
@@ -372,14 +394,19 @@ impl Side {
         let Some(association) = self.opened_for(packet) else { return };
         let message = M::with_headroom(0, &packet.octets);
         let properties = MessageProperties { ecn: packet.ecn, ..MessageProperties::default() };
-        let told = DatagramsIndication::Delivered { association, batch: message.into(), properties };
+        let told =
+            DatagramsIndication::Delivered { association, batch: message.into(), properties };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
     }
 
-    /// Packets of one sender arrive together: all are as long as the first, but the last may be shorter.
+    /// Packets of one sender arrive together: all are as long as the first, but the last may be
+    /// shorter.
     fn arrive_together(&mut self, packets: &[Packet]) {
-        let Some(association) = packets.first().and_then(|packet| self.opened_for(packet)) else { return };
-        let octets: Vec<u8> = packets.iter().flat_map(|packet| packet.octets.iter().copied()).collect();
+        let Some(association) = packets.first().and_then(|packet| self.opened_for(packet)) else {
+            return;
+        };
+        let octets: Vec<u8> =
+            packets.iter().flat_map(|packet| packet.octets.iter().copied()).collect();
         let messages = Batch::new(M::with_headroom(0, &octets), packets[0].octets.len());
         let properties = MessageProperties { ecn: packets[0].ecn, ..MessageProperties::default() };
         let told = DatagramsIndication::Delivered { association, batch: messages, properties };
@@ -398,7 +425,8 @@ impl Stage {
                     words += 1;
                     assert!(words < 20_000, "a layer that never falls silent");
                 }
-                let due = side.layer.next_deadline().is_some_and(|deadline| deadline <= side.cx.now());
+                let due =
+                    side.layer.next_deadline().is_some_and(|deadline| deadline <= side.cx.now());
                 if due {
                     side.layer.handle_timeout(&side.cx, &mut side.said);
                 }
@@ -413,7 +441,8 @@ impl Stage {
         }
     }
 
-    /// One of the packets on their way arrives, perhaps altered, perhaps not for the last time; or it never does.
+    /// One of the packets on their way arrives, perhaps altered, perhaps not for the last time; or
+    /// it never does.
     fn deliver(&mut self, input: &mut Input<'_>) {
         let (which, how) = (input.octet(), input.octet());
         if self.wire.is_empty() {
@@ -428,14 +457,18 @@ impl Stage {
             let place = usize::from(input.octet()) % packet.octets.len();
             packet.octets[place] ^= input.octet();
         }
-        // Routers mark what may be marked, take off what they do not know, and one is out of its mind.
+        // Routers mark what may be marked, take off what they do not know, and one is out of its
+        // mind.
         packet.ecn = match (how / 8, packet.ecn) {
             (0..8, Ecn::Ect) | (8, _) => Ecn::Ce,
             (9, _) => Ecn::NotEct,
             (_, ecn) => ecn,
         };
         let side = usize::from(
-            packet.to.internet().is_some_and(|to| to.ip() == address(1, 0).internet().expect("one").ip()),
+            packet
+                .to
+                .internet()
+                .is_some_and(|to| to.ip() == address(1, 0).internet().expect("one").ip()),
         );
         if how % 8 == 3 && !packet.octets.is_empty() {
             let run = self.behind(at, packet);

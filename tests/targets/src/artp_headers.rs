@@ -8,7 +8,8 @@ use stackwright_artp::option::{Large, Marks, Options, Part};
 
 use crate::headers::check;
 
-/// What is decoded is encoded to what it was decoded from, and each step through options and items makes progress.
+/// What is decoded is encoded to what it was decoded from, and each step through options and items
+/// makes progress.
 pub fn artp_headers(octets: &[u8]) {
     check::<Packet>(octets);
     check::<Fragment>(octets);

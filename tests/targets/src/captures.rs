@@ -34,17 +34,24 @@ pub fn captures(octets: &[u8]) {
         let described = described.and_then(catalogue::find);
         for chosen in PROTOCOLS.iter().map(Some).chain([None]) {
             let above = layers::Above { chosen, ports: &[], described };
-            let layers = layers::layers(interface.map(|interface| interface.link), &packet.octets, &above);
+            let layers =
+                layers::layers(interface.map(|interface| interface.link), &packet.octets, &above);
             let octets = |found: &Found<'_>| match found {
                 Found::Header(header) => header.octets().len(),
                 Found::Octets { octets, .. } => octets.len(),
             };
             let explained: usize = layers.found.iter().map(octets).sum();
-            assert!(explained + layers.payload.len() <= packet.octets.len(), "no octet is shown twice");
+            assert!(
+                explained + layers.payload.len() <= packet.octets.len(),
+                "no octet is shown twice"
+            );
             shown.clear();
             show::text(&mut shown, &packet, &layers).expect("memory takes it");
             let text = std::str::from_utf8(&shown).expect("what is shown is text");
-            assert!(text.chars().all(|one| one == '\n' || !one.is_control()), "no terminal takes harm");
+            assert!(
+                text.chars().all(|one| one == '\n' || !one.is_control()),
+                "no terminal takes harm"
+            );
             shown.clear();
             show::json(&mut shown, &packet, &layers).expect("memory takes it");
             serde_json::from_slice::<serde_json::Value>(&shown).expect("a line of JSON");

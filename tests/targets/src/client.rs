@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use stackwright_contract::services::{
     FilesIndication, FilesRequest, Purpose, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Duration, Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
+use stackwright_contract::{
+    Context, Duration, Handle, IndicationOf, Names, Outlet, Protocol, RequestOf,
+};
 use stackwright_ftp::client::{Config, DataMode};
 use stackwright_ftp::{Client, PORT};
 use stackwright_wire::Message;
@@ -50,7 +52,8 @@ struct Stage {
     files: Names<File>,
 }
 
-/// The first octet configures; then each step takes an octet that says who acts: the server, the asker, or time.
+/// The first octet configures; then each step takes an octet that says who acts: the server, the
+/// asker, or time.
 pub fn client(octets: &[u8]) {
     let mut input = Input(octets);
     let choices = input.octet();
@@ -79,7 +82,8 @@ pub fn client(octets: &[u8]) {
             _ => stage.pass(Duration::from_millis(1 << (input.octet() % 17))),
         }
     }
-    // The network is gone, again and again, and time passes: each job has its last word, and nothing is left.
+    // The network is gone, again and again, and time passes: each job has its last word, and
+    // nothing is left.
     for _ in 0..200 {
         let mut answers = VecDeque::new();
         stage.lower.collapse(&mut answers);
@@ -173,7 +177,10 @@ impl Stage {
                 (None, _) => return,
                 (_, 3) => {
                     file.closing = true;
-                    FilesRequest::Close { file: name, keep: what >= 128 && file.open && file.unwritten == 0 }
+                    FilesRequest::Close {
+                        file: name,
+                        keep: what >= 128 && file.open && file.unwritten == 0,
+                    }
                 }
                 _ if !file.open => return,
                 (Some(Purpose::Read), _) if file.reads.len() < 4 => {
@@ -215,7 +222,10 @@ impl Stage {
             }
             FilesIndication::Entries { file, .. } => {
                 let file = self.files.get_mut(file).expect("a living name");
-                assert!(std::mem::replace(&mut file.asked_next, false), "entries that were asked for");
+                assert!(
+                    std::mem::replace(&mut file.asked_next, false),
+                    "entries that were asked for"
+                );
             }
             FilesIndication::Written { file, octets } => {
                 let file = self.files.get_mut(file).expect("a living name");

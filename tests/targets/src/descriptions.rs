@@ -9,8 +9,8 @@ use stackwright_contract::described::ParameterTable;
 use stackwright_contract::services::{Datagrams, Octets, OctetsIndication, OctetsRequest};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{
-    Both, Context, Either, Facts, Guarantees, IndicationOf, IndicationTo, Nothing, Outlet, Protocol,
-    RequestOf, RequestTo, Service, outermost,
+    Both, Context, Either, Facts, Guarantees, IndicationOf, IndicationTo, Nothing, Outlet,
+    Protocol, RequestOf, RequestTo, Service, outermost,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -41,13 +41,24 @@ struct Mute;
 struct Packets;
 
 impl Protocol for Relay {
-    const FACTS: Facts = Facts { passes: Guarantees::ORDERED, header_room: 3, ..Facts::named("relay") };
+    const FACTS: Facts =
+        Facts { passes: Guarantees::ORDERED, header_room: 3, ..Facts::named("relay") };
     type Provides = Octets<M>;
     type Uses = Octets<M>;
-    fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.request(request);
     }
-    fn handle_indication(&mut self, _: &Context, told: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        told: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.indicate(told);
     }
 }
@@ -56,11 +67,21 @@ impl Protocol for Pair {
     const FACTS: Facts = Facts { needs: Guarantees::ORDERED, ..Facts::named("pair") };
     type Provides = Octets<M>;
     type Uses = Both<Octets<M>, Octets<M>>;
-    fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         self.0 = !self.0;
         out.request(if self.0 { Either::Left(request) } else { Either::Right(request) });
     }
-    fn handle_indication(&mut self, _: &Context, told: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        told: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match told {
             Either::Left(told) | Either::Right(told) => out.indicate(told),
         }
@@ -71,13 +92,23 @@ impl Protocol for Echo {
     const FACTS: Facts = Facts { gives: Guarantees::ORDERED, ..Facts::named("echo") };
     type Provides = Octets<M>;
     type Uses = Line;
-    fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if let OctetsRequest::Send { message } = request {
             out.request(message.len());
             out.indicate(OctetsIndication::Delivered { message });
         }
     }
-    fn handle_indication(&mut self, _: &Context, credit: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        credit: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.indicate(OctetsIndication::Credit { credit });
     }
 }
@@ -141,8 +172,9 @@ impl<P: Protocol> Outlet<P> for Ends {
     }
 }
 
-/// Any text as a description: a graph, or a flaw at a place in the text. A graph can be drawn, explained and used. Then a
-/// text of which the octets only say who stands on whom, so that more than its syntax is tried.
+/// Any text as a description: a graph, or a flaw at a place in the text. A graph can be drawn,
+/// explained and used. Then a text of which the octets only say who stands on whom, so that more
+/// than its syntax is tried.
 pub fn descriptions(octets: &[u8]) {
     check(&String::from_utf8_lossy(octets));
     check(&written(Input(octets)));

@@ -109,7 +109,11 @@ pub(crate) fn check<H: Header + PartialEq + core::fmt::Debug>(octets: &[u8]) {
     match dissect::<H>(octets) {
         Ok(shown) => {
             assert!(octets.len() >= H::LENGTH, "a dissection has all octets");
-            assert_eq!(shown.to_string().lines().count(), 1 + H::FIELDS.len(), "a line for each field");
+            assert_eq!(
+                shown.to_string().lines().count(),
+                1 + H::FIELDS.len(),
+                "a line for each field"
+            );
         }
         Err(_) => assert!(octets.len() < H::LENGTH && decoded.is_err()),
     }

@@ -1,4 +1,5 @@
-//! Targets: each takes any octets, does with them what a peer could make us do, and panics where a promise is broken.
+//! Targets: each takes any octets, does with them what a peer could make us do, and panics where a
+//! promise is broken.
 //!
 //! ```text
 //! cargo test -p stackwright-targets                                    the corpus, and some thousand mutations of it
@@ -105,8 +106,11 @@ impl<'a> Input<'a> {
                 return None;
             }
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let length =
-                if pieces == 0 { rest.len() } else { 1 + (state >> 16) as usize % usize::from(pieces) };
+            let length = if pieces == 0 {
+                rest.len()
+            } else {
+                1 + (state >> 16) as usize % usize::from(pieces)
+            };
             let (piece, later) = rest.split_at(length.min(rest.len()));
             rest = later;
             Some(piece)

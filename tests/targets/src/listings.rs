@@ -33,7 +33,8 @@ fn is_name(name: &str) -> bool {
 fn again(entry: &FolderEntry, writable: bool, now: Option<u64>) {
     let written = line(entry, writable, now);
     assert!(written.ends_with("\r\n") && written.matches('\n').count() == 1);
-    let read = parse(written.trim_end_matches(['\r', '\n'])).expect("our own line is of a known form");
+    let read =
+        parse(written.trim_end_matches(['\r', '\n'])).expect("our own line is of a known form");
     assert_eq!(read.name, entry.name);
     assert_eq!(read.status.size, entry.status.size);
     if entry.status.kind != FileKind::Other {

@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::Handle;
 use stackwright_contract::PathLimits;
-use stackwright_contract::services::{Credit, Ended, StreamsIndication as Told, StreamsRequest as Ask};
+use stackwright_contract::services::{
+    Credit, Ended, StreamsIndication as Told, StreamsRequest as Ask,
+};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::Input;
@@ -63,7 +65,10 @@ impl Lower {
 
     fn give(&mut self, name: Handle, named: Named) {
         assert!(!self.ended.contains(&name), "{name:?} is given once");
-        assert!(self.names.keys().all(|living| living.index != name.index), "{name:?} lives already");
+        assert!(
+            self.names.keys().all(|living| living.index != name.index),
+            "{name:?} lives already"
+        );
         self.names.insert(name, named);
     }
 
@@ -111,7 +116,10 @@ impl Lower {
                     (flow.closed, flow.we_finished) = (true, true);
                     self.finish(name, answers);
                 }
-                None => assert!(self.ended.contains(&name), "a Close on {name:?}, which was never given"),
+                None => assert!(
+                    self.ended.contains(&name),
+                    "a Close on {name:?}, which was never given"
+                ),
             },
             Ask::Open { association, remote, credit: Credit { octets: credit, .. }, .. } => {
                 let remote = remote.internet().expect("an Internet address");
@@ -122,7 +130,11 @@ impl Lower {
                 let length = batch.octets();
                 if let Some(flow) = self.flow(association, "Send") {
                     assert!(!flow.we_finished, "nothing is sent behind the end");
-                    assert!(length > 0 && length <= flow.down, "{length} octets are sent, for {}", flow.down);
+                    assert!(
+                        length > 0 && length <= flow.down,
+                        "{length} octets are sent, for {}",
+                        flow.down
+                    );
                     flow.down -= length;
                     flow.queued += length;
                 }
@@ -186,7 +198,9 @@ impl Lower {
         let Some(name) = self.names.keys().nth(nth).copied() else { return };
         let Some(named) = self.names.get_mut(&name) else { return };
         match named {
-            Named::Listener { .. } if what == 255 => self.unlisten(name, Ended::Unavailable, answers),
+            Named::Listener { .. } if what == 255 => {
+                self.unlisten(name, Ended::Unavailable, answers)
+            }
             Named::Listener { .. } => {}
             Named::Awaited { listener, credit } => {
                 let (listener, up) = (*listener, *credit);
@@ -196,12 +210,26 @@ impl Lower {
                     return self.end(name, Ended::Reset(0), answers);
                 }
                 let ip = if what % 16 == 15 { STRANGER } else { THERE };
-                self.open(name, local, SocketAddr::new(ip, 50_000 + u16::from(what)), up, input, answers);
+                self.open(
+                    name,
+                    local,
+                    SocketAddr::new(ip, 50_000 + u16::from(what)),
+                    up,
+                    input,
+                    answers,
+                );
             }
             Named::Opening { .. } if what % 4 == 3 => self.end(name, Ended::Unreachable, answers),
             Named::Opening { remote, credit } => {
                 let (remote, up) = (*remote, *credit);
-                self.open(name, SocketAddr::new(HERE, 45_000 + u16::from(what)), remote, up, input, answers);
+                self.open(
+                    name,
+                    SocketAddr::new(HERE, 45_000 + u16::from(what)),
+                    remote,
+                    up,
+                    input,
+                    answers,
+                );
             }
             Named::Open(flow) => match what % 8 {
                 0..4 if !flow.peer_finished => {
@@ -255,7 +283,8 @@ impl Lower {
         answers: &mut VecDeque<Told<M>>,
     ) {
         let down = 1 + usize::from(input.number());
-        let flow = Flow { up, down, queued: 0, we_finished: false, peer_finished: false, closed: false };
+        let flow =
+            Flow { up, down, queued: 0, we_finished: false, peer_finished: false, closed: false };
         self.names.insert(name, Named::Open(flow));
         let (local, remote) = (local.into(), remote.into());
         answers.push_back(Told::Opened {

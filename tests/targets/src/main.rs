@@ -34,7 +34,8 @@ fn run() -> Result<bool, String> {
             _ => return Err(USAGE.into()),
         }
     }
-    let chosen: Vec<&Target> = TARGETS.iter().filter(|target| name == "all" || name == target.name).collect();
+    let chosen: Vec<&Target> =
+        TARGETS.iter().filter(|target| name == "all" || name == target.name).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
         return Err(format!("there is no target {name}; there are {}", names.join(", ")));
@@ -47,7 +48,8 @@ fn run() -> Result<bool, String> {
 }
 
 fn one(target: &Target, time: Duration, seed: u64) -> Result<bool, String> {
-    let corpus = corpus(target.name).map_err(|error| format!("the corpus of {}: {error}", target.name))?;
+    let corpus =
+        corpus(target.name).map_err(|error| format!("the corpus of {}: {error}", target.name))?;
     let mut mutations = Mutations::new(&corpus, seed);
     let begin = Instant::now();
     let mut executions = 0_u64;
@@ -58,7 +60,11 @@ fn one(target: &Target, time: Duration, seed: u64) -> Result<bool, String> {
             executions += 1;
             if panic::catch_unwind(|| (target.run)(input)).is_err() {
                 let path = keep(target, input)?;
-                println!("{}: FAILED after {executions} executions: {}", target.name, path.display());
+                println!(
+                    "{}: FAILED after {executions} executions: {}",
+                    target.name,
+                    path.display()
+                );
                 return Ok(false);
             }
         }
@@ -72,7 +78,8 @@ fn one(target: &Target, time: Duration, seed: u64) -> Result<bool, String> {
 fn keep(target: &Target, input: &[u8]) -> Result<PathBuf, String> {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {})); // one report of the failure is enough
-    let fails = |input: &[u8]| panic::catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err();
+    let fails =
+        |input: &[u8]| panic::catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err();
     let shortest = shortened(input, fails);
     panic::set_hook(hook);
     let folder = env::temp_dir().join("stackwright-targets");
@@ -85,7 +92,7 @@ fn keep(target: &Target, input: &[u8]) -> Result<PathBuf, String> {
 
 /// FNV-1a: two inputs have two names.
 fn sum(octets: &[u8]) -> u64 {
-    octets
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |sum, octet| (sum ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3))
+    octets.iter().fold(0xcbf2_9ce4_8422_2325, |sum, octet| {
+        (sum ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -12,12 +12,18 @@ pub fn replies(octets: &[u8]) {
     assert_eq!(heard, hear(std::iter::once(input.0)), "replies do not depend on how they are cut");
     for reply in heard.into_iter().flatten() {
         assert!((100..600).contains(&reply.code));
-        assert!(reply.text.len() <= Replies::TEXT_MOST + 2 * Replies::LINE_MOST, "a reply is bounded");
+        assert!(
+            reply.text.len() <= Replies::TEXT_MOST + 2 * Replies::LINE_MOST,
+            "a reply is bounded"
+        );
         // One line of ours, whatever is in it, is one reply of the same code.
         let line = reply::line(reply.code, &reply.text);
         let again = hear(std::iter::once(line.as_bytes()));
         let lost = line.len() > Replies::LINE_MOST || line.contains('\u{FFFD}');
-        assert!(lost || matches!(&again[..], [Ok(once)] if once.code == reply.code), "{line:?}: {again:?}");
+        assert!(
+            lost || matches!(&again[..], [Ok(once)] if once.code == reply.code),
+            "{line:?}: {again:?}"
+        );
     }
 }
 

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use stackwright_contract::services::{
     Failure, FileKind, FilesIndication, FilesRequest, FolderEntry, Status, StreamsRequest,
 };
-use stackwright_contract::{Context, Duration, Either, Handle, IndicationOf, Outlet, Protocol, RequestOf};
+use stackwright_contract::{
+    Context, Duration, Either, Handle, IndicationOf, Outlet, Protocol, RequestOf,
+};
 use stackwright_ftp::server::{Anonymous, Config, Request, Rights};
 use stackwright_ftp::{PORT, Server};
 use stackwright_wire::Message;
@@ -44,7 +46,8 @@ struct Stage {
 
 /// Each step takes an octet that says who acts: a peer, the disk, or time.
 pub fn server(octets: &[u8]) {
-    let config = Config { sessions_most: 3, ..Config::new(Box::new(Anonymous(Rights { write: true }))) };
+    let config =
+        Config { sessions_most: 3, ..Config::new(Box::new(Anonymous(Rights { write: true }))) };
     let mut stage = Stage {
         cx: Context::new(0),
         server: Server::new(config),
@@ -130,7 +133,10 @@ impl Stage {
     fn file_asked(&mut self, ask: FilesRequest<M>) {
         match &ask {
             FilesRequest::Open { file, .. } => {
-                assert!(self.open.iter().all(|open| open.index != file.index), "{file:?} lives already");
+                assert!(
+                    self.open.iter().all(|open| open.index != file.index),
+                    "{file:?} lives already"
+                );
                 self.open.push(*file);
             }
             FilesRequest::Read { file, length, .. } => {
@@ -163,14 +169,23 @@ impl Stage {
     fn answer(&mut self, input: &mut Input<'_>) {
         let Some(ask) = self.disk.pop_front() else { return };
         let dice = input.octet();
-        let failure =
-            [Failure::NotFound, Failure::Full, Failure::Broken, Failure::Lost, Failure::Unsupported]
-                [usize::from(dice) % 5];
+        let failure = [
+            Failure::NotFound,
+            Failure::Full,
+            Failure::Broken,
+            Failure::Lost,
+            Failure::Unsupported,
+        ][usize::from(dice) % 5];
         let fails = dice >= 200;
         let answer = match ask {
             FilesRequest::Stat { token, .. } => {
-                let kind = [FileKind::File, FileKind::Folder, FileKind::Other][usize::from(dice) % 3];
-                let result = if fails { Err(failure) } else { Ok(Status { kind, size: 77, modified: None }) };
+                let kind =
+                    [FileKind::File, FileKind::Folder, FileKind::Other][usize::from(dice) % 3];
+                let result = if fails {
+                    Err(failure)
+                } else {
+                    Ok(Status { kind, size: 77, modified: None })
+                };
                 FilesIndication::Stated { token, result }
             }
             FilesRequest::Rename { token, .. } | FilesRequest::Remove { token, .. } => {
@@ -204,7 +219,8 @@ impl Stage {
                 FilesIndication::Opened { file, size }
             }
             FilesRequest::Read { file, offset, length } => {
-                let length = if dice.is_multiple_of(4) { length.min(usize::from(dice)) } else { length };
+                let length =
+                    if dice.is_multiple_of(4) { length.min(usize::from(dice)) } else { length };
                 let message = M::with_headroom(0, &vec![dice; length.min(70_000)]);
                 FilesIndication::Read { file, offset, message }
             }
@@ -213,7 +229,8 @@ impl Stage {
             }
             FilesRequest::Next { file } => {
                 let name = String::from_utf8_lossy(input.take(usize::from(dice) % 16)).into_owned();
-                let status = Status { kind: FileKind::File, size: 5, modified: Some(u64::from(dice)) };
+                let status =
+                    Status { kind: FileKind::File, size: 5, modified: Some(u64::from(dice)) };
                 let entries = vec![FolderEntry { name, status }; usize::from(dice) % 4];
                 FilesIndication::Entries { file, entries }
             }

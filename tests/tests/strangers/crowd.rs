@@ -16,7 +16,9 @@ const FILE: usize = 4_000_000;
 
 pub(crate) fn trials() -> Vec<Trial> {
     [false, true]
-        .map(|six| trial(format!("crowd/200-transfers/{}", family(six)), &[], six, move || transfers(six)))
+        .map(|six| {
+            trial(format!("crowd/200-transfers/{}", family(six)), &[], six, move || transfers(six))
+        })
         .into()
 }
 

@@ -1,5 +1,5 @@
-//! Servers that lie, stall, cut and babble, against our client: it ends by itself, says that it failed, and leaves nothing
-//! under the final name.
+//! Servers that lie, stall, cut and babble, against our client: it ends by itself, says that it
+//! failed, and leaves nothing under the final name.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpListener};
@@ -50,7 +50,8 @@ where
 {
     let server = Scripted::start(octets(1, LENGTH), script);
     let scratch = Scratch::new();
-    let outcome = run(our_client("get").arg(server.url("it")).arg(scratch.join("it")).arg("--json"));
+    let outcome =
+        run(our_client("get").arg(server.url("it")).arg(scratch.join("it")).arg("--json"));
     assert!(outcome.memory < MEMORY, "{} kB", outcome.memory);
     (outcome, scratch)
 }
@@ -62,7 +63,11 @@ where
 {
     let (outcome, scratch) = get(script);
     let outcome = outcome.exited(1);
-    assert!(outcome.text().lines().last().unwrap_or_default().contains("\"failed\""), "{}", outcome.text());
+    assert!(
+        outcome.text().lines().last().unwrap_or_default().contains("\"failed\""),
+        "{}",
+        outcome.text()
+    );
     assert!(!scratch.join("it").exists(), "a file under the final name");
     outcome
 }
@@ -115,7 +120,9 @@ fn long_line() {
         Ok(Turn::Done)
     });
     match outcome.status.code() {
-        Some(0) => assert_same(&fs::read(scratch.join("it")).expect("the file"), &octets(1, LENGTH)),
+        Some(0) => {
+            assert_same(&fs::read(scratch.join("it")).expect("the file"), &octets(1, LENGTH))
+        }
         Some(1) => assert!(!scratch.join("it").exists(), "a file under the final name"),
         _ => panic!("{}", outcome.status),
     }
@@ -138,7 +145,8 @@ fn hang_up() {
     }
 }
 
-/// A server that tells a third party's address: the client connects to the server, or refuses, but never there.
+/// A server that tells a third party's address: the client connects to the server, or refuses, but
+/// never there.
 fn foreign_pasv() {
     let trap = TcpListener::bind("127.0.0.2:0").expect("a second loopback address");
     trap.set_nonblocking(true).expect("a socket of ours");
@@ -148,7 +156,11 @@ fn foreign_pasv() {
         "PASV" => {
             // The same port at home, where it leads to the file.
             session.listen_on(port)?;
-            session.say(&format!("227 Entering Passive Mode (127,0,0,2,{},{}).", port >> 8, port & 255))?;
+            session.say(&format!(
+                "227 Entering Passive Mode (127,0,0,2,{},{}).",
+                port >> 8,
+                port & 255
+            ))?;
             Ok(Turn::Done)
         }
         _ => Ok(Turn::Usual),
@@ -156,16 +168,21 @@ fn foreign_pasv() {
     let trapped = trap.accept();
     assert!(trapped.is_err(), "the client went to {:?}", trapped.map(|(_, from)| from));
     match outcome.status.code() {
-        Some(0) => assert_same(&fs::read(scratch.join("it")).expect("the file"), &octets(1, LENGTH)),
+        Some(0) => {
+            assert_same(&fs::read(scratch.join("it")).expect("the file"), &octets(1, LENGTH))
+        }
         Some(1) => assert!(!scratch.join("it").exists(), "a file under the final name"),
         _ => panic!("{}", outcome.status),
     }
 }
 
 fn senseless_pasv() {
-    for line in
-        ["227 Entering Passive Mode (1,2,3).", "227 (127,0,0,1,999,999)", "227 (127,0,0,1,0,0)", "227 ,,,,,,"]
-    {
+    for line in [
+        "227 Entering Passive Mode (1,2,3).",
+        "227 (127,0,0,1,999,999)",
+        "227 (127,0,0,1,0,0)",
+        "227 ,,,,,,",
+    ] {
         get_fails(move |session, verb, _| match verb {
             "EPSV" => session.say("500 What?").map(|()| Turn::Done),
             "PASV" => session.say(line).map(|()| Turn::Done),

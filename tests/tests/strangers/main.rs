@@ -1,7 +1,9 @@
-//! Strangers: our program against clients and servers that nobody here wrote, and against peers that mean harm.
+//! Strangers: our program against clients and servers that nobody here wrote, and against peers
+//! that mean harm.
 //!
-//! A trial is named `who/what/how/size`, so that `cargo test --test strangers vsftpd/get` runs one group. One whose stranger
-//! is not on this machine counts as ignored and says who is missing; with `CI=true` it fails.
+//! A trial is named `who/what/how/size`, so that `cargo test --test strangers vsftpd/get` runs one
+//! group. One whose stranger is not on this machine counts as ignored and says who is missing; with
+//! `CI=true` it fails.
 
 mod crowd;
 mod hostile_clients;

@@ -1,4 +1,5 @@
-//! A small FTP server that follows a script: correct where the script is silent, and wrong exactly where it speaks.
+//! A small FTP server that follows a script: correct where the script is silent, and wrong exactly
+//! where it speaks.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -62,7 +63,10 @@ impl Session {
 
     /// The line before a transfer, with the size in the place where clients look for it.
     pub(crate) fn opening(&mut self) -> io::Result<()> {
-        let line = format!("150 Opening BINARY mode data connection for it ({} bytes).", self.content.len());
+        let line = format!(
+            "150 Opening BINARY mode data connection for it ({} bytes).",
+            self.content.len()
+        );
         self.say(&line)
     }
 
@@ -83,10 +87,15 @@ impl Session {
             }
             "PASV" => {
                 let port = self.listen()?;
-                self.say(&format!("227 Entering Passive Mode (127,0,0,1,{},{}).", port >> 8, port & 255))?;
+                self.say(&format!(
+                    "227 Entering Passive Mode (127,0,0,1,{},{}).",
+                    port >> 8,
+                    port & 255
+                ))?;
             }
             "EPRT" => {
-                let port = argument.split('|').nth(3).and_then(|port| port.parse().ok()).unwrap_or(0);
+                let port =
+                    argument.split('|').nth(3).and_then(|port| port.parse().ok()).unwrap_or(0);
                 self.announced = Some((Ipv4Addr::LOCALHOST, port).into());
                 self.say("200 Fine.")?;
             }
@@ -118,7 +127,8 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// Serves every client that comes. The script is asked first with an empty command, for the greeting.
+    /// Serves every client that comes. The script is asked first with an empty command, for the
+    /// greeting.
     pub(crate) fn start<S>(content: Vec<u8>, script: S) -> Self
     where
         S: Fn(&mut Session, &str, &str) -> io::Result<Turn> + Send + Sync + 'static,
@@ -128,7 +138,8 @@ impl Scripted {
         let script = Arc::new(script);
         thread::spawn(move || {
             for control in listener.incoming().flatten() {
-                let session = Session { control, content: content.clone(), passive: None, announced: None };
+                let session =
+                    Session { control, content: content.clone(), passive: None, announced: None };
                 let script = script.clone();
                 // A client that goes away is what many scripts are after.
                 thread::spawn(move || serve(session, &*script));

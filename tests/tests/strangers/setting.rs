@@ -31,13 +31,14 @@ impl Setting {
         }
     }
 
-    /// The served folder. In its folder `in` everybody may write: vsftpd writes as somebody else, and refuses a root that a
-    /// guest may write.
+    /// The served folder. In its folder `in` everybody may write: vsftpd writes as somebody else,
+    /// and refuses a root that a guest may write.
     pub(crate) fn folder(&self) -> &Scratch {
         self.folder.get_or_init(|| {
             let folder = Scratch::new();
             for size in SIZES {
-                fs::write(folder.join(&size.file()), self.content(size)).expect("room for the files");
+                fs::write(folder.join(&size.file()), self.content(size))
+                    .expect("room for the files");
             }
             open_to_all(&folder.join("in"));
             folder
@@ -50,7 +51,8 @@ impl Setting {
     }
 
     pub(crate) fn vsftpd(&self, six: bool) -> &Server {
-        self.vsftpd[usize::from(six)].get_or_init(|| vsftpd(self.folder().path(), six, Vsftpd::AsItComes))
+        self.vsftpd[usize::from(six)]
+            .get_or_init(|| vsftpd(self.folder().path(), six, Vsftpd::AsItComes))
     }
 
     pub(crate) fn pure_ftpd(&self, six: bool) -> &Server {
@@ -63,7 +65,8 @@ impl Setting {
     }
 }
 
-/// A trial that needs `programs`, and IPv6 if `six`: without them it is ignored, or with `CI=true` fails.
+/// A trial that needs `programs`, and IPv6 if `six`: without them it is ignored, or with `CI=true`
+/// fails.
 pub(crate) fn trial(
     name: String,
     programs: &[&str],

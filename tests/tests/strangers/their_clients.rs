@@ -15,10 +15,11 @@ use crate::their_servers::compare_and_remove;
 
 pub(crate) fn trials(setting: &Arc<Setting>) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let mut add = |name: String, program: &'static str, six: bool, run: Box<dyn FnOnce(&Setting) + Send>| {
-        let with = setting.clone();
-        trials.push(trial(name, &[program], six, move || run(&with)));
-    };
+    let mut add =
+        |name: String, program: &'static str, six: bool, run: Box<dyn FnOnce(&Setting) + Send>| {
+            let with = setting.clone();
+            trials.push(trial(name, &[program], six, move || run(&with)));
+        };
     for size in SIZES {
         for (how, options) in CURL {
             for six in [false, true] {
@@ -42,7 +43,12 @@ pub(crate) fn trials(setting: &Arc<Setting>) -> Vec<Trial> {
         }
     }
     for six in [false, true] {
-        add(format!("curl/list/{}", family(six)), "curl", six, Box::new(move |with| curl_list(with, six)));
+        add(
+            format!("curl/list/{}", family(six)),
+            "curl",
+            six,
+            Box::new(move |with| curl_list(with, six)),
+        );
         add(
             format!("curl/resume/{}", family(six)),
             "curl",
@@ -51,7 +57,8 @@ pub(crate) fn trials(setting: &Arc<Setting>) -> Vec<Trial> {
         );
         for active in [false, true] {
             let name = format!("ftplib/transfers/{}/{}", mode(active), family(six));
-            let transfers = move |with: &Setting| drop(ftplib(with, TRANSFERS, active, six).succeeded());
+            let transfers =
+                move |with: &Setting| drop(ftplib(with, TRANSFERS, active, six).succeeded());
             add(name, "python3", six, Box::new(transfers));
         }
     }
@@ -89,7 +96,8 @@ fn curl_get(setting: &Setting, options: &[&str], six: bool, size: Sized) {
 fn curl_put(setting: &Setting, options: &[&str], how: &str, six: bool, size: Sized) {
     let name = format!("curl-{how}-{}-{}", family(six), size.file());
     let url = setting.ours(six).url(&name);
-    run(curl(options).arg("--upload-file").arg(setting.folder().join(&size.file())).arg(url)).succeeded();
+    run(curl(options).arg("--upload-file").arg(setting.folder().join(&size.file())).arg(url))
+        .succeeded();
     compare_and_remove(&setting.folder().join(&name), setting.content(size));
 }
 
@@ -103,7 +111,8 @@ fn curl_list(setting: &Setting, six: bool) {
     }
     // A long listing tells sizes, in the place where everybody looks for them.
     let listed = run(curl(&[]).arg(&url)).succeeded().text();
-    let line = listed.lines().find(|line| line.ends_with(" 10kB.bin")).expect("the file of 10 000 octets");
+    let line =
+        listed.lines().find(|line| line.ends_with(" 10kB.bin")).expect("the file of 10 000 octets");
     assert!(line.split_whitespace().any(|word| word == "10000"), "{line}");
 }
 
@@ -122,10 +131,16 @@ fn curl_password() {
     fs::write(served.join("file"), "content").expect("a folder of ours");
     let password = secrets.join("password");
     fs::write(&password, "correct horse\n").expect("a folder of ours");
-    let server =
-        ours(served.path(), false, &["--user", "ada", "--password-file", &password.display().to_string()]);
+    let server = ours(
+        served.path(),
+        false,
+        &["--user", "ada", "--password-file", &password.display().to_string()],
+    );
     let url = server.url("file");
-    assert_same(&run(&mut curl(&["--user", "ada:correct horse", &url])).succeeded().output, b"content");
+    assert_same(
+        &run(&mut curl(&["--user", "ada:correct horse", &url])).succeeded().output,
+        b"content",
+    );
     for wrong in ["ada:wrong", "ada:", "bob:correct horse", "anonymous:guest@example.org"] {
         // 67: the server denied the login.
         let outcome = run(&mut curl(&["--user", wrong, &url])).exited(67);
@@ -136,7 +151,8 @@ fn curl_password() {
 fn curl_read_only(setting: &Setting) {
     let served = Scratch::new();
     let server = ours(served.path(), false, &[]);
-    let outcome = run(curl(&["--upload-file"]).arg(setting.folder().join("1kB.bin")).arg(server.url("new")));
+    let outcome =
+        run(curl(&["--upload-file"]).arg(setting.folder().join("1kB.bin")).arg(server.url("new")));
     assert!(!outcome.status.success(), "a folder that is not writable was written");
     assert!(served.names().is_empty(), "{:?} is left", served.names());
 }
@@ -161,7 +177,8 @@ fn ncftp_get(setting: &Setting, active: bool, size: Sized) {
 fn ncftp_put(setting: &Setting, active: bool, size: Sized) {
     let scratch = Scratch::new();
     let name = format!("ncftp-{}-{}", mode(active), size.file());
-    fs::hard_link(setting.folder().join(&size.file()), scratch.join(&name)).expect("one file system");
+    fs::hard_link(setting.folder().join(&size.file()), scratch.join(&name))
+        .expect("one file system");
     let mut command = ncftp("ncftpput", setting, active);
     command.arg(loopback(false).to_string()).arg("/").arg(scratch.join(&name));
     run(&mut command).succeeded();
@@ -244,7 +261,8 @@ assert refused("SIZE nothing") and refused("CWD nothing") and refused("XYZZY")
 assert ftp.quit().startswith("221")
 "#;
 
-/// Folders, names, appending, lines, facts. A server that has no such commands yet says so, and the script ends with 77.
+/// Folders, names, appending, lines, facts. A server that has no such commands yet says so, and the
+/// script ends with 77.
 const CHANGES: &str = r#"
 try:
     ftp.mkd(name)

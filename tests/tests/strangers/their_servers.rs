@@ -20,13 +20,23 @@ pub(crate) fn trials(setting: &Arc<Setting>) -> Vec<Trial> {
             let how = format!("{}/{}", mode(active), family(six));
             for size in SIZES {
                 let with = setting.clone();
-                trials.push(trial(format!("vsftpd/get/{how}/{}", size.name), &["vsftpd"], six, move || {
-                    get(&with, &with.vsftpd(six).url(&size.file()), active, size);
-                }));
+                trials.push(trial(
+                    format!("vsftpd/get/{how}/{}", size.name),
+                    &["vsftpd"],
+                    six,
+                    move || {
+                        get(&with, &with.vsftpd(six).url(&size.file()), active, size);
+                    },
+                ));
                 let with = setting.clone();
-                trials.push(trial(format!("vsftpd/put/{how}/{}", size.name), &["vsftpd"], six, move || {
-                    put(&with, six, active, size);
-                }));
+                trials.push(trial(
+                    format!("vsftpd/put/{how}/{}", size.name),
+                    &["vsftpd"],
+                    six,
+                    move || {
+                        put(&with, six, active, size);
+                    },
+                ));
             }
             // A machine that does not let us mount is no machine that lacks a stranger.
             if may_mount() {
@@ -43,24 +53,35 @@ pub(crate) fn trials(setting: &Arc<Setting>) -> Vec<Trial> {
             }
         }
         let with = setting.clone();
-        trials.push(trial(format!("vsftpd/ls/{}", family(six)), &["vsftpd"], six, move || list(&with, six)));
-        let with = setting.clone();
-        trials.push(trial(format!("vsftpd/get/{}/absent", family(six)), &["vsftpd"], six, move || {
-            absent(&with, six)
+        trials.push(trial(format!("vsftpd/ls/{}", family(six)), &["vsftpd"], six, move || {
+            list(&with, six)
         }));
+        let with = setting.clone();
+        trials.push(trial(
+            format!("vsftpd/get/{}/absent", family(six)),
+            &["vsftpd"],
+            six,
+            move || absent(&with, six),
+        ));
     }
     let with = setting.clone();
-    trials.push(trial("valgrind/get/passive/ipv4/1MB".into(), &["valgrind", "vsftpd"], false, move || {
-        checked(&with)
-    }));
+    trials.push(trial(
+        "valgrind/get/passive/ipv4/1MB".into(),
+        &["valgrind", "vsftpd"],
+        false,
+        move || checked(&with),
+    ));
     trials
 }
 
 fn get(setting: &Setting, url: &str, active: bool, size: Sized) {
     let scratch = Scratch::new();
     let arrived = scratch.join("arrived");
-    let outcome =
-        run(our_client("get").arg(url).arg(&arrived).args(active.then_some("--active")).arg("--json"));
+    let outcome = run(our_client("get")
+        .arg(url)
+        .arg(&arrived)
+        .args(active.then_some("--active"))
+        .arg("--json"));
     assert_done(&outcome.succeeded().text(), size);
     assert_same(&fs::read(&arrived).expect("the file"), setting.content(size));
     assert_eq!(scratch.names(), ["arrived"], "nothing else is left");
@@ -70,14 +91,18 @@ fn put(setting: &Setting, six: bool, active: bool, size: Sized) {
     let name = format!("in/put-{}-{}-{}", mode(active), family(six), size.file());
     let url = setting.vsftpd(six).url(&name);
     let source = setting.folder().join(&size.file());
-    let outcome =
-        run(our_client("put").arg(source).arg(url).args(active.then_some("--active")).arg("--json"));
+    let outcome = run(our_client("put")
+        .arg(source)
+        .arg(url)
+        .args(active.then_some("--active"))
+        .arg("--json"));
     assert_done(&outcome.succeeded().text(), size);
     compare_and_remove(&setting.folder().join(&name), setting.content(size));
 }
 
 fn list(setting: &Setting, six: bool) {
-    let listed = run(our_client("ls").arg(setting.vsftpd(six).url("")).arg("--json")).succeeded().text();
+    let listed =
+        run(our_client("ls").arg(setting.vsftpd(six).url("")).arg("--json")).succeeded().text();
     for size in SIZES {
         assert!(listed.contains(&size.file()), "{} is not in {listed}", size.file());
     }
@@ -93,14 +118,16 @@ fn absent(setting: &Setting, six: bool) {
     assert!(scratch.names().is_empty(), "{:?} is left", scratch.names());
 }
 
-/// The client under a checker of memory, which also knows system calls that read what was never written.
+/// The client under a checker of memory, which also knows system calls that read what was never
+/// written.
 fn checked(setting: &Setting) {
     let scratch = Scratch::new();
     let size = SIZES[6];
     let arrived = scratch.join("arrived");
     let mut command: Command = stranger("valgrind");
-    // Optimised code looks at an enum's data before, or beside, the variant that has them, and then does not use what it
-    // saw: no error, but valgrind cannot know. What it can know is where memory is read that is not ours.
+    // Optimised code looks at an enum's data before, or beside, the variant that has them, and then
+    // does not use what it saw: no error, but valgrind cannot know. What it can know is where
+    // memory is read that is not ours.
     command.args(["--quiet", "--error-exitcode=99", "--undef-value-errors=no"]);
     command.arg(our_client("get").get_program()).arg("get");
     run(command.arg(setting.vsftpd(false).url(&size.file())).arg(&arrived)).succeeded();

@@ -1,4 +1,5 @@
-//! The protocol of `ports.rs` without a base: as one would write it, with the same map and the same tables.
+//! The protocol of `ports.rs` without a base: as one would write it, with the same map and the same
+//! tables.
 
 use std::collections::VecDeque;
 
@@ -47,7 +48,12 @@ pub(crate) struct ByHand {
 
 impl Default for ByHand {
     fn default() -> Self {
-        ByHand { next: 1024, associations: Mirror::default(), keys: Map::new(1), lowers: Names::default() }
+        ByHand {
+            next: 1024,
+            associations: Mirror::default(),
+            keys: Map::new(1),
+            lowers: Names::default(),
+        }
     }
 }
 
@@ -55,7 +61,8 @@ impl ByHand {
     fn open(&mut self, name: Handle, remote: Participant, up: Credit, out: &mut impl Outlet<Self>) {
         let address = remote.internet().expect("an Internet address");
         let below = Participant::from(std::net::SocketAddr::new(address.ip(), 7));
-        let there = self.lowers.iter().find(|(_, lower)| lower.remote == below).map(|(name, _)| name);
+        let there =
+            self.lowers.iter().find(|(_, lower)| lower.remote == below).map(|(name, _)| name);
         let lower = there.unwrap_or_else(|| {
             let lower = Lower {
                 remote: below,
@@ -67,7 +74,12 @@ impl ByHand {
                 backlog: VecDeque::new(),
             };
             let association = self.lowers.name(lower);
-            out.request(DatagramsRequest::Open { association, remote: below, credit: BELOW, local: None });
+            out.request(DatagramsRequest::Open {
+                association,
+                remote: below,
+                credit: BELOW,
+                local: None,
+            });
             association
         });
         let state = self.lowers.get_mut(lower).expect("found or named above");
@@ -80,7 +92,13 @@ impl ByHand {
     }
 
     #[inline]
-    fn send(&mut self, cx: &Context, name: Handle, mut message: SingleBuffer, out: &mut impl Outlet<Self>) {
+    fn send(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        mut message: SingleBuffer,
+        out: &mut impl Outlet<Self>,
+    ) {
         let Some(association) = self.associations.get_mut(name) else {
             return cx.dropped(NAME, "a word for an association that is over");
         };
@@ -180,7 +198,9 @@ impl ByHand {
             Some(state) => {
                 state.used.octets += came;
                 state.used.messages += 1;
-                if state.used.octets >= GIVEN_BACK.octets || state.used.messages >= GIVEN_BACK.messages {
+                if state.used.octets >= GIVEN_BACK.octets
+                    || state.used.messages >= GIVEN_BACK.messages
+                {
                     let credit = std::mem::take(&mut state.used);
                     out.request(DatagramsRequest::Credit { association: lower, credit });
                 }
@@ -237,7 +257,9 @@ impl Protocol for ByHand {
             DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 self.delivered(cx, association, messages.into_single(), out)
             }
-            DatagramsIndication::Credit { association, credit } => self.more_room(association, credit, out),
+            DatagramsIndication::Credit { association, credit } => {
+                self.more_room(association, credit, out)
+            }
             DatagramsIndication::Opened { association, credit, local, .. } => {
                 let Some(lower) = self.lowers.get_mut(association) else { return };
                 (lower.open, lower.credit) = (true, credit);

@@ -4,8 +4,9 @@
 //! cargo bench -p stackwright-base --bench layer
 //! ```
 //!
-//! A round is everything that one message causes in each direction: it is sent, room comes back; one is delivered, room is
-//! given. 16 associations take turns on one association below. Instructions are counted, and exact.
+//! A round is everything that one message causes in each direction: it is sent, room comes back;
+//! one is delivered, room is given. 16 associations take turns on one association below.
+//! Instructions are counted, and exact.
 
 mod by_hand;
 #[path = "../../../compose/benches/crossing/count.rs"]
@@ -28,7 +29,8 @@ use stackwright_wire::{Header, Message, SingleBuffer};
 /// The kind of map on both sides.
 pub(crate) type Maps = map::ChainedHashCached;
 
-type Selected = Features<SingleBuffer, session::Present<Maps>, events::Absent, opening::ActivePassive>;
+type Selected =
+    Features<SingleBuffer, session::Present<Maps>, events::Absent, opening::ActivePassive>;
 
 const ASSOCIATIONS: u32 = 16;
 const PAYLOAD: usize = 100;
@@ -64,7 +66,9 @@ where
     #[inline]
     fn request(&mut self, request: DatagramsRequest<SingleBuffer>) {
         match request {
-            DatagramsRequest::Send { batch: messages, .. } => self.fallen = Some(messages.into_single()),
+            DatagramsRequest::Send { batch: messages, .. } => {
+                self.fallen = Some(messages.into_single())
+            }
             DatagramsRequest::Credit { credit, .. } => self.given += credit.octets,
             DatagramsRequest::Open { association, .. } => self.lower = Some(association),
             _ => {}
@@ -97,7 +101,13 @@ where
     let (local, remote, credit) = (participant(7), participant(7), ROOM);
     protocol.handle_indication(
         cx,
-        DatagramsIndication::Opened { association, local, remote, credit, path: PathLimits::UNBOUNDED },
+        DatagramsIndication::Opened {
+            association,
+            local,
+            remote,
+            credit,
+            path: PathLimits::UNBOUNDED,
+        },
         ends,
     );
     association
@@ -163,7 +173,9 @@ fn subject(which: &str, count: u64) -> usize {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [count::ALONE, which, number] = arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    if let [count::ALONE, which, number] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
         std::hint::black_box(subject(which, number.parse().expect("a number of rounds")));
         return ExitCode::SUCCESS;
     }
@@ -175,7 +187,11 @@ fn main() -> ExitCode {
         );
         (twice - once) as f64 / 1000.0
     };
-    println!("allocations a round: generated {}, by hand {}", allocated("generated"), allocated("by hand"));
+    println!(
+        "allocations a round: generated {}, by hand {}",
+        allocated("generated"),
+        allocated("by hand")
+    );
     let counted = ["generated", "by hand"].map(|which| count::instructions(which, 4096));
     let [Some(generated), Some(by_hand)] = counted else {
         println!("instructions were not counted: there is no valgrind here");

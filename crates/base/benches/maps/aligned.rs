@@ -1,7 +1,8 @@
 //! Memory that begins with a line of the processor's cache.
 //!
-//! A binding that lies across two lines costs a tenth of a lookup more. Which do depends on where the allocator happens to put
-//! a map, and would favour one map above its neighbour for a whole run. Here all begin alike.
+//! A binding that lies across two lines costs a tenth of a lookup more. Which do depends on where
+//! the allocator happens to put a map, and would favour one map above its neighbour for a whole
+//! run. Here all begin alike.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 

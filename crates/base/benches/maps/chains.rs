@@ -1,7 +1,8 @@
 //! Chains of lookups: what is found says what is asked for next.
 //!
-//! Each key is bound to the next of one random cycle through all keys. Then a lookup can begin only when the one before has
-//! ended, and what is timed is how long a lookup takes, not how many a processor can have under way.
+//! Each key is bound to the next of one random cycle through all keys. Then a lookup can begin only
+//! when the one before has ended, and what is timed is how long a lookup takes, not how many a
+//! processor can have under way.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -16,7 +17,8 @@ use crate::subjects::{BUCKETS, Called, Keys, LOOKUPS, Ours, Resolve, SEED};
 /// A map of theirs.
 type Swiss<K> = hashbrown::HashMap<K, K, FixedState>;
 
-/// The subjects whose lookups depend on each other, with one number of bindings and keys of one length.
+/// The subjects whose lookups depend on each other, with one number of bindings and keys of one
+/// length.
 pub(crate) struct Chains {
     /// The cache hits: a key is bound to its own number.
     pub(crate) cached_hit: Subject,
@@ -72,8 +74,9 @@ fn follow<'a, K: Key>(map: impl Next<'a, K>, mut key: &'a K, mut lookups: usize)
 
 /// Follows the cycle, turn by turn on from where it was left.
 ///
-/// What was timed before has taken the processor's caches, so the way before it is gone first, untimed. Every subject begins
-/// somewhere else, so that none finds the bindings of a large map where a neighbour with the same map has just had them.
+/// What was timed before has taken the processor's caches, so the way before it is gone first,
+/// untimed. Every subject begins somewhere else, so that none finds the bindings of a large map
+/// where a neighbour with the same map has just had them.
 fn following<const N: usize, T: 'static>(
     keys: &Keys<N>,
     map: &Rc<T>,
@@ -97,8 +100,12 @@ fn stay<K>(map: impl Resolve<K>, keys: &[K], mut number: u32, lookups: usize) ->
     number
 }
 
-/// Asks a map that binds keys to their own numbers for one key again and again, turn by turn another.
-pub(crate) fn staying<const N: usize>(keys: &Keys<N>, map: &Rc<impl Map<[u8; N], u32> + 'static>) -> Turn {
+/// Asks a map that binds keys to their own numbers for one key again and again, turn by turn
+/// another.
+pub(crate) fn staying<const N: usize>(
+    keys: &Keys<N>,
+    map: &Rc<impl Map<[u8; N], u32> + 'static>,
+) -> Turn {
     const FEW: usize = 32;
     const ROUNDS: usize = 4;
     let (keys, map) = (keys.bound[..FEW].to_vec(), Rc::clone(map));
@@ -114,7 +121,8 @@ pub(crate) fn staying<const N: usize>(keys: &Keys<N>, map: &Rc<impl Map<[u8; N],
 fn cycle<const N: usize>(keys: &[[u8; N]]) -> Vec<([u8; N], [u8; N])> {
     let mut order: Vec<usize> = (0..keys.len()).collect();
     fastrand::Rng::with_seed(SEED).shuffle(&mut order);
-    // Installed in the keys' own order: in the cycle's, they would lie in memory as they are gone through.
+    // Installed in the keys' own order: in the cycle's, they would lie in memory as they are gone
+    // through.
     let mut bindings: Vec<_> = keys.iter().map(|key| (*key, *key)).collect();
     for (number, next) in order.iter().zip(order.iter().cycle().skip(1)) {
         bindings[*number].1 = keys[*next];
@@ -122,7 +130,10 @@ fn cycle<const N: usize>(keys: &[[u8; N]]) -> Vec<([u8; N], [u8; N])> {
     bindings
 }
 
-fn fill<const N: usize, M: Map<[u8; N], [u8; N]>>(bindings: &[([u8; N], [u8; N])], mut map: M) -> Rc<M> {
+fn fill<const N: usize, M: Map<[u8; N], [u8; N]>>(
+    bindings: &[([u8; N], [u8; N])],
+    mut map: M,
+) -> Rc<M> {
     for (key, next) in bindings {
         map.install(*key, *next);
     }
@@ -137,7 +148,8 @@ pub(crate) fn enter<const N: usize>(
     open_numbers: &Rc<impl Map<[u8; N], u32> + 'static>,
 ) -> Chains {
     let bindings = cycle(&keys.bound);
-    // Without the cache the same map is asked: where in memory the kernel has put a large one makes a tenth of a lookup.
+    // Without the cache the same map is asked: where in memory the kernel has put a large one makes
+    // a tenth of a lookup.
     let cached = fill(&bindings, Cached::<_, _>::new(SEED));
     let cached_keyed = fill(&bindings, Cached::<_, _, Keyed>::new(SEED));
     let open = fill(&bindings, Open::<_, _>::new(SEED));
@@ -147,21 +159,27 @@ pub(crate) fn enter<const N: usize>(
     Chains {
         cached_hit: race.enter(staying(keys, numbers)),
         open_hit: race.enter(staying(keys, open_numbers)),
-        uncached: race
-            .enter(following(keys, &cached, |map, key, lookups| follow(Ours(map.as_ref()), key, lookups))),
-        cached: race.enter(following(keys, &cached, |map, key, lookups| follow(Ours(map), key, lookups))),
+        uncached: race.enter(following(keys, &cached, |map, key, lookups| {
+            follow(Ours(map.as_ref()), key, lookups)
+        })),
+        cached: race
+            .enter(following(keys, &cached, |map, key, lookups| follow(Ours(map), key, lookups))),
         uncached_called: race.enter(following(keys, &cached, |map, key, lookups| {
             follow(Called(Ours(map.as_ref())), key, lookups)
         })),
-        cached_called: race
-            .enter(following(keys, &cached, |map, key, lookups| follow(Called(Ours(map)), key, lookups))),
+        cached_called: race.enter(following(keys, &cached, |map, key, lookups| {
+            follow(Called(Ours(map)), key, lookups)
+        })),
         uncached_keyed: race.enter(following(keys, &cached_keyed, |map, key, lookups| {
             follow(Ours(map.as_ref()), key, lookups)
         })),
-        cached_keyed: race
-            .enter(following(keys, &cached_keyed, |map, key, lookups| follow(Ours(map), key, lookups))),
-        open: race.enter(following(keys, &open, |map, key, lookups| follow(Ours(map), key, lookups))),
-        swiss: race.enter(following(keys, &Rc::new(swiss), |map, key, lookups| follow(map, key, lookups))),
+        cached_keyed: race.enter(following(keys, &cached_keyed, |map, key, lookups| {
+            follow(Ours(map), key, lookups)
+        })),
+        open: race
+            .enter(following(keys, &open, |map, key, lookups| follow(Ours(map), key, lookups))),
+        swiss: race
+            .enter(following(keys, &Rc::new(swiss), |map, key, lookups| follow(map, key, lookups))),
     }
 }
 

@@ -1,34 +1,40 @@
-//! What a lookup costs, by size of the map and length of the key; and experiment E1 of the thesis (table 5.2).
+//! What a lookup costs, by size of the map and length of the key; and experiment E1 of the thesis
+//! (table 5.2).
 //!
 //! ```text
 //! cargo bench -p stackwright-base --bench maps
 //! cargo bench -p stackwright-base --bench maps -- --quick
 //! ```
 //!
-//! All subjects with keys of one length run in turns, and only ratios of turns of one round count. `hashbrown` has its own
-//! customary hash, foldhash; our maps have theirs.
+//! All subjects with keys of one length run in turns, and only ratios of turns of one round count.
+//! `hashbrown` has its own customary hash, foldhash; our maps have theirs.
 //!
 //! # What a miss of the cache costs
 //!
 //! Two things can be meant by what a lookup costs, and both are printed.
 //!
-//! Whoever resolves messages one at a time, and goes on with what was found, waits for a lookup as long as it takes from its
-//! key to its value. That is timed by lookups in a chain, each of which asks for the key that the one before has found. It is
-//! what a demultiplexer pays, and what the thesis timed, whose processor did one thing after the other; so these are the
-//! rows by which the promise is judged.
+//! Whoever resolves messages one at a time, and goes on with what was found, waits for a lookup as
+//! long as it takes from its key to its value. That is timed by lookups in a chain, each of which
+//! asks for the key that the one before has found. It is what a demultiplexer pays, and what the
+//! thesis timed, whose processor did one thing after the other; so these are the rows by which the
+//! promise is judged.
 //!
-//! A loop over keys that are all known beforehand is another matter. A processor of today has so many lookups under way in it
-//! as its window holds instructions, and as long as it waits for memory, the ratio of two maps is that of their
-//! instructions, whatever these do. A lookup without a cache is some thirty instructions long, of which three of a hundred are
-//! not one; and to remember what was found takes at least one, to see whether it is found again three more. So no cache
-//! keeps the promise there. Those rows are printed with a verdict of their own, which does not count.
+//! A loop over keys that are all known beforehand is another matter. A processor of today has so
+//! many lookups under way in it as its window holds instructions, and as long as it waits for
+//! memory, the ratio of two maps is that of their instructions, whatever these do. A lookup without
+//! a cache is some thirty instructions long, of which three of a hundred are not one; and to
+//! remember what was found takes at least one, to see whether it is found again three more. So no
+//! cache keeps the promise there. Those rows are printed with a verdict of their own, which does
+//! not count.
 //!
-//! Small maps, whose bindings are all near, show in both kinds of rows how well the processor foresees where a chain ends.
-//! That depends on the addresses of the code, too, and these on chance: in one process the cache costs nothing, in the next, of
-//! the same program, a tenth. So there are several, each of which has the code where the kernel happens to put it, and medians
-//! are of all of them. Where in memory a large map lies is chance, too, and makes another tenth: with the cache and without it the
-//! same map is asked. Where in a page a function lies is the linker's part of chance. A script makes that of no account, too, by
-//! programs that are the same but for the order of their functions:
+//! Small maps, whose bindings are all near, show in both kinds of rows how well the processor
+//! foresees where a chain ends. That depends on the addresses of the code, too, and these on
+//! chance: in one process the cache costs nothing, in the next, of the same program, a tenth. So
+//! there are several, each of which has the code where the kernel happens to put it, and medians
+//! are of all of them. Where in memory a large map lies is chance, too, and makes another tenth:
+//! with the cache and without it the same map is asked. Where in a page a function lies is the
+//! linker's part of chance. A script makes that of no account, too, by programs that are the same
+//! but for the order of their functions:
 //!
 //! ```text
 //! crates/base/benches/maps/shuffled.sh
@@ -77,7 +83,8 @@ impl Promise {
     fn judge(&self) -> bool {
         let judged = |ratio: &Ratio| if self.surely { ratio.high } else { ratio.value };
         let missed = self.seen.iter().filter(|(_, ratio)| judged(ratio) > self.most).count();
-        let worst = self.seen.iter().max_by(|left, right| judged(&left.1).total_cmp(&judged(&right.1)));
+        let worst =
+            self.seen.iter().max_by(|left, right| judged(&left.1).total_cmp(&judged(&right.1)));
         let (place, worst) = worst.expect("something was measured");
         let verdict = if missed == 0 { "met".into() } else { format!("MISSED in {missed}") };
         println!(
@@ -118,8 +125,16 @@ fn main() -> ExitCode {
     let mut promises = Promises {
         flat: Promise::new("1. chained with cache, hit at 10^6 / hit at 100", 1.05, true),
         flat_open: Promise::new("1. open addressing, hit at 10^6 / hit at 100", 1.05, true),
-        flat_dependent: Promise::new("1. chained with cache, the same, dependent lookups", 1.05, true),
-        flat_open_dependent: Promise::new("1. open addressing, the same, dependent lookups", 1.05, true),
+        flat_dependent: Promise::new(
+            "1. chained with cache, the same, dependent lookups",
+            1.05,
+            true,
+        ),
+        flat_open_dependent: Promise::new(
+            "1. open addressing, the same, dependent lookups",
+            1.05,
+            true,
+        ),
         miss: Promise::new(
             "2. chained, cache misses / no cache, buckets grow, dependent lookups",
             1.03,
@@ -184,7 +199,8 @@ fn length<const N: usize>(processes: usize, rounds: usize, promises: &mut Promis
     let mut race = Race::of(rounds);
     // Hits with the fewest and with the most bindings are compared, and so run close to each other.
     let sizes = [100, MANY].into_iter().chain((200..=1000).step_by(100));
-    let mut cells: Vec<Cell> = sizes.map(|bindings| subjects::enter::<N>(&mut race, bindings)).collect();
+    let mut cells: Vec<Cell> =
+        sizes.map(|bindings| subjects::enter::<N>(&mut race, bindings)).collect();
     cells.sort_by_key(|cell| cell.bindings);
     race.run();
     if asked.is_some() {
@@ -213,8 +229,14 @@ fn programs() -> Vec<PathBuf> {
 
 /// What a program like this one prints in another process.
 fn elsewhere(program: &Path, octets: usize) -> String {
-    let printed = Command::new(program).args(env::args().skip(1)).env(OCTETS, octets.to_string()).output();
+    let printed =
+        Command::new(program).args(env::args().skip(1)).env(OCTETS, octets.to_string()).output();
     let printed = printed.expect("a program that starts");
-    assert!(printed.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&printed.stderr));
+    assert!(
+        printed.status.success(),
+        "{}: {}",
+        program.display(),
+        String::from_utf8_lossy(&printed.stderr)
+    );
     String::from_utf8(printed.stdout).expect("times")
 }

@@ -3,7 +3,8 @@
 /// A turn of a subject, by its number; gives nanoseconds for one lookup.
 pub(crate) type Turn = Box<dyn FnMut(usize) -> f64>;
 
-/// Subjects and their times so far: one row a subject, one column a round; so many rounds of each process, one after the other.
+/// Subjects and their times so far: one row a subject, one column a round; so many rounds of each
+/// process, one after the other.
 pub(crate) struct Race {
     turns: Vec<Turn>,
     times: Vec<Vec<f64>>,
@@ -47,7 +48,8 @@ impl Race {
         }
     }
 
-    /// One turn of each. The order is turned round every time, so that nobody always comes after the same neighbour.
+    /// One turn of each. The order is turned round every time, so that nobody always comes after
+    /// the same neighbour.
     fn round(&mut self) {
         let number = self.times.first().map_or(0, Vec::len);
         let subjects = self.turns.len();
@@ -62,8 +64,9 @@ impl Race {
         median(&mut self.times[subject.0].clone())
     }
 
-    /// The median of the ratios of all rounds, with the interval that holds it with 95 %, by a bootstrap that draws whole
-    /// processes. What slows a whole round, as a neighbour on the same processor does, slows both and moves neither.
+    /// The median of the ratios of all rounds, with the interval that holds it with 95 %, by a
+    /// bootstrap that draws whole processes. What slows a whole round, as a neighbour on the same
+    /// processor does, slows both and moves neither.
     pub(crate) fn ratio(&self, ours: Subject, theirs: Subject) -> Ratio {
         const DRAWS: usize = 1000;
         let pairs = self.times[ours.0].iter().zip(&self.times[theirs.0]);
@@ -79,7 +82,11 @@ impl Race {
         };
         let mut ratios: Vec<f64> = (0..DRAWS).map(|_| median(&mut draw())).collect();
         ratios.sort_by(f64::total_cmp);
-        Ratio { value: median(&mut rounds), low: ratios[DRAWS / 40], high: ratios[DRAWS - 1 - DRAWS / 40] }
+        Ratio {
+            value: median(&mut rounds),
+            low: ratios[DRAWS / 40],
+            high: ratios[DRAWS - 1 - DRAWS / 40],
+        }
     }
 }
 

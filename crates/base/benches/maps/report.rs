@@ -99,7 +99,17 @@ pub(crate) fn dependent<const N: usize>(race: &Race, cells: &[Cell], promises: &
     );
     println!(
         "{:>8} {:>6} {:>6} {:>8} {:>8} {:>6} {:>6}  {:21} {:21} {:21} {:21}",
-        "bindings", "hit", "hit", "uncached", "miss", "open", "brown", "", "*", "**", "open / hashbrown"
+        "bindings",
+        "hit",
+        "hit",
+        "uncached",
+        "miss",
+        "open",
+        "brown",
+        "",
+        "*",
+        "**",
+        "open / hashbrown"
     );
     for cell in cells {
         let chains = &cell.chains;
@@ -131,14 +141,25 @@ pub(crate) fn dependent<const N: usize>(race: &Race, cells: &[Cell], promises: &
     promises.flat_open_dependent.see(N, many.bindings, open);
 }
 
-/// Experiment E1, beside the thesis' figures: those are of a machine, a language and a hash of their time.
+/// Experiment E1, beside the thesis' figures: those are of a machine, a language and a hash of
+/// their time.
 pub(crate) fn fixed<const N: usize>(race: &Race, cells: &[Cell], promises: &mut Promises) {
     println!("E1, keys of {N} octets, 101 buckets; dependent lookups, and overlapped ones");
     println!(
         "{:>8} {:>6} {:>6} {:>6}  {:21} {:>6} {:>6} {:>6}  {:21} {:21}",
-        "bindings", "hit", "miss", "old", "miss / old", "hit", "miss", "old", "miss / old", "old / hit"
+        "bindings",
+        "hit",
+        "miss",
+        "old",
+        "miss / old",
+        "hit",
+        "miss",
+        "old",
+        "miss / old",
+        "old / hit"
     );
-    let fixed: Vec<_> = cells.iter().filter_map(|cell| Some((cell.bindings, cell.fixed.as_ref()?))).collect();
+    let fixed: Vec<_> =
+        cells.iter().filter_map(|cell| Some((cell.bindings, cell.fixed.as_ref()?))).collect();
     let (mut misses, mut dependent_misses) = (Vec::new(), Vec::new());
     for (bindings, subjects) in &fixed {
         let miss = race.ratio(subjects.miss, subjects.old);
@@ -161,7 +182,9 @@ pub(crate) fn fixed<const N: usize>(race: &Race, cells: &[Cell], promises: &mut 
     let (Some((_, few)), Some((most, many))) = (fixed.first(), fixed.last()) else { return };
     let flat = race.ratio(many.hit, few.hit);
     promises.flat_fixed.see(N, *most, flat);
-    println!("                            dependent              overlapped             in the thesis");
+    println!(
+        "                            dependent              overlapped             in the thesis"
+    );
     println!(
         "hit(1000) / hit(100)        {:22} {flat:22} 1 (16.7 to 17.3 us)",
         race.ratio(many.dependent_hit, few.dependent_hit)
@@ -182,6 +205,7 @@ pub(crate) fn fixed<const N: usize>(race: &Race, cells: &[Cell], promises: &mut 
     line("old(1000) / old(100)", olds.0, olds.1, "2.07 to 2.14");
     let fews = (race.ratio(few.dependent_old, few.dependent_hit), race.ratio(few.old, few.hit));
     line("old(100) / hit(100)", fews.0, fews.1, "1.11 to 1.14");
-    let manies = (race.ratio(many.dependent_old, many.dependent_hit), race.ratio(many.old, many.hit));
+    let manies =
+        (race.ratio(many.dependent_old, many.dependent_hit), race.ratio(many.old, many.hit));
     line("old(1000) / hit(1000)", manies.0, manies.1, "2.31 to 2.36\n");
 }

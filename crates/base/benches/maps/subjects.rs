@@ -1,4 +1,5 @@
-//! What is timed: maps of every kind with the same bindings, asked for the same keys in the same order.
+//! What is timed: maps of every kind with the same bindings, asked for the same keys in the same
+//! order.
 //!
 //! The lookups of these subjects overlap in the processor; those of [`chains`] do not.
 
@@ -41,7 +42,8 @@ pub(crate) struct Cell {
     /// Keys in random order, so that the cache misses.
     pub(crate) uncached: Subject,
     pub(crate) cached: Subject,
-    /// The same, each lookup a call, as a demultiplexer's is: it keeps nothing in registers from one message to the next.
+    /// The same, each lookup a call, as a demultiplexer's is: it keeps nothing in registers from
+    /// one message to the next.
     pub(crate) uncached_called: Subject,
     pub(crate) cached_called: Subject,
     /// The same in a loop, with the hashing for keys that peers choose.
@@ -77,7 +79,8 @@ pub(crate) struct Fixed {
 /// Bound keys and others, and orders to ask for them.
 pub(crate) struct Keys<const N: usize> {
     pub(crate) bound: Vec<[u8; N]>,
-    /// Every bound key once before any comes again, for many turns or until all have been asked for.
+    /// Every bound key once before any comes again, for many turns or until all have been asked
+    /// for.
     shuffled: Rc<Vec<[u8; N]>>,
     paired: Rc<Vec<[u8; N]>>,
     absent: Rc<Vec<[u8; N]>>,
@@ -114,7 +117,12 @@ impl<const N: usize> Keys<N> {
         let shuffled = order(&bound);
         let paired = shuffled.iter().flat_map(|key| [*key; 2]).collect();
         let absent = order(&absent);
-        Keys { bound, shuffled: Rc::new(shuffled), paired: Rc::new(paired), absent: Rc::new(absent) }
+        Keys {
+            bound,
+            shuffled: Rc::new(shuffled),
+            paired: Rc::new(paired),
+            absent: Rc::new(absent),
+        }
     }
 
     fn fill<M: Map<[u8; N], u32>>(&self, mut map: M) -> Rc<M> {
@@ -155,7 +163,8 @@ impl<K, M: Resolve<K>> Resolve<K> for Called<M> {
     }
 }
 
-/// Asks for `keys`, one after the other. Not inlined: the same code for every subject with this map.
+/// Asks for `keys`, one after the other. Not inlined: the same code for every subject with this
+/// map.
 #[inline(never)]
 fn pass<K>(map: impl Resolve<K>, keys: &[K]) {
     let mut sum = 0u64;
@@ -169,9 +178,10 @@ fn pass<K>(map: impl Resolve<K>, keys: &[K]) {
 
 /// Asks a map for keys, turn by turn another piece of `order`.
 ///
-/// What was timed before has taken the processor's caches. So other keys are asked for first, enough for all bindings of a
-/// small map, and the keys to be asked for are read once. Every subject begins with another piece, so that none finds the
-/// bindings of a large map where a neighbour with the same map has just had them.
+/// What was timed before has taken the processor's caches. So other keys are asked for first,
+/// enough for all bindings of a small map, and the keys to be asked for are read once. Every
+/// subject begins with another piece, so that none finds the bindings of a large map where a
+/// neighbour with the same map has just had them.
 fn asking<const N: usize, T: 'static>(
     order: &Rc<Vec<[u8; N]>>,
     map: &Rc<T>,
@@ -215,7 +225,8 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
     let cached = keys.fill(Cached::<_, u32>::new(SEED));
     let cached_keyed = keys.fill(Cached::<_, u32, Keyed>::new(SEED));
     let open = keys.fill(Open::<_, u32>::new(SEED));
-    // A cache that is asked for keys in random order sleeps for long. So there are maps whose cache is of use, too.
+    // A cache that is asked for keys in random order sleeps for long. So there are maps whose cache
+    // is of use, too.
     let cached_used = keys.fill(Cached::<_, u32>::new(SEED));
     let open_used = keys.fill(Open::<_, u32>::new(SEED));
     let mut swiss = Swiss::with_hasher(FixedState::with_seed(SEED));
@@ -231,15 +242,18 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
         cached: race.enter(asking(shuffled, &cached, |map, keys| pass(Ours(map), keys))),
         uncached_called: race
             .enter(asking(shuffled, &cached, |map, keys| pass(Called(Ours(map.as_ref())), keys))),
-        cached_called: race.enter(asking(shuffled, &cached, |map, keys| pass(Called(Ours(map)), keys))),
+        cached_called: race
+            .enter(asking(shuffled, &cached, |map, keys| pass(Called(Ours(map)), keys))),
         uncached_keyed: race
             .enter(asking(shuffled, &cached_keyed, |map, keys| pass(Ours(map.as_ref()), keys))),
-        cached_keyed: race.enter(asking(shuffled, &cached_keyed, |map, keys| pass(Ours(map), keys))),
+        cached_keyed: race
+            .enter(asking(shuffled, &cached_keyed, |map, keys| pass(Ours(map), keys))),
         open: race.enter(asking(shuffled, &open, |map, keys| pass(Ours(map), keys))),
         swiss: race.enter(asking(shuffled, &swiss, |map, keys| pass(map, keys))),
         open_absent: race.enter(asking(absent, &open, |map, keys| pass(Ours(map), keys))),
         swiss_absent: race.enter(asking(absent, &swiss, |map, keys| pass(map, keys))),
-        uncached_pairs: race.enter(asking(paired, &cached_used, |map, keys| pass(Ours(map.as_ref()), keys))),
+        uncached_pairs: race
+            .enter(asking(paired, &cached_used, |map, keys| pass(Ours(map.as_ref()), keys))),
         cached_pairs: race.enter(asking(paired, &cached_used, |map, keys| pass(Ours(map), keys))),
         open_pairs: race.enter(asking(paired, &open_used, |map, keys| pass(Ours(map), keys))),
         swiss_pairs: race.enter(asking(paired, &swiss, |map, keys| pass(map, keys))),

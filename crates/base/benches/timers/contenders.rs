@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 use std::time::Duration;
 
-use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
-use hierarchical_hash_wheel_timer::wheels::quad_wheel::{PruneDecision, QuadWheelWithOverflow as PlainWheel};
+use hierarchical_hash_wheel_timer::wheels::cancellable::{
+    CancellableTimerEntry, QuadWheelWithOverflow,
+};
+use hierarchical_hash_wheel_timer::wheels::quad_wheel::{
+    PruneDecision, QuadWheelWithOverflow as PlainWheel,
+};
 use stackwright_base::events::Events;
 use stackwright_contract::Instant;
 
@@ -18,7 +22,8 @@ pub(crate) trait Timers: Default {
 
     fn insert(&mut self, now: u64, deadline: u64, what: u64) -> Self::Ticket;
 
-    /// Gives what was cancelled. A contender that cannot cancel gives `None`, and is not asked any more.
+    /// Gives what was cancelled. A contender that cannot cancel gives `None`, and is not asked any
+    /// more.
     fn cancel(&mut self, ticket: Self::Ticket) -> Option<u64>;
 
     /// Time has moved on by a step, to `now`: the sum of all that has expired.
@@ -50,7 +55,8 @@ impl<E: Events<u64>> Timers for Ours<E> {
     }
 }
 
-/// The standard library's heap. It cannot take an entry out of its middle, so a table tells which entries still count.
+/// The standard library's heap. It cannot take an entry out of its middle, so a table tells which
+/// entries still count.
 #[derive(Default)]
 pub(crate) struct Heap {
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
@@ -149,7 +155,8 @@ fn delay(now: u64, deadline: u64) -> Duration {
     Duration::from_millis((deadline - now).div_ceil(STEP))
 }
 
-/// The cancellable wheel of `hierarchical_hash_wheel_timer`. It gives nothing back that is cancelled.
+/// The cancellable wheel of `hierarchical_hash_wheel_timer`. It gives nothing back that is
+/// cancelled.
 #[derive(Default)]
 pub(crate) struct HashWheel {
     wheel: QuadWheelWithOverflow<Timer>,
@@ -190,7 +197,9 @@ impl Timers for Plain {
     type Ticket = ();
 
     fn insert(&mut self, now: u64, deadline: u64, what: u64) {
-        self.0.insert_with_delay(what, delay(now, deadline)).expect("the delay is at least one step");
+        self.0
+            .insert_with_delay(what, delay(now, deadline))
+            .expect("the delay is at least one step");
     }
 
     fn cancel(&mut self, (): ()) -> Option<u64> {

@@ -6,9 +6,10 @@
 //! cargo bench -p stackwright-base --bench timers -- 1000        one of the sizes
 //! ```
 //!
-//! A round is the same for everybody: random deadlines within a minute are inserted, a random half is cancelled, each by its
-//! ticket, and the others expire as time moves on in steps of a millisecond. All contenders take turns in one run, and who begins
-//! changes. Ratios count; nanoseconds are those of one machine. With few timers, to expire is mostly to find 60 000 times
+//! A round is the same for everybody: random deadlines within a minute are inserted, a random half
+//! is cancelled, each by its ticket, and the others expire as time moves on in steps of a
+//! millisecond. All contenders take turns in one run, and who begins changes. Ratios count;
+//! nanoseconds are those of one machine. With few timers, to expire is mostly to find 60 000 times
 //! that nothing does.
 
 mod contenders;
@@ -96,7 +97,11 @@ fn report(field: &[(&str, Box<dyn Subject>)], times: &[Vec<Times>], count: usize
         print!("{name:26} {insert:>9.1} {cancel:>9} {expire:>9.1} {sum:>9.1}");
         if who > 0 {
             let ratio = ratio(&wheel, &column(who, 3).collect::<Vec<_>>());
-            print!("   {:>10.3} {:>15}", ratio.value, format!("{:.3}..{:.3}", ratio.low, ratio.high));
+            print!(
+                "   {:>10.3} {:>15}",
+                ratio.value,
+                format!("{:.3}..{:.3}", ratio.low, ratio.high)
+            );
             if subject.cancels() && ratio.high >= 1.0 {
                 lost.push(*name);
             }
@@ -105,7 +110,9 @@ fn report(field: &[(&str, Box<dyn Subject>)], times: &[Vec<Times>], count: usize
     }
     if count == JUDGED {
         match &lost[..] {
-            [] => println!("verdict: met: the wheel beats everybody who can cancel, in the sum of the three"),
+            [] => println!(
+                "verdict: met: the wheel beats everybody who can cancel, in the sum of the three"
+            ),
             lost => println!("verdict: MISSED: the wheel does not beat {}", lost.join(", ")),
         }
     }

@@ -35,7 +35,8 @@ pub(crate) trait Subject {
     fn cancels(&self) -> bool;
 }
 
-/// A contender, who keeps what it has allocated from turn to turn, and the time that it has reached.
+/// A contender, who keeps what it has allocated from turn to turn, and the time that it has
+/// reached.
 pub(crate) struct Contender<T: Timers> {
     timers: T,
     tickets: Vec<T::Ticket>,
@@ -66,7 +67,10 @@ impl<T: Timers> Subject for Contender<T> {
         let start = Instant::now();
         if *cancels {
             for number in &work.cancelled {
-                assert!(timers.cancel(tickets[*number as usize]).is_some(), "it has not expired yet");
+                assert!(
+                    timers.cancel(tickets[*number as usize]).is_some(),
+                    "it has not expired yet"
+                );
             }
         }
         let cancelled = start.elapsed();
@@ -108,9 +112,11 @@ pub(crate) fn ratio(ours: &[f64], theirs: &[f64]) -> Ratio {
     let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
     // A fixed seed: the same measurements give the same interval.
     let mut random = fastrand::Rng::with_seed(1);
-    // The bootstrap: draw as many ratios again, with repetition, and see where 95 % of the medians lie.
-    let mut medians: Vec<f64> =
-        (0..DRAWS).map(|_| median(ratios.iter().map(|_| ratios[random.usize(..ratios.len())]))).collect();
+    // The bootstrap: draw as many ratios again, with repetition, and see where 95 % of the medians
+    // lie.
+    let mut medians: Vec<f64> = (0..DRAWS)
+        .map(|_| median(ratios.iter().map(|_| ratios[random.usize(..ratios.len())])))
+        .collect();
     medians.sort_by(f64::total_cmp);
     Ratio {
         value: median(ratios.iter().copied()),

@@ -6,8 +6,8 @@ use stackwright_contract::Instant;
 
 use super::Expires;
 
-/// No event manager. It costs nothing, nothing ever expires, and nothing can be scheduled: it is not [`Events`], so that a
-/// protocol which wants to is told when it is compiled.
+/// No event manager. It costs nothing, nothing ever expires, and nothing can be scheduled: it is
+/// not [`Events`], so that a protocol which wants to is told when it is compiled.
 ///
 /// [`Events`]: super::Events
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! The alternatives as a base takes them: all four can be asked to schedule, and the absent one cannot do it.
+//! The alternatives as a base takes them: all four can be asked to schedule, and the absent one
+//! cannot do it.
 
 use alloc::vec::Vec;
 
@@ -27,7 +28,8 @@ pub trait Pending<K>: Default {
     fn take_any(&mut self) -> Option<Ticket>;
 }
 
-/// As few as there are kinds: a list is searched sooner than a table. The only one of an association asks for no memory.
+/// As few as there are kinds: a list is searched sooner than a table. The only one of an
+/// association asks for no memory.
 pub struct Few<K>(Timers<K>);
 
 enum Timers<K> {
@@ -88,8 +90,8 @@ impl<K> Pending<K> for Never {
     }
 }
 
-/// Where the events of a base are. It is written once for all selections: whether one has events at all, the base asks its
-/// [`Needs`](crate::features::Needs) before.
+/// Where the events of a base are. It is written once for all selections: whether one has events at
+/// all, the base asks its [`Needs`](crate::features::Needs) before.
 pub trait Store<T>: Expires<T> {
     /// See [`Events::schedule`]; `None` where nothing can be scheduled.
     fn try_schedule(&mut self, at: Instant, what: T) -> Option<Ticket>;

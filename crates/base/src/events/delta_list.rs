@@ -7,11 +7,12 @@ use super::{Events, Expires, Ticket};
 
 /// A list in which each entry holds the time after its predecessor (PIX's DeltaListManager).
 ///
-/// To cancel and to expire take constant time; to schedule, as long as there are events with an earlier deadline. So it
-/// suits a few events of which the new one is mostly among the first.
+/// To cancel and to expire take constant time; to schedule, as long as there are events with an
+/// earlier deadline. So it suits a few events of which the new one is mostly among the first.
 #[derive(Debug)]
 pub struct DeltaList<T = ()> {
-    /// Each link's time is what passes after its predecessor's deadline; the first one's, after `origin`.
+    /// Each link's time is what passes after its predecessor's deadline; the first one's, after
+    /// `origin`.
     list: List<T>,
     /// An instant that is not later than any deadline.
     origin: u64,
@@ -25,7 +26,9 @@ impl<T> Default for DeltaList<T> {
 
 impl<T> Expires<T> for DeltaList<T> {
     fn next_deadline(&self) -> Option<Instant> {
-        self.list.first().map(|first| Instant::from_nanoseconds(self.origin + self.list.time(first)))
+        self.list
+            .first()
+            .map(|first| Instant::from_nanoseconds(self.origin + self.list.time(first)))
     }
 
     fn expire(&mut self, now: Instant) -> Option<T> {
@@ -34,7 +37,8 @@ impl<T> Expires<T> for DeltaList<T> {
         if deadline > now.nanoseconds() {
             return None;
         }
-        // The next one's time is after this deadline: nobody else has to be told that time has passed.
+        // The next one's time is after this deadline: nobody else has to be told that time has
+        // passed.
         self.origin = deadline;
         self.list.remove(first)
     }
@@ -50,7 +54,8 @@ impl<T> Events<T> for DeltaList<T> {
     fn schedule(&mut self, at: Instant, what: T) -> Ticket {
         let at = at.nanoseconds();
         if at < self.origin {
-            // A deadline before the last that fired: the origin moves back, and the first one away from it.
+            // A deadline before the last that fired: the origin moves back, and the first one away
+            // from it.
             if let Some(first) = self.list.first() {
                 *self.list.time_mut(first) += self.origin - at;
             }

@@ -62,15 +62,22 @@ impl<T> List<T> {
     }
 
     /// Puts `what` between two neighbours.
-    pub(super) fn insert(&mut self, before: Option<u32>, after: Option<u32>, time: u64, what: T) -> Ticket {
-        let link = Link { time, before: before.unwrap_or(NOWHERE), after: after.unwrap_or(NOWHERE) };
+    pub(super) fn insert(
+        &mut self,
+        before: Option<u32>,
+        after: Option<u32>,
+        time: u64,
+        what: T,
+    ) -> Ticket {
+        let link =
+            Link { time, before: before.unwrap_or(NOWHERE), after: after.unwrap_or(NOWHERE) };
         let ticket = self.slab.insert(link, what);
         self.join(before, ticket.index, ticket.index, after);
         ticket
     }
 
-    /// Takes what is at `place`, which is free from then on. Apart from `expire`, which is asked far more often than
-    /// something fires.
+    /// Takes what is at `place`, which is free from then on. Apart from `expire`, which is asked
+    /// far more often than something fires.
     #[inline(never)]
     pub(super) fn remove(&mut self, place: u32) -> Option<T> {
         let Link { before, after, .. } = *self.slab.at(place);

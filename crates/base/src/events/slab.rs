@@ -1,11 +1,13 @@
-//! Where events are kept, and how a ticket that has gone stale is recognised: written once, for every alternative.
+//! Where events are kept, and how a ticket that has gone stale is recognised: written once, for
+//! every alternative.
 
 use alloc::vec::Vec;
 
 /// No place, where a place is an index.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// Names a scheduled event: it goes stale when the event fires or is cancelled, and is recognised then.
+/// Names a scheduled event: it goes stale when the event fires or is cancelled, and is recognised
+/// then.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ticket {
     /// The place of the event.
@@ -25,7 +27,8 @@ struct Place<N, T> {
     what: Option<T>,
 }
 
-/// Events, each with a note of its manager. Places are used again, so that nothing is allocated in the steady state.
+/// Events, each with a note of its manager. Places are used again, so that nothing is allocated in
+/// the steady state.
 #[derive(Debug)]
 pub(super) struct Slab<N, T> {
     places: Vec<Place<N, T>>,
@@ -47,7 +50,10 @@ impl<N, T> Slab<N, T> {
             place.what = Some(what);
             return Ticket { index, generation: place.generation };
         }
-        assert!(self.places.len() < NOWHERE as usize, "fewer than 2^32 - 1 events are scheduled at once");
+        assert!(
+            self.places.len() < NOWHERE as usize,
+            "fewer than 2^32 - 1 events are scheduled at once"
+        );
         let index = self.places.len() as u32;
         self.places.push(Place { generation: 0, note, what: Some(what) });
         Ticket { index, generation: 0 }

@@ -12,7 +12,8 @@ use self::slots::{Least, Slots};
 use super::slab::{NOWHERE, Slab};
 use super::{Events, Expires, Ticket};
 
-/// A tick of the wheel is 2^20 nanoseconds, about a millisecond. Events of one tick are sorted when it is reached.
+/// A tick of the wheel is 2^20 nanoseconds, about a millisecond. Events of one tick are sorted when
+/// it is reached.
 const TICK: u32 = 20;
 /// A level has 2^8 slots, and a slot of it is as long as the whole level below.
 const BITS: u32 = 8;
@@ -23,14 +24,16 @@ const LEVELS: usize = ((64 - TICK).div_ceil(BITS)) as usize;
 /// The note about an event that is not in a slot any more, but about to fire.
 const DUE: u32 = NOWHERE;
 
-/// A hierarchical timing wheel (Varghese and Lauck, scheme 7), with cancellation, and exact: events fire in the order of
-/// their deadlines, to the nanosecond.
+/// A hierarchical timing wheel (Varghese and Lauck, scheme 7), with cancellation, and exact: events
+/// fire in the order of their deadlines, to the nanosecond.
 ///
-/// Every operation takes constant time, amortised: an event moves down at most once per level, of which a timeout below a
-/// minute passes mostly one, and the events of one tick are sorted. Empty slots cost nothing, however long they last.
+/// Every operation takes constant time, amortised: an event moves down at most once per level, of
+/// which a timeout below a minute passes mostly one, and the events of one tick are sorted. Empty
+/// slots cost nothing, however long they last.
 ///
-/// A heap is beside it, for what is scheduled for a tick that was reached already: the past, the present millisecond; and
-/// the time before a crowd of far events, when the first one of them was cancelled while nothing nearer was scheduled.
+/// A heap is beside it, for what is scheduled for a tick that was reached already: the past, the
+/// present millisecond; and the time before a crowd of far events, when the first one of them was
+/// cancelled while nothing nearer was scheduled.
 #[derive(Debug)]
 pub struct TimingWheel<T = ()> {
     /// Each note is the spot in a slot, or `DUE`.
@@ -38,8 +41,8 @@ pub struct TimingWheel<T = ()> {
     slots: Slots,
     /// Which slots are not empty.
     occupied: Occupied,
-    /// The tick that was reached. Whatever is in a slot comes later, in the level of the highest digit in which its tick
-    /// differs from this one.
+    /// The tick that was reached. Whatever is in a slot comes later, in the level of the highest
+    /// digit in which its tick differs from this one.
     reached: u64,
     due: Due,
     next: Option<u64>,
@@ -131,8 +134,9 @@ impl<T> TimingWheel<T> {
         *self.slab.at_mut(place) = self.slots.push(slot, at, place);
     }
 
-    /// Moves the wheel on to the beginning of its first slot, and what is in there down. Entries stay in order, and
-    /// everything scheduled from now on for the same deadlines goes to where they go, so it comes after them.
+    /// Moves the wheel on to the beginning of its first slot, and what is in there down. Entries
+    /// stay in order, and everything scheduled from now on for the same deadlines goes to where
+    /// they go, so it comes after them.
     fn open(&mut self, slot: usize) {
         self.occupied.clear(slot);
         let (level, digit) = (slot / WIDTH, (slot % WIDTH) as u64);
@@ -151,7 +155,8 @@ impl<T> TimingWheel<T> {
         self.due.sort();
     }
 
-    /// Takes the next event, which there is. Apart from `expire`, which is asked far more often than something fires.
+    /// Takes the next event, which there is. Apart from `expire`, which is asked far more often
+    /// than something fires.
     #[inline(never)]
     fn fire(&mut self) -> Option<T> {
         let entry = loop {

@@ -1,4 +1,5 @@
-//! The feature model as values: what may be selected, what is completed, what is refused and in which sentence.
+//! The feature model as values: what may be selected, what is completed, what is refused and in
+//! which sentence.
 //!
 //! ```text
 //! Protocol
@@ -10,8 +11,8 @@
 //! ```
 //!
 //! 2 × 2 × 4 × 3 = 48 selections, the map of a session apart. All of it works in constants, so that
-//! [`generate!`](crate::generate) and a program that reads a specification ask the same functions and give the same
-//! sentences.
+//! [`generate!`](crate::generate) and a program that reads a specification ask the same functions
+//! and give the same sentences.
 
 mod parts;
 mod refusal;
@@ -146,7 +147,8 @@ pub struct Needs {
 
 impl Needs {
     /// Nothing in particular.
-    pub const NOTHING: Needs = Needs { opening: false, listening: false, sessions: false, timers: false };
+    pub const NOTHING: Needs =
+        Needs { opening: false, listening: false, sessions: false, timers: false };
 }
 
 impl Selection {
@@ -161,21 +163,23 @@ impl Selection {
     /// The 48 selections, each with the default map.
     pub fn all() -> impl Iterator<Item = Selection> {
         Message::ALL.iter().flat_map(|message| {
-            [Session::Absent, Session::Present(Map::ChainedHashCached)].into_iter().flat_map(move |session| {
-                EventManager::ALL.iter().flat_map(move |events| {
-                    Opening::ALL.iter().map(move |opening| Selection {
-                        message: *message,
-                        session,
-                        events: *events,
-                        opening: *opening,
+            [Session::Absent, Session::Present(Map::ChainedHashCached)].into_iter().flat_map(
+                move |session| {
+                    EventManager::ALL.iter().flat_map(move |events| {
+                        Opening::ALL.iter().map(move |opening| Selection {
+                            message: *message,
+                            session,
+                            events: *events,
+                            opening: *opening,
+                        })
                     })
-                })
-            })
+                },
+            )
         })
     }
 
-    /// Whether it makes sense, and not only builds: who opens associations without telling them apart gives all of them
-    /// one endpoint.
+    /// Whether it makes sense, and not only builds: who opens associations without telling them
+    /// apart gives all of them one endpoint.
     ///
     /// # Errors
     /// The refusal.
@@ -206,7 +210,9 @@ impl Selection {
             (Needs { sessions: true, .. }, Session::Absent, ..) => {
                 "to tell associations apart, and `session` is Absent"
             }
-            (Needs { timers: true, .. }, _, EventManager::Absent, _) => "timers, and `events` is Absent",
+            (Needs { timers: true, .. }, _, EventManager::Absent, _) => {
+                "timers, and `events` is Absent"
+            }
             _ => return Ok(()),
         };
         Err(Refusal::Needed { who, missing })

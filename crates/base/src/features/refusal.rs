@@ -1,4 +1,5 @@
-//! Why a selection is refused: one sentence each, put together at compile time and at run time by the same function.
+//! Why a selection is refused: one sentence each, put together at compile time and at run time by
+//! the same function.
 
 use stackwright_contract::rules::Sentence;
 
@@ -45,7 +46,8 @@ pub enum Refusal<'a> {
         /// What there is to select.
         alternatives: &'static str,
     },
-    /// Who listens can be asked to open as well: passive opening depends on active opening (PIX's grammar, thesis fig. 2.6).
+    /// Who listens can be asked to open as well: passive opening depends on active opening (PIX's
+    /// grammar, thesis fig. 2.6).
     PassiveAlone,
     /// A map without a session that it would find.
     MapAlone,
@@ -77,19 +79,28 @@ impl Refusal<'_> {
                 word,
                 "`; there are message, session, map, events and opening",
             ]),
-            Refusal::UnknownAlternative { feature, word, alternatives } => {
-                Sentence::of(&["`", feature, "` has no alternative `", word, "`; there are ", alternatives])
-            }
+            Refusal::UnknownAlternative { feature, word, alternatives } => Sentence::of(&[
+                "`",
+                feature,
+                "` has no alternative `",
+                word,
+                "`; there are ",
+                alternatives,
+            ]),
             Refusal::Twice { feature } => Sentence::of(&["`", feature, "` is selected twice"]),
-            Refusal::Several { feature, words } => {
-                Sentence::of(&["`", feature, "` takes one alternative, and `", words, "` exclude each other"])
-            }
+            Refusal::Several { feature, words } => Sentence::of(&[
+                "`",
+                feature,
+                "` takes one alternative, and `",
+                words,
+                "` exclude each other",
+            ]),
             Refusal::Mandatory { feature, alternatives } => {
                 Sentence::of(&["`", feature, "` cannot be absent; select ", alternatives])
             }
-            Refusal::PassiveAlone => {
-                Sentence::of(&["passive opening depends on active opening: select `opening: ActivePassive`"])
-            }
+            Refusal::PassiveAlone => Sentence::of(&[
+                "passive opening depends on active opening: select `opening: ActivePassive`",
+            ]),
             Refusal::MapAlone => Sentence::of(&[
                 "a map finds sessions, and `session` is Absent: leave `map` out, or select `session: Present`",
             ]),

@@ -1,5 +1,5 @@
-//! A short specification, as `events: Simple, opening: ActivePassive`: read, completed, validated. The generator's three
-//! steps (thesis §2.3.3), each a function that works in constants.
+//! A short specification, as `events: Simple, opening: ActivePassive`: read, completed, validated.
+//! The generator's three steps (thesis §2.3.3), each a function that works in constants.
 
 use super::{EventManager, Map, Message, Opening, Refusal, Selection, Session};
 
@@ -135,7 +135,8 @@ impl Specification {
     }
 }
 
-// Constants know few of the methods of texts: these three stand in for `==`, `split_once` and `trim`.
+// Constants know few of the methods of texts: these three stand in for `==`, `split_once` and
+// `trim`.
 
 pub(super) const fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());

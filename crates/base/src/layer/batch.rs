@@ -24,7 +24,8 @@ impl<H: Hooks> Layer<H> {
             let opened = next.take().or_else(|| left.next().map(open::<H>));
             match opened {
                 Some(Some(opened)) => {
-                    next = self.lead_several(cx, lower, opened, properties, &mut left, out).map(Some)
+                    next =
+                        self.lead_several(cx, lower, opened, properties, &mut left, out).map(Some)
                 }
                 Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
                 None => break,

@@ -2,8 +2,12 @@
 //! (thesis §4.1.2, §4.4).
 
 use stackwright_contract::ask::Question;
-use stackwright_contract::services::{Batch, BatchMessages, Code, Credit, Ended, PropertiesOf, Transfer};
-use stackwright_contract::{Command, CommandError, Context, Facts, Instant, Participant, PathLimits};
+use stackwright_contract::services::{
+    Batch, BatchMessages, Code, Credit, Ended, PropertiesOf, Transfer,
+};
+use stackwright_contract::{
+    Command, CommandError, Context, Facts, Instant, Participant, PathLimits,
+};
 
 use super::Envelope;
 use crate::Configuration;
@@ -62,7 +66,11 @@ pub trait Hooks: Sized + 'static {
     ///
     /// # Errors
     /// Why it cannot be.
-    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, Self::Key), Ended> {
+    fn open(
+        &mut self,
+        _cx: &Context,
+        remote: Participant,
+    ) -> Result<(Participant, Self::Key), Ended> {
         Ok((remote, Self::Key::default()))
     }
 
@@ -293,7 +301,11 @@ pub trait Place<H: Hooks> {
     fn deliver(&mut self, message: MessageOf<H>, properties: PropertiesOf<H::Provides>);
     /// Delivers messages together, as if one by one; the number in `properties` is that of the
     /// first.
-    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, properties: PropertiesOf<H::Provides>);
+    fn deliver_batch(
+        &mut self,
+        messages: Batch<MessageOf<H>>,
+        properties: PropertiesOf<H::Provides>,
+    );
     /// How much may be delivered.
     fn room(&self) -> Credit;
     /// So much of what the upper layer sent is done with: it may send more.

@@ -83,7 +83,11 @@ pub(super) struct Lowers<H: Hooks> {
 
 impl<H: Hooks> Lowers<H> {
     pub(super) fn new(seed: u64) -> Self {
-        Lowers { names: Names::default(), associations: Mirror::default(), by_remote: Map::new(seed) }
+        Lowers {
+            names: Names::default(),
+            associations: Mirror::default(),
+            by_remote: Map::new(seed),
+        }
     }
 
     #[inline(always)]
@@ -147,8 +151,7 @@ impl<H: Hooks> Lowers<H> {
     ) -> Handle {
         // Who asks for any port wants one of his own.
         let any = asked.internet().is_some_and(|address| address.port() == 0);
-        let listens =
-            |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if !any && door.asked == asked);
+        let listens = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if !any && door.asked == asked);
         let there = self.names.iter().find(|(_, lower)| listens(lower)).map(|(name, _)| name);
         if let Some(name) = there
             && let Some(door) = self.door(name)
@@ -166,8 +169,7 @@ impl<H: Hooks> Lowers<H> {
 
     /// A listener that has an enable object for `key`.
     pub(super) fn door_of(&self, key: &H::PassiveKey) -> Option<Handle> {
-        let has =
-            |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if door.enabled.contains(key));
+        let has = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if door.enabled.contains(key));
         self.names.iter().find(|(_, lower)| has(lower)).map(|(name, _)| name)
     }
 
@@ -281,7 +283,9 @@ impl<H: Hooks> Lowers<H> {
     ) -> Result<(), Batch<MessageOf<H>>> {
         let cost = H::Uses::cost(&batch);
         match self.association(name) {
-            Some(association) if association.backlog.is_empty() && association.credit.covers(cost) => {
+            Some(association)
+                if association.backlog.is_empty() && association.credit.covers(cost) =>
+            {
                 association.credit -= cost;
                 out.request(AssociationRequest::Send { association: name, batch, properties });
                 Ok(())
@@ -370,11 +374,16 @@ impl<T: Transfer> Association<T> {
         }
     }
 
-    pub(super) fn opened(&mut self, local: Participant, path: PathLimits, credit: Credit) -> Vec<Handle> {
+    pub(super) fn opened(
+        &mut self,
+        local: Participant,
+        path: PathLimits,
+        credit: Credit,
+    ) -> Vec<Handle> {
         (self.local, self.path) = (Some(local), path);
         self.credit = credit;
-        self.room_most =
-            [credit.octets, credit.messages].map(|credit| u32::try_from(credit).unwrap_or(u32::MAX));
+        self.room_most = [credit.octets, credit.messages]
+            .map(|credit| u32::try_from(credit).unwrap_or(u32::MAX));
         core::mem::take(&mut self.waiting)
     }
 

@@ -30,7 +30,8 @@ use stackwright_contract::services::{
     AssociationIndication, AssociationRequest, Credit, Ended, PropertiesOf, Transfer,
 };
 use stackwright_contract::{
-    Batches, Context, Facts, Handle, IndicationTo, Instant, Mirror, Outlet, Participant, Protocol, RequestTo,
+    Batches, Context, Facts, Handle, IndicationTo, Instant, Mirror, Outlet, Participant, Protocol,
+    RequestTo,
 };
 
 use crate::features::{Refusal, Selection, Session};
@@ -179,7 +180,13 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    fn refuse(cx: &Context, name: Handle, why: Ended, reason: &'static str, out: &mut impl Outlet<Self>) {
+    fn refuse(
+        cx: &Context,
+        name: Handle,
+        why: Ended,
+        reason: &'static str,
+        out: &mut impl Outlet<Self>,
+    ) {
         cx.dropped(H::FACTS.name, reason);
         out.indicate(AssociationIndication::Ended { name, why });
     }
@@ -192,7 +199,12 @@ impl<H: Hooks> Protocol for Layer<H> {
     type Uses = H::Uses;
 
     #[inline]
-    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             AssociationRequest::Send { association, batch: messages, properties } => {
                 if !H::Provides::MESSAGES || messages.segment_size().is_none() {
@@ -212,7 +224,9 @@ impl<H: Hooks> Protocol for Layer<H> {
                 self.expect(cx, listener, association, credit, out);
             }
             AssociationRequest::Finish { association } => self.finish(cx, association, out),
-            AssociationRequest::Abort { association, code } => self.abort(cx, association, code, out),
+            AssociationRequest::Abort { association, code } => {
+                self.abort(cx, association, code, out)
+            }
             AssociationRequest::Close { name } => self.close(cx, name, out),
             AssociationRequest::Control { association, command } => {
                 let done = self.at(cx, association, out, |hooks, at| {
@@ -256,7 +270,9 @@ impl<H: Hooks> Protocol for Layer<H> {
             AssociationIndication::Listening { listener, local } => {
                 self.listening_below(listener, local, out)
             }
-            AssociationIndication::Finished { association } => self.finished_below(cx, association, out),
+            AssociationIndication::Finished { association } => {
+                self.finished_below(cx, association, out)
+            }
             AssociationIndication::Ended { name, why } => self.ended_below(cx, name, why, out),
         }
     }

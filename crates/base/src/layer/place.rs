@@ -3,7 +3,9 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use stackwright_contract::services::{AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer};
+use stackwright_contract::services::{
+    AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer,
+};
 use stackwright_contract::{CommandError, Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -123,7 +125,13 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         let (Some(local), None) = (below.local, self.over) else { return };
         let (remote, path) = (self.link.remote, H::path(&self.link.own, below.path));
         for (association, credit) in mem::take(&mut self.link.unopened) {
-            self.out.indicate(AssociationIndication::Opened { association, local, remote, credit, path });
+            self.out.indicate(AssociationIndication::Opened {
+                association,
+                local,
+                remote,
+                credit,
+                path,
+            });
         }
     }
 
@@ -171,10 +179,18 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
             return self.cx.dropped(H::FACTS.name, "a message for which there is no room");
         }
         self.link.up -= cost;
-        self.out.indicate(AssociationIndication::Delivered { association: self.name, batch, properties });
+        self.out.indicate(AssociationIndication::Delivered {
+            association: self.name,
+            batch,
+            properties,
+        });
     }
 
-    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, mut properties: PropertiesOf<H::Provides>) {
+    fn deliver_batch(
+        &mut self,
+        messages: Batch<MessageOf<H>>,
+        mut properties: PropertiesOf<H::Provides>,
+    ) {
         let cost = H::Provides::cost(&messages);
         if !self.link.up.covers(cost) {
             for message in messages {

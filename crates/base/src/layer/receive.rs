@@ -20,11 +20,18 @@ const REFUSAL_MOST: usize = 64;
 
 impl<H: Hooks> Layer<H> {
     #[cold]
-    pub(super) fn listening_below(&mut self, lower: Handle, local: Participant, out: &mut impl Outlet<Self>) {
+    pub(super) fn listening_below(
+        &mut self,
+        lower: Handle,
+        local: Participant,
+        out: &mut impl Outlet<Self>,
+    ) {
         let Some(door) = self.lowers.door(lower) else { return };
         door.local = Some(local);
         for key in &door.enabled {
-            let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else { continue };
+            let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else {
+                continue;
+            };
             for listener in &enabled.names {
                 out.indicate(AssociationIndication::Listening { listener: *listener, local });
             }
@@ -69,7 +76,12 @@ impl<H: Hooks> Layer<H> {
     /// The path below has changed: every association on it hears of it that the layer above knows
     /// to be open.
     #[cold]
-    pub(super) fn changed_below(&mut self, lower: Handle, path: PathLimits, out: &mut impl Outlet<Self>) {
+    pub(super) fn changed_below(
+        &mut self,
+        lower: Handle,
+        path: PathLimits,
+        out: &mut impl Outlet<Self>,
+    ) {
         let Some(association) = self.lowers.association(lower) else { return };
         association.path = path;
         for (name, link) in self.base.iter().filter(|(_, link)| link.lower == lower) {
@@ -246,7 +258,12 @@ impl<H: Hooks> Layer<H> {
 
     /// The layer below will deliver no more. Every association on it is told.
     #[cold]
-    pub(super) fn finished_below(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
+    pub(super) fn finished_below(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        out: &mut impl Outlet<Self>,
+    ) {
         for name in self.carried(lower) {
             self.at(cx, name, out, |hooks, at| hooks.finished_below(at));
         }
@@ -299,7 +316,9 @@ impl<H: Hooks> Layer<H> {
             }
             Some(Lower::Door(door)) => {
                 for key in door.enabled {
-                    let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else { continue };
+                    let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else {
+                        continue;
+                    };
                     for Awaiting { association, .. } in enabled.awaiting {
                         self.awaited.remove(association);
                         out.indicate(AssociationIndication::Ended { name: association, why });

@@ -32,7 +32,13 @@ impl<H: Hooks> Layer<H> {
     ) {
         // Associations with one peer share one below, whose address the layer below gives.
         if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
-            return Self::refuse(cx, name, Ended::Unavailable, "open: an own port cannot be chosen", out);
+            return Self::refuse(
+                cx,
+                name,
+                Ended::Unavailable,
+                "open: an own port cannot be chosen",
+                out,
+            );
         }
         if Self::SELECTION.opening == Opening::Absent {
             return Self::refuse(cx, name, Ended::Unavailable, "open: `opening` is Absent", out);
@@ -53,7 +59,13 @@ impl<H: Hooks> Layer<H> {
         let link = self.link(cx, &key, lower, remote, Origin::Asked, credit);
         if let Err(why) = self.install(name, key, link) {
             self.lowers.release(lower, name, out);
-            return Self::refuse(cx, name, why, "open: an association of that key is there already", out);
+            return Self::refuse(
+                cx,
+                name,
+                why,
+                "open: an association of that key is there already",
+                out,
+            );
         }
         // Where the association below is open already, this one can speak.
         if self.lowers.association(lower).is_some_and(|below| below.local.is_some()) {
@@ -94,10 +106,16 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    pub(super) fn install(&mut self, name: Handle, key: H::Key, link: Link<H>) -> Result<(), Ended> {
+    pub(super) fn install(
+        &mut self,
+        name: Handle,
+        key: H::Key,
+        link: Link<H>,
+    ) -> Result<(), Ended> {
         let (lower, first) = (link.lower, link.down);
         let key = (lower, key);
-        if matches!(Self::SELECTION.session, Session::Present(_)) && self.base.find(&key).is_some() {
+        if matches!(Self::SELECTION.session, Session::Present(_)) && self.base.find(&key).is_some()
+        {
             self.hooks.gone(link.own);
             return Err(Ended::Unavailable);
         }
@@ -135,7 +153,9 @@ impl<H: Hooks> Layer<H> {
         }
         let (local, key) = match self.hooks.listen(cx, local) {
             Ok(place) => place,
-            Err(why) => return Self::refuse(cx, listener, why, "listen: the protocol refuses it", out),
+            Err(why) => {
+                return Self::refuse(cx, listener, why, "listen: the protocol refuses it", out);
+            }
         };
         let spot = (self.lowers.listen(local, key.clone(), out), key);
         let enabled = self.base.enabled().enable(spot.clone(), Enabled::default);
@@ -162,7 +182,13 @@ impl<H: Hooks> Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         let Some(spot) = self.listeners.get(listener).cloned() else {
-            return Self::refuse(cx, association, Ended::Unlistened, "await: no such listener", out);
+            return Self::refuse(
+                cx,
+                association,
+                Ended::Unlistened,
+                "await: no such listener",
+                out,
+            );
         };
         let Some(enabled) = self.base.enabled().get_mut(&spot) else { return };
         enabled.awaiting.push_back(Awaiting { listener, association, credit });
@@ -180,14 +206,18 @@ impl<H: Hooks> Layer<H> {
         if let Some(enabled) = self.base.enabled().get_mut(spot) {
             enabled.names.retain(|name| *name != listener);
             let waiting = core::mem::take(&mut enabled.awaiting).into_iter();
-            let (gone, stay): (VecDeque<_>, _) = waiting.partition(|waits| waits.listener == listener);
+            let (gone, stay): (VecDeque<_>, _) =
+                waiting.partition(|waits| waits.listener == listener);
             enabled.awaiting = stay;
             if let Some(door) = self.lowers.door(spot.0) {
                 door.wanted -= gone.len();
             }
             for Awaiting { association, .. } in gone {
                 self.awaited.remove(association);
-                out.indicate(AssociationIndication::Ended { name: association, why: Ended::Unlistened });
+                out.indicate(AssociationIndication::Ended {
+                    name: association,
+                    why: Ended::Unlistened,
+                });
             }
         }
         if self.base.enabled().disable(spot).is_some() {
@@ -267,7 +297,13 @@ impl<H: Hooks> Layer<H> {
     }
 
     #[cold]
-    pub(super) fn abort(&mut self, cx: &Context, name: Handle, code: Code, out: &mut impl Outlet<Self>) {
+    pub(super) fn abort(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        code: Code,
+        out: &mut impl Outlet<Self>,
+    ) {
         if self.close_listening(name, out) {
             return;
         }

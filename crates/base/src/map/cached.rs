@@ -7,7 +7,8 @@ use super::{Key, Map};
 
 /// A [`Chained`] map that looks first at the binding which was installed or found last.
 ///
-/// Messages come in runs: the next is most often for the same association. That key is then compared once and not hashed.
+/// Messages come in runs: the next is most often for the same association. That key is then
+/// compared once and not hashed.
 #[derive(Debug)]
 pub struct Cached<K, V, H = Trusted> {
     map: Chained<K, V, H>,
@@ -39,7 +40,11 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     /// The long way, of the few misses while the cache is awake.
     #[cold]
     #[inline(never)]
-    fn find_awake<'a, T>(&'a self, key: &K, told: impl FnOnce(usize, &'a Node<K, V>) -> T) -> Option<T> {
+    fn find_awake<'a, T>(
+        &'a self,
+        key: &K,
+        told: impl FnOnce(usize, &'a Node<K, V>) -> T,
+    ) -> Option<T> {
         let found = self.map.find(key, |place, node| (place, node));
         match found {
             Some((place, _)) => self.recent.missed(place),

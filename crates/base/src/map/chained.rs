@@ -21,8 +21,9 @@ pub(super) struct Node<K, V> {
 
 /// A map of chains through buckets.
 ///
-/// As a rule it has as many buckets as bindings, within a factor of two, so that a chain has no length to speak of. With
-/// [`with_buckets`](Chained::with_buckets) their number stays, as in the x-Kernel, and chains grow.
+/// As a rule it has as many buckets as bindings, within a factor of two, so that a chain has no
+/// length to speak of. With [`with_buckets`](Chained::with_buckets) their number stays, as in the
+/// x-Kernel, and chains grow.
 #[derive(Debug)]
 pub struct Chained<K, V, H = Trusted> {
     /// Where each chain begins.
@@ -43,8 +44,8 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         self.hashing.hash(key) as u32
     }
 
-    /// The bucket of a hash: that part of all buckets which the hash is of 2^32. No remainder is taken, and any number of
-    /// buckets will do.
+    /// The bucket of a hash: that part of all buckets which the hash is of 2^32. No remainder is
+    /// taken, and any number of buckets will do.
     #[inline]
     fn bucket(&self, hash: u32) -> usize {
         ((u64::from(hash) * self.heads.len() as u64) >> 32) as usize
@@ -63,10 +64,14 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
 
     /// What `told` makes of the binding of `key` and its place.
     ///
-    /// It is asked inside of the loop: made of what the loop gives, the same has to be tested and jumped to once more, and a
-    /// processor remembers so many jumps to foresee where a chain ends.
+    /// It is asked inside of the loop: made of what the loop gives, the same has to be tested and
+    /// jumped to once more, and a processor remembers so many jumps to foresee where a chain ends.
     #[inline]
-    pub(super) fn find<'a, T>(&'a self, key: &K, told: impl FnOnce(usize, &'a Node<K, V>) -> T) -> Option<T> {
+    pub(super) fn find<'a, T>(
+        &'a self,
+        key: &K,
+        told: impl FnOnce(usize, &'a Node<K, V>) -> T,
+    ) -> Option<T> {
         self.find_hashed(key, self.hash(key), told)
     }
 

@@ -1,4 +1,5 @@
-//! From a key to the 64 bits that say where to look for it: quickly, or so that nobody can choose keys that collide.
+//! From a key to the 64 bits that say where to look for it: quickly, or so that nobody can choose
+//! keys that collide.
 
 use core::hash::{Hash, Hasher};
 
@@ -9,14 +10,16 @@ pub trait Hashing {
     /// A hashing that depends on `seed`, if it is a keyed one.
     fn new(seed: u64) -> Self;
 
-    /// The hash of `key`. The lower 32 bits are the better ones, and all that our maps use unless they are very large.
+    /// The hash of `key`. The lower 32 bits are the better ones, and all that our maps use unless
+    /// they are very large.
     fn hash<K: Hash>(&self, key: &K) -> u64;
 }
 
-/// For keys that we choose, or that only peers we trust choose: one multiplication for 16 octets, and one more.
+/// For keys that we choose, or that only peers we trust choose: one multiplication for 16 octets,
+/// and one more.
 ///
-/// Whoever reads this file can make keys that collide. It depends on no seed, so that the compiler computes what depends
-/// on a key's length alone.
+/// Whoever reads this file can make keys that collide. It depends on no seed, so that the compiler
+/// computes what depends on a key's length alone.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Trusted;
 
@@ -54,8 +57,8 @@ impl Hashing for Keyed {
     }
 }
 
-/// [`SipHasher13`], which takes octets one number at a time: the compiler knows how many a key of fixed length has, and keeps
-/// all of it in registers.
+/// [`SipHasher13`], which takes octets one number at a time: the compiler knows how many a key of
+/// fixed length has, and keeps all of it in registers.
 struct Secret(SipHasher13);
 
 impl Hasher for Secret {
@@ -165,7 +168,8 @@ fn short_ends(octets: &[u8]) -> Option<(u64, u64)> {
     Some((u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()))
 }
 
-/// What tells octets of one length apart is all in the two numbers; their length, a slice's hash has told before.
+/// What tells octets of one length apart is all in the two numbers; their length, a slice's hash
+/// has told before.
 impl Hasher for Folding {
     #[inline]
     fn write(&mut self, octets: &[u8]) {
@@ -209,7 +213,8 @@ impl Hasher for Folding {
         self.add(number as u64);
     }
 
-    /// Once more: after one multiplication, keys that are equally far from each other are so still, and crowd.
+    /// Once more: after one multiplication, keys that are equally far from each other are so still,
+    /// and crowd.
     #[inline]
     fn finish(&self) -> u64 {
         fold(self.0, FOURTH)

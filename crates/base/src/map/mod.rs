@@ -63,7 +63,8 @@ pub trait Map<K: Key, V> {
 
 /// An alternative of the feature Map: the kind, before it is known what is mapped.
 ///
-/// Each takes the hashing as a parameter. It is a [`Keyed`] one unless it is said that nobody else chooses the keys.
+/// Each takes the hashing as a parameter. It is a [`Keyed`] one unless it is said that nobody else
+/// chooses the keys.
 pub trait MapKind {
     /// The same as a value.
     const SELECTED: features::Map;

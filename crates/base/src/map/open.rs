@@ -1,4 +1,5 @@
-//! Open addressing: bindings in one table, each as near as there is room to the slot that its hash names.
+//! Open addressing: bindings in one table, each as near as there is room to the slot that its hash
+//! names.
 
 use alloc::vec::Vec;
 
@@ -8,9 +9,10 @@ use super::{Key, Map};
 
 /// Our map: open addressing by linear probing, with the cache of [`Cached`](super::Cached).
 ///
-/// A lookup goes to one slot, compares the key there, and is done. So that it seldom has to go further, which no processor
-/// foresees, most of the table is empty: fifteen of sixteen slots of a small one, five of eight of a large one. An erased
-/// binding leaves nothing behind: those that it had kept from their slots move up.
+/// A lookup goes to one slot, compares the key there, and is done. So that it seldom has to go
+/// further, which no processor foresees, most of the table is empty: fifteen of sixteen slots of a
+/// small one, five of eight of a large one. An erased binding leaves nothing behind: those that it
+/// had kept from their slots move up.
 #[derive(Debug)]
 pub struct Open<K, V, H = Trusted> {
     /// None, or a power of two.
@@ -20,8 +22,8 @@ pub struct Open<K, V, H = Trusted> {
     hashing: H,
 }
 
-/// The greatest table that is kept as good as empty, for speed alone: a binding has some hundreds of octets in it. Where
-/// memory is dear, [`Cached`](super::Cached) is the map.
+/// The greatest table that is kept as good as empty, for speed alone: a binding has some hundreds
+/// of octets in it. Where memory is dear, [`Cached`](super::Cached) is the map.
 const SMALL: usize = 1 << 14;
 /// The first table.
 const LEAST: usize = 1 << 5;
@@ -32,8 +34,8 @@ const fn room(slots: usize) -> usize {
 }
 
 impl<K: Key, V, H: Hashing> Open<K, V, H> {
-    /// The slot that a hash names; any number where there are no slots. A slot's number after adding or subtracting is one
-    /// again in the same way.
+    /// The slot that a hash names; any number where there are no slots. A slot's number after
+    /// adding or subtracting is one again in the same way.
     #[inline]
     fn slot(&self, hash: usize) -> usize {
         hash & self.slots.len().wrapping_sub(1)
@@ -44,7 +46,8 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         self.hashing.hash(key) as usize
     }
 
-    /// The binding of `key` and its place. The short way, and all that is copied into callers: the first slot tells.
+    /// The binding of `key` and its place. The short way, and all that is copied into callers: the
+    /// first slot tells.
     #[inline]
     fn find(&self, key: &K) -> Option<(usize, &(K, V))> {
         let place = self.slot(self.hash(key));
@@ -118,7 +121,8 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         let mut place = self.slot(hole + 1);
         while let Some((key, _)) = &self.slots[place] {
             let wanted = self.slot(self.hash(key));
-            // How far it is from where it wants to be, and from the hole: it must not move beyond the former.
+            // How far it is from where it wants to be, and from the hole: it must not move beyond
+            // the former.
             let away = self.slot(place.wrapping_sub(wanted));
             if away >= self.slot(place.wrapping_sub(hole)) {
                 self.slots.swap(hole, place);

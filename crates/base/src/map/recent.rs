@@ -2,20 +2,23 @@
 
 use core::cell::Cell;
 
-/// The place of the binding that was installed or found last. Whoever asks compares the key there: a hit hashes nothing, and
-/// a place that means nothing any more is no harm.
+/// The place of the binding that was installed or found last. Whoever asks compares the key there:
+/// a hit hashes nothing, and a place that means nothing any more is no harm.
 ///
-/// To compare costs a little, which is lost where keys come in no order. So after [`PATIENCE`] misses in a row the cache
-/// sleeps: no key is compared before it is hashed, and none is remembered. A lookup asleep counts itself, and that count is its
-/// one test, for which neither the hash nor the way to the binding has to wait.
+/// To compare costs a little, which is lost where keys come in no order. So after [`PATIENCE`]
+/// misses in a row the cache sleeps: no key is compared before it is hashed, and none is
+/// remembered. A lookup asleep counts itself, and that count is its one test, for which neither the
+/// hash nor the way to the binding has to wait.
 ///
-/// When the nap is over, the cache tries again. A vain try costs more than its comparisons: a lookup takes 3 % longer with
-/// naps of 256 than without end, presumably as the processor foresees the branches after a try less well. So every vain try is
-/// followed by a nap twice as long, up to [`LONGEST`], and one that helped by the [`SHORTEST`].
+/// When the nap is over, the cache tries again. A vain try costs more than its comparisons: a
+/// lookup takes 3 % longer with naps of 256 than without end, presumably as the processor foresees
+/// the branches after a try less well. So every vain try is followed by a nap twice as long, up to
+/// [`LONGEST`], and one that helped by the [`SHORTEST`].
 #[derive(Debug)]
 pub(super) struct Recent {
     place: Cell<usize>,
-    /// Asleep, for how many lookups still. Awake, below [`TRYING`] or [`HELPING`] by the misses in a row.
+    /// Asleep, for how many lookups still. Awake, below [`TRYING`] or [`HELPING`] by the misses in
+    /// a row.
     left: Cell<i32>,
     nap: Cell<i32>,
 }
@@ -31,8 +34,8 @@ const TRYING: i32 = 0;
 /// Awake, and it was not for nothing.
 const HELPING: i32 = TRYING - TRIES;
 
-/// Who is asleep goes straight on: a branch that is taken would be remembered by the processor, and crowd out what it remembers
-/// of where chains end.
+/// Who is asleep goes straight on: a branch that is taken would be remembered by the processor, and
+/// crowd out what it remembers of where chains end.
 #[cold]
 #[inline]
 fn seldom() {}
@@ -43,8 +46,9 @@ impl Recent {
         Recent { place: Cell::new(0), left: Cell::new(HELPING), nap: Cell::new(SHORTEST) }
     }
 
-    /// Counts a lookup, and tells whether to compare the key at [`place`](Self::place) before it is hashed. If so, what came of
-    /// it is told by [`hit`](Self::hit), [`missed`](Self::missed) or [`absent`](Self::absent).
+    /// Counts a lookup, and tells whether to compare the key at [`place`](Self::place) before it is
+    /// hashed. If so, what came of it is told by [`hit`](Self::hit), [`missed`](Self::missed) or
+    /// [`absent`](Self::absent).
     #[inline]
     pub(super) fn awake(&self) -> bool {
         let left = self.left.get() - 1;
@@ -73,7 +77,8 @@ impl Recent {
         self.absent();
     }
 
-    /// Awake: the key was nowhere. Whoever asks for keys that nobody has gives the cache nothing to do.
+    /// Awake: the key was nowhere. Whoever asks for keys that nobody has gives the cache nothing to
+    /// do.
     pub(super) fn absent(&self) {
         let nap = match self.left.get() {
             left if left == TRYING - TRIES => (2 * self.nap.get()).min(LONGEST),

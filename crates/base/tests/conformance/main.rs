@@ -1,4 +1,5 @@
-//! 48 bases and 7 parts: each base passes the parts whose features it has, and refuses the others with a sentence.
+//! 48 bases and 7 parts: each base passes the parts whose features it has, and refuses the others
+//! with a sentence.
 //!
 //! ```text
 //! cargo test -p stackwright-base --test conformance -- --nocapture      prints the table
@@ -35,7 +36,10 @@ impl Visit for Table {
                 Err(refusal) => {
                     let sentence = refusal.to_string();
                     assert!(sentence.starts_with(&format!("`{}` needs ", part.name)), "{sentence}");
-                    assert!(sentence.ends_with("Absent") || sentence.ends_with("Active"), "{sentence}");
+                    assert!(
+                        sentence.ends_with("Absent") || sentence.ends_with("Active"),
+                        "{sentence}"
+                    );
                     self.refused += 1;
                     print!("  {}", "-".repeat(part.name.len()));
                 }
@@ -50,7 +54,8 @@ fn each_base_passes_its_parts() {
     let mut table = Table { rows: 0, strict: 0, passed: 0, refused: 0 };
     all(&mut table);
     assert_eq!((table.rows, table.strict), (48, 32));
-    // 32 bases open, 16 of them listen, 16 of the former tell associations apart, 36 have timers, all can be misused.
+    // 32 bases open, 16 of them listen, 16 of the former tell associations apart, 36 have timers,
+    // all can be misused.
     assert_eq!(table.passed, 32 + 16 + 32 + 16 + 36 + 32 + 48);
     assert_eq!(table.passed + table.refused, 48 * PARTS.len());
 }

@@ -112,7 +112,8 @@ fn place(address: [u8; 4], port: u16) -> stackwright_contract::Participant {
     SocketAddr::from((address, port)).into()
 }
 
-/// Listens at a port, for so many arrivals, under the names from `first` on; the listener is `first` itself.
+/// Listens at a port, for so many arrivals, under the names from `first` on; the listener is
+/// `first` itself.
 fn serve<C: Configuration + 'static>(
     world: &mut World<MessageIn<C>>,
     station: Station<C>,
@@ -123,7 +124,10 @@ fn serve<C: Configuration + 'static>(
     let listener = name(first);
     world.ask(station, DatagramsRequest::Listen { listener, local: at });
     for index in first + 1..=first + arrivals {
-        world.ask(station, DatagramsRequest::Await { listener, association: name(index), credit: ROOM });
+        world.ask(
+            station,
+            DatagramsRequest::Await { listener, association: name(index), credit: ROOM },
+        );
     }
 }
 
@@ -136,7 +140,12 @@ fn open<C: Configuration + 'static>() {
     let here = station::<C>(&mut world, HERE, false);
     world.ask(
         here,
-        DatagramsRequest::Open { association: name(0), remote: place(THERE, 9), credit: ROOM, local: None },
+        DatagramsRequest::Open {
+            association: name(0),
+            remote: place(THERE, 9),
+            credit: ROOM,
+            local: None,
+        },
     );
     settle(&mut world);
     assert_eq!(world.application(here).opened, [name(0)]);
@@ -154,7 +163,12 @@ fn listen<C: Configuration + 'static>() {
     assert_eq!(world.application(here).ended, [(name(2), Ended::Unlistened)], "one is left");
     world.ask(
         there,
-        DatagramsRequest::Open { association: name(0), remote: place(HERE, 9), credit: ROOM, local: None },
+        DatagramsRequest::Open {
+            association: name(0),
+            remote: place(HERE, 9),
+            credit: ROOM,
+            local: None,
+        },
     );
     world.ask(there, say::<C>(name(0), b"who is there?"));
     settle(&mut world);
@@ -163,7 +177,11 @@ fn listen<C: Configuration + 'static>() {
     world.ask(here, DatagramsRequest::Close { name: name(0) });
     world.ask(here, DatagramsRequest::Close { name: name(1) });
     settle(&mut world);
-    assert_eq!(world.stack(here).upper.names(), 0, "the last listener takes the enable object away");
+    assert_eq!(
+        world.stack(here).upper.names(),
+        0,
+        "the last listener takes the enable object away"
+    );
 }
 
 fn exchange<C: Configuration + 'static>() {
@@ -173,9 +191,15 @@ fn exchange<C: Configuration + 'static>() {
     serve(&mut world, there, place(THERE, 9), 0, 1);
     world.ask(
         here,
-        DatagramsRequest::Open { association: name(0), remote: place(THERE, 9), credit: ROOM, local: None },
+        DatagramsRequest::Open {
+            association: name(0),
+            remote: place(THERE, 9),
+            credit: ROOM,
+            local: None,
+        },
     );
-    let said: Vec<Vec<u8>> = (0..10_u8).map(|length| vec![b'x'; usize::from(length) * 100]).collect();
+    let said: Vec<Vec<u8>> =
+        (0..10_u8).map(|length| vec![b'x'; usize::from(length) * 100]).collect();
     for octets in &said {
         world.ask(here, say::<C>(name(0), octets));
         settle(&mut world);
@@ -206,7 +230,11 @@ fn demultiplex<C: Configuration + 'static>() {
     assert_eq!(world.stack(here).upper.names(), 1, "one association below");
     assert_eq!(world.stack(here).upper.associations(), MANY as usize);
     for index in 0..MANY {
-        assert_eq!(world.application(here).heard[&index], [index.to_be_bytes()], "association {index}");
+        assert_eq!(
+            world.application(here).heard[&index],
+            [index.to_be_bytes()],
+            "association {index}"
+        );
     }
 }
 
@@ -267,7 +295,11 @@ fn close<C: Configuration + 'static>() {
         );
     }
     for index in 0..3 {
-        assert_eq!(world.stack(here).upper.names(), 1, "what is shared stays as long as somebody uses it");
+        assert_eq!(
+            world.stack(here).upper.names(),
+            1,
+            "what is shared stays as long as somebody uses it"
+        );
         world.ask(here, DatagramsRequest::Close { name: name(index) });
     }
     settle(&mut world);
@@ -287,16 +319,23 @@ fn misuse<C: Configuration + 'static>() {
     world.ask(here, DatagramsRequest::Credit { association: never, credit: ROOM });
     assert!(dropped(&world) >= 3, "words for names that never were are dropped and counted");
     assert_eq!(world.application(here).ended, []);
-    world.ask(here, DatagramsRequest::Await { listener: never, association: name(1), credit: ROOM });
+    world
+        .ask(here, DatagramsRequest::Await { listener: never, association: name(1), credit: ROOM });
     assert_eq!(world.application(here).ended, [(name(1), Ended::Unlistened)]);
     // What the selection lacks is refused with a last word, never silently.
     let local = place(HERE, 9);
     world.ask(here, DatagramsRequest::Listen { listener: name(2), local });
     world.ask(
         here,
-        DatagramsRequest::Open { association: name(3), remote: place(THERE, 9), credit: ROOM, local: None },
+        DatagramsRequest::Open {
+            association: name(3),
+            remote: place(THERE, 9),
+            credit: ROOM,
+            local: None,
+        },
     );
-    let refused = |index| world.application(here).ended.contains(&(name(index), Ended::Unavailable));
+    let refused =
+        |index| world.application(here).ended.contains(&(name(index), Ended::Unavailable));
     assert_eq!(refused(2), C::SELECTION.opening != features::Opening::ActivePassive);
     assert_eq!(refused(3), C::SELECTION.opening == features::Opening::Absent);
     if C::SELECTION.opening != features::Opening::Absent {

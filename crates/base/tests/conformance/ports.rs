@@ -1,4 +1,5 @@
-//! The protocol with which bases are tried: ports above datagrams, and nothing else. It works on all 48.
+//! The protocol with which bases are tried: ports above datagrams, and nothing else. It works on
+//! all 48.
 
 use std::marker::PhantomData;
 use std::net::SocketAddr;
@@ -70,7 +71,12 @@ impl<C: Configuration + 'static> Hooks for Ports<C> {
         *key
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: MessageProperties) {
+    fn push(
+        &mut self,
+        at: &mut impl Place<Self>,
+        message: MessageOf<Self>,
+        _quality: MessageProperties,
+    ) {
         let (theirs, ours) = *at.association();
         at.forward(&Label { source: ours, destination: theirs }, message);
     }

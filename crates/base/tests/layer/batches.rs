@@ -32,7 +32,8 @@ fn tell_together(scene: &mut Scene<Apart>, lower: Handle, packets: &[Vec<u8>]) {
 fn a_batch_reaches_whom_its_messages_are_for_in_order() {
     let (mut scene, lower) = Scene::<Apart>::opened(2, ROOM);
     come_together(&mut scene, lower, &[(1, b"1st"), (1, b"2nd"), (2, b"his"), (1, b"3rd")]);
-    let delivered = ["1: 1st", "1: 2nd", "2: his", "1: 3rd"].map(|said| format!("delivered {said}, 3"));
+    let delivered =
+        ["1: 1st", "1: 2nd", "2: his", "1: 3rd"].map(|said| format!("delivered {said}, 3"));
     assert_eq!(scene.said(), delivered);
     assert_eq!(scene.layer.hooks().popped, [1, 2, 1], "once for those that follow each other");
 }
@@ -178,6 +179,7 @@ fn what_comes_from_above_together_is_pushed_one_by_one() {
 #[should_panic(expected = "a Send keeps within the room")]
 fn and_each_takes_its_room() {
     let (mut scene, _) = Scene::<Apart>::opened(1, NONE);
-    let (messages, properties) = (Batch::new(M::with_headroom(0, b"abc"), 1), MessageProperties::default());
+    let (messages, properties) =
+        (Batch::new(M::with_headroom(0, b"abc"), 1), MessageProperties::default());
     scene.ask(DatagramsRequest::Send { association: name(1), batch: messages, properties });
 }

@@ -6,7 +6,9 @@ mod scene;
 
 use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name, place};
 use stackwright_contract::Protocol;
-use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest, MessageProperties};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_wire::Message;
 
 #[test]
@@ -110,7 +112,8 @@ fn what_ends_before_it_is_open_only_ends() {
 
 #[test]
 fn what_is_opened_at_once_is_told_of_when_the_layer_below_is() {
-    let answer = |call: &mut scene::Call| if call.channel == 2 { Answer::NotYet } else { Answer::AtOnce };
+    let answer =
+        |call: &mut scene::Call| if call.channel == 2 { Answer::NotYet } else { Answer::AtOnce };
     let mut scene = Scene::<Apart>::new(Obedient::answering(answer));
     for index in 1..=3 {
         scene.open(index);
@@ -149,7 +152,10 @@ fn who_joins_a_shared_endpoint_has_room_of_his_own() {
         }
     }
     scene.room_below(lower, 2 * FIRST.messages);
-    assert_eq!(scene.said().iter().filter(|word| word.starts_with("room")).count(), 2 * FIRST.messages);
+    assert_eq!(
+        scene.said().iter().filter(|word| word.starts_with("room")).count(),
+        2 * FIRST.messages
+    );
 }
 
 #[test]
@@ -182,7 +188,11 @@ fn who_puts_something_off_is_called_once_when_the_batch_is_done() {
     assert!(scene.layer.wants_flush());
     scene.close(1);
     scene.ends();
-    assert_eq!(scene.called("batch"), [3, 2], "in the order in which they asked, and nobody who has ended");
+    assert_eq!(
+        scene.called("batch"),
+        [3, 2],
+        "in the order in which they asked, and nobody who has ended"
+    );
     assert!(!scene.layer.wants_flush());
     scene.ends();
     assert_eq!(scene.called("batch").len(), 2);
@@ -259,7 +269,11 @@ fn the_room_below_is_what_may_be_sent_now() {
     scene.comes(lower, 2, b"room?");
     let left = Credit { octets: 12, messages: 1 };
     let rooms = &scene.layer.hooks().rooms;
-    assert_eq!(rooms[..], [Credit { octets: 20, messages: 2 }, left, left, NONE], "none where messages wait");
+    assert_eq!(
+        rooms[..],
+        [Credit { octets: 20, messages: 2 }, left, left, NONE],
+        "none where messages wait"
+    );
 }
 
 #[test]

@@ -36,7 +36,10 @@ fn a_batch_says_it_to_whomever_its_messages_are_for() {
     let properties = MessageProperties { ecn: Ecn::Ce, ..MessageProperties::default() };
     let told = DatagramsIndication::Delivered { association: lower, batch: messages, properties };
     scene.layer.handle_indication(&scene.cx, told, &mut scene.ends);
-    assert_eq!(scene.said(), ["1: m1", "1: m2", "2: m3"].map(|said| format!("send on {said}, marked")));
+    assert_eq!(
+        scene.said(),
+        ["1: m1", "1: m2", "2: m3"].map(|said| format!("send on {said}, marked"))
+    );
 }
 
 #[test]

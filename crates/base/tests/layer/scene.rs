@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use stackwright_base::{Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place};
+use stackwright_base::{
+    Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place,
+};
 use stackwright_base::{events, opening, session};
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
@@ -15,7 +17,8 @@ pub(crate) type M = SingleBuffer;
 pub(crate) type Apart = Features<M, session::Present, events::Simple, opening::ActivePassive>;
 pub(crate) type Together = Features<M, session::Absent, events::Simple, opening::ActivePassive>;
 
-/// The front of a message, which stays before it: its check, an octet with which all of them cancel out, covers it too.
+/// The front of a message, which stays before it: its check, an octet with which all of them cancel
+/// out, covers it too.
 pub(crate) struct Front {
     pub(crate) channel: u8,
     pub(crate) priority: u8,
@@ -26,7 +29,9 @@ const FRONT: usize = 3;
 impl Envelope<M> for Front {
     fn open(message: &mut M) -> Result<Self, Malformed> {
         match *message.octets() {
-            [channel, priority, _, ..] if sum(message.octets()) == 0 => Ok(Front { channel, priority }),
+            [channel, priority, _, ..] if sum(message.octets()) == 0 => {
+                Ok(Front { channel, priority })
+            }
             [_, _, _, ..] => Err(Malformed::Check),
             _ => Err(Malformed::TooShort),
         }
@@ -200,7 +205,8 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
             }
             Some(b's') => {
                 let (channel, count) = (at.association().channel, message.octets()[1] - b'0');
-                let packets: Vec<u8> = (0..count).flat_map(|nth| packet(channel, &[b'0' + nth])).collect();
+                let packets: Vec<u8> =
+                    (0..count).flat_map(|nth| packet(channel, &[b'0' + nth])).collect();
                 at.send_batch(Batch::new(M::with_headroom(0, &packets), FRONT + 1));
             }
             Some(b'm') => {
@@ -212,7 +218,8 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
             Some(b'?') => {
                 let (remote, call) = (at.remote(), at.association());
                 assert_eq!(remote, call.remote);
-                let text = format!("{:?} {:?}", call.origin, remote.internet().expect("an address"));
+                let text =
+                    format!("{:?} {:?}", call.origin, remote.internet().expect("an address"));
                 at.deliver(M::with_headroom(0, text.as_bytes()), MessageProperties::default());
             }
             _ => at.deliver(
@@ -276,7 +283,10 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
                 // Hooks that deliver one by one have nothing put together.
                 let message = messages.into_single();
                 let text = String::from_utf8_lossy(message.octets());
-                self.said.push(format!("delivered {}: {text}, {}", association.index, properties.priority));
+                self.said.push(format!(
+                    "delivered {}: {text}, {}",
+                    association.index, properties.priority
+                ));
             }
             DatagramsIndication::Credit { association, credit } => {
                 self.said.push(format!("room {}: {}", association.index, credit.octets));
@@ -296,11 +306,15 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
             DatagramsRequest::Open { association, remote, .. } => {
                 self.asked.push_back((association, Some(remote)))
             }
-            DatagramsRequest::Await { association, .. } => self.asked.push_back((association, None)),
+            DatagramsRequest::Await { association, .. } => {
+                self.asked.push_back((association, None))
+            }
             DatagramsRequest::Send { batch: messages, properties, .. } => {
                 let (channel, several) = (messages.as_octets().octets()[0], messages.count() > 1);
-                let text: Vec<_> = messages.into_iter().map(|one| text(&one.octets()[FRONT..])).collect();
-                let (said, marked) = (if several { "several" } else { "send" }, marked(properties.ecn));
+                let text: Vec<_> =
+                    messages.into_iter().map(|one| text(&one.octets()[FRONT..])).collect();
+                let (said, marked) =
+                    (if several { "several" } else { "send" }, marked(properties.ecn));
                 self.said.push(format!("{said} on {channel}: {}{marked}", text.join(", ")));
             }
             DatagramsRequest::Credit { credit, .. } => {
@@ -336,7 +350,8 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
         Scene { layer: Layer::new(hooks, 1), cx: Context::new(1), ends: Ends::default() }
     }
 
-    /// The names 1 to `count` with one peer, open over an association below with so much room, which is given too.
+    /// The names 1 to `count` with one peer, open over an association below with so much room,
+    /// which is given too.
     pub(crate) fn opened(count: u32, credit: Credit) -> (Self, Handle) {
         let mut scene = Scene::new(Obedient::default());
         for index in 1..=count {
@@ -378,7 +393,11 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     /// Listens, with one name that waits.
     pub(crate) fn listen(&mut self, index: u32) {
         self.ask(DatagramsRequest::Listen { listener: name(0), local: place(1) });
-        self.ask(DatagramsRequest::Await { listener: name(0), association: name(index), credit: ROOM });
+        self.ask(DatagramsRequest::Await {
+            listener: name(0),
+            association: name(index),
+            credit: ROOM,
+        });
     }
 
     /// The layer below opens what it was asked for first, or somebody comes; gives the name below.
@@ -408,10 +427,20 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     }
 
     /// One that says this of congestion.
-    pub(crate) fn comes_bearing(&mut self, association: Handle, channel: u8, octets: &[u8], ecn: Ecn) {
+    pub(crate) fn comes_bearing(
+        &mut self,
+        association: Handle,
+        channel: u8,
+        octets: &[u8],
+        ecn: Ecn,
+    ) {
         let message = M::with_headroom(0, &packet(channel, octets));
         let properties = MessageProperties { ecn, ..MessageProperties::default() };
-        self.tell(DatagramsIndication::Delivered { association, batch: message.into(), properties });
+        self.tell(DatagramsIndication::Delivered {
+            association,
+            batch: message.into(),
+            properties,
+        });
     }
 
     /// The batch is done.

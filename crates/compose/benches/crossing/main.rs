@@ -216,7 +216,13 @@ const LINES: [Line; 10] = [
     line("4 layers, graph / static", "graph-4", "two-exits-4", Some(8.0), None),
     line("8 layers, graph / static", "graph-8", "two-exits-8", Some(8.0), None),
     line("4 headers, 64 octets / monolith", "radio 64", "monolith 64", Some(1.05), Some(1.02)),
-    line("4 headers, 1024 octets / monolith", "radio 1024", "monolith 1024", Some(1.05), Some(1.02)),
+    line(
+        "4 headers, 1024 octets / monolith",
+        "radio 1024",
+        "monolith 1024",
+        Some(1.05),
+        Some(1.02),
+    ),
     line("the same, no sums, 64", "radio-trusting 64", "monolith-trusting 64", None, None),
     line("the same, no sums, 1024", "radio-trusting 1024", "monolith-trusting 1024", None, None),
 ];
@@ -228,7 +234,8 @@ const CROSSING_MOST: f64 = 8.0;
 /// twelve are added to a round.
 fn crossing(timed: &[measure::Ratio]) -> (f64, f64) {
     let medians = |what: &str| {
-        let place = LINES.iter().position(|line| line.ours == what).expect("it is one of the lines");
+        let place =
+            LINES.iter().position(|line| line.ours == what).expect("it is one of the lines");
         timed[place].medians
     };
     let (two, eight) = (medians("graph-2"), medians("graph-8"));
@@ -240,7 +247,9 @@ const TURN: f64 = 500_000.0;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [count::ALONE, name, rounds] = arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    if let [count::ALONE, name, rounds] =
+        arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
         std::hint::black_box(subject(name).run(rounds.parse().expect("a number of rounds")));
         return ExitCode::SUCCESS;
     }
@@ -262,8 +271,9 @@ fn main() -> ExitCode {
 
 /// All comparisons in turns, so that whatever else the machine does happens to all of them.
 fn time(turns: usize) -> Vec<measure::Ratio> {
-    let mut comparisons =
-        LINES.each_ref().map(|line| Comparison::new(subject(line.ours), subject(line.theirs), TURN));
+    let mut comparisons = LINES
+        .each_ref()
+        .map(|line| Comparison::new(subject(line.ours), subject(line.theirs), TURN));
     for _ in 0..turns {
         comparisons.iter_mut().for_each(Comparison::turn);
     }
@@ -283,7 +293,11 @@ fn instructions(rounds: u64) -> Vec<Option<(f64, f64)>> {
     LINES.iter().map(count).collect()
 }
 
-fn report(timed: Option<&[measure::Ratio]>, allocated: &[f64], counted: &[Option<(f64, f64)>]) -> ExitCode {
+fn report(
+    timed: Option<&[measure::Ratio]>,
+    allocated: &[f64],
+    counted: &[Option<(f64, f64)>],
+) -> ExitCode {
     println!(
         "{:34} {:>6} {:>15} {:>17} {:>17} {:>15} {:>6} {:>6}",
         "one round, down and up",

@@ -27,7 +27,9 @@ impl Comparison {
     /// Finds how many rounds fill a turn of `turn` nanoseconds.
     pub(crate) fn new(mut ours: Box<dyn Rounds>, mut theirs: Box<dyn Rounds>, turn: f64) -> Self {
         let mut rounds = 64;
-        while rounds < 1 << 30 && timed(&mut *ours, rounds) + timed(&mut *theirs, rounds) < 2.0 * turn {
+        while rounds < 1 << 30
+            && timed(&mut *ours, rounds) + timed(&mut *theirs, rounds) < 2.0 * turn
+        {
             rounds *= 2;
         }
         Comparison { ours, theirs, rounds, times: Vec::new() }
@@ -75,7 +77,8 @@ fn interval(ratios: &[f64]) -> (f64, f64) {
     let mut random = fastrand::Rng::with_seed(1);
     let mut medians: Vec<f64> = (0..1000)
         .map(|_| {
-            let mut drawn: Vec<f64> = ratios.iter().map(|_| ratios[random.usize(..ratios.len())]).collect();
+            let mut drawn: Vec<f64> =
+                ratios.iter().map(|_| ratios[random.usize(..ratios.len())]).collect();
             median(&mut drawn)
         })
         .collect();

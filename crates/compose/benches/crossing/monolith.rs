@@ -119,7 +119,8 @@ impl<const CHECKS: bool> BothWays for Monolith<CHECKS> {
         let total = (length + RECORD + PACKET + DATAGRAM) as u32;
         self.identification = self.identification.wrapping_add(1);
         headers[DATAGRAM_AT..DATAGRAM_AT + 4].copy_from_slice(&(0x4500_0000 | total).to_be_bytes());
-        headers[DATAGRAM_AT + 4..DATAGRAM_AT + 6].copy_from_slice(&self.identification.to_be_bytes());
+        headers[DATAGRAM_AT + 4..DATAGRAM_AT + 6]
+            .copy_from_slice(&self.identification.to_be_bytes());
         headers[DATAGRAM_AT + 6..DATAGRAM_AT + 9].copy_from_slice(&[0x40, 0, 64]);
         headers[DATAGRAM_AT + 9] = self.transport;
         headers[DATAGRAM_AT + 10..DATAGRAM_AT + 12].copy_from_slice(&[0; 2]);
@@ -127,7 +128,8 @@ impl<const CHECKS: bool> BothWays for Monolith<CHECKS> {
 
         headers[2..FRAME].copy_from_slice(&self.frame);
 
-        let check = if CHECKS { Crc32c::of(&octets[PACKET_AT + 4..]) } else { Crc32c::new().value() };
+        let check =
+            if CHECKS { Crc32c::of(&octets[PACKET_AT + 4..]) } else { Crc32c::new().value() };
         octets[PACKET_AT..PACKET_AT + 4].copy_from_slice(&check.to_be_bytes());
         if CHECKS {
             let check = Internet::of(&octets[DATAGRAM_AT..PACKET_AT]);
@@ -155,11 +157,13 @@ impl<const CHECKS: bool> BothWays for Monolith<CHECKS> {
         }
         let frame: &[u8; 16] = headers[2..FRAME].try_into().expect("16 octets");
         let [first, second] = halves(frame);
-        if first & FRAME_MASKS[0] != self.arriving[0] || second & FRAME_MASKS[1] != self.arriving[1] {
+        if first & FRAME_MASKS[0] != self.arriving[0] || second & FRAME_MASKS[1] != self.arriving[1]
+        {
             return dropped(cx);
         }
 
-        let datagram: &[u8; DATAGRAM] = headers[DATAGRAM_AT..PACKET_AT].try_into().expect("20 octets");
+        let datagram: &[u8; DATAGRAM] =
+            headers[DATAGRAM_AT..PACKET_AT].try_into().expect("20 octets");
         if CHECKS && Internet::of(datagram) != 0 {
             return dropped(cx);
         }
@@ -171,7 +175,9 @@ impl<const CHECKS: bool> BothWays for Monolith<CHECKS> {
             return dropped(cx);
         }
         let total = usize::from(u16::from_be_bytes([datagram[2], datagram[3]]));
-        if total < DATAGRAM + PACKET + RECORD || total - (DATAGRAM + PACKET + RECORD) > payload.len() {
+        if total < DATAGRAM + PACKET + RECORD
+            || total - (DATAGRAM + PACKET + RECORD) > payload.len()
+        {
             return dropped(cx);
         }
 
@@ -183,14 +189,20 @@ impl<const CHECKS: bool> BothWays for Monolith<CHECKS> {
         }
         let number = u32::from_be_bytes([packet[4], packet[5], packet[6], packet[7]]);
         let acknowledged = u32::from_be_bytes([packet[8], packet[9], packet[10], packet[11]]);
-        if (packet[14] & 0x3f) | packet[15] != 0 || number != self.expected || acknowledged > self.next {
+        if (packet[14] & 0x3f) | packet[15] != 0
+            || number != self.expected
+            || acknowledged > self.next
+        {
             return dropped(cx);
         }
         self.expected = number.wrapping_add(1);
 
         let record: &[u8; RECORD] = headers[RECORD_AT..].try_into().expect("5 octets");
         let length = usize::from(u16::from_be_bytes([record[1], record[2]]));
-        if record[0] != 1 || length != total - (DATAGRAM + PACKET + RECORD) || record[3..] != self.tag {
+        if record[0] != 1
+            || length != total - (DATAGRAM + PACKET + RECORD)
+            || record[3..] != self.tag
+        {
             return dropped(cx);
         }
         message.advance(HEADERS);

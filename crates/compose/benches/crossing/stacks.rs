@@ -6,7 +6,9 @@
 use core::marker::PhantomData;
 
 use stackwright_compose::{Over, stack};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Context, Facts, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::check::{Crc16, Crc32c, Internet};
 use stackwright_wire::{Header, Message, SingleBuffer};
@@ -25,8 +27,11 @@ use crate::{BothWays, Ends, NAME, Station};
 macro_rules! protocol {
     ($layer:ident, $header_room:expr) => {
         impl<M: Message, const CHECKS: bool> Protocol for $layer<M, CHECKS> {
-            const FACTS: Facts =
-                Facts { header_room: $header_room, reads_payload: true, ..Facts::named(stringify!($layer)) };
+            const FACTS: Facts = Facts {
+                header_room: $header_room,
+                reads_payload: true,
+                ..Facts::named(stringify!($layer))
+            };
             type Provides = Datagrams<M>;
             type Uses = Datagrams<M>;
 
@@ -142,7 +147,14 @@ impl<M: Message, const CHECKS: bool> Packets<M, CHECKS> {
     fn wrap(&mut self, _: &Context, message: &mut M) -> Option<()> {
         let Packets { next: number, expected: acknowledged, window, .. } = *self;
         self.next = number.wrapping_add(1);
-        message.push(&Segment { number, acknowledged, window, asks: true, last: false, reserved: () });
+        message.push(&Segment {
+            number,
+            acknowledged,
+            window,
+            asks: true,
+            last: false,
+            reserved: (),
+        });
         message.push(&Check32 { check: self.check(message) });
         Some(())
     }

@@ -38,7 +38,12 @@ where
     type Uses = S;
 
     #[inline]
-    fn handle_request(&mut self, cx: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        mut request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if passes(&mut self.filter, cx, WordDirection::Down, S::NAME, &mut request) {
             out.request(request);
         } else {

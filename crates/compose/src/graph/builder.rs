@@ -138,7 +138,8 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
         let ports = self.lowers_of_ports(&known, &outside)?;
         let wholes = self.ask_rule_book(&known, &ports)?;
         let tops = self.meet_tops(&known, expected)?;
-        let Wiring { places, roots, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
+        let Wiring { places, roots, tops, lanes } =
+            Wiring::of(self, &known, &ports, &wholes, &tops);
         let mut web = Web {
             places,
             joints: Vec::new(),
@@ -165,10 +166,14 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
                     ports.push(Lowers::Outside);
                     continue;
                 }
-                let Some((nth, lowers)) = over.next().filter(|(_, lowers)| !lowers.is_empty()) else {
+                let Some((nth, lowers)) = over.next().filter(|(_, lowers)| !lowers.is_empty())
+                else {
                     return Err(Flaw::new(
                         about,
-                        format!("`{}` uses {}, and nothing stands below it there", part.name, port.service),
+                        format!(
+                            "`{}` uses {}, and nothing stands below it there",
+                            part.name, port.service
+                        ),
                     ));
                 };
                 for (which, lower) in lowers.iter().enumerate() {
@@ -245,7 +250,8 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
             });
             // As `Beside` leans: to the right.
             let lowers: Vec<Facts> = lowers.collect();
-            let Some(below) = lowers.into_iter().rev().reduce(|right, left| rules::beside(&left, &right))
+            let Some(below) =
+                lowers.into_iter().rev().reduce(|right, left| rules::beside(&left, &right))
             else {
                 continue;
             };
@@ -259,22 +265,35 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
 
     /// Returns the node and port at each port of the service that the application expects; `None`
     /// expects nothing in particular.
-    fn meet_tops(&self, known: &Known, expected: Option<&[Port]>) -> Result<Vec<(usize, usize)>, Flaw> {
+    fn meet_tops(
+        &self,
+        known: &Known,
+        expected: Option<&[Port]>,
+    ) -> Result<Vec<(usize, usize)>, Flaw> {
         let tops = known.tops.iter().flat_map(|top| {
-            self.nodes[*top].provides.iter().enumerate().map(|(port, provided)| (*top, port, *provided))
+            self.nodes[*top]
+                .provides
+                .iter()
+                .enumerate()
+                .map(|(port, provided)| (*top, port, *provided))
         });
         let tops: Vec<_> = tops.collect();
         let expected = match expected {
             Some(expected) if !tops.iter().map(|(_, _, port)| port).eq(expected) => expected,
             _ => return Ok(tops.into_iter().map(|(top, port, _)| (top, port)).collect()),
         };
-        let names = |ports: &mut dyn Iterator<Item = String>| ports.collect::<Vec<_>>().join(" and ");
+        let names =
+            |ports: &mut dyn Iterator<Item = String>| ports.collect::<Vec<_>>().join(" and ");
         let provided = names(&mut tops.iter().map(|(_, _, port)| port.service.to_string()));
         let expected = names(&mut expected.iter().map(|port| port.service.to_string()));
         let tops = names(&mut self.tops.iter().map(|top| format!("`{top}`")));
         let says = match self.tops.len() {
-            1 => format!("the top, {tops}, provides {provided}, and the application expects {expected}"),
-            _ => format!("the tops, {tops}, provide {provided}, and the application expects {expected}"),
+            1 => format!(
+                "the top, {tops}, provides {provided}, and the application expects {expected}"
+            ),
+            _ => format!(
+                "the tops, {tops}, provide {provided}, and the application expects {expected}"
+            ),
         };
         Err(Flaw::new(About::Graph, says))
     }
@@ -289,7 +308,10 @@ pub(super) enum Lowers {
 }
 
 /// Makes a place for a node that was added.
-pub(super) fn place_of<M: Message, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> Place<M, B> {
+pub(super) fn place_of<M: Message, B: Service + 'static>(
+    part: Part<M, B>,
+    whole: Facts,
+) -> Place<M, B> {
     let mut place = place(part.name, Kind::Named, part.uses, part.node);
     place.whole = whole;
     place.above = alloc::vec![Above::Nothing; part.provides.len()];

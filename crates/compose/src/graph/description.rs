@@ -111,10 +111,15 @@ impl Description {
                     description.tops = ports.into_iter().flatten().collect();
                 }
                 (name, DeValue::Table(table)) => {
-                    description.nodes.push(places.described(name, places.at(&key.span()), table)?);
+                    description.nodes.push(places.described(
+                        name,
+                        places.at(&key.span()),
+                        table,
+                    )?);
                 }
                 (name, _) => {
-                    let says = format!("`{name}` is no table; a graph has nothing of its own but `top`");
+                    let says =
+                        format!("`{name}` is no table; a graph has nothing of its own but `top`");
                     return Err(flaw(says).located(Some(places.at(&key.span()))));
                 }
             }
@@ -168,7 +173,8 @@ impl Places<'_> {
                 }
                 ("over", _) => {
                     let what = format!("`over` of `{name}`");
-                    described.over = self.names(value, &what, "a node's name, or a list of them")?;
+                    described.over =
+                        self.names(value, &what, "a node's name, or a list of them")?;
                 }
                 (key_name, value) => described.parameters.push(Given {
                     key: key_name.to_owned(),
@@ -190,11 +196,15 @@ impl Places<'_> {
                 Err(flaw(says).located(Some(self.at(&value.span()))))
             }
         };
-        let DeValue::Array(ports) = value.get_ref() else { return Ok(Vec::from([Vec::from([one(value)?])])) };
+        let DeValue::Array(ports) = value.get_ref() else {
+            return Ok(Vec::from([Vec::from([one(value)?])]));
+        };
         let mut names = Vec::new();
         for port in ports {
             names.push(match port.get_ref() {
-                DeValue::Array(several) => several.iter().map(one).collect::<Result<Vec<_>, _>>()?,
+                DeValue::Array(several) => {
+                    several.iter().map(one).collect::<Result<Vec<_>, _>>()?
+                }
                 _ => Vec::from([one(port)?]),
             });
         }

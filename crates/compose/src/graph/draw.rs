@@ -66,8 +66,9 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
 
     /// Draws the graph for Graphviz: `dot -Tsvg`.
     pub fn dot(&self) -> String {
-        let mut text =
-            String::from("digraph graph_of_protocols {\n    node [shape=box];\n    edge [dir=both];\n");
+        let mut text = String::from(
+            "digraph graph_of_protocols {\n    node [shape=box];\n    edge [dir=both];\n",
+        );
         let mut node = |id: &str, label: &str, style: &str| {
             let _ = writeln!(text, "    {id} [label={}{style}];", quoted(label));
         };
@@ -85,8 +86,11 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
                     Below::Place(lower, _) => format!("n{lower}"),
                     Below::Lane(lane) => format!("lane{lane}"),
                 };
-                let _ =
-                    writeln!(text, "    n{place} -> {lower} [label={}];", quoted(here.uses[port].service));
+                let _ = writeln!(
+                    text,
+                    "    n{place} -> {lower} [label={}];",
+                    quoted(here.uses[port].service)
+                );
             }
         }
         text.push_str("}\n");

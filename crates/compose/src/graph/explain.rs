@@ -22,7 +22,11 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
                 let service = here.uses[port].service;
                 let _ = match below {
                     Below::Lane(lane) => {
-                        writeln!(text, "`{}` speaks {service} with the outside, in lane {lane}.", here.name)
+                        writeln!(
+                            text,
+                            "`{}` speaks {service} with the outside, in lane {lane}.",
+                            here.name
+                        )
                     }
                     Below::Place(lower, _) => {
                         let lower = &self.web.places[*lower];
@@ -30,12 +34,17 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
                             String::from("which pass through it unchanged")
                         } else {
                             match words(here.facts.needs.shared(lower.whole.gives)) {
-                                needs if needs.is_empty() => format!("it needs nothing more than {service}"),
+                                needs if needs.is_empty() => {
+                                    format!("it needs nothing more than {service}")
+                                }
                                 needs => format!("it needs {needs}, and gets that there"),
                             }
                         };
-                        let fits =
-                            if here.kind != Kind::Named { "passes on the words of" } else { "fits on" };
+                        let fits = if here.kind != Kind::Named {
+                            "passes on the words of"
+                        } else {
+                            "fits on"
+                        };
                         writeln!(text, "`{}` {fits} `{}`: {why}.", here.name, lower.name)
                     }
                 };
@@ -43,13 +52,19 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         }
         let facts = self.facts();
         let _ = match words(facts.gives) {
-            gives if gives.is_empty() => writeln!(text, "The whole promises nothing beyond its service."),
+            gives if gives.is_empty() => {
+                writeln!(text, "The whole promises nothing beyond its service.")
+            }
             gives => writeln!(text, "The whole guarantees {gives}."),
         };
         let _ = match facts.header_room {
             0 => writeln!(text, "It pushes no header."),
             room => {
-                writeln!(text, "It pushes at most {room} octets of header, of {}.", rules::HEADER_ROOM_MOST)
+                writeln!(
+                    text,
+                    "It pushes at most {room} octets of header, of {}.",
+                    rules::HEADER_ROOM_MOST
+                )
             }
         };
         if facts.reads_payload {

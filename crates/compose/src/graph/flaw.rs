@@ -116,7 +116,9 @@ pub(super) fn suggestion<'a>(unknown: &str, known: impl IntoIterator<Item = &'a 
 fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = known.into_iter().map(|name| (strsim::osa_distance(unknown, name), name));
     let most = unknown.chars().count().div_ceil(3);
-    near.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    near.filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 /// Comparing names takes more than there is without the standard library.

@@ -132,7 +132,12 @@ impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     type Provides = T;
     type Uses = Outside<B>;
 
-    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let (place, port) = self.tops[T::request_port(&request)];
         let word = T::erase_request(request);
         let doors = &mut Doors(out, PhantomData);
@@ -141,7 +146,12 @@ impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
         self.see_off();
     }
 
-    fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let InLane { lane, word } = word;
         let (place, port) = self.lanes[lane];
         let several = B::indicates_several(&word);

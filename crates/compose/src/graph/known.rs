@@ -21,7 +21,9 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn of<M: Message, B: Service + 'static>(builder: &Builder<M, B>) -> Result<Known, Flaw> {
+    pub(super) fn of<M: Message, B: Service + 'static>(
+        builder: &Builder<M, B>,
+    ) -> Result<Known, Flaw> {
         let Builder { nodes, tops } = builder;
         if nodes.len() > NODES_MOST {
             return Err(Flaw::new(
@@ -42,14 +44,22 @@ impl Known {
                 let names = nodes.iter().map(|part| part.name.as_str());
                 Flaw::new(
                     about,
-                    format!("{who} `{name}`, which is not in this graph{}", suggestion(name, names)),
+                    format!(
+                        "{who} `{name}`, which is not in this graph{}",
+                        suggestion(name, names)
+                    ),
                 )
             })
         };
-        let tops =
-            tops.iter().map(|top| find(top, About::Graph, "the top is")).collect::<Result<Vec<_>, _>>()?;
+        let tops = tops
+            .iter()
+            .map(|top| find(top, About::Graph, "the top is"))
+            .collect::<Result<Vec<_>, _>>()?;
         if tops.is_empty() {
-            return Err(Flaw::new(About::Graph, "the graph does not say which node is its top".to_owned()));
+            return Err(Flaw::new(
+                About::Graph,
+                "the graph does not say which node is its top".to_owned(),
+            ));
         }
         let mut lowers = Vec::new();
         for part in nodes {
@@ -57,7 +67,8 @@ impl Known {
             for (nth, port) in part.over.iter().enumerate() {
                 let about = |lower| About::Lower { node: part.name.clone(), nth, lower };
                 let who = format!("`{}` stands on", part.name);
-                let found = port.iter().enumerate().map(|(nth, lower)| find(lower, about(nth), &who));
+                let found =
+                    port.iter().enumerate().map(|(nth, lower)| find(lower, about(nth), &who));
                 ports.push(found.collect::<Result<Vec<_>, _>>()?);
             }
             lowers.push(ports);
@@ -121,7 +132,10 @@ impl Known {
             if self.tops[..nth].contains(top) {
                 return Err(Flaw::new(About::Graph, format!("`{name}` is named as the top twice")));
             }
-            let upper = self.lowers.iter().position(|ports| ports.iter().flatten().any(|lower| lower == top));
+            let upper = self
+                .lowers
+                .iter()
+                .position(|ports| ports.iter().flatten().any(|lower| lower == top));
             if let Some(upper) = upper {
                 let says = format!("`{name}` is the top, and `{}` stands on it", nodes[upper].name);
                 return Err(Flaw::new(About::Graph, says));

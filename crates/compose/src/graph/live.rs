@@ -79,8 +79,12 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         let new = self.web.places.len();
         let here = &self.web.places[upper];
         let service = here.uses[port];
-        let mut added =
-            place(String::from(name), Kind::Module, Vec::from([service]), Box::new(ModuleNode(module)));
+        let mut added = place(
+            String::from(name),
+            Kind::Module,
+            Vec::from([service]),
+            Box::new(ModuleNode(module)),
+        );
         added.above.push(Above::Place(upper, port));
         added.below.push(Below::Place(next, next_port));
         self.web.places.push(added);
@@ -123,7 +127,9 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         let held = self.module(name)?.held();
         if held > 0 {
             let messages = if held == 1 { "message" } else { "messages" };
-            return Err(ChangeRefused(format!("`{name}` cannot leave: it holds {held} {messages}")));
+            return Err(ChangeRefused(format!(
+                "`{name}` cannot leave: it holds {held} {messages}"
+            )));
         }
         Ok(self.unlink(name))
     }
@@ -176,9 +182,9 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
                 match &places[place].below[..] {
                     [only] if passes => next = *only,
                     several if passes => {
-                        return several
-                            .iter()
-                            .any(|below| matches!(below, Below::Place(place, _) if *place == lower));
+                        return several.iter().any(
+                            |below| matches!(below, Below::Place(place, _) if *place == lower),
+                        );
                     }
                     _ => return false,
                 }

@@ -34,7 +34,10 @@ impl Description {
     ///
     /// # Errors
     /// The first flaw, with its place.
-    pub fn look<M, B>(&self, registry: &ProtocolRegistry<M, B>) -> Result<Graph<M, B, Unasked>, Flaw>
+    pub fn look<M, B>(
+        &self,
+        registry: &ProtocolRegistry<M, B>,
+    ) -> Result<Graph<M, B, Unasked>, Flaw>
     where
         M: Message,
         B: Speaks<M, B>,
@@ -55,7 +58,10 @@ impl Description {
     }
 
     /// Makes all nodes; returns also the names of those that took a lane.
-    fn made<M, B>(&self, registry: &ProtocolRegistry<M, B>) -> Result<(Builder<M, B>, Vec<String>), Flaw>
+    fn made<M, B>(
+        &self,
+        registry: &ProtocolRegistry<M, B>,
+    ) -> Result<(Builder<M, B>, Vec<String>), Flaw>
     where
         M: Message,
         B: Service + 'static,
@@ -68,7 +74,8 @@ impl Description {
         let mut made: Vec<_> = self.nodes.iter().map(|_| None).collect();
         for index in self.order() {
             let node = registry.make(&self.nodes[index], &lanes);
-            made[index] = Some(node.map_err(|flaw| self.located(flaw).located(Some(self.nodes[index].at)))?);
+            made[index] =
+                Some(node.map_err(|flaw| self.located(flaw).located(Some(self.nodes[index].at)))?);
         }
         let mut builder = Builder::new();
         for (top, _) in &self.tops {
@@ -95,7 +102,14 @@ impl Description {
         while let Some(index) = next.pop() {
             if !order.contains(&index) {
                 order.push(index);
-                next.extend(self.nodes[index].over.iter().flatten().rev().filter_map(|(name, _)| find(name)));
+                next.extend(
+                    self.nodes[index]
+                        .over
+                        .iter()
+                        .flatten()
+                        .rev()
+                        .filter_map(|(name, _)| find(name)),
+                );
             }
         }
         order
@@ -116,12 +130,16 @@ impl Description {
                 let lowers = node(name)?.over.get(*nth)?;
                 lowers.get(*lower).map(|(_, at)| *at)
             }
-            About::Key { node: name, key } => {
-                node(name)?.parameters.iter().find(|given| given.key == *key).map(|given| given.key_at)
-            }
-            About::Value { node: name, key } => {
-                node(name)?.parameters.iter().find(|given| given.key == *key).map(|given| given.value_at)
-            }
+            About::Key { node: name, key } => node(name)?
+                .parameters
+                .iter()
+                .find(|given| given.key == *key)
+                .map(|given| given.key_at),
+            About::Value { node: name, key } => node(name)?
+                .parameters
+                .iter()
+                .find(|given| given.key == *key)
+                .map(|given| given.value_at),
         }
     }
 }

@@ -67,7 +67,14 @@ pub trait Node<M: Message, B: Service>: Any {
 
     /// Answers a question about a name on a port that it provides, or passes it on to `below`. By
     /// default it does neither.
-    fn ask(&self, _port: usize, _about: &dyn Any, _question: &mut Question<'_>, _below: &dyn AskPort) {}
+    fn ask(
+        &self,
+        _port: usize,
+        _about: &dyn Any,
+        _question: &mut Question<'_>,
+        _below: &dyn AskPort,
+    ) {
+    }
 
     /// Returns what was wrapped, for a caller that knows its type.
     fn as_any(&self) -> &dyn Any;
@@ -113,7 +120,12 @@ pub trait Module<M: Message, B: Service>: Any {
     }
 
     /// Handles a word on its way down.
-    fn handle_request(&mut self, cx: &Context, request: Request<M, B>, outlet: &mut NodeOutlet<'_, M, B>);
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: Request<M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
+    );
 
     /// Handles a word on its way up.
     fn handle_indication(

@@ -12,7 +12,8 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
     /// Finds the joints anew; nothing may wait in the old ones.
     pub(super) fn join(&mut self) {
         debug_assert_eq!(self.waiting.get(), 0, "a graph is changed between two batches");
-        let lowers: Vec<Vec<usize>> = self.places.iter().map(|place| lowers(&place.below)).collect();
+        let lowers: Vec<Vec<usize>> =
+            self.places.iter().map(|place| lowers(&place.below)).collect();
         self.joints.clear();
         for place in &mut self.places {
             place.joint = None;
@@ -77,7 +78,13 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
     }
 
     /// Walks through a joint, once everything above its uppers was walked through.
-    fn descend_through(&self, joint: usize, above: &mut [usize], done: &mut [bool], steps: &mut Vec<Step>) {
+    fn descend_through(
+        &self,
+        joint: usize,
+        above: &mut [usize],
+        done: &mut [bool],
+        steps: &mut Vec<Step>,
+    ) {
         let Joint { uppers, lowers, .. } = &self.joints[joint];
         if done[joint] || uppers.iter().any(|upper| above[*upper] > 0) {
             return;
@@ -96,7 +103,13 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         steps.push(Step::Settle(joint));
     }
 
-    fn visit(&self, joint: usize, done: &mut [bool], steps: &mut Vec<Step>, order: &mut Vec<usize>) {
+    fn visit(
+        &self,
+        joint: usize,
+        done: &mut [bool],
+        steps: &mut Vec<Step>,
+        order: &mut Vec<usize>,
+    ) {
         if core::mem::replace(&mut done[joint], true) {
             return;
         }
@@ -124,7 +137,9 @@ fn sharing(place: usize, lowers: &[Vec<usize>]) -> Vec<Vec<usize>> {
     while let Some(upper) = uppers.get(looked).copied() {
         looked += 1;
         for other in 0..lowers.len() {
-            if !uppers.contains(&other) && lowers[other].iter().any(|lower| lowers[upper].contains(lower)) {
+            if !uppers.contains(&other)
+                && lowers[other].iter().any(|lower| lowers[upper].contains(lower))
+            {
                 uppers.push(other);
             }
         }

@@ -95,11 +95,15 @@ impl<M: Message, B: Service> ProtocolRegistry<M, B> {
             return Err(Flaw::new(About::Protocol { node: node.name.clone() }, says));
         };
         for Given { key, value, .. } in &node.parameters {
-            let Some(parameter) = entry.parameters.iter().find(|parameter| parameter.name == key) else {
+            let Some(parameter) = entry.parameters.iter().find(|parameter| parameter.name == key)
+            else {
                 let known = entry.parameters.iter().map(|parameter| parameter.name);
                 let about = About::Key { node: node.name.clone(), key: key.clone() };
                 let known = suggestion(key, known.chain(["over", "protocol"]));
-                return Err(Flaw::new(about, format!("`{}` has no parameter `{key}`{known}", node.protocol)));
+                return Err(Flaw::new(
+                    about,
+                    format!("`{}` has no parameter `{key}`{known}", node.protocol),
+                ));
             };
             let given = match value {
                 Value::Text(_) => ParameterKind::Text.noun(),
@@ -167,8 +171,12 @@ impl Parameters<'_> {
     /// Where it means no such thing.
     pub fn parsed<X: FromStr>(&self, key: &str, what: &str) -> Result<Option<X>, Flaw> {
         let Some(text) = self.text(key) else { return Ok(None) };
-        let wrong =
-            |_| self.flaw(key, format!("`{key}` of `{}` is {what}, and `{text}` is not", self.node.name));
+        let wrong = |_| {
+            self.flaw(
+                key,
+                format!("`{key}` of `{}` is {what}, and `{text}` is not", self.node.name),
+            )
+        };
         text.parse().map(Some).map_err(wrong)
     }
 

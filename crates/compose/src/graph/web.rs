@@ -71,7 +71,9 @@ impl<M: Message, B: Service + 'static> NodeOutlet<'_, M, B> {
     #[inline(always)]
     pub fn ask(&mut self, port: usize, word: Request<M, B>) {
         match self.here.below[port] {
-            Below::Place(lower, port) => self.web.sink(self.here, lower, port, word, self.cx, self.out),
+            Below::Place(lower, port) => {
+                self.web.sink(self.here, lower, port, word, self.cx, self.out)
+            }
             Below::Lane(lane) => self.out.request(lane, word),
         }
     }
@@ -315,7 +317,11 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
             }
         }
         let name = |places: &[usize]| self.places[places[0]].facts.name;
-        panic!("`{}` and `{}` answer each other without end", name(&joint.uppers), name(&joint.lowers));
+        panic!(
+            "`{}` and `{}` answer each other without end",
+            name(&joint.uppers),
+            name(&joint.lowers)
+        );
     }
 
     /// Delivers the next word that waits at a joint: what rises first, as `Over` does.

@@ -46,9 +46,9 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
             number[*index] = place;
         }
         let mut parts: Vec<_> = builder.nodes.into_iter().map(Some).collect();
-        let places = order
-            .iter()
-            .map(|index| place_of(parts[*index].take().expect("each node has one place"), wholes[*index]));
+        let places = order.iter().map(|index| {
+            place_of(parts[*index].take().expect("each node has one place"), wholes[*index])
+        });
         let places: Vec<_> = places.collect();
         let mut wiring = Wiring { places, roots: Vec::new(), tops: Vec::new(), lanes: Vec::new() };
         for (port, (top, at)) in tops.iter().enumerate() {
@@ -82,7 +82,8 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
             let ports = &provides[lower];
             let fitting = || (0..ports.len()).filter(|at| ports[*at] == port);
             // Two ports of one upper on one lower that offers the service twice get one each.
-            let at = fitting().find(|at| !taken.contains(&(lower, *at))).or_else(|| fitting().next());
+            let at =
+                fitting().find(|at| !taken.contains(&(lower, *at))).or_else(|| fitting().next());
             let at = at.expect("the vocabularies were compared");
             taken.push((lower, at));
             (lower, at)
@@ -92,7 +93,8 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
             self.places[place].below.push(Below::Lane(usize::MAX));
             let Lowers::Places(lowers) = lowers else { continue };
             let service = self.places[place].uses[port];
-            let lowers: Vec<_> = lowers.iter().map(|lower| provided(number[*lower], service)).collect();
+            let lowers: Vec<_> =
+                lowers.iter().map(|lower| provided(number[*lower], service)).collect();
             if let [lower] = lowers[..] {
                 asked.push(Asked { upper: (place, port), lower });
                 continue;
@@ -114,8 +116,11 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
             if asked[..nth].iter().any(|before| before.lower == *lower) {
                 continue;
             }
-            let uppers: Vec<_> =
-                asked.iter().filter(|other| other.lower == *lower).map(|asked| asked.upper).collect();
+            let uppers: Vec<_> = asked
+                .iter()
+                .filter(|other| other.lower == *lower)
+                .map(|asked| asked.upper)
+                .collect();
             if uppers.len() == 1 {
                 self.link(*upper, *lower);
                 continue;

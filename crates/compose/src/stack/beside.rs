@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, IndicationOf, IndicationTo, Instant, NameAbove, Outlet, Protocol,
-    RequestOf, RequestTo, Service, earliest, hand_down, hand_up, rules,
+    Batches, Both, Context, Either, Facts, IndicationOf, IndicationTo, Instant, NameAbove, Outlet,
+    Protocol, RequestOf, RequestTo, Service, earliest, hand_down, hand_up, rules,
 };
 
 /// `L` beside `R`: together they provide [`Both`] services.
@@ -35,14 +35,31 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
     type Uses = Both<L::Uses, R::Uses>;
 
     #[inline]
-    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let several = Self::BATCHES.from_above;
         match request {
             Either::Left(request) => {
-                hand_down(&mut self.left, several, cx, request, &mut FromLeft(out, PhantomData::<R>));
+                hand_down(
+                    &mut self.left,
+                    several,
+                    cx,
+                    request,
+                    &mut FromLeft(out, PhantomData::<R>),
+                );
             }
             Either::Right(request) => {
-                hand_down(&mut self.right, several, cx, request, &mut FromRight(out, PhantomData::<L>));
+                hand_down(
+                    &mut self.right,
+                    several,
+                    cx,
+                    request,
+                    &mut FromRight(out, PhantomData::<L>),
+                );
             }
         }
     }
@@ -57,10 +74,22 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
         let several = Self::BATCHES.from_below;
         match indication {
             Either::Left(indication) => {
-                hand_up(&mut self.left, several, cx, indication, &mut FromLeft(out, PhantomData::<R>));
+                hand_up(
+                    &mut self.left,
+                    several,
+                    cx,
+                    indication,
+                    &mut FromLeft(out, PhantomData::<R>),
+                );
             }
             Either::Right(indication) => {
-                hand_up(&mut self.right, several, cx, indication, &mut FromRight(out, PhantomData::<L>));
+                hand_up(
+                    &mut self.right,
+                    several,
+                    cx,
+                    indication,
+                    &mut FromRight(out, PhantomData::<L>),
+                );
             }
         }
     }
@@ -83,7 +112,12 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
         self.left.wants_flush() || self.right.wants_flush()
     }
 
-    fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
+    fn ask(
+        &self,
+        about: NameAbove<Self>,
+        question: &mut Question<'_>,
+        below: &dyn Ask<Self::Uses>,
+    ) {
         match about {
             Either::Left(about) => self.left.ask(about, question, &BelowLeft(below)),
             Either::Right(about) => self.right.ask(about, question, &BelowRight(below)),

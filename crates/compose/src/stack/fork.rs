@@ -9,8 +9,8 @@ use core::marker::PhantomData;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Life, Mirror, NameAbove, Names,
-    Outlet, Protocol, RequestTo, Service, Word,
+    Batches, Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Life, Mirror,
+    NameAbove, Names, Outlet, Protocol, RequestTo, Service, Word,
 };
 
 use super::{Beside, Over};
@@ -133,7 +133,12 @@ impl<S: Service<Request: Word, Indication: Word, Name = Handle>> Protocol for Sp
     type Provides = Both<S, S>;
     type Uses = S;
 
-    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let (upper, mut request) = match request {
             Either::Left(request) => (0, request),
             Either::Right(request) => (1, request),
@@ -145,7 +150,12 @@ impl<S: Service<Request: Word, Indication: Word, Name = Handle>> Protocol for Sp
         }
     }
 
-    fn handle_indication(&mut self, cx: &Context, mut word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        mut word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match self.branches.rise(&mut word) {
             Some(0) => out.indicate(Either::Left(word)),
             Some(_) => out.indicate(Either::Right(word)),

@@ -7,8 +7,9 @@ use core::marker::PhantomData;
 
 use stackwright_contract::ask::{Ask, Peer, Question};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Instant, Life, Mirror, Outlet,
-    Protocol, RequestOf, RequestTo, Service, Word, earliest, hand_down, hand_up, rules,
+    Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Instant, Life,
+    Mirror, Outlet, Protocol, RequestOf, RequestTo, Service, Word, earliest, hand_down, hand_up,
+    rules,
 };
 
 use super::Over;
@@ -131,25 +132,49 @@ where
     type Provides = L1::Provides;
     type Uses = Both<L1::Uses, L2::Uses>;
 
-    fn handle_request(&mut self, cx: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        mut request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let JoinedLowers { left, right, routes } = self;
         let several = Self::BATCHES.from_above;
         match routes.sink(2, &mut request) {
             Route::Lower(0) => {
-                hand_down(left, several, cx, request, &mut FromLeft(out, routes, PhantomData::<L2>));
+                hand_down(
+                    left,
+                    several,
+                    cx,
+                    request,
+                    &mut FromLeft(out, routes, PhantomData::<L2>),
+                );
             }
             Route::Lower(_) => {
-                hand_down(right, several, cx, request, &mut FromRight(out, routes, PhantomData::<L1>));
+                hand_down(
+                    right,
+                    several,
+                    cx,
+                    request,
+                    &mut FromRight(out, routes, PhantomData::<L1>),
+                );
             }
-            Route::Nowhere => match request.name_mut().and_then(|name| L1::Provides::unreachable(*name)) {
-                Some(last) => out.indicate(last),
-                None => cx.dropped(NAME, NOWHERE),
-            },
+            Route::Nowhere => {
+                match request.name_mut().and_then(|name| L1::Provides::unreachable(*name)) {
+                    Some(last) => out.indicate(last),
+                    None => cx.dropped(NAME, NOWHERE),
+                }
+            }
             Route::Ended => cx.dropped(NAME, super::fork::ENDED),
         }
     }
 
-    fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let JoinedLowers { left, right, routes } = self;
         let several = Self::BATCHES.from_below;
         match word {

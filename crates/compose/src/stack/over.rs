@@ -20,8 +20,8 @@ use alloc::collections::VecDeque;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Context, Facts, IndicationOf, IndicationTo, Instant, Meets, NameAbove, Outlet, Protocol,
-    RequestOf, RequestTo, earliest, hand_down, hand_up, rules,
+    Batches, Context, Facts, IndicationOf, IndicationTo, Instant, Meets, NameAbove, Outlet,
+    Protocol, RequestOf, RequestTo, earliest, hand_down, hand_up, rules,
 };
 
 /// The rounds of answers that two neighbours may exchange without a pause. A round is everything
@@ -114,7 +114,12 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
     type Uses = L::Uses;
 
     #[inline(always)]
-    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let Over { upper, lower, joint } = self;
         let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
         upper.handle_request(cx, request, &mut outlet);

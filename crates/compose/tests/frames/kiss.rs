@@ -71,14 +71,22 @@ impl<M> Default for Kiss<M> {
 impl<M: Message> Protocol for Kiss<M> {
     const FACTS: Facts = Facts {
         needs: Guarantees::ORDERED,
-        passes: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE).and(Guarantees::CHECKED),
+        passes: Guarantees::RELIABLE
+            .and(Guarantees::ORDERED)
+            .and(Guarantees::ONCE)
+            .and(Guarantees::CHECKED),
         reads_payload: true,
         ..Facts::named("kiss")
     };
     type Provides = Frames<M>;
     type Uses = Octets<M>;
 
-    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             FramesRequest::Send { port, batch: messages, mark } => {
                 self.queue(cx, port, messages.into_single(), mark)
@@ -91,14 +99,20 @@ impl<M: Message> Protocol for Kiss<M> {
         }
     }
 
-    fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match word {
             OctetsIndication::State { up } => {
                 *self = Kiss::default();
                 out.indicate(FramesIndication::State { up });
                 if up {
-                    (0..PORTS)
-                        .for_each(|port| out.indicate(FramesIndication::Credit { port, credit: SEND_ROOM }));
+                    (0..PORTS).for_each(|port| {
+                        out.indicate(FramesIndication::Credit { port, credit: SEND_ROOM })
+                    });
                     out.request(OctetsRequest::Credit { credit: LINE_ROOM });
                 }
             }
@@ -109,7 +123,8 @@ impl<M: Message> Protocol for Kiss<M> {
                 while let Some(Leaving { port, credit, mark, .. }) =
                     self.leaving.pop_front_if(|frame| frame.end <= self.transmitted)
                 {
-                    mark.into_iter().for_each(|mark| out.indicate(FramesIndication::Left { port, mark }));
+                    mark.into_iter()
+                        .for_each(|mark| out.indicate(FramesIndication::Left { port, mark }));
                     out.indicate(FramesIndication::Credit { port, credit });
                 }
             }
@@ -127,7 +142,9 @@ impl<M: Message> Protocol for Kiss<M> {
         let octets = self.gathered.len().min(self.credit);
         if octets > 0 {
             (self.credit, self.written) = (self.credit - octets, self.written + octets);
-            out.request(OctetsRequest::Send { message: M::with_headroom(0, &self.gathered[..octets]) });
+            out.request(OctetsRequest::Send {
+                message: M::with_headroom(0, &self.gathered[..octets]),
+            });
             self.gathered.drain(..octets);
         }
     }
@@ -172,7 +189,9 @@ impl<M: Message> Kiss<M> {
                 }
             }
             ESCAPE => self.escaped = true,
-            _ if self.frame.len() > LONGEST => cx.dropped("kiss", "an octet beyond the longest frame"),
+            _ if self.frame.len() > LONGEST => {
+                cx.dropped("kiss", "an octet beyond the longest frame")
+            }
             octet if std::mem::take(&mut self.escaped) => {
                 self.frame.push(if octet == ESCAPED_END { END } else { ESCAPE });
             }
@@ -187,7 +206,8 @@ impl<M: Message> Kiss<M> {
             && frame.len() <= self.up.octets
             && let Some((port, frame)) = self.arrived.pop_front()
         {
-            self.up = Credit { octets: self.up.octets - frame.len(), messages: self.up.messages - 1 };
+            self.up =
+                Credit { octets: self.up.octets - frame.len(), messages: self.up.messages - 1 };
             let messages = M::with_headroom(0, &frame).into();
             out.indicate(FramesIndication::Delivered { port, batch: messages });
         }

@@ -13,7 +13,8 @@ use stackwright_contract::ask::{FrameTime, Longest};
 use stackwright_contract::services::{Batch, Credit, Frames, FramesIndication, FramesRequest};
 use stackwright_contract::{Batches, Context, Duration, Facts, Outlet, Protocol};
 use stackwright_simulator::{
-    Application, Asks, Chunks, Conditions, Fault, Habits, Lanes, PipeEnd, Segments, Which, World, pipe,
+    Application, Asks, Chunks, Conditions, Fault, Habits, Lanes, PipeEnd, Segments, Which, World,
+    pipe,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -56,14 +57,17 @@ impl Station {
     fn send<P: Protocol<Provides = Frames<M>>>(&mut self, asks: &mut Asks<P>) {
         while let Some((port, frame)) = self.waiting.front() {
             let (port, len) = (*port, frame.len());
-            let alike = self.waiting.iter().take_while(|other| (other.0, other.1.len()) == (port, len));
+            let alike =
+                self.waiting.iter().take_while(|other| (other.0, other.1.len()) == (port, len));
             let credit = &mut self.credit[usize::from(port)];
             let count = alike.count().min(credit.messages).min(credit.octets / len);
             if count == 0 {
                 return;
             }
-            (credit.octets, credit.messages) = (credit.octets - count * len, credit.messages - count);
-            let octets: Vec<u8> = self.waiting.drain(..count).flat_map(|(_, frame)| frame).collect();
+            (credit.octets, credit.messages) =
+                (credit.octets - count * len, credit.messages - count);
+            let octets: Vec<u8> =
+                self.waiting.drain(..count).flat_map(|(_, frame)| frame).collect();
             let messages = Batch::new(M::with_headroom(0, &octets), len);
             self.marks += 1;
             asks.push_back(FramesRequest::Send { port, batch: messages, mark: Some(self.marks) });
@@ -73,7 +77,10 @@ impl Station {
 
 impl<P: Protocol<Provides = Frames<M>>> Application<P> for Station {
     fn hear(&mut self, _: &Context, word: FramesIndication<M>, asks: &mut Asks<P>) {
-        assert!(self.states.last() != Some(&false), "nothing is told while the line is down: {word:?}");
+        assert!(
+            self.states.last() != Some(&false),
+            "nothing is told while the line is down: {word:?}"
+        );
         match word {
             FramesIndication::State { up } => {
                 self.states.push(up);
@@ -87,7 +94,9 @@ impl<P: Protocol<Provides = Frames<M>>> Application<P> for Station {
             }
             FramesIndication::Delivered { port, batch: messages } => {
                 let frame = messages.into_single().octets().to_vec();
-                asks.push_back(FramesRequest::Credit { credit: Credit { octets: frame.len(), messages: 1 } });
+                asks.push_back(FramesRequest::Credit {
+                    credit: Credit { octets: frame.len(), messages: 1 },
+                });
                 self.came.push((port, frame));
             }
             FramesIndication::Left { mark, .. } => self.left.push(mark),
@@ -106,18 +115,26 @@ where
     world.keep_trace();
     let jitter = Duration::from_millis(5);
     let mtu = Some(280);
-    world.network_mut().set_conditions(Conditions { jitter, rate: Some(1200), mtu, ..Conditions::IDEAL });
+    world.network_mut().set_conditions(Conditions {
+        jitter,
+        rate: Some(1200),
+        mtu,
+        ..Conditions::IDEAL
+    });
     if seed % 2 == 1 {
         world.network_mut().fail(Which::Any, Fault::Cut { after: 500 + dice.random(3000) });
     }
-    let chunks = [Chunks::Large, Chunks::Single, Chunks::Fixed(3), Chunks::Mixed][dice.random(4) as usize];
+    let chunks =
+        [Chunks::Large, Chunks::Single, Chunks::Fixed(3), Chunks::Mixed][dice.random(4) as usize];
     let credit = 1 + dice.random(300) as usize;
-    let (one, other) = pipe(HERE, THERE, Habits { credit, buffer: 200, chunks, ..Habits::default() });
+    let (one, other) =
+        pipe(HERE, THERE, Habits { credit, buffer: 200, chunks, ..Habits::default() });
     let frames = |count: u64| {
         (0..count).flat_map(|_| {
             let (port, len) = (dice.random(u64::from(PORTS)) as u8, 1 + dice.random(100) as usize);
             // Every other octet stands for the end of a frame, or for an escape.
-            let octet = || [0xC0, 0xDB, 0xDC, 0xDD, dice.random(256) as u8][dice.random(5) as usize];
+            let octet =
+                || [0xC0, 0xDB, 0xDC, 0xDD, dice.random(256) as u8][dice.random(5) as usize];
             let alike = 1 + dice.random(3);
             let frames: Vec<Frame> =
                 (0..alike).map(|_| (port, (0..len).map(|_| octet()).collect())).collect();
@@ -125,8 +142,8 @@ where
         })
     };
     let sent: [VecDeque<Frame>; 2] = [frames(30).collect(), frames(30).collect()];
-    let stations =
-        [(HERE, one), (THERE, other)].map(|(at, line)| world.add(at, stack(line), Station::default()));
+    let stations = [(HERE, one), (THERE, other)]
+        .map(|(at, line)| world.add(at, stack(line), Station::default()));
     // Both ends are there before something is sent.
     for (station, sent) in stations.into_iter().zip(&sent) {
         let first = world.application_mut(station).first_of(sent.clone());
@@ -140,7 +157,10 @@ where
     for (side, sent) in sides.iter().zip([&sent[1], &sent[0]]) {
         let (came, states) = (&side.came, &side.states[..]);
         assert!(came.iter().eq(sent.iter().take(came.len())), "seed {seed}: in order, whole");
-        assert!(side.left.iter().copied().eq(1..=side.left.len() as u16), "seed {seed}: marks in order");
+        assert!(
+            side.left.iter().copied().eq(1..=side.left.len() as u16),
+            "seed {seed}: marks in order"
+        );
         match states {
             [true] => {
                 assert_eq!(came.len(), sent.len(), "seed {seed}");
@@ -185,11 +205,21 @@ fn modules_know_frames() {
         type Provides = Frames<M>;
         type Uses = Frames<M>;
 
-        fn handle_request(&mut self, _: &Context, word: FramesRequest<M>, out: &mut impl Outlet<Self>) {
+        fn handle_request(
+            &mut self,
+            _: &Context,
+            word: FramesRequest<M>,
+            out: &mut impl Outlet<Self>,
+        ) {
             out.request(word);
         }
 
-        fn handle_indication(&mut self, _: &Context, word: FramesIndication<M>, out: &mut impl Outlet<Self>) {
+        fn handle_indication(
+            &mut self,
+            _: &Context,
+            word: FramesIndication<M>,
+            out: &mut impl Outlet<Self>,
+        ) {
             out.indicate(word);
         }
     }
@@ -207,10 +237,13 @@ fn modules_know_frames() {
         let file = Rc::clone(&file);
         move |octets: Vec<u8>| file.borrow_mut().extend(octets)
     };
-    graph.push("tap", "kiss", "recorder", Recorder::new("pass over kiss", "pass", 0, keep)).unwrap();
+    graph
+        .push("tap", "kiss", "recorder", Recorder::new("pass over kiss", "pass", 0, keep))
+        .unwrap();
     graph.push("pass", "tap", "counter", Inserted(Counter::default())).unwrap();
     let mut world = World::new(1);
-    let sent: VecDeque<Frame> = [&b"first"[..], b"one", b"two"].map(|frame| (1, frame.to_vec())).into();
+    let sent: VecDeque<Frame> =
+        [&b"first"[..], b"one", b"two"].map(|frame| (1, frame.to_vec())).into();
     let here = world.add(HERE, graph, Station::default());
     let there: Above = Over::new(Kiss::default(), other);
     let there = world.add(THERE, there, Station::default());

@@ -111,7 +111,12 @@ impl<L: Lanes, R: Lanes> Lanes for Both<L, R> {
 /// One word that crossed a boundary: who noted it, which way it came, on which port, and what it
 /// was.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Crossing(pub(crate) u32, pub(crate) &'static str, pub(crate) usize, pub(crate) Said);
+pub(crate) struct Crossing(
+    pub(crate) u32,
+    pub(crate) &'static str,
+    pub(crate) usize,
+    pub(crate) Said,
+);
 
 pub(crate) type Log = Rc<RefCell<Vec<Crossing>>>;
 
@@ -164,7 +169,12 @@ impl<D: Lanes> Protocol for Chat<D> {
         self.speak(said, out);
     }
 
-    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let (lane, said) = D::indicated(word);
         self.note("told", lane, said);
         self.speak(said, out);

@@ -22,7 +22,8 @@ use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Context, Duration, Protocol, Service};
 use stackwright_simulator::{
-    Chunks, Conditions, Fault, Habits, Heard, Lanes, Segments, SimulatedStreams, StationId, Which, World,
+    Chunks, Conditions, Fault, Habits, Heard, Lanes, Segments, SimulatedStreams, StationId, Which,
+    World,
 };
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
@@ -92,7 +93,8 @@ where
 }
 
 fn woven<M: Message>(echo: Echo<M>, streams: SimulatedStreams<M>) -> Woven<M> {
-    let builder = Builder::new().protocol("streams", streams).protocol("echo", echo).over("streams");
+    let builder =
+        Builder::new().protocol("streams", streams).protocol("echo", echo).over("streams");
     builder.top("echo").build().expect("an echo fits on streams")
 }
 
@@ -170,7 +172,9 @@ fn are_the_same_while_counters_and_taps_come_and_go() {
                     heard.set(heard.get() + 1);
                 });
                 graph.push("echo", "streams", "tap", Inserted(tap)).expect("it fits there");
-                graph.push("tap", "streams", "counter", Inserted(Counter::default())).expect("it fits there");
+                graph
+                    .push("tap", "streams", "counter", Inserted(Counter::default()))
+                    .expect("it fits there");
             } else {
                 let counter = graph.protocol::<Counter>("counter").expect("it is there").to_owned();
                 counted.set(counted.get() + counter.down.words + counter.up.words);
@@ -200,7 +204,8 @@ fn lose_nothing_while_delays_come_and_go() {
                     Popped::Draining { held } => {
                         drained += 1;
                         assert!(held > 0);
-                        let refused = graph.pop_now("delay").map(|_| ()).expect_err("it holds something");
+                        let refused =
+                            graph.pop_now("delay").map(|_| ()).expect_err("it holds something");
                         let messages = if held == 1 { "message" } else { "messages" };
                         assert_eq!(
                             refused.to_string(),
@@ -241,10 +246,13 @@ fn tell_a_tap_whom_a_word_is_about() {
     let noted = noted.borrow();
     assert_eq!(noted[0], (WordDirection::Down, "Listen", None, None));
     assert_eq!(noted[1], (WordDirection::Up, "Listening", None, None));
-    let deliveries: Vec<_> = noted.iter().filter(|(_, primitive, ..)| *primitive == "Delivered").collect();
+    let deliveries: Vec<_> =
+        noted.iter().filter(|(_, primitive, ..)| *primitive == "Delivered").collect();
     assert!(!deliveries.is_empty());
     assert!(deliveries.iter().all(|(direction, _, remote, length)| {
-        *direction == WordDirection::Up && *remote == Some(CALLER) && length.is_some_and(|length| length > 0)
+        *direction == WordDirection::Up
+            && *remote == Some(CALLER)
+            && length.is_some_and(|length| length > 0)
     }));
 }
 
@@ -278,7 +286,11 @@ fn hold_a_delayed_message_for_its_time_and_its_end_behind_it() {
         let passed = |noted: &Noted, way: WordDirection| -> Vec<_> {
             let ordered = ["Send", "Finish", "Delivered", "Finished", "Ended"];
             let noted = noted.borrow();
-            noted.iter().filter(|word| word.0 == way && ordered.contains(&word.1)).copied().collect()
+            noted
+                .iter()
+                .filter(|word| word.0 == way && ordered.contains(&word.1))
+                .copied()
+                .collect()
         };
         for (before, after, way) in
             [(&above, &below, WordDirection::Down), (&below, &above, WordDirection::Up)]
@@ -286,9 +298,16 @@ fn hold_a_delayed_message_for_its_time_and_its_end_behind_it() {
             let (before, after) = (passed(before, way), passed(after, way));
             assert_eq!(before.len(), after.len(), "seed {seed}");
             for (before, after) in before.iter().zip(&after) {
-                assert_eq!((before.1, before.2), (after.1, after.2), "seed {seed}: the order is kept");
+                assert_eq!(
+                    (before.1, before.2),
+                    (after.1, after.2),
+                    "seed {seed}: the order is kept"
+                );
                 let held = Duration::from_nanos(after.3 - before.3);
-                assert!(if before.2 > 0 { held == TIME } else { held <= TIME }, "seed {seed}: {held:?}");
+                assert!(
+                    if before.2 > 0 { held == TIME } else { held <= TIME },
+                    "seed {seed}: {held:?}"
+                );
             }
         }
     }
@@ -307,7 +326,10 @@ fn refuse_what_cannot_be_pushed_or_popped() {
         push("streams", "echo", "x"),
         "`streams` does not stand on `echo`, so nothing fits between them"
     );
-    assert_eq!(push("ecko", "streams", "x"), "nothing in this graph is called `ecko`; is `echo` meant?");
+    assert_eq!(
+        push("ecko", "streams", "x"),
+        "nothing in this graph is called `ecko`; is `echo` meant?"
+    );
     let refused = graph.pop("echo").expect_err("it is a protocol");
     assert_eq!(refused.to_string(), "`echo` is not a module: only what was pushed can be popped");
     let refused = graph.pop("nobody").expect_err("nobody is");

@@ -6,7 +6,9 @@ use std::any::TypeId;
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::words::{InLane, Outside};
-use stackwright_contract::{Both, Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf};
+use stackwright_contract::{
+    Both, Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf,
+};
 use stackwright_wire::SingleBuffer;
 
 use crate::chat::{Chat, Crossing, Lanes, Log, Said, Talk, Wire};
@@ -91,7 +93,9 @@ fn run<P: Driven>(seed: u64, lanes: usize, stack: impl FnOnce(&Log) -> P) -> Vec
         match random.u8(..6) {
             4.. if stack.wants_flush() => stack.flush(&cx, &mut ends),
             0 => stack.handle_request(&cx, said, &mut ends),
-            1 => stack.handle_indication(&cx, P::indication(random.usize(..lanes), said), &mut ends),
+            1 => {
+                stack.handle_indication(&cx, P::indication(random.usize(..lanes), said), &mut ends)
+            }
             _ if stack.next_deadline().is_some() => stack.handle_timeout(&cx, &mut ends),
             _ => {}
         }
@@ -125,7 +129,10 @@ fn a_chain() {
         1,
         |seed, log| {
             let below = Over::new(Chat::<Talk>::new(3, seed, log), Chat::<Wire>::new(4, seed, log));
-            Over::new(Chat::<Talk>::new(1, seed, log), Over::new(Chat::<Talk>::new(2, seed, log), below))
+            Over::new(
+                Chat::<Talk>::new(1, seed, log),
+                Over::new(Chat::<Talk>::new(2, seed, log), below),
+            )
         },
         |seed, log| {
             // In no order: the names alone say who stands on whom.
@@ -170,8 +177,10 @@ fn a_tree_of_three_levels() {
         4,
         |seed, log| {
             let wire = |name| Chat::<Wire>::new(name, seed, log);
-            let middle =
-                Over::new(Chat::<Both<Talk, Talk>>::new(3, seed, log), Beside::new(wire(4), wire(5)));
+            let middle = Over::new(
+                Chat::<Both<Talk, Talk>>::new(3, seed, log),
+                Beside::new(wire(4), wire(5)),
+            );
             let below = Beside::new(wire(2), Beside::new(middle, wire(6)));
             Over::new(Chat::<Three>::new(1, seed, log), below)
         },
@@ -220,7 +229,8 @@ fn endless<D>() -> Endless<D> {
 
 fn sentence<P: Driven>(mut stack: P) -> String {
     let mut ends = Ends(Log::default());
-    let run = std::panic::AssertUnwindSafe(|| stack.handle_request(&Context::new(1), (1, 1), &mut ends));
+    let run =
+        std::panic::AssertUnwindSafe(|| stack.handle_request(&Context::new(1), (1, 1), &mut ends));
     let panic = std::panic::catch_unwind(run).expect_err("they answer each other without end");
     *panic.downcast::<String>().expect("a sentence")
 }
@@ -228,7 +238,8 @@ fn sentence<P: Driven>(mut stack: P) -> String {
 #[test]
 fn answers_without_end_are_stopped_in_the_same_words() {
     let stack = sentence(Over::new(endless::<Talk>(), endless::<Wire>()));
-    let builder = Builder::new().protocol("1", endless::<Talk>()).over("2").protocol("2", endless::<Wire>());
+    let builder =
+        Builder::new().protocol("1", endless::<Talk>()).over("2").protocol("2", endless::<Wire>());
     let graph: Woven = builder.top("1").build().expect("it fits");
     assert_eq!(sentence(graph), stack);
     assert_eq!(stack, "`endless` and `endless` answer each other without end");
@@ -285,8 +296,10 @@ fn a_crowd_of_answers_is_no_dialogue_without_end() {
         stack.handle_request(&Context::new(1), (0, ANSWERS - 1), &mut Ends(log.clone()));
     });
     let graph = heard(&|log| {
-        let builder =
-            Builder::new().protocol("1", crowded::<Talk>(log)).over("2").protocol("2", crowded::<Wire>(log));
+        let builder = Builder::new()
+            .protocol("1", crowded::<Talk>(log))
+            .over("2")
+            .protocol("2", crowded::<Wire>(log));
         let mut graph: Woven = builder.top("1").build().expect("it fits");
         graph.handle_request(&Context::new(1), (0, ANSWERS - 1), &mut Ends(log.clone()));
     });

@@ -1,8 +1,8 @@
 //! Every flaw of a description: its sentence, its place, and what is meant.
 
 use stackwright_compose::graph::{
-    Builder, Description, Erased, Flaw, Graph, NODES_MOST, Node, Parameter, ParameterKind, ParameterTable,
-    ProtocolRegistry,
+    Builder, Description, Erased, Flaw, Graph, NODES_MOST, Node, Parameter, ParameterKind,
+    ParameterTable, ProtocolRegistry,
 };
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::rules::{self, Misfit};
@@ -63,8 +63,9 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn none() {
-    let graph =
-        build("top = \"mail\"\n[mail]\nover = [\"tcp\"]\n[tcp]\nlocal = \"127.0.0.1:25\"\nwindow = 0x1000\n");
+    let graph = build(
+        "top = \"mail\"\n[mail]\nover = [\"tcp\"]\n[tcp]\nlocal = \"127.0.0.1:25\"\nwindow = 0x1000\n",
+    );
     assert_eq!(format!("{:?}", graph.expect("it fits")), r#"{"mail": "Mail", "tcp": "Tcp"}"#);
     build("top = \"server\"\n[server]\nprotocol = \"file server\"\nover = [\"tcp\", \"disk\"]\n[tcp]\n[disk]\nroot = \".\"\n")
         .expect("it fits");
@@ -73,7 +74,10 @@ fn none() {
 #[test]
 fn of_the_text() {
     for (text, says) in [
-        ("top = \"mail\"\n[mail\n", "line 2, column 6: this cannot be read: unclosed table, expected `]`"),
+        (
+            "top = \"mail\"\n[mail\n",
+            "line 2, column 6: this cannot be read: unclosed table, expected `]`",
+        ),
         (
             "top = \"mail\"\n[mail]\nover = \"tcp\"\nover = \"tcp\"\n[tcp]\n",
             "line 4, column 1: the key `over` stands there twice",
@@ -87,7 +91,10 @@ fn of_the_text() {
             "top = []\n",
             "line 1, column 7: `top` is a node's name, or a list of them, and an empty list stands there",
         ),
-        ("speed = 3\n", "line 1, column 1: `speed` is no table; a graph has nothing of its own but `top`"),
+        (
+            "speed = 3\n",
+            "line 1, column 1: `speed` is no table; a graph has nothing of its own but `top`",
+        ),
         (
             "[mail]\nover = [true]\n",
             "line 2, column 9: `over` of `mail` is a node's name, or a list of them, and true or false stands there",
@@ -143,7 +150,10 @@ fn of_names_and_parameters() {
             "[tcp]\nlocal = \"here\"\n",
             "line 2, column 9: `local` of `tcp` is an address and a port, and `here` is not",
         ),
-        ("[disk]\n", "line 1, column 2: `disk` needs the parameter `root`: the folder whose files it has"),
+        (
+            "[disk]\n",
+            "line 1, column 2: `disk` needs the parameter `root`: the folder whose files it has",
+        ),
         ("[disk]\nroot = \"\"\n", "line 2, column 8: a root has a name"),
     ] {
         assert_eq!(refused(text), says);
@@ -235,8 +245,11 @@ fn of_neighbours() {
 
 #[test]
 fn without_a_text_have_no_place() {
-    let builder =
-        Builder::<M, Wire>::new().top("mail").protocol("mail", Mail).over("udp").protocol("udp", Udp);
+    let builder = Builder::<M, Wire>::new()
+        .top("mail")
+        .protocol("mail", Mail)
+        .over("udp")
+        .protocol("udp", Udp);
     let flaw = builder.build::<Nothing>().map(|_| ()).expect_err("they do not meet");
     assert_eq!(flaw.at(), None);
     assert!(matches!(flaw.misfit(), Some(Misfit::Service { upper: "Mail", lower: "Udp", .. })));
@@ -351,7 +364,11 @@ fn any_text_is_a_graph_or_a_flaw() {
         match build(&text) {
             Ok(graph) => {
                 built += 1;
-                assert!(!graph.draw().is_empty() && !graph.dot().is_empty() && !graph.explain().is_empty());
+                assert!(
+                    !graph.draw().is_empty()
+                        && !graph.dot().is_empty()
+                        && !graph.explain().is_empty()
+                );
             }
             Err(flaw) => assert!(!flaw.to_string().is_empty()),
         }

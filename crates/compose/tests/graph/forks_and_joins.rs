@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{JoinedLowers, Over, Split, fork, join};
 use stackwright_contract::services::{
-    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, StreamsRequest,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+    StreamsRequest,
 };
 use stackwright_contract::{Both, Context, Duration, Either, Handle, Participant, Protocol};
 use stackwright_simulator::{
@@ -21,7 +22,8 @@ use crate::echoes::protocol::{Echo, EchoIndication, EchoRequest, Echoing};
 type M = SingleBuffer;
 type Woven<T> = Graph<M, Segments<M>, T>;
 
-const HERE: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
+const HERE: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
 
 fn at(address: IpAddr, port: u16) -> Participant {
     SocketAddr::new(address, port).into()
@@ -35,7 +37,12 @@ fn caller(world: &mut World<M>, dice: &Context, nth: u8, remote: Participant) {
     let caller = world.add(address, streams, Client::new(payload, credit));
     world.ask(
         caller,
-        StreamsRequest::Open { association: NAME, remote, local: None, credit: Credit::of_octets(credit) },
+        StreamsRequest::Open {
+            association: NAME,
+            remote,
+            local: None,
+            credit: Credit::of_octets(credit),
+        },
     );
 }
 
@@ -64,8 +71,10 @@ where
     world.run_for(Duration::from_secs(10));
     let ended = |why: &EchoIndication| *why == EchoIndication::Ended(Ended::Finished);
     let heard = &world.application(station).0;
-    let left = heard.iter().filter(|word| matches!(word, Either::Left(word) if ended(word))).count();
-    let right = heard.iter().filter(|word| matches!(word, Either::Right(word) if ended(word))).count();
+    let left =
+        heard.iter().filter(|word| matches!(word, Either::Left(word) if ended(word))).count();
+    let right =
+        heard.iter().filter(|word| matches!(word, Either::Right(word) if ended(word))).count();
     assert_eq!((left, right), (1, 2), "seed {seed}");
     world.trace().hash()
 }
@@ -76,8 +85,11 @@ fn two_uppers_share_a_lower() {
         let expected = forked(seed, |[one, other], streams| fork(one, other, streams));
         let woven = forked(seed, |[one, other], streams| -> Woven<TwoEchoes> {
             let builder = Builder::new().top("one").top("other").protocol("streams", streams);
-            let builder =
-                builder.protocol("one", one).over("streams").protocol("other", other).over("streams");
+            let builder = builder
+                .protocol("one", one)
+                .over("streams")
+                .protocol("other", other)
+                .over("streams");
             let graph = builder.build().expect("both fit");
             assert!(Woven::<TwoEchoes>::draw(&graph).contains("streams (fork)"));
             graph
@@ -122,7 +134,8 @@ fn an_upper_chooses_its_lower() {
     for seed in 0..300 {
         let expected = joined(seed, 1, |echo, [one, other]| join(echo, one, other));
         let began = EchoIndication::Began { local: at(HERE[1], 7).through(1) };
-        let ended = [EchoIndication::Ended(Ended::Finished), EchoIndication::Ended(Ended::Unlistened)];
+        let ended =
+            [EchoIndication::Ended(Ended::Finished), EchoIndication::Ended(Ended::Unlistened)];
         assert_eq!(expected.1[0], began);
         assert_eq!(expected.1[1], ended[0]);
         assert!(expected.1[2..].iter().all(|word| *word == ended[1]));
@@ -187,7 +200,8 @@ where
     world.keep_trace();
     let remote = mirror(&mut world, HERE[1]);
     let station = world.add(HERE[0], stack, Heard::<Either<Told, Told>>::default());
-    let open = || DatagramsRequest::Open { association: name(0), remote, credit: ROOM, local: None };
+    let open =
+        || DatagramsRequest::Open { association: name(0), remote, credit: ROOM, local: None };
     let send = |octet| DatagramsRequest::Send {
         association: name(0),
         batch: datagram(octet).into(),
@@ -228,7 +242,8 @@ where
 
 #[test]
 fn datagrams_are_led_by_name() {
-    let stack = || Over::new(Split::<Datagrams<M>>::new(), SimulatedDatagrams::<M>::new(HERE[0], ROOM));
+    let stack =
+        || Over::new(Split::<Datagrams<M>>::new(), SimulatedDatagrams::<M>::new(HERE[0], ROOM));
     let expected = led_by_name(stack()).trace().hash();
     let graph: Woven<Both<Datagrams<M>, Datagrams<M>>> = Builder::new()
         .protocol("udp", SimulatedDatagrams::<M>::new(HERE[0], ROOM))
@@ -250,7 +265,12 @@ fn datagrams_go_the_way_that_was_chosen() {
         let remote = remote.through(interface);
         world.ask(
             station,
-            DatagramsRequest::Open { association: name(interface.into()), remote, credit: ROOM, local: None },
+            DatagramsRequest::Open {
+                association: name(interface.into()),
+                remote,
+                credit: ROOM,
+                local: None,
+            },
         );
     }
     for index in [0, 1] {
@@ -269,7 +289,11 @@ fn datagrams_go_the_way_that_was_chosen() {
         match word {
             DatagramsIndication::Opened { association, local, remote: from, .. } => {
                 assert_eq!(*from, remote.through(association.index as u16));
-                ways.push((association.index, local.interface(), local.internet().map(|local| local.ip())));
+                ways.push((
+                    association.index,
+                    local.interface(),
+                    local.internet().map(|local| local.ip()),
+                ));
             }
             DatagramsIndication::Ended { name: ended, why } => {
                 assert_eq!((*ended, *why), (name(7), Ended::Unreachable));
@@ -278,6 +302,7 @@ fn datagrams_go_the_way_that_was_chosen() {
         }
     }
     assert_eq!(ways, [(0, Some(0), Some(HERE[0])), (1, Some(1), Some(HERE[1]))]);
-    let delivered = |word: &&DatagramsIndication<M>| matches!(word, DatagramsIndication::Delivered { .. });
+    let delivered =
+        |word: &&DatagramsIndication<M>| matches!(word, DatagramsIndication::Delivered { .. });
     assert_eq!(world.application(station).0.iter().filter(delivered).count(), 2);
 }

@@ -11,13 +11,13 @@ use stackwright_compose::graph::modules::{Delay, Recorder};
 use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind,
-    MessageProperties, Octets, OctetsIndication, OctetsRequest, StreamProperties, Streams, StreamsIndication,
-    StreamsRequest,
+    MessageProperties, Octets, OctetsIndication, OctetsRequest, StreamProperties, Streams,
+    StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{InLane, Outside, Speaks};
 use stackwright_contract::{
-    Context, Duration, Facts, Handle, IndicationOf, IndicationTo, Outlet, Participant, PathLimits, Protocol,
-    RequestOf, RequestTo, Service, outermost,
+    Context, Duration, Facts, Handle, IndicationOf, IndicationTo, Outlet, Participant, PathLimits,
+    Protocol, RequestOf, RequestTo, Service, outermost,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -63,10 +63,20 @@ where
     const FACTS: Facts = Facts::named("relay");
     type Provides = S;
     type Uses = U;
-    fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.request(request);
     }
-    fn handle_indication(&mut self, _: &Context, told: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        told: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.indicate(told);
     }
 }
@@ -115,7 +125,8 @@ where
     for (index, word) in words.into_iter().enumerate() {
         if index == from {
             let sink = file.clone();
-            let recorder = Recorder::new("here", "above", 0, move |octets| sink.borrow_mut().extend(octets));
+            let recorder =
+                Recorder::new("here", "above", 0, move |octets| sink.borrow_mut().extend(octets));
             graph.push("above", "below", "recorder", recorder).expect("it fits there");
         }
         match word {
@@ -132,9 +143,12 @@ fn packets(file: &[u8]) -> Vec<String> {
     let (mut links, mut packets) = (Vec::new(), Vec::new());
     for block in PcapNGSlice::from_slice(file).expect("it begins with a section") {
         match block.expect("whole blocks") {
-            PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => links.push(interface.linktype.0),
+            PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
+                links.push(interface.linktype.0)
+            }
             PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
-                let comment = packet.options.iter().find(|option| option.code == OptionCode::Comment);
+                let comment =
+                    packet.options.iter().find(|option| option.code == OptionCode::Comment);
                 let comment = comment.expect("each has one").as_str().expect("text");
                 let octets = &packet.data[..packet.caplen as usize];
                 packets.push(format!("{}; {comment}", line(links[packet.if_id as usize], octets)));
@@ -159,7 +173,8 @@ fn line(link: i32, octets: &[u8]) -> String {
     let flags = [(1, "FIN"), (2, "SYN"), (4, "RST"), (0x20, "URG")];
     let flags: Vec<&str> =
         flags.iter().filter(|(bit, _)| octets[33] & bit != 0).map(|(_, name)| *name).collect();
-    let acknowledged = if octets[33] & 0x10 != 0 { format!("/{}", number(30)) } else { String::new() };
+    let acknowledged =
+        if octets[33] & 0x10 != 0 { format!("/{}", number(30)) } else { String::new() };
     format!("{ends} {}{acknowledged} {}{}", number(26), flags.join(" "), text(&octets[40..]))
 }
 
@@ -259,8 +274,11 @@ fn a_stream_that_is_reset() {
     let short = recorded::<Streams<M>>(0, vec![open(), opened(), ended(Ended::SourceShort)]);
     assert_eq!(short[2..], ["1:4000 to 2:21 1/1 RST; Streams Ended, association 3.1"]);
     assert!(recorded::<Streams<M>>(0, vec![open(), ended(Ended::Unreachable)]).is_empty());
-    let aborted =
-        vec![open(), Down(StreamsRequest::Abort { association: NAME, code: 0 }), ended(Ended::Aborted)];
+    let aborted = vec![
+        open(),
+        Down(StreamsRequest::Abort { association: NAME, code: 0 }),
+        ended(Ended::Aborted),
+    ];
     assert!(recorded::<Streams<M>>(0, aborted).is_empty(), "nobody has heard of it");
 }
 
@@ -269,7 +287,11 @@ fn a_stream_that_comes_to_us() {
     let words = vec![
         Down(StreamsRequest::Listen { listener: LISTENER, local: at(1, 4000) }),
         Up(StreamsIndication::Listening { listener: LISTENER, local: at(1, 4000) }),
-        Down(StreamsRequest::Await { listener: LISTENER, association: NAME, credit: Credit::of_octets(1) }),
+        Down(StreamsRequest::Await {
+            listener: LISTENER,
+            association: NAME,
+            credit: Credit::of_octets(1),
+        }),
         opened(),
         Down(StreamsRequest::Close { name: LISTENER }),
         Up(StreamsIndication::Ended { name: LISTENER, why: Ended::Unlistened }),
@@ -318,7 +340,11 @@ fn datagrams() {
                 path: PathLimits::UNBOUNDED,
             }),
             Down(DatagramsRequest::Send { association, batch: message("ask").into(), properties }),
-            Up(DatagramsIndication::Delivered { association, batch: message("answer").into(), properties }),
+            Up(DatagramsIndication::Delivered {
+                association,
+                batch: message("answer").into(),
+                properties,
+            }),
             Down(DatagramsRequest::Send { association, batch: message(&long).into(), properties }),
             Down(DatagramsRequest::Close { name: association }),
             Up(DatagramsIndication::Ended { name: NAME, why: Ended::Finished }),
@@ -353,13 +379,20 @@ fn a_run_of_datagrams_is_recorded_as_each_of_them() {
     let (local, remote) = (at(1, 4000), at(2, 7));
     let words = vec![
         Down(DatagramsRequest::Open { association, remote, credit, local: None }),
-        Up(DatagramsIndication::Opened { association, local, remote, credit, path: PathLimits::UNBOUNDED }),
+        Up(DatagramsIndication::Opened {
+            association,
+            local,
+            remote,
+            credit,
+            path: PathLimits::UNBOUNDED,
+        }),
         Down(DatagramsRequest::Send { association, batch: several(), properties }),
         Up(DatagramsIndication::Delivered { association, batch: several(), properties }),
     ];
-    let down = ["ab", "cd", "e"].map(|text| format!("1:4000 to 2:7 {text}; Datagrams Send, association 3.1"));
-    let up =
-        ["ab", "cd", "e"].map(|text| format!("2:7 to 1:4000 {text}; Datagrams Delivered, association 3.1"));
+    let down = ["ab", "cd", "e"]
+        .map(|text| format!("1:4000 to 2:7 {text}; Datagrams Send, association 3.1"));
+    let up = ["ab", "cd", "e"]
+        .map(|text| format!("2:7 to 1:4000 {text}; Datagrams Delivered, association 3.1"));
     assert_eq!(recorded_of::<Datagrams<M>>(0, words, 2 + 2 * 3), [down, up].concat());
 }
 
@@ -387,15 +420,18 @@ where
 fn a_wish_comes_through_whatever_was_pushed() {
     type Below = Outer<Datagrams<M>>;
     const TIME: Duration = Duration::from_millis(1);
-    let builder =
-        Builder::new().protocol("above", Relay::<Datagrams<M>, Datagrams<M>>(PhantomData)).over("below");
+    let builder = Builder::new()
+        .protocol("above", Relay::<Datagrams<M>, Datagrams<M>>(PhantomData))
+        .over("below");
     let builder = builder.protocol("below", Relay::<Datagrams<M>, Below>(PhantomData)).top("above");
     let mut graph: Graph<M, Below, Datagrams<M>> = builder.build().expect("it fits");
     graph
         .push("above", "below", "recorder", Recorder::new("here", "above", 0, |_| {}))
         .expect("it fits there");
     graph.push("above", "below", "counter", Inserted(Counter::default())).expect("it fits there");
-    graph.push("above", "below", "tap", Inserted(Tap::new(|_: &Passage<'_, M>| {}))).expect("it fits there");
+    graph
+        .push("above", "below", "tap", Inserted(Tap::new(|_: &Passage<'_, M>| {})))
+        .expect("it fits there");
     graph.push("above", "below", "delay", Delay::new(TIME)).expect("it fits there");
     let (cx, mut wishes) = (Context::new(1), Wishes::default());
     let wish = |priority| MessageProperties {
@@ -411,8 +447,11 @@ fn a_wish_comes_through_whatever_was_pushed() {
         DatagramsRequest::Send { association, batch: word.into(), properties: wish(1) },
         &mut wishes,
     );
-    let word =
-        DatagramsIndication::Delivered { association, batch: message("answer").into(), properties: wish(2) };
+    let word = DatagramsIndication::Delivered {
+        association,
+        batch: message("answer").into(),
+        properties: wish(2),
+    };
     graph.handle_indication(&cx, InLane { lane: 0, word }, &mut wishes);
     cx.set_now(cx.now() + TIME);
     graph.handle_timeout(&cx, &mut wishes);
@@ -427,5 +466,8 @@ fn a_line() {
         Up(OctetsIndication::Credit { credit: 3 }),
         Up(OctetsIndication::Delivered { message: message("answer") }),
     ];
-    assert_eq!(recorded::<Octets<M>>(0, words), ["plain ask; Octets Send", "plain answer; Octets Delivered"]);
+    assert_eq!(
+        recorded::<Octets<M>>(0, words),
+        ["plain ask; Octets Send", "plain answer; Octets Delivered"]
+    );
 }

@@ -31,14 +31,17 @@ fn segments(file: &[u8]) -> Vec<Segment> {
         return segments;
     }
     for block in PcapNGSlice::from_slice(file).expect("it begins with a section") {
-        let PcapBlockOwned::NG(block) = block.expect("whole blocks") else { panic!("an older format") };
+        let PcapBlockOwned::NG(block) = block.expect("whole blocks") else {
+            panic!("an older format")
+        };
         match block {
             Block::InterfaceDescription(interface) => {
                 assert_eq!(interface.if_name(), Some(Ok("echo over streams")));
                 assert_eq!(interface.if_description(), Some(Ok("echo")));
             }
             Block::EnhancedPacket(packet) => {
-                let option = |code| packet.options.iter().find(|option| option.code == code).unwrap();
+                let option =
+                    |code| packet.options.iter().find(|option| option.code == code).unwrap();
                 let octets = &packet.data[..packet.caplen as usize];
                 let number = |at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
                 segments.push(Segment {
@@ -100,7 +103,8 @@ fn hold_exactly_what_passed() {
         let recorded = run_from(seed, |graph| push(graph, &heard, &file), |_, _| ());
         assert_eq!(expected, recorded, "seed {seed}");
         let segments = segments(&file.borrow());
-        let written: Vec<_> = segments.iter().filter(|segment| !segment.octets.is_empty()).collect();
+        let written: Vec<_> =
+            segments.iter().filter(|segment| !segment.octets.is_empty()).collect();
         let heard = heard.borrow();
         assert_eq!(written.len(), heard.len(), "seed {seed}");
         for (segment, (delivered, message)) in written.iter().zip(heard.iter()) {

@@ -53,7 +53,8 @@ pub struct Dropper(pub u64);
 impl<M: Message> Filter<M> for Dropper {
     const NAME: &'static str = "dropper";
     const TAKES_BATCHES: bool = false;
-    const PASSES: Guarantees = Guarantees::ALL.without(Guarantees::RELIABLE).without(Guarantees::SENT);
+    const PASSES: Guarantees =
+        Guarantees::ALL.without(Guarantees::RELIABLE).without(Guarantees::SENT);
 
     fn down(&mut self, cx: &Context, _batch: &mut Batch<M>) -> FilterVerdict {
         if cx.random(100) < self.0 { FilterVerdict::Drop("by chance") } else { FilterVerdict::Pass }

@@ -10,7 +10,9 @@ pub use filters::{Dropper, Tally, Xor};
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{
     Context, Facts, Handle, IndicationTo, Instant, Outlet, Protocol, RequestOf, RequestTo, Service,
@@ -58,12 +60,21 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     type Uses = Datagrams<SingleBuffer>;
 
     #[inline]
-    fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        mut request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if EXITS == 2 {
             match request {
                 DatagramsRequest::Send { association, batch: mut messages, properties } => {
                     self.wrap(messages.single_mut());
-                    out.request(DatagramsRequest::Send { association, batch: messages, properties });
+                    out.request(DatagramsRequest::Send {
+                        association,
+                        batch: messages,
+                        properties,
+                    });
                 }
                 other => out.request(other),
             }

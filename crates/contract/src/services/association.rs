@@ -217,31 +217,44 @@ impl<T: Transfer> Service for T {
     }
 
     fn split_request(several: &mut AssociationRequest<T>) -> Option<AssociationRequest<T>> {
-        let AssociationRequest::Send { association, batch, properties } = several else { return None };
+        let AssociationRequest::Send { association, batch, properties } = several else {
+            return None;
+        };
         let (association, batch) = (*association, batch.split_first()?.into());
         let first = AssociationRequest::Send { association, batch, properties: *properties };
         *properties = T::of_next(*properties);
         Some(first)
     }
 
-    fn split_indication(several: &mut AssociationIndication<T>) -> Option<AssociationIndication<T>> {
+    fn split_indication(
+        several: &mut AssociationIndication<T>,
+    ) -> Option<AssociationIndication<T>> {
         let AssociationIndication::Delivered { association, batch, properties } = several else {
             return None;
         };
         let (association, batch) = (*association, batch.split_first()?.into());
-        let first = AssociationIndication::Delivered { association, batch, properties: *properties };
+        let first =
+            AssociationIndication::Delivered { association, batch, properties: *properties };
         *properties = T::of_next(*properties);
         Some(first)
     }
 
     fn refund_request(dropped: &AssociationRequest<T>) -> [Option<AssociationIndication<T>>; 2] {
-        let AssociationRequest::Send { association, batch, .. } = dropped else { return [None, None] };
+        let AssociationRequest::Send { association, batch, .. } = dropped else {
+            return [None, None];
+        };
         let (association, credit) = (*association, T::cost(batch));
-        [(credit != Credit::NONE).then_some(AssociationIndication::Credit { association, credit }), None]
+        [
+            (credit != Credit::NONE)
+                .then_some(AssociationIndication::Credit { association, credit }),
+            None,
+        ]
     }
 
     fn refund_indication(dropped: &AssociationIndication<T>) -> Option<AssociationRequest<T>> {
-        let AssociationIndication::Delivered { association, batch, .. } = dropped else { return None };
+        let AssociationIndication::Delivered { association, batch, .. } = dropped else {
+            return None;
+        };
         let (association, credit) = (*association, T::cost(batch));
         (credit != Credit::NONE).then_some(AssociationRequest::Credit { association, credit })
     }

@@ -243,9 +243,13 @@ mod tests {
     }
 
     fn comes_apart<M: Message>() {
-        for (length, size, lengths) in
-            [(10, 4, &[4, 4, 2][..]), (8, 4, &[4, 4]), (3, 4, &[3]), (4, 4, &[4]), (3, 1, &[1, 1, 1])]
-        {
+        for (length, size, lengths) in [
+            (10, 4, &[4, 4, 2][..]),
+            (8, 4, &[4, 4]),
+            (3, 4, &[3]),
+            (4, 4, &[4]),
+            (3, 1, &[1, 1, 1]),
+        ] {
             let whole: Vec<u8> = (0..length).collect();
             let made = || Batch::new(M::with_headroom(3, &whole), size);
             let mut batch = made();
@@ -296,7 +300,10 @@ mod tests {
         left.join_next(&mut message, 1);
         left.join_next(&mut message, 0);
         assert_eq!((octets(&message), left.next().is_none()), (b"1abc2def3g".to_vec(), true));
-        assert!(message.unshared().is_some(), "nothing was copied, and nobody else holds the block");
+        assert!(
+            message.unshared().is_some(),
+            "nothing was copied, and nobody else holds the block"
+        );
     }
 
     #[test]

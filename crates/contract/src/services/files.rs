@@ -263,7 +263,9 @@ impl<M> Word for FilesRequest<M> {
 
     fn life(&self) -> Life {
         match self {
-            Self::Open { .. } | Self::Stat { .. } | Self::Rename { .. } | Self::Remove { .. } => Life::Begins,
+            Self::Open { .. } | Self::Stat { .. } | Self::Rename { .. } | Self::Remove { .. } => {
+                Life::Begins
+            }
             _ => Life::Continues,
         }
     }

@@ -11,13 +11,15 @@ mod properties;
 mod transfer;
 
 pub use association::{
-    AssociationIndication, AssociationRequest, DatagramsIndication, DatagramsRequest, StreamsIndication,
-    StreamsRequest,
+    AssociationIndication, AssociationRequest, DatagramsIndication, DatagramsRequest,
+    StreamsIndication, StreamsRequest,
 };
 pub use batch::{Batch, BatchMessages};
 pub use credit::Credit;
 pub use ended::{Code, Ended};
-pub use files::{Failure, FileKind, Files, FilesIndication, FilesRequest, FolderEntry, Purpose, Status};
+pub use files::{
+    Failure, FileKind, Files, FilesIndication, FilesRequest, FolderEntry, Purpose, Status,
+};
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
 pub use properties::{Ecn, MessageKind, MessageProperties};

@@ -1,8 +1,9 @@
 //! A file that is being written.
 //!
-//! It has a temporary name in the folder where it will belong, and takes its own name in one step when it is whole.
-//! Whatever ends it before that, also the end of the program in good order, removes it. After a crash the temporary name
-//! is left over, hidden; the file's own name was never touched.
+//! It has a temporary name in the folder where it will belong, and takes its own name in one step
+//! when it is whole. Whatever ends it before that, also the end of the program in good order,
+//! removes it. After a crash the temporary name is left over, hidden; the file's own name was never
+//! touched.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Read};
@@ -36,8 +37,8 @@ pub(super) struct Creation {
 }
 
 impl Creation {
-    /// Begins a file at `place`. Before anything is written, the first `from` octets of the one that has the name now
-    /// must be [taken over](Creation::take_over).
+    /// Begins a file at `place`. Before anything is written, the first `from` octets of the one
+    /// that has the name now must be [taken over](Creation::take_over).
     pub(super) fn begin(
         root: &Root,
         place: &Place,
@@ -46,7 +47,8 @@ impl Creation {
     ) -> Result<Self, Failure> {
         let (folder, name) = place.split().ok_or(Failure::BadName)?;
         let folder = root.open_folder(folder)?;
-        // What it will replace must be a file, or nothing: neither a folder, nor a device, nor a way out of the root.
+        // What it will replace must be a file, or nothing: neither a folder, nor a device, nor a
+        // way out of the root.
         match root.metadata(place) {
             Ok(metadata) => regular(&metadata)?,
             Err(Failure::NotFound) if from == 0 => {}
@@ -64,8 +66,8 @@ impl Creation {
         Ok(Creation { file, source, folder, temporary, name: name.to_owned(), kept: false })
     }
 
-    /// Takes over one share of the old file, and tells whether that was all. The kernel copies, and shares the blocks
-    /// where the disk can.
+    /// Takes over one share of the old file, and tells whether that was all. The kernel copies, and
+    /// shares the blocks where the disk can.
     pub(super) fn take_over(&mut self) -> Result<bool, Failure> {
         let Some((source, left)) = &mut self.source else { return Ok(true) };
         let share = (*left).min(COPIED_AT_ONCE);
@@ -80,7 +82,8 @@ impl Creation {
         Ok(self.source.is_none())
     }
 
-    /// Writes all of `messages`, one behind the other, beginning at `offset`. `scratch` is lent for regions of other files.
+    /// Writes all of `messages`, one behind the other, beginning at `offset`. `scratch` is lent for
+    /// regions of other files.
     pub(super) fn write<M: Message>(
         &self,
         offset: u64,
@@ -88,7 +91,8 @@ impl Creation {
         scratch: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         // The largest offset of a file is that of a signed number.
-        let end = messages.iter().try_fold(offset, |end, message| end.checked_add(message.len() as u64));
+        let end =
+            messages.iter().try_fold(offset, |end, message| end.checked_add(message.len() as u64));
         if end.is_none_or(|end| end > i64::MAX as u64) {
             return Err(Failure::Full);
         }
@@ -109,7 +113,9 @@ impl Creation {
                 Leaf::Region(region) => {
                     self.write_pieces(&mut pieces[..count], &mut at)?;
                     let mut region = region.clone();
-                    while let Some(Leaf::Region(next)) = leaves.next_if(|leaf| goes_on(&region, leaf)) {
+                    while let Some(Leaf::Region(next)) =
+                        leaves.next_if(|leaf| goes_on(&region, leaf))
+                    {
                         region.length += next.length;
                     }
                     self.write_region(&region, &mut at, scratch)?;
@@ -135,9 +141,14 @@ impl Creation {
         Ok(())
     }
 
-    /// Regions are what a socket delivered into a pipe. Those of files are made to be sent, and are written only by the rare
-    /// stack that copies file to file.
-    fn write_region(&self, region: &Region, at: &mut u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+    /// Regions are what a socket delivered into a pipe. Those of files are made to be sent, and are
+    /// written only by the rare stack that copies file to file.
+    fn write_region(
+        &self,
+        region: &Region,
+        at: &mut u64,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
         if let Some(pipe) = region.source.downcast_ref::<Pipe>() {
             return pipe.pour(region.offset, region.length, &self.file, at).map_err(failure);
         }
@@ -162,7 +173,8 @@ impl Creation {
         let mut folder = None;
         if sync {
             self.file.sync_all().map_err(failure)?;
-            // Opened before the name is given: what can fail shall fail while the old file is still there.
+            // Opened before the name is given: what can fail shall fail while the old file is still
+            // there.
             folder = Some(self.folder.open(".").map_err(failure)?);
         }
         self.folder.rename(&self.temporary, &self.folder, &self.name).map_err(failure)?;
@@ -190,7 +202,11 @@ fn goes_on(region: &Region, leaf: &Leaf<'_>) -> bool {
         && region.offset + region.length as u64 == next.offset)
 }
 
-fn new_file(folder: &Dir, name: &str, random: &mut fastrand::Rng) -> Result<(File, String), Failure> {
+fn new_file(
+    folder: &Dir,
+    name: &str,
+    random: &mut fastrand::Rng,
+) -> Result<(File, String), Failure> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     for _ in 0..TRIES {
@@ -206,7 +222,8 @@ fn new_file(folder: &Dir, name: &str, random: &mut fastrand::Rng) -> Result<(Fil
 
 /// Reads until `octets` are full or the file ends; gives how many.
 pub(super) fn read_at(file: &File, octets: &mut [u8], offset: u64) -> io::Result<usize> {
-    // What reaches beyond the largest offset of a file is an error to the kernel; to us it is beyond the end.
+    // What reaches beyond the largest offset of a file is an error to the kernel; to us it is
+    // beyond the end.
     let possible = usize::try_from((i64::MAX as u64).saturating_sub(offset)).unwrap_or(usize::MAX);
     let length = octets.len().min(possible);
     let mut filled = 0;

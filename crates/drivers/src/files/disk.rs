@@ -20,7 +20,8 @@ use super::worker::{Answer, Job, Signal, Worker};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 
-/// How many files and questions may have a name at once by default: each open file costs one or two descriptors.
+/// How many files and questions may have a name at once by default: each open file costs one or two
+/// descriptors.
 pub const NAMES_MOST: usize = 4096;
 /// The longest read that is answered with octets.
 pub const READ_MOST: usize = 16 << 20;
@@ -37,37 +38,49 @@ const TURN: usize = 256;
 pub struct DiskOptions {
     /// How many threads. At least 1; the default is 2: one cold read shall not stop all others.
     pub workers: usize,
-    /// Whether reads are answered with regions of files. Only where the layers above pass payload unread, down to a driver that
-    /// sends regions. By default not; and never where the messages hold octets only.
+    /// Whether reads are answered with regions of files. Only where the layers above pass payload
+    /// unread, down to a driver that sends regions. By default not; and never where the messages
+    /// hold octets only.
     pub regions: bool,
-    /// A created file and its folder are on the disk, not only in its cache, before `Closed` is told. By default they are.
+    /// A created file and its folder are on the disk, not only in its cache, before `Closed` is
+    /// told. By default they are.
     pub sync: bool,
     /// Whether anything may be created, renamed or removed. By default not.
     pub writable: bool,
-    /// So many octets of each file are read or written on the stack's own thread, and its questions are answered there,
-    /// before a worker takes over. It saves a thread and its wake-ups, and lets a slow disk stop the whole stack: right
-    /// for a program with one transfer. A region is not read, and counts as no octet. By default 0.
+    /// So many octets of each file are read or written on the stack's own thread, and its questions
+    /// are answered there, before a worker takes over. It saves a thread and its wake-ups, and lets
+    /// a slow disk stop the whole stack: right for a program with one transfer. A region is not
+    /// read, and counts as no octet. By default 0.
     pub at_once: u64,
-    /// How many files and questions may have a name at once; one more is denied. By default [`NAMES_MOST`].
+    /// How many files and questions may have a name at once; one more is denied. By default
+    /// [`NAMES_MOST`].
     pub names: usize,
 }
 
 impl Default for DiskOptions {
     fn default() -> Self {
-        DiskOptions { workers: 2, regions: false, sync: true, writable: false, at_once: 0, names: NAMES_MOST }
+        DiskOptions {
+            workers: 2,
+            regions: false,
+            sync: true,
+            writable: false,
+            at_once: 0,
+            names: NAMES_MOST,
+        }
     }
 }
 
 /// The files below a [`Root`].
 ///
 /// # What a file is here
-/// Only what has octets is read or replaced: devices, pipes and sockets are denied. Links are followed as long as they
-/// stay below the root, except that a creation, a rename and a removal replace, move and remove the link itself.
-/// A file under creation is [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] where it is not kept.
+/// Only what has octets is read or replaced: devices, pipes and sockets are denied. Links are
+/// followed as long as they stay below the root, except that a creation, a rename and a removal
+/// replace, move and remove the link itself. A file under creation is
+/// [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] where it is not kept.
 ///
 /// # When it is dropped
-/// What was asked is still done and the threads are waited for. Files that were not closed, or that still take octets
-/// over, leave no trace.
+/// What was asked is still done and the threads are waited for. Files that were not closed, or that
+/// still take octets over, leave no trace.
 pub struct Disk<M: Message> {
     root: Root,
     options: DiskOptions,
@@ -109,7 +122,8 @@ struct Hired<M: Message> {
 }
 
 impl<M: Message + Send> Disk<M> {
-    /// An adapter for the files below `root` that is woken through `registry` in `lane` and takes its blocks from `pool`.
+    /// An adapter for the files below `root` that is woken through `registry` in `lane` and takes
+    /// its blocks from `pool`.
     ///
     /// Threads begin with the first job; until then nothing is registered.
     ///
@@ -177,7 +191,8 @@ impl<M: Message + Send> Disk<M> {
         self.own.perform(job);
         while let Ok(answer) = self.own_answers.try_recv() {
             match answer {
-                // At once: the next read finds the block while it is still in the processor's cache.
+                // At once: the next read finds the block while it is still in the processor's
+                // cache.
                 Answer::Block(block) => self.pool.give(block),
                 Answer::Message(message) => message.reclaim(&self.pool),
                 Answer::Written { file, octets, message } => {
@@ -219,7 +234,8 @@ impl<M: Message + Send> Disk<M> {
         self.send(file, job);
     }
 
-    /// Which worker a name belongs to: always the same, so that its answers come in the order asked.
+    /// Which worker a name belongs to: always the same, so that its answers come in the order
+    /// asked.
     fn desk(&self, name: Handle) -> usize {
         name.index as usize % self.workers.len()
     }
@@ -238,16 +254,20 @@ impl<M: Message + Send> Disk<M> {
                 Arc::clone(self.signal.insert(signal))
             }
         };
-        let worker = Worker::new(self.root.clone(), self.options.sync, self.answering.clone(), Some(signal));
+        let worker =
+            Worker::new(self.root.clone(), self.options.sync, self.answering.clone(), Some(signal));
         let (jobs, queue) = mpsc::channel();
-        let thread = thread::Builder::new().name(format!("{NAME}-{desk}")).spawn(|| worker.run(queue))?;
+        let thread =
+            thread::Builder::new().name(format!("{NAME}-{desk}")).spawn(|| worker.run(queue))?;
         self.workers[desk] = Some(Hired { jobs, thread });
         Ok(())
     }
 
     fn send(&self, name: Handle, job: Job<M>) {
-        let worker = self.workers[self.desk(name)].as_ref().expect("hired with the first job of this name");
-        // It fails only where the worker has panicked: its last answer says so, and ends this thread too.
+        let worker =
+            self.workers[self.desk(name)].as_ref().expect("hired with the first job of this name");
+        // It fails only where the worker has panicked: its last answer says so, and ends this
+        // thread too.
         let _ = worker.jobs.send(job);
     }
 
@@ -291,7 +311,10 @@ impl<M: Message + Send> Disk<M> {
         }
         for _ in 0..TURN {
             // Own answers first: a file's later ones come from the worker that took it over.
-            let Some(answer) = self.told.pop_front().or_else(|| self.answers.try_recv().ok()) else { return };
+            let Some(answer) = self.told.pop_front().or_else(|| self.answers.try_recv().ok())
+            else {
+                return;
+            };
             self.hear(cx, answer, out);
         }
         self.due = true;
@@ -307,10 +330,14 @@ impl<M: Message + Send> Disk<M> {
                 FilesIndication::Written { file, octets }
             }
             Answer::LeftOut(count) => {
-                return cx
-                    .event(NAME, format_args!("{count} names cannot be told and were left out of a list"));
+                return cx.event(
+                    NAME,
+                    format_args!("{count} names cannot be told and were left out of a list"),
+                );
             }
-            Answer::Crossed => return cx.dropped(NAME, "a request crossed the last word on its file"),
+            Answer::Crossed => {
+                return cx.dropped(NAME, "a request crossed the last word on its file");
+            }
             Answer::Panicked => panic!("a thread of the disk has panicked"),
         };
         match &indication {
@@ -338,15 +365,23 @@ impl<M: Message + Send> Protocol for Disk<M> {
     type Provides = Files<M>;
     type Uses = Readiness;
 
-    fn handle_request(&mut self, cx: &Context, request: FilesRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: FilesRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             FilesRequest::Open { file, path, purpose } => {
                 let begun = self
                     .may(matches!(purpose, Purpose::Create { .. }))
                     .and_then(|()| Place::parse(&path))
                     .and_then(|place| {
-                        let asked =
-                            Asked::File { closing: false, jobs: 1, at_once: Some(self.options.at_once) };
+                        let asked = Asked::File {
+                            closing: false,
+                            jobs: 1,
+                            at_once: Some(self.options.at_once),
+                        };
                         self.begin(file, asked, Job::Open { file, place, purpose })
                     });
                 if let Err(why) = begun {
@@ -380,15 +415,17 @@ impl<M: Message + Send> Protocol for Disk<M> {
                 }
             }
             FilesRequest::Stat { token, path } => {
-                let begun = Place::parse(&path)
-                    .and_then(|place| self.begin(token, Asked::Question, Job::Stat { token, place }));
+                let begun = Place::parse(&path).and_then(|place| {
+                    self.begin(token, Asked::Question, Job::Stat { token, place })
+                });
                 if let Err(why) = begun {
                     out.indicate(FilesIndication::Stated { token, result: Err(why) });
                 }
             }
             FilesRequest::Rename { token, from, to } => {
                 let begun = self.may(true).and_then(|()| {
-                    let job = Job::Rename { token, from: Place::parse(&from)?, to: Place::parse(&to)? };
+                    let job =
+                        Job::Rename { token, from: Place::parse(&from)?, to: Place::parse(&to)? };
                     self.begin(token, Asked::Question, job)
                 });
                 if let Err(why) = begun {

@@ -9,7 +9,8 @@ use super::root::{Place, Root, failure, is_name, is_temporary};
 
 /// How many entries are in one answer.
 const ENTRIES_AT_ONCE: usize = 256;
-/// Folders of up to so many entries are told in the order of their names; larger ones as the disk gives them.
+/// Folders of up to so many entries are told in the order of their names; larger ones as the disk
+/// gives them.
 const SORTED_MOST: usize = 4096;
 
 /// A folder that is being listed.
@@ -35,11 +36,13 @@ impl Listing {
         })
     }
 
-    /// The next entries, none at the end; and how many names were left out because no path could lead to them.
+    /// The next entries, none at the end; and how many names were left out because no path could
+    /// lead to them.
     pub(super) fn next(&mut self, root: &Root) -> Result<(Vec<FolderEntry>, usize), Failure> {
         let mut entries = Vec::new();
         let mut left_out = 0;
-        // An answer without entries means the end: where all of a piece have vanished, the next piece is the answer.
+        // An answer without entries means the end: where all of a piece have vanished, the next
+        // piece is the answer.
         while entries.is_empty() {
             if self.names.is_empty() {
                 left_out += self.read()?;
@@ -49,7 +52,8 @@ impl Listing {
             }
             let count = self.names.len().min(ENTRIES_AT_ONCE);
             for name in self.names.drain(..count) {
-                // Gone since its name was read, or not ours to look at: then there is nothing to tell of it.
+                // Gone since its name was read, or not ours to look at: then there is nothing to
+                // tell of it.
                 let Ok(metadata) = self.folder.symlink_metadata(&name) else { continue };
                 let status = root.followed(&metadata, &format!("{}/{name}", self.path));
                 entries.push(FolderEntry { name, status });
@@ -69,7 +73,8 @@ impl Listing {
                 self.stream = None;
                 break;
             };
-            // A name that is not UTF-8 is left out: changed letters would lead to nothing, or to another file.
+            // A name that is not UTF-8 is left out: changed letters would lead to nothing, or to
+            // another file.
             match entry.map_err(failure)?.file_name().into_string() {
                 Ok(name) if is_temporary(&name) => {}
                 Ok(name) if is_name(&name) => self.names.push_back(name),

@@ -8,8 +8,9 @@
 //! | `listing.rs` | a folder read in pieces |
 //! | `root.rs` | containment: which paths there are, and what may be behind them |
 //!
-//! The operating system has no readiness for files: a read of what is not in its cache waits for the disk, and would stop
-//! every association of the stack meanwhile. So the calls are made by a few threads, and only their answers come back.
+//! The operating system has no readiness for files: a read of what is not in its cache waits for
+//! the disk, and would stop every association of the stack meanwhile. So the calls are made by a
+//! few threads, and only their answers come back.
 //!
 //! ```text
 //! stack thread     requests ──▸ one queue per worker ──▸ worker: open, read, write, rename …

@@ -1,8 +1,9 @@
 //! Containment: a path of the service leads to something below the root, or nowhere.
 //!
-//! A path is first brought into its plain form, in text: it begins at the root and has neither `.` nor `..`. What is left
-//! for an attacker are symbolic links, also ones that are put in place while we look. These are the kernel's part: every
-//! path is walked by `openat2` with `RESOLVE_BENEATH` (cap-std does that), which refuses to leave the root at any step.
+//! A path is first brought into its plain form, in text: it begins at the root and has neither `.`
+//! nor `..`. What is left for an attacker are symbolic links, also ones that are put in place while
+//! we look. These are the kernel's part: every path is walked by `openat2` with `RESOLVE_BENEATH`
+//! (cap-std does that), which refuses to leave the root at any step.
 
 use std::io;
 use std::path::Path;
@@ -41,7 +42,8 @@ impl Root {
         open_regular(&self.folder, place.path())
     }
 
-    /// Opens a folder: what is done with names in it cannot be led astray by what happens to its path meanwhile.
+    /// Opens a folder: what is done with names in it cannot be led astray by what happens to its
+    /// path meanwhile.
     pub(super) fn open_folder(&self, path: &str) -> Result<Dir, Failure> {
         self.folder.open_dir(path).map_err(failure)
     }
@@ -51,7 +53,8 @@ impl Root {
         self.folder.metadata(place.path()).map_err(failure)
     }
 
-    /// What is known of `place`. A link that leads nowhere, or out of the root, is a name of [`FileKind::Other`].
+    /// What is known of `place`. A link that leads nowhere, or out of the root, is a name of
+    /// [`FileKind::Other`].
     pub(super) fn status(&self, place: &Place) -> Result<Status, Failure> {
         let metadata = self.folder.symlink_metadata(place.path()).map_err(failure)?;
         Ok(self.followed(&metadata, place.path()))
@@ -69,7 +72,8 @@ impl Root {
     pub(super) fn rename(&self, from: &Place, to: &Place) -> Result<(), Failure> {
         let (from_folder, from_name) = from.split().ok_or(Failure::Denied)?;
         let (to_folder, to_name) = to.split().ok_or(Failure::Denied)?;
-        let (from_folder, to_folder) = (self.open_folder(from_folder)?, self.open_folder(to_folder)?);
+        let (from_folder, to_folder) =
+            (self.open_folder(from_folder)?, self.open_folder(to_folder)?);
         from_folder.rename(from_name, &to_folder, to_name).map_err(failure)
     }
 
@@ -87,8 +91,9 @@ impl Root {
 
 /// Opens a regular file, and nothing else, to read it.
 fn open_regular(folder: &Dir, path: &str) -> Result<File, Failure> {
-    // Looked at first, because opening alone can do something to a device (rewind a tape); and again when it is open,
-    // because the name may mean something else by then. It does not wait for a pipe's other end in any case.
+    // Looked at first, because opening alone can do something to a device (rewind a tape); and
+    // again when it is open, because the name may mean something else by then. It does not wait for
+    // a pipe's other end in any case.
     regular(&folder.metadata(path).map_err(failure)?)?;
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = folder
@@ -136,8 +141,8 @@ pub(super) struct Place {
 impl Place {
     /// Reads a path of the service.
     ///
-    /// `..` takes the name before it away, whatever that name is: to look at the disk would be to trust it, and where a
-    /// link stands there, what is meant is what the reader of the path sees.
+    /// `..` takes the name before it away, whatever that name is: to look at the disk would be to
+    /// trust it, and where a link stands there, what is meant is what the reader of the path sees.
     pub(super) fn parse(path: &str) -> Result<Self, Failure> {
         if path.len() > PATH_MOST {
             return Err(Failure::BadName);
@@ -171,8 +176,8 @@ impl Place {
     }
 }
 
-/// Whether this can be a name in a folder. Control characters cannot: a line end in a name becomes a second command, or a
-/// second entry, in some protocol above.
+/// Whether this can be a name in a folder. Control characters cannot: a line end in a name becomes
+/// a second command, or a second entry, in some protocol above.
 pub(super) fn is_name(name: &str) -> bool {
     name.len() <= NAME_MOST && !name.chars().any(char::is_control)
 }
@@ -180,14 +185,15 @@ pub(super) fn is_name(name: &str) -> bool {
 const TEMPORARY_END: &str = ".part";
 const TEMPORARY_DIGITS: usize = 16;
 
-/// The name that a file has while it is written: `.NAME.0123456789abcdef.part`, in the same folder, because only there it
-/// can take its name's place in one step.
+/// The name that a file has while it is written: `.NAME.0123456789abcdef.part`, in the same folder,
+/// because only there it can take its name's place in one step.
 pub(super) fn temporary(name: &str, random: u64) -> String {
     let room = NAME_MOST - ".".len() - ".".len() - TEMPORARY_DIGITS - TEMPORARY_END.len();
     format!(".{}.{random:016x}{TEMPORARY_END}", &name[..name.floor_char_boundary(room)])
 }
 
-/// Whether [`temporary`] makes such names. They are hidden, and nobody may ask for them: a half-written file is no file.
+/// Whether [`temporary`] makes such names. They are hidden, and nobody may ask for them: a
+/// half-written file is no file.
 pub(super) fn is_temporary(name: &str) -> bool {
     let digits = name.strip_suffix(TEMPORARY_END).and_then(|name| name.strip_prefix('.'));
     digits.and_then(|name| name.rsplit_once('.')).is_some_and(|(name, digits)| {
@@ -216,7 +222,12 @@ pub(super) fn failure(error: impl Into<io::Error>) -> Failure {
         ) => Failure::Denied,
         Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => Failure::Full,
         Some(
-            Errno::NAMETOOLONG | Errno::NOTDIR | Errno::ISDIR | Errno::INVAL | Errno::ILSEQ | Errno::LOOP,
+            Errno::NAMETOOLONG
+            | Errno::NOTDIR
+            | Errno::ISDIR
+            | Errno::INVAL
+            | Errno::ILSEQ
+            | Errno::LOOP,
         ) => Failure::BadName,
         // To another disk, nothing can be renamed.
         Some(Errno::XDEV) => Failure::Unsupported,
@@ -288,8 +299,13 @@ mod tests {
             assert!(is_temporary(&temporary), "{temporary}");
             assert_eq!(Place::parse(&temporary), Err(Failure::Denied));
         }
-        for name in [".a.part", ".a.0123.part", "a.0123456789abcdef.part", "..0123456789abcdef.part", ".part"]
-        {
+        for name in [
+            ".a.part",
+            ".a.0123.part",
+            "a.0123456789abcdef.part",
+            "..0123456789abcdef.part",
+            ".part",
+        ] {
             assert!(!is_temporary(name), "{name}");
         }
     }

@@ -21,7 +21,8 @@ use super::disk::SMALL;
 use super::listing::Listing;
 use super::root::{Place, Root, failure};
 
-/// What a worker is asked. It is a request whose paths are read, and that carries the memory for its answer.
+/// What a worker is asked. It is a request whose paths are read, and that carries the memory for
+/// its answer.
 pub(super) enum Job<M: Message> {
     /// Another worker began it.
     TakeOver {
@@ -114,9 +115,10 @@ impl Signal {
 
     /// An answer is in the queue.
     ///
-    /// No answer is left behind: it is put into the queue *before* the swap here, and the reader swaps *before* it looks
-    /// into the queue. All swaps of one flag have one order. Where ours finds the flag raised, the reader's next swap
-    /// comes after ours and, both being acquire and release, it then sees our answer; where ours finds it lowered, we wake.
+    /// No answer is left behind: it is put into the queue *before* the swap here, and the reader
+    /// swaps *before* it looks into the queue. All swaps of one flag have one order. Where ours
+    /// finds the flag raised, the reader's next swap comes after ours and, both being acquire and
+    /// release, it then sees our answer; where ours finds it lowered, we wake.
     fn raise(&self) {
         if !self.raised.swap(true, Ordering::AcqRel) {
             // It fails only where the poll is gone, and with it whoever waits for the answer.
@@ -184,7 +186,8 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Works until nobody can ask any more. What was asked until then is still done; what is unfinished leaves no trace.
+    /// Works until nobody can ask any more. What was asked until then is still done; what is
+    /// unfinished leaves no trace.
     pub(super) fn run(mut self, jobs: Receiver<Job<M>>) {
         let mut next = None;
         loop {
@@ -194,10 +197,12 @@ impl<M: Message> Worker<M> {
                 continue;
             }
             match next.take().map_or_else(|| jobs.try_recv(), Ok) {
-                Ok(job) => match self.unfinished.iter_mut().find(|begun| begun.file == job.name()) {
-                    Some(begun) => begun.waiting.push_back(job),
-                    None => self.perform(job),
-                },
+                Ok(job) => {
+                    match self.unfinished.iter_mut().find(|begun| begun.file == job.name()) {
+                        Some(begun) => begun.waiting.push_back(job),
+                        None => self.perform(job),
+                    }
+                }
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return,
             }
@@ -205,8 +210,8 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Performs a job. Writes that wait behind it and go on where it ends are one call to the system with it; gives the first
-    /// job that does not.
+    /// Performs a job. Writes that wait behind it and go on where it ends are one call to the
+    /// system with it; gives the first job that does not.
     fn perform_together(&mut self, job: Job<M>, jobs: &Receiver<Job<M>>) -> Option<Job<M>> {
         let Job::Write { file, offset, message } = job else {
             self.perform(job);
@@ -288,13 +293,20 @@ impl<M: Message> Worker<M> {
             Purpose::List => {
                 Listing::open(&self.root, place).map(|listing| (OpenFile::Listing(listing), None))
             }
-            Purpose::Create { from } => match Creation::begin(&self.root, place, from, &mut self.random) {
-                Ok(creation) if from > 0 => {
-                    let waiting = VecDeque::new();
-                    return self.unfinished.push_back(Unfinished { file, creation, from, waiting });
+            Purpose::Create { from } => {
+                match Creation::begin(&self.root, place, from, &mut self.random) {
+                    Ok(creation) if from > 0 => {
+                        let waiting = VecDeque::new();
+                        return self.unfinished.push_back(Unfinished {
+                            file,
+                            creation,
+                            from,
+                            waiting,
+                        });
+                    }
+                    begun => begun.map(|creation| (OpenFile::Creating(creation), Some(0))),
                 }
-                begun => begun.map(|creation| (OpenFile::Creating(creation), Some(0))),
-            },
+            }
         };
         match opened {
             Ok((opened, size)) => {
@@ -333,7 +345,9 @@ impl<M: Message> Worker<M> {
 
     fn read(&mut self, file: Handle, offset: u64, length: usize, memory: Option<M::Block>) {
         let read = match (self.files.get(file), memory) {
-            (Some(OpenFile::Reading(opened)), Some(memory)) => self.octets(opened, offset, length, memory),
+            (Some(OpenFile::Reading(opened)), Some(memory)) => {
+                self.octets(opened, offset, length, memory)
+            }
             (Some(OpenFile::Reading(opened)), None) => region(opened, offset, length),
             (other, memory) => {
                 let lives = other.is_some();
@@ -353,7 +367,13 @@ impl<M: Message> Worker<M> {
     }
 
     /// Reads into `memory`, behind room for headers as far as there is some.
-    fn octets(&self, file: &File, offset: u64, length: usize, mut memory: M::Block) -> Result<M, Failure> {
+    fn octets(
+        &self,
+        file: &File,
+        offset: u64,
+        length: usize,
+        mut memory: M::Block,
+    ) -> Result<M, Failure> {
         let start = (memory.len() - length).min(HEADER_ROOM_MOST);
         let filled = match read_at(file, &mut memory[start..start + length], offset) {
             Ok(filled) => filled,
@@ -363,7 +383,8 @@ impl<M: Message> Worker<M> {
             }
         };
         if filled <= SMALL && length > SMALL {
-            // The end of a file: the few octets must not hold a large block for as long as a slow peer pleases.
+            // The end of a file: the few octets must not hold a large block for as long as a slow
+            // peer pleases.
             let message = M::with_headroom(HEADER_ROOM_MOST, &memory[start..start + filled]);
             self.answer(Answer::Block(memory));
             return Ok(message);
@@ -446,8 +467,8 @@ fn region<M: Message>(file: &Arc<File>, offset: u64, length: usize) -> Result<M,
     let size = file.metadata().map_err(failure)?.len();
     let length = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX).min(length);
     let Some(octets) = NonZero::new(length as u64) else { return Ok(M::with_headroom(0, &[])) };
-    // It will be sent from the stack's thread, which must not wait for the disk. It is advice: nothing is lost where the
-    // file system does not take it.
+    // It will be sent from the stack's thread, which must not wait for the disk. It is advice:
+    // nothing is lost where the file system does not take it.
     let _ = fadvise(&**file, offset, Some(octets), Advice::WillNeed);
     let source = Arc::clone(file);
     M::from_region(Region { source, offset, length }).map_err(|_| Failure::Unsupported)

@@ -11,7 +11,9 @@ use nix::libc;
 use nix::sys::socket::sockopt::{GetStruct, SetStruct};
 use nix::sys::socket::{getsockopt, setsockopt};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with, sockopt};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with, sockopt,
+};
 use stackwright_contract::Participant;
 use stackwright_contract::services::Ended;
 
@@ -20,15 +22,16 @@ use stackwright_contract::services::Ended;
 const UNSENT: u32 = 32 << 10;
 
 /// What is asked of the system about a socket.
-pub(super) const INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE).add(Interest::PRIORITY);
+pub(super) const INTEREST: Interest =
+    Interest::READABLE.add(Interest::WRITABLE).add(Interest::PRIORITY);
 
 /// Begins to connect; the socket becomes writable when it is decided.
 pub(super) fn attempt(remote: Participant, local: Option<Participant>) -> Result<TcpStream, Ended> {
     let remote = remote.internet().ok_or(Ended::Unreachable)?;
     let family = if remote.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket: OwnedFd =
-        socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP)).map_err(|_| Ended::Unreachable)?;
+    let socket: OwnedFd = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))
+        .map_err(|_| Ended::Unreachable)?;
     if let Some(local) = local.and_then(Participant::internet) {
         bind(&socket, &local).map_err(|_| Ended::Unavailable)?;
     }
@@ -135,7 +138,10 @@ mod tests {
         assert!(is_near("127.0.0.1:1", "127.0.0.1:2"));
         assert!(is_near("[::1]:1", "[::1]:2"));
         assert!(is_near("[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]:2"));
-        assert!(is_near("192.0.2.1:1", "192.0.2.1:2"), "an own address is reached through loopback");
+        assert!(
+            is_near("192.0.2.1:1", "192.0.2.1:2"),
+            "an own address is reached through loopback"
+        );
         assert!(!is_near("192.0.2.1:1", "192.0.2.2:1"));
         assert!(!is_near("[2001:db8::1]:1", "[2001:db8::2]:1"));
     }

@@ -82,7 +82,8 @@ impl Gathering {
     }
 
     fn set(&mut self, stream: &TcpStream, octets: usize) {
-        self.octets = if setsockopt(stream, LowWater, &(octets.max(1) as i32)).is_ok() { octets } else { 0 };
+        self.octets =
+            if setsockopt(stream, LowWater, &(octets.max(1) as i32)).is_ok() { octets } else { 0 };
     }
 }
 
@@ -125,8 +126,8 @@ mod tests {
     #[test]
     fn how_many_follows_from_how_often_they_wake() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-        let stream =
-            std::net::TcpStream::connect(listener.local_addr().expect("its address")).expect("it is there");
+        let stream = std::net::TcpStream::connect(listener.local_addr().expect("its address"))
+            .expect("it is there");
         let stream = TcpStream::from_std(stream);
         set_socket_recv_buffer_size(&stream, 64 << 10).expect("that is no wish");
         let mut gathering = Gathering::default();
@@ -140,7 +141,11 @@ mod tests {
             (0, Found::Rest, 1),
         ] {
             (0..woken).for_each(|_| gathering.woken());
-            assert_eq!((gathering.look(&stream), low_water(&stream)), (found, octets), "woken {woken} times");
+            assert_eq!(
+                (gathering.look(&stream), low_water(&stream)),
+                (found, octets),
+                "woken {woken} times"
+            );
         }
         assert!(!gathering.is_on());
     }
@@ -179,7 +184,11 @@ mod tests {
         fn until(&mut self, what: &str, mut so: impl FnMut(&mut Self) -> bool) {
             let begin = Instant::now();
             while !so(self) {
-                assert!(begin.elapsed() < Duration::from_secs(10), "{what}: {} octets came", self.heard.0);
+                assert!(
+                    begin.elapsed() < Duration::from_secs(10),
+                    "{what}: {} octets came",
+                    self.heard.0
+                );
                 let most = Some(Duration::from_millis(50));
                 self.driver.turn(&mut self.tcp, &mut self.heard, most).expect("it waits");
             }
@@ -236,7 +245,10 @@ mod tests {
             peer.write_all(&[2; 100]).expect("it reads");
             all += 100;
             side.until("a few more come", |side| side.heard.0 == all);
-            assert!(side.low_water() > 1, "at the first look, and not when nothing is gathered any more");
+            assert!(
+                side.low_water() > 1,
+                "at the first look, and not when nothing is gathered any more"
+            );
             side.until("it rests", |side| side.low_water() == 1);
             assert!(side.tcp.gather.is_empty(), "and nobody looks any more");
         }

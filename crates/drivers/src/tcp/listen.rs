@@ -92,7 +92,10 @@ impl<M: Message> Tcp<M> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 // It left before we came, or a signal came between: the next one may be there.
                 Err(error)
-                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) =>
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+                    ) =>
                 {
                     continue;
                 }

@@ -29,7 +29,8 @@ use mio::net::TcpStream;
 use stackwright_contract::ask::{Ask, Longest, Peer, Question, RoundTrip};
 use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Command, Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol, earliest,
+    Command, Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
+    earliest,
 };
 use stackwright_wire::{Message, Pool};
 
@@ -231,7 +232,9 @@ impl<M: Message> Tcp<M> {
         self.look_at = cx.now() + LOOK;
         let mut gather = mem::take(&mut self.gather);
         gather.retain(|name| {
-            let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(*name) else { return false };
+            let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(*name) else {
+                return false;
+            };
             let found = streaming.receiving.look(&streaming.stream);
             if found != Found::Flow {
                 self.mark(*name);
@@ -291,10 +294,11 @@ impl<M: Message> Streaming<M> {
             }
             Err(why) => return Turn::Over(why),
         };
-        let more_to_read = match self.receiving.turn(&mut self.stream, association, pool, pipes, out) {
-            Ok(more) => more,
-            Err(why) => return Turn::Over(why),
-        };
+        let more_to_read =
+            match self.receiving.turn(&mut self.stream, association, pool, pipes, out) {
+                Ok(more) => more,
+                Err(why) => return Turn::Over(why),
+            };
         if self.receiving.finished && self.sending.finished() {
             return Turn::Over(Ended::Finished);
         }
@@ -323,14 +327,26 @@ impl<M: Message> Protocol for Tcp<M> {
     type Provides = Streams<M>;
     type Uses = Readiness;
 
-    fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: StreamsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
-                self.expect(listener, association, credit, out)
-            }
+            StreamsRequest::Await {
+                listener,
+                association,
+                credit: Credit { octets: credit, .. },
+            } => self.expect(listener, association, credit, out),
             StreamsRequest::Close { name } => self.close(cx, name, out),
-            StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
+            StreamsRequest::Open {
+                association,
+                remote,
+                local,
+                credit: Credit { octets: credit, .. },
+            } => {
                 let opened = connect::attempt(remote, local)
                     .and_then(|stream| self.start(association, stream, None, credit));
                 if let Err(why) = opened {
@@ -364,7 +380,9 @@ impl<M: Message> Protocol for Tcp<M> {
                     self.mark(association);
                 }
             }
-            StreamsRequest::Abort { association, .. } => self.abort(cx, association, Ended::Aborted, out),
+            StreamsRequest::Abort { association, .. } => {
+                self.abort(cx, association, Ended::Aborted, out)
+            }
         }
     }
 

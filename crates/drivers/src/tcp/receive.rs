@@ -83,7 +83,8 @@ impl Receiving {
 
     /// Begins to gather octets that are worth it; whether it did.
     pub(super) fn gathers(&mut self, stream: &TcpStream) -> bool {
-        let worth_it = self.unread && self.came == MODEST && !self.readable && !self.gathering.is_on();
+        let worth_it =
+            self.unread && self.came == MODEST && !self.readable && !self.gathering.is_on();
         if worth_it {
             self.gathering.begin(stream);
         }

@@ -52,7 +52,13 @@ enum Half {
 
 impl<M> Default for Sending<M> {
     fn default() -> Self {
-        Sending { queue: VecDeque::new(), queued: 0, writable: false, near: false, half: Half::Open }
+        Sending {
+            queue: VecDeque::new(),
+            queued: 0,
+            writable: false,
+            near: false,
+            half: Half::Open,
+        }
     }
 }
 
@@ -105,7 +111,12 @@ impl<M: Message> Sending<M> {
     }
 
     /// One system call, for at most `share` octets.
-    fn write(&mut self, stream: &mut TcpStream, share: usize, pool: &Pool<M>) -> Result<usize, Unwritten> {
+    fn write(
+        &mut self,
+        stream: &mut TcpStream,
+        share: usize,
+        pool: &Pool<M>,
+    ) -> Result<usize, Unwritten> {
         let read = match self.queue[0].message.leaves().next() {
             Some(Leaf::Region(region)) if self.near => Some(read_region(region, pool)?),
             Some(Leaf::Region(region)) => return send_region(stream, region, share),
@@ -119,7 +130,9 @@ impl<M: Message> Sending<M> {
             let Some(Leaf::Octets(octets)) = front.message.leaves().next() else {
                 unreachable!("no message is empty")
             };
-            return Ok(rustix::net::send(&*stream, octets, SendFlags::OOB).map_err(io::Error::from)?);
+            return Ok(
+                rustix::net::send(&*stream, octets, SendFlags::OOB).map_err(io::Error::from)?
+            );
         }
         let mut pieces = [IoSlice::new(&[]); GATHER];
         let mut count = 0;
@@ -136,7 +149,11 @@ impl<M: Message> Sending<M> {
                 count += 1;
             }
         }
-        Ok(if count == 1 { stream.write(&pieces[0])? } else { stream.write_vectored(&pieces[..count])? })
+        Ok(if count == 1 {
+            stream.write(&pieces[0])?
+        } else {
+            stream.write_vectored(&pieces[..count])?
+        })
     }
 
     /// Replaces as much of the region at the front by `octets`.
@@ -185,7 +202,8 @@ impl From<io::Error> for Unwritten {
 
 fn send_region(stream: &TcpStream, region: &Region, share: usize) -> Result<usize, Unwritten> {
     let mut offset = region.offset;
-    match rustix::fs::sendfile(stream, source(region), Some(&mut offset), region.length.min(share)) {
+    match rustix::fs::sendfile(stream, source(region), Some(&mut offset), region.length.min(share))
+    {
         Ok(0) => Err(SHORT),
         Ok(octets) => Ok(octets),
         Err(error) => Err(io::Error::from(error).into()),
@@ -226,8 +244,8 @@ mod tests {
     /// What a peer reads of octets, a region of a file of 300 000 and more octets.
     fn sent(near: bool, offset: u64, length: usize) -> (Result<(), Ended>, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
-        let stream =
-            std::net::TcpStream::connect(listener.local_addr().expect("its address")).expect("it is there");
+        let stream = std::net::TcpStream::connect(listener.local_addr().expect("its address"))
+            .expect("it is there");
         stream.set_nonblocking(true).expect("any socket can");
         let (mut peer, _) = listener.accept().expect("it has connected");
         let reader = thread::spawn(move || {
@@ -267,7 +285,10 @@ mod tests {
         for near in [false, true] {
             let (ended, all) = sent(near, 1000, 200_000);
             assert_eq!(ended, Ok(()));
-            assert!(all == [b"head ", &content()[1000..201_000], b" tail"].concat(), "near: {near}");
+            assert!(
+                all == [b"head ", &content()[1000..201_000], b" tail"].concat(),
+                "near: {near}"
+            );
         }
     }
 

@@ -13,7 +13,8 @@ use super::{LONGEST, NAME, Socket};
 const PIECES_MOST: usize = 16;
 const PIECE_LEAST: usize = 2048;
 
-/// So many that lie in one piece leave as they are: to put others behind them, all would have to be copied.
+/// So many that lie in one piece leave as they are: to put others behind them, all would have to be
+/// copied.
 const ENOUGH: usize = 8;
 
 /// What waits to leave: a datagram, or several.
@@ -34,8 +35,8 @@ impl<M: Message> Waiting<M> {
     }
 }
 
-/// So many of the first datagrams that wait: for one peer, equally long but for the last, which may be shorter, and with one word of
-/// congestion.
+/// So many of the first datagrams that wait: for one peer, equally long but for the last, which may
+/// be shorter, and with one word of congestion.
 pub(super) struct Burst {
     pub(super) association: Handle,
     /// How many octets each has.
@@ -49,20 +50,28 @@ impl<M: Message> Socket<M> {
     /// The datagrams that leave next, of which `first` is the first: at most `most`.
     pub(super) fn burst(&self, first: &Waiting<M>, most: usize) -> Burst {
         let Waiting { association, segment_size, ecn, .. } = *first;
-        // What waits may be more than leaves at once: then it leaves in equal parts. What its sender wrote together arrives so.
+        // What waits may be more than leaves at once: then it leaves in equal parts. What its
+        // sender wrote together arrives so.
         let messages = first.count.div_ceil(first.count.div_ceil(most).max(1));
-        let mut credit = Credit { octets: (messages * segment_size).min(first.octets.len()), messages };
+        let mut credit =
+            Credit { octets: (messages * segment_size).min(first.octets.len()), messages };
         for next in self.queue.iter().skip(1) {
             let octets = next.octets.len();
             let is_whole = credit.octets == credit.messages * segment_size;
             let fits = credit.messages + next.count <= most && credit.octets + octets <= LONGEST;
-            let alike =
-                next.segment_size == segment_size || next.count == 1 && octets < segment_size && octets > 0;
+            let alike = next.segment_size == segment_size
+                || next.count == 1 && octets < segment_size && octets > 0;
             let alike = alike && next.ecn == ecn;
-            if next.association != association || first.count >= ENOUGH || !is_whole || !fits || !alike {
+            if next.association != association
+                || first.count >= ENOUGH
+                || !is_whole
+                || !fits
+                || !alike
+            {
                 break;
             }
-            credit = Credit { octets: credit.octets + octets, messages: credit.messages + next.count };
+            credit =
+                Credit { octets: credit.octets + octets, messages: credit.messages + next.count };
         }
         Burst { association, segment_size, credit, ecn }
     }
@@ -76,7 +85,8 @@ impl<M: Message> Socket<M> {
         }
     }
 
-    /// Where they lie in few pieces, none of which is short but the last: those, and how many there are.
+    /// Where they lie in few pieces, none of which is short but the last: those, and how many there
+    /// are.
     pub(super) fn pieces(&self, burst: &Burst) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
         let (mut pieces, mut count) = ([IoSlice::new(&[]); PIECES_MOST], 0);
         let (mut left, mut fits) = (burst.credit.octets, true);
@@ -142,6 +152,8 @@ impl<M: Message> Socket<M> {
 fn octets(leaf: Leaf<'_>) -> &[u8] {
     match leaf {
         Leaf::Octets(octets) => octets,
-        Leaf::Region(_) => panic!("{NAME}: a region of a file came, and the facts do not promise to send it"),
+        Leaf::Region(_) => {
+            panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
+        }
     }
 }

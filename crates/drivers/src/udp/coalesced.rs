@@ -43,10 +43,11 @@ pub(super) enum Spent<M: Message> {
 }
 
 impl<M: Message> Coalesced<M> {
-    /// What `came` in `block`, of which slices are given away if they `may`; and what becomes of the block.
+    /// What `came` in `block`, of which slices are given away if they `may`; and what becomes of
+    /// the block.
     ///
-    /// A block that holds little is copied from: it would let the peer fill memory with emptiness, because room counts octets
-    /// and not blocks.
+    /// A block that holds little is copied from: it would let the peer fill memory with emptiness,
+    /// because room counts octets and not blocks.
     #[inline]
     pub(super) fn new(came: &Came, block: M::Block, may: bool, pool: &Pool<M>) -> (Self, Spent<M>) {
         let (octets, stride) = (came.octets, came.stride.max(1));
@@ -130,7 +131,8 @@ mod tests {
 
     use super::*;
 
-    /// Whoever keeps one datagram of many blocks keeps few blocks: what may not be lent is copied, and the block is free.
+    /// Whoever keeps one datagram of many blocks keeps few blocks: what may not be lent is copied,
+    /// and the block is free.
     #[test]
     fn what_may_not_be_lent_is_copied() {
         let pool = Pool::<BufferTree>::new(4096, 1);

@@ -40,9 +40,12 @@ impl<M: Message> Udp<M> {
     }
 }
 
-/// A socket at `local`, else on any port, that hears, and speaks to, `remote` only. Nothing leaves yet: whether somebody is there shows when
-/// the first datagram is refused.
-fn connect(remote: Participant, local: Option<Participant>) -> Result<(UdpSocket, SocketAddr), Ended> {
+/// A socket at `local`, else on any port, that hears, and speaks to, `remote` only. Nothing leaves
+/// yet: whether somebody is there shows when the first datagram is refused.
+fn connect(
+    remote: Participant,
+    local: Option<Participant>,
+) -> Result<(UdpSocket, SocketAddr), Ended> {
     let remote = identity(remote.internet().ok_or(Ended::Unreachable)?);
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -52,13 +55,14 @@ fn connect(remote: Participant, local: Option<Participant>) -> Result<(UdpSocket
     };
     let socket = UdpSocket::bind(local).map_err(|_| Ended::Unavailable)?;
     socket.connect(remote).map_err(|_| Ended::Unreachable)?;
-    // Who asks for the unspecified address is led to this machine: the peer is who the kernel says. At port 0 there is nobody.
+    // Who asks for the unspecified address is led to this machine: the peer is who the kernel says.
+    // At port 0 there is nobody.
     let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;
     Ok((socket, identity(remote)))
 }
 
-/// One peer, one address: an IPv4 peer of a socket for both families comes as an IPv4-mapped IPv6 address (RFC 4291
-/// §2.5.5.2), and a flow label (RFC 6437) says nothing of who sent it.
+/// One peer, one address: an IPv4 peer of a socket for both families comes as an IPv4-mapped IPv6
+/// address (RFC 4291 §2.5.5.2), and a flow label (RFC 6437) says nothing of who sent it.
 pub(super) fn identity(address: SocketAddr) -> SocketAddr {
     match (address.ip().to_canonical(), address) {
         (IpAddr::V6(ip), SocketAddr::V6(address)) => {
@@ -78,8 +82,8 @@ pub(super) fn address(peer: SocketAddr, local: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Whether an error says that the peer cannot be reached: what ICMP (RFC 792, RFC 4443 §3.1) told the kernel of a connected
-/// socket (RFC 1122 §4.1.3.3), or that no way leads there.
+/// Whether an error says that the peer cannot be reached: what ICMP (RFC 792, RFC 4443 §3.1) told
+/// the kernel of a connected socket (RFC 1122 §4.1.3.3), or that no way leads there.
 pub(super) fn unreachable(error: Errno) -> bool {
     matches!(
         error,

@@ -41,11 +41,12 @@ union Address {
     v6: libc::sockaddr_in6,
 }
 
-/// Room for all that is said beside a datagram (cmsg(3)): `UDP_GRO`, `IP_TOS` and `IPV6_TCLASS` are 24 octets each.
+/// Room for all that is said beside a datagram (cmsg(3)): `UDP_GRO`, `IP_TOS` and `IPV6_TCLASS` are
+/// 24 octets each.
 type Notes = [u64; 10];
 
-/// Fills the last of `blocks`, the very last first, as many as there are of `came`, and says what came in each of them; who sent it
-/// where `asks_who`. Gives how many.
+/// Fills the last of `blocks`, the very last first, as many as there are of `came`, and says what
+/// came in each of them; who sent it where `asks_who`. Gives how many.
 ///
 /// # Errors
 /// What the kernel says: [`Errno::AGAIN`] where there is nothing.
@@ -61,7 +62,8 @@ pub(super) fn fill<B: Block>(
     for (slice, block) in slices.iter_mut().zip(blocks.iter_mut().rev()) {
         *slice = IoSliceMut::new(block);
     }
-    // SAFETY: all of them are integers and pointers that nobody follows: zero is one of their values.
+    // SAFETY: all of them are integers and pointers that nobody follows: zero is one of their
+    // values.
     let mut addresses: [Address; BLOCKS] = unsafe { mem::zeroed() };
     let mut notes: [Notes; BLOCKS] = [[0; _]; _];
     // SAFETY: as above.
@@ -81,11 +83,13 @@ pub(super) fn fill<B: Block>(
     }
     let filled = loop {
         let (socket, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
-        // SAFETY: `asks` headers are there. Each points to one slice, one address and one place for notes, which live as long as this
-        // function, are its own, and have the lengths that are said. Slices point to blocks that are lent to it for writing, or to
-        // nothing. The kernel keeps none of it.
-        let filled =
-            unsafe { libc::recvmmsg(socket, headers.as_mut_ptr(), asks as u32, flags as _, ptr::null_mut()) };
+        // SAFETY: `asks` headers are there. Each points to one slice, one address and one place for
+        // notes, which live as long as this function, are its own, and have the lengths that are
+        // said. Slices point to blocks that are lent to it for writing, or to nothing. The kernel
+        // keeps none of it.
+        let filled = unsafe {
+            libc::recvmmsg(socket, headers.as_mut_ptr(), asks as u32, flags as _, ptr::null_mut())
+        };
         if let Ok(filled) = usize::try_from(filled) {
             break filled;
         }
@@ -94,7 +98,9 @@ pub(super) fn fill<B: Block>(
             other => return Err(other.unwrap_or(Errno::IO)),
         }
     };
-    for (came, (header, address)) in came.iter_mut().zip(headers.iter().zip(&addresses)).take(filled) {
+    for (came, (header, address)) in
+        came.iter_mut().zip(headers.iter().zip(&addresses)).take(filled)
+    {
         let from = if asks_who { socket_address(address) } else { None };
         *came = Came { from, ..noted(header) };
     }
@@ -108,9 +114,11 @@ fn noted(header: &libc::mmsghdr) -> Came {
     let (octets, header) = (header.msg_len as usize, &header.msg_hdr);
     let cut_off = header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0;
     let mut came = Came { octets, stride: octets, cut_off, ..Came::default() };
-    // SAFETY: the header is one that the kernel has written, and what it points to lives: `fill` calls while it does.
+    // SAFETY: the header is one that the kernel has written, and what it points to lives: `fill`
+    // calls while it does.
     let mut note = unsafe { libc::CMSG_FIRSTHDR(header) };
-    // SAFETY: null, or a note that lies within the place for notes with its header, by what the kernel said of its length.
+    // SAFETY: null, or a note that lies within the place for notes with its header, by what the
+    // kernel said of its length.
     while let Some(head) = unsafe { note.as_ref() } {
         // SAFETY: the same; of its octets those are read that it has, wherever they lie.
         let (octet, integer) = unsafe {
@@ -118,7 +126,8 @@ fn noted(header: &libc::mmsghdr) -> Came {
             let has = |octets: usize| head.cmsg_len >= libc::CMSG_LEN(octets as u32) as _;
             (
                 has(1).then(|| octets.read()),
-                has(size_of::<libc::c_int>()).then(|| octets.cast::<libc::c_int>().read_unaligned()),
+                has(size_of::<libc::c_int>())
+                    .then(|| octets.cast::<libc::c_int>().read_unaligned()),
             )
         };
         match (head.cmsg_level, head.cmsg_type) {
@@ -127,7 +136,8 @@ fn noted(header: &libc::mmsghdr) -> Came {
                 came.ecn = integer.map_or(came.ecn, |class| mark::read(class as u8));
             }
             (libc::SOL_UDP, libc::UDP_GRO) => {
-                came.stride = integer.and_then(|stride| usize::try_from(stride).ok()).unwrap_or(octets);
+                came.stride =
+                    integer.and_then(|stride| usize::try_from(stride).ok()).unwrap_or(octets);
             }
             _ => {}
         }
@@ -140,7 +150,8 @@ fn noted(header: &libc::mmsghdr) -> Came {
 #[inline]
 #[allow(unsafe_code, reason = "named exception: recvmmsg")]
 fn socket_address(address: &Address) -> Option<SocketAddr> {
-    // SAFETY: they are integers, all were zero, and the kernel has written some: whichever is looked at has a value.
+    // SAFETY: they are integers, all were zero, and the kernel has written some: whichever is
+    // looked at has a value.
     unsafe {
         match i32::from(address.family) {
             libc::AF_INET => {
@@ -149,8 +160,9 @@ fn socket_address(address: &Address) -> Option<SocketAddr> {
                 Some(SocketAddrV4::new(ip, u16::from_be(sin_port)).into())
             }
             libc::AF_INET6 => {
-                let libc::sockaddr_in6 { sin6_addr, sin6_port, sin6_flowinfo, sin6_scope_id, .. } =
-                    address.v6;
+                let libc::sockaddr_in6 {
+                    sin6_addr, sin6_port, sin6_flowinfo, sin6_scope_id, ..
+                } = address.v6;
                 let (ip, port) = (Ipv6Addr::from(sin6_addr.s6_addr), u16::from_be(sin6_port));
                 Some(SocketAddrV6::new(ip, port, sin6_flowinfo, sin6_scope_id).into())
             }
@@ -194,7 +206,10 @@ mod tests {
             let from = Some(one.local_addr().unwrap());
             let said = |octets| Came { octets, stride: octets, from, ..Came::default() };
             assert_eq!(came[..2], [said(5), said(16)]);
-            assert_eq!((&empty[2][..5], &empty[1][..16]), (&b"first"[..], &b"second, and last"[..]));
+            assert_eq!(
+                (&empty[2][..5], &empty[1][..16]),
+                (&b"first"[..], &b"second, and last"[..])
+            );
             assert_eq!(fill(&other, &mut empty, &mut came, true), Err(Errno::AGAIN));
             one.send(b"third").unwrap();
             assert_eq!(fill(&other, &mut empty, &mut came[..1], false), Ok(1));
@@ -218,7 +233,10 @@ mod tests {
             one.send(&[7; 100]).unwrap();
             let (mut empty, mut came) = (blocks::<2>(100), [Came::default(); 2]);
             assert_eq!(fill(&other, &mut empty, &mut came, false), Ok(1));
-            assert_eq!(came[0], Came { octets: 100, stride: 40, ecn: Ecn::Ce, from: None, cut_off: false });
+            assert_eq!(
+                came[0],
+                Came { octets: 100, stride: 40, ecn: Ecn::Ce, from: None, cut_off: false }
+            );
         }
     }
 

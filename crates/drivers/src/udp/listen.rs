@@ -32,18 +32,25 @@ impl<M: Message> Udp<M> {
             }
             return Ok(socket);
         }
-        // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with the option two
-        // programs could take the same one.
+        // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with
+        // the option two programs could take the same one.
         let socket = if self.shared_port { share(local)? } else { UdpSocket::bind(local)? };
-        let peers =
-            Peers::Many { listener: Some(name), awaited: VecDeque::new(), known: HashMap::new(), last: None };
+        let peers = Peers::Many {
+            listener: Some(name),
+            awaited: VecDeque::new(),
+            known: HashMap::new(),
+            last: None,
+        };
         self.start(socket, peers)
     }
 
-    /// The socket of a listener that is over, while peers still speak through it: who listens there again takes it over.
+    /// The socket of a listener that is over, while peers still speak through it: who listens there
+    /// again takes it over.
     fn abandoned(&self, local: SocketAddr) -> Option<Handle> {
-        let nobody_listens = |socket: &Socket<M>| matches!(socket.peers, Peers::Many { listener: None, .. });
-        let found = self.sockets.iter().find(|(_, socket)| socket.local == local && nobody_listens(socket));
+        let nobody_listens =
+            |socket: &Socket<M>| matches!(socket.peers, Peers::Many { listener: None, .. });
+        let found =
+            self.sockets.iter().find(|(_, socket)| socket.local == local && nobody_listens(socket));
         found.map(|(name, _)| name)
     }
 
@@ -120,7 +127,8 @@ impl<M: Message> Socket<M> {
         known.insert(from, association);
         names.remove(association);
         names.insert(association, Named::Open(Association::new(itself, from, credit)));
-        // To which of our addresses it came, a listener for all of them cannot say: that takes IP_PKTINFO.
+        // To which of our addresses it came, a listener for all of them cannot say: that takes
+        // IP_PKTINFO.
         out.indicate(DatagramsIndication::Opened {
             association,
             local: self.local.into(),

@@ -1,4 +1,5 @@
-//! What datagrams and the network say of congestion: the two last bits of the traffic class (RFC 3168 §5).
+//! What datagrams and the network say of congestion: the two last bits of the traffic class (RFC
+//! 3168 §5).
 
 use rustix::net::sockopt;
 use stackwright_contract::services::Ecn;
@@ -7,8 +8,8 @@ use stackwright_wire::Message;
 use super::Socket;
 
 impl<M: Message> Socket<M> {
-    /// Something leaves that says this. Who lets routers mark what he sends hears of marks on what comes: that costs something with
-    /// every system call, and nobody else wants to know.
+    /// Something leaves that says this. Who lets routers mark what he sends hears of marks on what
+    /// comes: that costs something with every system call, and nobody else wants to know.
     #[inline]
     pub(super) fn hear_of_marks(&mut self, ecn: Ecn) {
         if ecn != Ecn::NotEct && !self.hears_marks {
@@ -22,7 +23,8 @@ impl<M: Message> Socket<M> {
         }
     }
 
-    /// Datagrams that leave alone say this from now on. The socket remembers it: nothing has to be said beside each of them.
+    /// Datagrams that leave alone say this from now on. The socket remembers it: nothing has to be
+    /// said beside each of them.
     #[cold]
     pub(super) fn bear(&mut self, ecn: Ecn) {
         let bits = written(ecn);

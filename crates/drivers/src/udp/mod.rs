@@ -12,22 +12,24 @@
 //! | `segmentation.rs` | what the kernel cuts apart: how many by one call, and for how long not |
 //! | `mark.rs` | what datagrams and the network say of congestion |
 //!
-//! A listener has one socket for all its peers, an association that we opened has its own. Several stacks, each with a thread of
-//! its own, may listen at one address ([`Udp::sharing_port`]): then the kernel chooses whose a peer is. The upper layer names
-//! associations and listeners; the adapter names its sockets, because a socket outlives its listener while peers that
-//! arrived through it still speak.
+//! A listener has one socket for all its peers, an association that we opened has its own. Several
+//! stacks, each with a thread of its own, may listen at one address ([`Udp::sharing_port`]): then
+//! the kernel chooses whose a peer is. The upper layer names associations and listeners; the
+//! adapter names its sockets, because a socket outlives its listener while peers that arrived
+//! through it still speak.
 //!
 //! Readiness is a turn of its socket: a fair share is read. Requests only mark it as due; its next
 //! turn is the flush, so that everything said in a batch leaves together. A turn that ends before
 //! all is done leaves the socket due, so that none keeps the others waiting.
 //!
-//! Datagrams for one peer that are equally long (the last may be shorter) leave by one system call and are cut apart behind it
-//! (`UDP_SEGMENT`): a batch as it lies there, and what was sent one by one gathered. Those that arrive so come together in one
-//! block (`UDP_GRO`), and rise as one batch of it where there is room for all of them. Where the kernel or the way cannot do
-//! that, each is sent and received alone, and nobody above notices.
+//! Datagrams for one peer that are equally long (the last may be shorter) leave by one system call
+//! and are cut apart behind it (`UDP_SEGMENT`): a batch as it lies there, and what was sent one by
+//! one gathered. Those that arrive so come together in one block (`UDP_GRO`), and rise as one batch
+//! of it where there is room for all of them. Where the kernel or the way cannot do that, each is
+//! sent and received alone, and nobody above notices.
 //!
-//! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered is dropped and counted,
-//! and what waits to leave is within the room of living names.
+//! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered
+//! is dropped and counted, and what waits to leave is within the room of living names.
 
 mod burst;
 mod coalesced;
@@ -50,7 +52,9 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::UdpGroSegment;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
-use stackwright_contract::services::{Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended};
+use stackwright_contract::services::{
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended,
+};
 use stackwright_contract::{
     Batches, Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
 };
@@ -66,29 +70,30 @@ use segmentation::Segmentation;
 /// How much of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
-/// The largest payload of UDP over IPv4, in octets: 65 535 less the headers of RFC 791 §3.1 and RFC 768. It is the limit
-/// over IPv6 too, so that a protocol need not ask which of them carries it.
+/// The largest payload of UDP over IPv4, in octets: 65 535 less the headers of RFC 791 §3.1 and RFC
+/// 768. It is the limit over IPv6 too, so that a protocol need not ask which of them carries it.
 pub const LONGEST: usize = 65_507;
 
 /// How much one socket may send before the next has its turn.
 const SEND_TURN: Credit = Credit { octets: 1 << 20, messages: 512 };
-/// How much it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
-/// processor's cache then.
+/// How much it may receive. Less, because what is received is handled when the turn is over: it
+/// shall still be in the processor's cache then.
 const RECEIVE_TURN: Credit = Credit { octets: 256 << 10, messages: 256 };
 /// How many blocks one system call may fill.
 const BLOCKS: usize = 4;
-/// After so many system calls that filled no more than one, the next are given two: one to be filled, and one that stays empty, so
-/// that nobody need ask whether there is more.
+/// After so many system calls that filled no more than one, the next are given two: one to be
+/// filled, and one that stays empty, so that nobody need ask whether there is more.
 const ALONE: u8 = 8;
 /// The octets of a block: what the kernel puts together at most.
 pub const BLOCK: usize = 64 << 10;
-/// How many blocks may be lent. Whoever keeps one datagram of a block keeps the block: beyond so many, datagrams are copied, and
-/// hold no more than they are long.
+/// How many blocks may be lent. Whoever keeps one datagram of a block keeps the block: beyond so
+/// many, datagrams are copied, and hold no more than they are long.
 const LENT_MOST: usize = 64;
 
-/// How much a socket shall hold that we have not read yet, in octets, or that has not left. The kernel's default of 208 kB
-/// holds some 90 full packets, because it counts what they occupy; what comes beyond them in one of our absences is lost. It
-/// gives no more than `net.core.rmem_max` and `wmem_max`.
+/// How much a socket shall hold that we have not read yet, in octets, or that has not left. The
+/// kernel's default of 208 kB holds some 90 full packets, because it counts what they occupy; what
+/// comes beyond them in one of our absences is lost. It gives no more than `net.core.rmem_max` and
+/// `wmem_max`.
 const HELD: usize = 4 << 20;
 /// So much holds what comes in some 100 µs over the fastest of ways.
 const ROOMY: usize = 1 << 20;
@@ -105,9 +110,11 @@ pub struct Udp<M: Message> {
     due: Vec<Handle>,
     /// The list that was due in the last turn: kept for its memory.
     done: Vec<Handle>,
-    /// Associations of which something left in this turn: kept for its memory, empty between two turns.
+    /// Associations of which something left in this turn: kept for its memory, empty between two
+    /// turns.
     left: Vec<Handle>,
-    /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when nobody holds one any more.
+    /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when
+    /// nobody holds one any more.
     lent: Vec<M>,
     /// What came in the blocks that were filled last: kept for its memory.
     came: [Came; BLOCKS],
@@ -145,7 +152,8 @@ struct Socket<M: Message> {
     socket: Rc<UdpSocket>,
     segmentation: Segmentation,
     local: SocketAddr,
-    /// What a datagram says of congestion that leaves alone now, and whether it is told what those say that come.
+    /// What a datagram says of congestion that leaves alone now, and whether it is told what those
+    /// say that come.
     ecn: Ecn,
     hears_marks: bool,
     /// It holds so much that nothing is lost if it is read somewhat later.
@@ -161,10 +169,11 @@ struct Socket<M: Message> {
     strangers: bool,
     /// How many system calls in a row filled one block at most.
     alone: u8,
-    /// It was not full when it was last written. Only while it is full is it registered to be told of room: each datagram that
-    /// leaves makes some, and would end a wait.
+    /// It was not full when it was last written. Only while it is full is it registered to be told
+    /// of room: each datagram that leaves makes some, and would end a wait.
     writable: bool,
-    /// The network says that the peer cannot be reached: what came before is delivered, and then that is judged.
+    /// The network says that the peer cannot be reached: what came before is delivered, and then
+    /// that is judged.
     broken: bool,
     due: bool,
 }
@@ -184,7 +193,8 @@ enum Peers {
 }
 
 impl<M: Message> Udp<M> {
-    /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
+    /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from
+    /// `pool`.
     ///
     /// # Panics
     /// Where its blocks are shorter than [`BLOCK`]: the kernel cuts off silently what does not fit.
@@ -205,18 +215,20 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// Others may listen at the addresses of its listeners, if they say the same: other stacks of this program, on threads of their
-    /// own, and other programs of the same user (`SO_REUSEPORT`, socket(7)). Each has a socket of its own, and the kernel chooses by
-    /// the addresses and ports of both ends to which of them a peer's datagrams come: always to the same, as long as nobody comes or
-    /// goes.
+    /// Others may listen at the addresses of its listeners, if they say the same: other stacks of
+    /// this program, on threads of their own, and other programs of the same user (`SO_REUSEPORT`,
+    /// socket(7)). Each has a socket of its own, and the kernel chooses by the addresses and ports
+    /// of both ends to which of them a peer's datagrams come: always to the same, as long as nobody
+    /// comes or goes.
     ///
-    /// Where one does, the kernel deals anew, and a peer that has an association here may be a stranger there from then on. Two
-    /// that share are the exception: when one of them goes, who is with the other stays. So let all listen before the first peer is
-    /// told where, and go together. A stack that has stopped listening, while peers still speak through its socket, is dealt its
-    /// share of strangers all the same, and drops them.
+    /// Where one does, the kernel deals anew, and a peer that has an association here may be a
+    /// stranger there from then on. Two that share are the exception: when one of them goes, who is
+    /// with the other stays. So let all listen before the first peer is told where, and go
+    /// together. A stack that has stopped listening, while peers still speak through its socket, is
+    /// dealt its share of strangers all the same, and drops them.
     ///
-    /// Where the first who listens at an address does not say this, nobody else may, and neither may he who says it after one
-    /// who did not.
+    /// Where the first who listens at an address does not say this, nobody else may, and neither
+    /// may he who says it after one who did not.
     #[must_use]
     pub fn sharing_port(self) -> Self {
         Udp { shared_port: true, ..self }
@@ -305,11 +317,18 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// The network says that the peer of a connected socket cannot be reached. Anybody who knows the two ports can say so, and it may
-    /// be true for a moment only. Of a peer who was heard it is a hint: whether he is there shows by his silence, which the
-    /// layers above judge (RFC 5927 §5.2, RFC 5461 §2.2). Where nobody was heard ever, nothing is lost by believing it.
+    /// The network says that the peer of a connected socket cannot be reached. Anybody who knows
+    /// the two ports can say so, and it may be true for a moment only. Of a peer who was heard it
+    /// is a hint: whether he is there shows by his silence, which the layers above judge (RFC 5927
+    /// §5.2, RFC 5461 §2.2). Where nobody was heard ever, nothing is lost by believing it.
     #[cold]
-    fn doubt(&mut self, cx: &Context, name: Handle, association: Handle, out: &mut dyn Outlet<Self>) {
+    fn doubt(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        association: Handle,
+        out: &mut dyn Outlet<Self>,
+    ) {
         if !matches!(self.names.get(association), Some(Named::Open(open)) if open.heard) {
             return self.end(association, Ended::Unreachable, out);
         }
@@ -325,7 +344,9 @@ impl<M: Message> Udp<M> {
                 cx.dropped(NAME, "close: it was asked before");
             }
             // What was sent before still leaves: the last word waits for it.
-            Some(Named::Open(association)) if association.down != SEND_ROOM => association.closing = true,
+            Some(Named::Open(association)) if association.down != SEND_ROOM => {
+                association.closing = true
+            }
             Some(Named::Open(_) | Named::Awaited(_)) => self.end(name, Ended::Finished, out),
             Some(Named::Listener(socket)) => {
                 let socket = *socket;
@@ -384,13 +405,19 @@ fn less(credit: Credit, taken: Credit) -> Option<Credit> {
 }
 
 impl<M: Message> Protocol for Udp<M> {
-    // The Internet check is optional over IPv4 (RFC 768 "Checksum"); who leaves it out has chosen so.
+    // The Internet check is optional over IPv4 (RFC 768 "Checksum"); who leaves it out has chosen
+    // so.
     const FACTS: Facts = Facts { gives: Guarantees::CHECKED, ..Facts::named(NAME) };
     const BATCHES: Batches = Batches::ALL;
     type Provides = Datagrams<M>;
     type Uses = Readiness;
 
-    fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: DatagramsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             DatagramsRequest::Listen { listener, local } => self.listen(listener, local, out),
             DatagramsRequest::Await { listener, association, credit } => {
@@ -414,7 +441,8 @@ impl<M: Message> Protocol for Udp<M> {
                     out.indicate(DatagramsIndication::unknown_command(association));
                 }
             }
-            DatagramsRequest::Abort { association: name, .. } | DatagramsRequest::Close { name } => {
+            DatagramsRequest::Abort { association: name, .. }
+            | DatagramsRequest::Close { name } => {
                 self.close(cx, name, out);
             }
         }
@@ -452,7 +480,9 @@ impl<M: Message> Protocol for Udp<M> {
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, _below: &dyn Ask<Readiness>) {
         if let Some(Named::Open(open)) = self.names.get(about) {
-            question.answer::<Longest>(|_| Some(LONGEST)).answer::<Peer>(|_| Some(open.remote.into()));
+            question
+                .answer::<Longest>(|_| Some(LONGEST))
+                .answer::<Peer>(|_| Some(open.remote.into()));
         }
     }
 }

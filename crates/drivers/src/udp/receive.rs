@@ -10,18 +10,23 @@ use stackwright_wire::{Message, Pool};
 
 use super::coalesced::{Coalesced, Spent};
 use super::fill::fill;
-use super::{ALONE, BLOCKS, LENT_MOST, NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
+use super::{
+    ALONE, BLOCKS, LENT_MOST, NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less,
+};
 
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
     ///
-    /// What the upper layer says to a datagram, that it has room for more above all, is heard when the turn is over, and
-    /// what an application says when the batch is. So datagrams for which a batch has used up the room are held until the
-    /// next; where there is none then, they are dropped.
+    /// What the upper layer says to a datagram, that it has room for more above all, is heard when
+    /// the turn is over, and what an application says when the batch is. So datagrams for which a
+    /// batch has used up the room are held until the next; where there is none then, they are
+    /// dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Udp { registry, sockets, names, pool, lent, came, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
-        if !socket.readable || !socket.held.is_empty() && !socket.deliver_held(cx, name, names, pool, out) {
+        if !socket.readable
+            || !socket.held.is_empty() && !socket.deliver_held(cx, name, names, pool, out)
+        {
             return;
         }
         let mut share = RECEIVE_TURN;
@@ -29,10 +34,13 @@ impl<M: Message> Udp<M> {
             let asks = if socket.alone < ALONE { BLOCKS } else { 2 };
             // Those that were lent and that nobody holds any more are filled first.
             (0..asks).take_while(|_| pool.regain(lent)).for_each(drop);
-            // Whom a connected socket is for need not be asked, once nothing is left from before it was.
+            // Whom a connected socket is for need not be asked, once nothing is left from before it
+            // was.
             let asks_who = !socket.is_connected() || socket.strangers;
             let came = &mut came[..asks];
-            let filled = match pool.write_next(asks, |blocks| fill(&socket.socket, blocks, came, asks_who)) {
+            let filled = match pool
+                .write_next(asks, |blocks| fill(&socket.socket, blocks, came, asks_who))
+            {
                 Ok(filled) => filled,
                 Err(Errno::AGAIN) => {
                     (socket.readable, socket.strangers) = (false, false);
@@ -44,8 +52,8 @@ impl<M: Message> Udp<M> {
                     continue;
                 }
             };
-            // Fewer than asked for: nothing is left, and what comes from now on is told again. An error that came in between is
-            // told again too.
+            // Fewer than asked for: nothing is left, and what comes from now on is told again. An
+            // error that came in between is told again too.
             if filled < asks {
                 (socket.readable, socket.strangers) = (false, false);
             }
@@ -58,7 +66,8 @@ impl<M: Message> Udp<M> {
                     pool.give(block);
                     continue;
                 }
-                let (mut coalesced, spent) = Coalesced::new(came, block, lent.len() < LENT_MOST, pool);
+                let (mut coalesced, spent) =
+                    Coalesced::new(came, block, lent.len() < LENT_MOST, pool);
                 match spent {
                     Spent::Lent(whole) => lent.push(whole),
                     Spent::Free(block) => pool.give(block),
@@ -104,7 +113,8 @@ impl<M: Message> Socket<M> {
                     self.held.push_front(coalesced);
                     return false;
                 }
-                (0..coalesced.count).for_each(|_| cx.dropped(NAME, "a datagram for which there is no room"));
+                (0..coalesced.count)
+                    .for_each(|_| cx.dropped(NAME, "a datagram for which there is no room"));
             }
             coalesced.reclaim(pool);
             delivered = true;
@@ -112,8 +122,8 @@ impl<M: Message> Socket<M> {
         true
     }
 
-    /// The network has reported something. It was told once and is gone: what the peer said before it still lies there, and is delivered
-    /// before that is judged.
+    /// The network has reported something. It was told once and is gone: what the peer said before
+    /// it still lies there, and is delivered before that is judged.
     #[cold]
     #[inline(never)]
     fn hear_of_error(&mut self, cx: &Context, error: Errno) {
@@ -128,8 +138,8 @@ impl<M: Message> Socket<M> {
         matches!(self.peers, Peers::One(_))
     }
 
-    /// Hands datagrams to whom they are for, as far as there is room: whether that is all of them. What never can be handed over is
-    /// dropped.
+    /// Hands datagrams to whom they are for, as far as there is room: whether that is all of them.
+    /// What never can be handed over is dropped.
     fn deliver(
         &mut self,
         cx: &Context,
@@ -145,7 +155,9 @@ impl<M: Message> Socket<M> {
                 Some(Named::Open(open)) if open.closing => {
                     Err("a datagram for an association that is being closed")
                 }
-                Some(Named::Open(open)) if coalesced.from.is_some_and(|from| from != open.remote) => {
+                Some(Named::Open(open))
+                    if coalesced.from.is_some_and(|from| from != open.remote) =>
+                {
                     Err("a datagram of somebody else, from before the socket was connected")
                 }
                 Some(Named::Open(open)) => Ok((association, open)),
@@ -155,22 +167,33 @@ impl<M: Message> Socket<M> {
         match open {
             Ok((association, open)) => {
                 open.heard = true;
-                let properties = MessageProperties { ecn: coalesced.ecn, ..MessageProperties::default() };
+                let properties =
+                    MessageProperties { ecn: coalesced.ecn, ..MessageProperties::default() };
                 if let Some(up) = less(open.up, coalesced.room())
                     && let Some(messages) = coalesced.take_all()
                 {
                     open.up = up;
-                    out.indicate(DatagramsIndication::Delivered { association, batch: messages, properties });
+                    out.indicate(DatagramsIndication::Delivered {
+                        association,
+                        batch: messages,
+                        properties,
+                    });
                 }
                 while coalesced.count > 0 {
                     let next = Credit { octets: coalesced.next_octets(), messages: 1 };
                     let Some(up) = less(open.up, next) else { return false };
                     open.up = up;
                     let messages = coalesced.take(pool).into();
-                    out.indicate(DatagramsIndication::Delivered { association, batch: messages, properties });
+                    out.indicate(DatagramsIndication::Delivered {
+                        association,
+                        batch: messages,
+                        properties,
+                    });
                 }
             }
-            Err(reason) => (0..mem::take(&mut coalesced.count)).for_each(|_| cx.dropped(NAME, reason)),
+            Err(reason) => {
+                (0..mem::take(&mut coalesced.count)).for_each(|_| cx.dropped(NAME, reason))
+            }
         }
         true
     }
@@ -202,7 +225,9 @@ mod tests {
     impl Outlet<Udp<M>> for Heard {
         fn indicate(&mut self, told: DatagramsIndication<M>) {
             if let DatagramsIndication::Delivered { batch: messages, .. } = told {
-                self.0.extend(messages.pieces().map(|pieces| pieces.flatten().copied().collect::<Vec<u8>>()));
+                self.0.extend(
+                    messages.pieces().map(|pieces| pieces.flatten().copied().collect::<Vec<u8>>()),
+                );
             }
         }
 
@@ -219,7 +244,8 @@ mod tests {
         let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
         let (association, credit) = (Names::new().name(()), Credit { octets: 1000, messages: 10 });
         let there = peer.local_addr().unwrap();
-        let open = DatagramsRequest::Open { association, remote: there.into(), credit, local: None };
+        let open =
+            DatagramsRequest::Open { association, remote: there.into(), credit, local: None };
         udp.handle_request(&cx, open, &mut heard);
         let (name, socket) = udp.sockets.iter().next().expect("it has a socket");
         let (here, socket) = (socket.local, Rc::clone(&socket.socket));
@@ -232,7 +258,8 @@ mod tests {
             udp.handle_indication(&cx, ready, &mut heard);
         }
         assert_eq!(heard.0, [&b"first"[..], b"second"]);
-        let received = if udp.sockets.get(name).unwrap().roomy { "forgedfirstsecond".len() } else { 0 };
+        let received =
+            if udp.sockets.get(name).unwrap().roomy { "forgedfirstsecond".len() } else { 0 };
         assert_eq!(udp.registry.take_traffic(), Traffic { received, sent: 0 });
         assert_eq!(udp.registry.take_traffic(), Traffic::default(), "it was taken just now");
         assert_eq!(cx.dropped_count(), 1);

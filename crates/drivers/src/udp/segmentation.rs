@@ -47,7 +47,13 @@ impl Segmentation {
     /// The kernel refused to send `messages` datagrams of `octets` octets by one call. Returns
     /// whether each may be sent alone.
     #[cold]
-    pub(super) fn refused(&mut self, error: Errno, messages: usize, octets: usize, now: Instant) -> bool {
+    pub(super) fn refused(
+        &mut self,
+        error: Errno,
+        messages: usize,
+        octets: usize,
+        now: Instant,
+    ) -> bool {
         let longest = match error {
             // That is the datagram's own fate: too long for the path, as a rule.
             _ if messages == 1 => return false,
@@ -103,7 +109,10 @@ mod tests {
         for (error, shorter) in [(Errno::INVAL, 64), (Errno::MSGSIZE, 64), (Errno::IO, 1)] {
             let mut there = AT_FIRST;
             assert!(there.refused(error, 2, 1000, seconds(1)));
-            assert_eq!([999, 1000, 1001].map(|octets| there.most(octets, seconds(60))), [shorter, 1, 1]);
+            assert_eq!(
+                [999, 1000, 1001].map(|octets| there.most(octets, seconds(60))),
+                [shorter, 1, 1]
+            );
             assert_eq!(there.most(1000, seconds(61)), 64, "after a minute it is tried again");
         }
     }

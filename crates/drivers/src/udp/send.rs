@@ -50,7 +50,8 @@ impl<M: Message> Udp<M> {
                     break;
                 }
                 Err(error) if connect::unreachable(error) && socket.is_connected() => {
-                    // That was told of an earlier one: this one waits. The turn's other half delivers what the peer said before.
+                    // That was told of an earlier one: this one waits. The turn's other half
+                    // delivers what the peer said before.
                     (socket.broken, socket.readable) = (true, true);
                     break;
                 }
@@ -65,8 +66,9 @@ impl<M: Message> Udp<M> {
                     continue;
                 }
                 // Too long for the way, forbidden here, or nobody there: datagrams are lost.
-                Err(_) => (0..burst.credit.messages)
-                    .for_each(|_| cx.dropped(NAME, "send: the network does not take this datagram")),
+                Err(_) => (0..burst.credit.messages).for_each(|_| {
+                    cx.dropped(NAME, "send: the network does not take this datagram")
+                }),
             }
             if open.left == Credit::default() {
                 left.push(burst.association);
@@ -108,8 +110,8 @@ impl<M: Message> Socket<M> {
         self.writable = !(full && told);
     }
 
-    /// What has to be said of datagrams is said of the socket, where it differs from before, and not beside what leaves: the kernel would
-    /// read it each time, and look for the way anew.
+    /// What has to be said of datagrams is said of the socket, where it differs from before, and
+    /// not beside what leaves: the kernel would read it each time, and look for the way anew.
     fn transmit(
         &mut self,
         to: SocketAddr,
@@ -217,7 +219,11 @@ mod tests {
     struct Silent;
 
     impl Watcher for Silent {
-        fn watch(&self, _socket: Rc<mio::net::UdpSocket>, _token: Token) -> io::Result<Box<dyn Any>> {
+        fn watch(
+            &self,
+            _socket: Rc<mio::net::UdpSocket>,
+            _token: Token,
+        ) -> io::Result<Box<dyn Any>> {
             Ok(Box::new(()))
         }
     }
@@ -235,7 +241,8 @@ mod tests {
             }
             let mut udp = Udp::new(registry, 0, Rc::new(Pool::new(64 << 10, 8)));
             let (cx, there) = (Context::new(1), UdpSocket::bind("127.0.0.1:0").unwrap());
-            let (association, credit) = (Names::new().name(()), Credit { octets: 1000, messages: 10 });
+            let (association, credit) =
+                (Names::new().name(()), Credit { octets: 1000, messages: 10 });
             let remote = there.local_addr().unwrap().into();
             udp.handle_request(
                 &cx,
@@ -248,9 +255,14 @@ mod tests {
         fn queue(&mut self, datagrams: usize) {
             let Side { cx, udp, association, .. } = self;
             for _ in 0..datagrams {
-                let (message, properties) = (M::with_headroom(0, b"hello"), MessageProperties::default());
+                let (message, properties) =
+                    (M::with_headroom(0, b"hello"), MessageProperties::default());
                 let messages = message.into();
-                let send = DatagramsRequest::Send { association: *association, batch: messages, properties };
+                let send = DatagramsRequest::Send {
+                    association: *association,
+                    batch: messages,
+                    properties,
+                };
                 udp.handle_request(cx, send, &mut Unheard);
             }
         }
@@ -264,7 +276,11 @@ mod tests {
         fn told(&mut self) -> Option<Handle> {
             let mut events = Events::with_capacity(4);
             self.poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
-            events.iter().next().filter(|event| event.is_writable()).map(|event| lane(event.token()).1)
+            events
+                .iter()
+                .next()
+                .filter(|event| event.is_writable())
+                .map(|event| lane(event.token()).1)
         }
     }
 
@@ -286,7 +302,8 @@ mod tests {
     fn whose_socket_somebody_else_watches_is_told_of_room_by_the_driver() {
         let watcher: Rc<dyn Watcher> = Rc::new(Silent);
         let mut side = Side::watched_by(Some(&watcher));
-        let here = side.udp.sockets.iter().next().expect("it has a socket").1.socket.local_addr().unwrap();
+        let here =
+            side.udp.sockets.iter().next().expect("it has a socket").1.socket.local_addr().unwrap();
         side.there.send_to(b"heard elsewhere", here).unwrap();
         let mut events = Events::with_capacity(4);
         side.poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
@@ -309,7 +326,8 @@ mod tests {
         let name = side.udp.sockets.iter().next().expect("it has a socket").0;
         let mut lengths_at = |seconds: u64, no_checksum: bool| {
             side.cx.set_now(Instant::from_nanoseconds(seconds * 1_000_000_000));
-            setsockopt(&side.udp.sockets.get(name).unwrap().socket, NoChecksum, &no_checksum).unwrap();
+            setsockopt(&side.udp.sockets.get(name).unwrap().socket, NoChecksum, &no_checksum)
+                .unwrap();
             side.queue(3);
             side.udp.flush(&side.cx, &mut Unheard);
             let (mut octets, mut lengths) = ([0; 100], Vec::new());
@@ -318,7 +336,11 @@ mod tests {
             }
             lengths
         };
-        assert_eq!(lengths_at(1, false), [15], "one system call, and the receiver gets them together");
+        assert_eq!(
+            lengths_at(1, false),
+            [15],
+            "one system call, and the receiver gets them together"
+        );
         assert_eq!(lengths_at(2, true), [5, 5, 5], "each alone");
         assert_eq!(lengths_at(61, false), [5, 5, 5], "that is believed for a minute");
         assert_eq!(lengths_at(62, false), [15]);

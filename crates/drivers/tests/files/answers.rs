@@ -72,14 +72,18 @@ fn reads_use_blocks_of_the_pool_and_small_ones_do_not() {
 
 #[test]
 fn reads_are_answered_with_regions_where_the_options_say_so() {
-    let mut bench = Bench::<BufferTree>::with(DiskOptions { regions: true, ..DiskOptions::default() });
+    let mut bench =
+        Bench::<BufferTree>::with(DiskOptions { regions: true, ..DiskOptions::default() });
     let content = pattern(1000);
     bench.put("a", &content);
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
     bench.ask_read(file, 100, 1 << 40);
     let (_, message) = bench.hear_read(file);
     let leaves: Vec<_> = message.leaves().collect();
-    assert!(matches!(leaves[..], [Leaf::Region(Region { offset: 100, length: 900, .. })]), "{leaves:?}");
+    assert!(
+        matches!(leaves[..], [Leaf::Region(Region { offset: 100, length: 900, .. })]),
+        "{leaves:?}"
+    );
     assert_eq!(bench.read(file, 10, 20), content[10..30]);
     for beyond in [1000, i64::MAX as u64, u64::MAX] {
         assert_eq!(bench.read(file, beyond, 10), []);
@@ -92,14 +96,19 @@ fn reads_are_answered_with_regions_where_the_options_say_so() {
 
 #[test]
 fn regions_are_no_octets_and_need_no_worker() {
-    let mut bench =
-        Bench::<BufferTree>::with(DiskOptions { regions: true, at_once: 1, ..DiskOptions::default() });
+    let mut bench = Bench::<BufferTree>::with(DiskOptions {
+        regions: true,
+        at_once: 1,
+        ..DiskOptions::default()
+    });
     let content = pattern(2000);
     bench.put("a", &content);
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
     for offset in [0, 400, 800, 1200] {
         bench.ask_read(file, offset, 400);
-        let Some(FilesIndication::Read { message, .. }) = bench.told() else { panic!("a worker reads") };
+        let Some(FilesIndication::Read { message, .. }) = bench.told() else {
+            panic!("a worker reads")
+        };
         assert_eq!(octets(&message), content[offset as usize..][..400]);
     }
     assert_eq!(bench.close(file, true), Ok(()));
@@ -207,9 +216,14 @@ fn a_status_is_told() {
     let told = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     fs::File::open(bench.path("a")).and_then(|file| file.set_modified(told)).expect("a time");
     let status = bench.stat("a").expect("a status");
-    assert_eq!((status.kind, status.size, status.modified), (FileKind::File, 5, Some(1_000_000_000)));
+    assert_eq!(
+        (status.kind, status.size, status.modified),
+        (FileKind::File, 5, Some(1_000_000_000))
+    );
     let before_time = UNIX_EPOCH - Duration::from_secs(10);
-    fs::File::open(bench.path("a")).and_then(|file| file.set_modified(before_time)).expect("a time");
+    fs::File::open(bench.path("a"))
+        .and_then(|file| file.set_modified(before_time))
+        .expect("a time");
     assert_eq!(bench.stat("a").map(|status| status.modified), Ok(None));
     for folder in ["d", "/", "", "d/.."] {
         let status = bench.stat(folder).expect("a status");
@@ -357,7 +371,11 @@ fn everything_may_be_asked_before_the_file_is_open() {
     let mut bench = bench();
     bench.put("old", pattern(1000));
     let file = bench.ask_open("old", Purpose::Create { from: 500 });
-    bench.ask(FilesRequest::Write { file, offset: 500, message: BufferTree::with_headroom(0, b"new") });
+    bench.ask(FilesRequest::Write {
+        file,
+        offset: 500,
+        message: BufferTree::with_headroom(0, b"new"),
+    });
     bench.ask(FilesRequest::Close { file, keep: true });
     assert!(matches!(bench.hear(), FilesIndication::Opened { size: Some(500), .. }));
     assert!(matches!(bench.hear(), FilesIndication::Written { octets: 3, .. }));
@@ -371,9 +389,11 @@ fn hundreds_of_files_are_open_at_once() {
     for index in 0..300 {
         bench.put(&format!("old-{index}"), format!("{index}"));
     }
-    let old: Vec<_> = (0..300).map(|index| bench.ask_open(&format!("old-{index}"), Purpose::Read)).collect();
-    let new: Vec<_> =
-        (0..100).map(|index| bench.ask_open(&format!("new-{index}"), Purpose::Create { from: 0 })).collect();
+    let old: Vec<_> =
+        (0..300).map(|index| bench.ask_open(&format!("old-{index}"), Purpose::Read)).collect();
+    let new: Vec<_> = (0..100)
+        .map(|index| bench.ask_open(&format!("new-{index}"), Purpose::Create { from: 0 }))
+        .collect();
     for _ in 0..400 {
         assert!(matches!(bench.hear(), FilesIndication::Opened { .. }));
     }
@@ -439,7 +459,8 @@ fn a_file_that_vanishes_is_read_to_its_end() {
 fn a_file_that_moves_much_is_handed_from_the_stacks_thread_to_a_worker() {
     let mut bench = Bench::<BufferTree>::with(DiskOptions { at_once: 30_000, ..writable() });
     let content = pattern(100_000);
-    // Asked in one breath, before, across and behind the hand-over: the answers come in the order asked.
+    // Asked in one breath, before, across and behind the hand-over: the answers come in the order
+    // asked.
     let file = bench.create("a").expect("created");
     for (offset, piece) in content.chunks(10_000).enumerate() {
         let message = BufferTree::with_headroom(0, piece);

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, FolderEntry, Purpose, Status};
+use stackwright_contract::services::{
+    Failure, FilesIndication, FilesRequest, FolderEntry, Purpose, Status,
+};
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -60,7 +62,8 @@ impl<M: Message + Send> Bench<M> {
         let driver = Driver::new(1).expect("a poll");
         let pool = Rc::new(Pool::new(BLOCK, 16));
         let registry = driver.registry();
-        let disk = Disk::new(Root::open(&root).expect("the root"), options, registry, 0, Rc::clone(&pool));
+        let disk =
+            Disk::new(Root::open(&root).expect("the root"), options, registry, 0, Rc::clone(&pool));
         Bench { driver, disk, heard: Heard(VecDeque::new()), names: Names::default(), pool, home }
     }
 
@@ -132,7 +135,11 @@ impl<M: Message + Send> Bench<M> {
         file
     }
 
-    pub(crate) fn open(&mut self, path: &str, purpose: Purpose) -> Result<(Handle, Option<u64>), Failure> {
+    pub(crate) fn open(
+        &mut self,
+        path: &str,
+        purpose: Purpose,
+    ) -> Result<(Handle, Option<u64>), Failure> {
         let asked = self.ask_open(path, purpose);
         match self.hear() {
             FilesIndication::Opened { file, size } if file == asked => Ok((file, size)),
@@ -167,7 +174,12 @@ impl<M: Message + Send> Bench<M> {
         octets(&message)
     }
 
-    pub(crate) fn write(&mut self, file: Handle, offset: u64, message: M) -> Result<usize, Failure> {
+    pub(crate) fn write(
+        &mut self,
+        file: Handle,
+        offset: u64,
+        message: M,
+    ) -> Result<usize, Failure> {
         self.ask(FilesRequest::Write { file, offset, message });
         match self.hear() {
             FilesIndication::Written { file: told, octets } if told == file => Ok(octets),
@@ -308,7 +320,8 @@ pub(crate) struct SmallDisk(PathBuf);
 impl SmallDisk {
     /// `None` where only root could.
     pub(crate) fn mount(at: &Path) -> Option<Self> {
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(at).status();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(at).status();
         if is_root() && mounted.is_ok_and(|status| status.success()) {
             return Some(SmallDisk(at.to_owned()));
         }

@@ -48,7 +48,9 @@ fn untouched(bench: &Bench) {
 fn paths_that_lead_out_are_denied() {
     let mut bench = besieged();
     fs::create_dir(bench.path("d")).expect("a folder");
-    for path in ["..", "../outside/secret", "/../outside/secret", "d/../../outside/secret", "./.././x"] {
+    for path in
+        ["..", "../outside/secret", "/../outside/secret", "d/../../outside/secret", "./.././x"]
+    {
         refused(&mut bench, path, Failure::Denied);
     }
     untouched(&bench);
@@ -71,7 +73,8 @@ fn absolute_paths_begin_at_the_root() {
 fn names_that_are_none_are_refused() {
     let mut bench = besieged();
     let long = "x".repeat(256);
-    for path in ["a\0b", "own\0", "own\r", "own\nown", "a/\u{7f}/b", "\u{1b}[2J", "\u{9b}2J", &long] {
+    for path in ["a\0b", "own\0", "own\r", "own\nown", "a/\u{7f}/b", "\u{1b}[2J", "\u{9b}2J", &long]
+    {
         refused(&mut bench, path, Failure::BadName);
     }
     refused(&mut bench, &"x/".repeat(3000), Failure::BadName);
@@ -95,7 +98,10 @@ fn links_that_lead_out_are_denied() {
         assert_eq!(bench.fetch(&file), Err(Failure::Denied));
         assert_eq!(bench.create(&file), Err(Failure::Denied));
         assert_eq!(bench.open(&file, Purpose::Create { from: 3 }), Err(Failure::Denied));
-        assert_eq!(bench.stat(&file).map(|status| (status.kind, status.size)), Ok((FileKind::Other, 0)));
+        assert_eq!(
+            bench.stat(&file).map(|status| (status.kind, status.size)),
+            Ok((FileKind::Other, 0))
+        );
     }
     // A dangling link must not bring a file to life out there.
     symlink("../outside/new", bench.path("dangling")).expect("a link");
@@ -169,7 +175,10 @@ fn a_folder_that_becomes_a_link_never_leads_out() {
             }
         }
         if let Ok(entries) = bench.list("door") {
-            assert!(entries.iter().any(|entry| entry.name == "inside"), "that was the other folder");
+            assert!(
+                entries.iter().any(|entry| entry.name == "inside"),
+                "that was the other folder"
+            );
         }
         match bench.create("door/secret") {
             Ok(file) if round % 2 == 0 => drop(bench.close(file, false)),
@@ -192,13 +201,17 @@ fn a_folder_that_becomes_a_link_never_leads_out() {
     stop.store(true, Ordering::Relaxed);
     let swaps = swapper.join().expect("the swapper");
     untouched(&bench);
-    assert!(swaps > 100 && entered > 10 && refused > 10, "{swaps} swaps, {entered} in, {refused} refused");
+    assert!(
+        swaps > 100 && entered > 10 && refused > 10,
+        "{swaps} swaps, {entered} in, {refused} refused"
+    );
 }
 
 #[test]
 fn pipes_sockets_and_devices_are_never_opened() {
     let mut bench = besieged();
-    mknodat(CWD, bench.path("pipe"), FileType::Fifo, Mode::from_raw_mode(0o666), 0).expect("a pipe");
+    mknodat(CWD, bench.path("pipe"), FileType::Fifo, Mode::from_raw_mode(0o666), 0)
+        .expect("a pipe");
     let _socket = UnixListener::bind(bench.path("socket")).expect("a socket");
     let mut names = vec!["pipe", "socket"];
     if is_root() {

@@ -61,7 +61,11 @@ fn what_crosses_a_failure_is_swallowed() {
     let file = bench.ask_open("nowhere/a", Purpose::Create { from: 0 });
     let block = bench.pool.take();
     let place = block.as_ptr();
-    bench.ask(FilesRequest::Write { file, offset: 0, message: BufferTree::from_block(block, 0, BLOCK) });
+    bench.ask(FilesRequest::Write {
+        file,
+        offset: 0,
+        message: BufferTree::from_block(block, 0, BLOCK),
+    });
     bench.ask(FilesRequest::Read { file, offset: 0, length: BLOCK });
     bench.ask(FilesRequest::Next { file });
     bench.ask(FilesRequest::Close { file, keep: true });
@@ -98,7 +102,9 @@ fn a_burst_larger_than_a_turn_is_told_whole() {
     thread::sleep(std::time::Duration::from_millis(200));
     let mut told = vec![false; tokens.len()];
     for _ in &tokens {
-        let FilesIndication::Stated { token, result: Ok(_) } = bench.hear() else { panic!("a status") };
+        let FilesIndication::Stated { token, result: Ok(_) } = bench.hear() else {
+            panic!("a status")
+        };
         assert!(!std::mem::replace(&mut told[token.index as usize], true), "told twice");
         bench.names.forget(token);
     }
@@ -110,7 +116,8 @@ fn no_wake_up_is_lost() {
     let mut bench = Bench::<BufferTree>::with(DiskOptions { workers: 4, ..writable() });
     bench.put("a", pattern(100));
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
-    // Bursts of all sizes end while the thread goes to sleep: one that is not woken runs out of patience.
+    // Bursts of all sizes end while the thread goes to sleep: one that is not woken runs out of
+    // patience.
     for round in 0..10_000_u64 {
         for _ in 0..round % 4 {
             let token = bench.name();

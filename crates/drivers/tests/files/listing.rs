@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::rc::Rc;
 
-use stackwright_contract::services::{FileKind, FilesIndication, FilesRequest, FolderEntry, Purpose};
+use stackwright_contract::services::{
+    FileKind, FilesIndication, FilesRequest, FolderEntry, Purpose,
+};
 use stackwright_contract::{Instant, Listener};
 
 use crate::bench::bench;
@@ -50,7 +52,8 @@ fn the_status_in_a_list_is_that_of_stat() {
     for entry in &entries {
         assert_eq!(bench.stat(&format!("d/{}", entry.name)), Ok(entry.status), "{}", entry.name);
     }
-    let kinds: Vec<_> = entries.iter().map(|entry| (entry.name.as_str(), entry.status.kind)).collect();
+    let kinds: Vec<_> =
+        entries.iter().map(|entry| (entry.name.as_str(), entry.status.kind)).collect();
     assert_eq!(
         kinds,
         [
@@ -150,8 +153,10 @@ impl Listener for Notes {
 fn names_that_no_path_leads_to_are_left_out() {
     let mut bench = bench();
     bench.put("good", "");
-    for name in [&b"\xff\xfe"[..], b"lat\xednski", b"line\nend", b"\x1b[2J", b"bell\x07", b"tab\t"] {
-        fs::write(bench.path("").join(OsStr::from_bytes(name)), "").expect("a file with a bad name");
+    for name in [&b"\xff\xfe"[..], b"lat\xednski", b"line\nend", b"\x1b[2J", b"bell\x07", b"tab\t"]
+    {
+        fs::write(bench.path("").join(OsStr::from_bytes(name)), "")
+            .expect("a file with a bad name");
     }
     let notes = Notes::default();
     bench.driver.context().listen(Box::new(notes.clone()));

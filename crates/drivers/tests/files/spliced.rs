@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::net::SendFlags;
 use stackwright_contract::services::{
-    Credit, Ended, Failure, FilesIndication, FilesRequest, StreamsIndication as Told, StreamsRequest as Ask,
+    Credit, Ended, Failure, FilesIndication, FilesRequest, StreamsIndication as Told,
+    StreamsRequest as Ask,
 };
 use stackwright_contract::{Command, Handle, IndicationOf, Outlet, RequestOf};
 use stackwright_drivers::Driver;
@@ -65,7 +66,11 @@ impl Socket {
             Told::Listening { local, .. } => local.internet().expect("an address"),
             other => panic!("{other:?}"),
         };
-        socket.ask(Ask::Await { listener: LISTENER, association: STREAM, credit: Credit::of_octets(credit) });
+        socket.ask(Ask::Await {
+            listener: LISTENER,
+            association: STREAM,
+            credit: Credit::of_octets(credit),
+        });
         let peer = TcpStream::connect(at).expect("somebody listens");
         assert!(matches!(socket.hear(), Told::Opened { .. }));
         (socket, peer)
@@ -109,7 +114,10 @@ impl Socket {
         match self.hear() {
             Told::Delivered { batch, .. } => {
                 let message = batch.into_octets();
-                self.ask(Ask::Credit { association: STREAM, credit: Credit::of_octets(message.len()) });
+                self.ask(Ask::Credit {
+                    association: STREAM,
+                    credit: Credit::of_octets(message.len()),
+                });
                 Some(message)
             }
             Told::Finished { .. } => None,
@@ -209,7 +217,8 @@ fn a_region_that_is_dropped_takes_nothing_with_it() {
             // Its first half is written, its second half dropped with the pipe.
             message.truncate(length / 2);
         }
-        expected[start..start + message.len()].copy_from_slice(&content[start..start + message.len()]);
+        expected[start..start + message.len()]
+            .copy_from_slice(&content[start..start + message.len()]);
         if !message.is_empty() {
             bench.write(file, start as u64, message).expect("written");
         }
@@ -334,7 +343,10 @@ fn a_reset_is_no_end() {
     let ended = loop {
         match socket.hear() {
             Told::Delivered { batch, .. } => {
-                socket.ask(Ask::Credit { association: STREAM, credit: Credit::of_octets(batch.octets()) });
+                socket.ask(Ask::Credit {
+                    association: STREAM,
+                    credit: Credit::of_octets(batch.octets()),
+                });
             }
             other => break other,
         }

@@ -79,7 +79,8 @@ fn a_folder_that_vanishes_takes_its_files_along() {
 fn a_dropped_disk_leaves_no_unfinished_file() {
     let mut bench = bench();
     bench.put("old", pattern(20 << 20));
-    let files: Vec<_> = (0..20).map(|index| bench.create(&format!("{index}")).expect("opened")).collect();
+    let files: Vec<_> =
+        (0..20).map(|index| bench.create(&format!("{index}")).expect("opened")).collect();
     for file in files {
         bench.ask(FilesRequest::Write { file, offset: 0, message: message(&pattern(BLOCK)) });
     }
@@ -108,7 +109,8 @@ fn a_crash_leaves_the_name_alone() {
         // This is the process that crashes.
         let driver = stackwright_drivers::Driver::new(1).expect("a poll");
         drop(driver);
-        let home = tempfile::Builder::new().disable_cleanup(true).tempdir_in(home).expect("a folder");
+        let home =
+            tempfile::Builder::new().disable_cleanup(true).tempdir_in(home).expect("a folder");
         let mut bench = Bench::<BufferTree>::at(home, writable());
         bench.put("old", "old");
         for name in ["old", "new"] {
@@ -125,7 +127,8 @@ fn a_crash_leaves_the_name_alone() {
         .expect("a second process")
         .status;
     assert!(!status.success());
-    let crashed = fs::read_dir(home.path()).expect("a folder").next().expect("one").expect("one").path();
+    let crashed =
+        fs::read_dir(home.path()).expect("a folder").next().expect("one").expect("one").path();
     let root = crashed.join("root");
     assert!(!root.join("new").exists());
     assert_eq!(fs::read(root.join("old")).expect("old"), b"old");
@@ -134,7 +137,8 @@ fn a_crash_leaves_the_name_alone() {
     let again = tempfile::tempdir().expect("a folder");
     fs::rename(&root, again.path().join("root")).expect("moved");
     let mut bench = Bench::<BufferTree>::at(again, writable());
-    let names: Vec<_> = bench.list("").expect("a list").into_iter().map(|entry| entry.name).collect();
+    let names: Vec<_> =
+        bench.list("").expect("a list").into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["old"]);
     assert_eq!(bench.store("new", b"whole"), Ok(()));
 }
@@ -171,8 +175,10 @@ fn a_file_that_is_too_short_is_not_taken_over() {
 
 #[test]
 fn others_have_their_turn_while_octets_are_taken_over() {
-    let mut bench =
-        Bench::<BufferTree>::with(stackwright_drivers::files::DiskOptions { workers: 1, ..writable() });
+    let mut bench = Bench::<BufferTree>::with(stackwright_drivers::files::DiskOptions {
+        workers: 1,
+        ..writable()
+    });
     // A sparse file: much to copy, little to store it for the test.
     let old = fs::File::create(bench.path("old")).expect("a file");
     old.set_len(256 << 20).expect("a length");
@@ -219,7 +225,8 @@ fn a_full_disk_is_told_and_leaves_no_trace() {
     assert_eq!(bench.on_disk(), ["old"]);
     assert_eq!(bench.got("old"), Some(pattern(1000)));
     // Many at once: each file hears of it once, and the room is there again afterwards.
-    let files: Vec<_> = (0..4).map(|index| bench.create(&format!("{index}")).expect("opened")).collect();
+    let files: Vec<_> =
+        (0..4).map(|index| bench.create(&format!("{index}")).expect("opened")).collect();
     for &file in &files {
         for block in 0..20 {
             let message = message(&pattern(BLOCK));

@@ -12,7 +12,9 @@ use crate::side::{AMPLE, Side, address, arrival, delivered, hear, name, stranger
 fn what_comes_is_said_of_both_addresses() {
     let (side, association, peer, at) = arrival("127.0.0.1:0", AMPLE);
     let first = side.heard.0.iter().find(|told| matches!(told, Told::Opened { .. }));
-    let Some(Told::Opened { association: opened, local, remote, credit, .. }) = first else { unreachable!() };
+    let Some(Told::Opened { association: opened, local, remote, credit, .. }) = first else {
+        unreachable!()
+    };
     assert_eq!((*opened, *local, *credit), (association, at.into(), SEND_ROOM));
     assert_eq!(*remote, peer.local_addr().unwrap().into());
 }
@@ -70,7 +72,8 @@ fn an_ipv4_peer_of_a_socket_for_both_families_is_an_ipv4_peer() {
     side.hears(name(2), &[b"six"]);
 
     // The mapped form of an address that we are told means the same peer.
-    let mapped = SocketAddr::new(address("[::ffff:127.0.0.1]:0").ip(), peer.local_addr().unwrap().port());
+    let mapped =
+        SocketAddr::new(address("[::ffff:127.0.0.1]:0").ip(), peer.local_addr().unwrap().port());
     side.ask(Ask::Open { association: name(3), remote: mapped.into(), credit: AMPLE, local: None });
     assert_eq!(side.remote(name(3)), peer.local_addr().unwrap());
 }

@@ -5,7 +5,9 @@ use stackwright_contract::{Handle, Protocol as _};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
 
-use crate::side::{AMPLE, BOTH, Side, arrival, batches, delivered, hear, message, name, opened, rooms};
+use crate::side::{
+    AMPLE, BOTH, Side, arrival, batches, delivered, hear, message, name, opened, rooms,
+};
 
 /// Octets of which no two datagrams are alike.
 fn octets(count: usize) -> Vec<u8> {
@@ -38,20 +40,25 @@ fn a_batch_leaves_as_it_is_and_comes_as_several() {
         let came = delivered(&there.heard.0, to);
         assert!(came.chunks(45).all(|came| came == apart(&sent, 1400)), "over {local}");
         // Where the kernel puts nothing together, each comes alone, and nobody can say more.
-        assert_eq!(rooms(&here.heard.0, from), [Credit { octets: 3 * sent.len(), messages: 3 * 45 }]);
+        assert_eq!(
+            rooms(&here.heard.0, from),
+            [Credit { octets: 3 * sent.len(), messages: 3 * 45 }]
+        );
         assert_eq!(here.dropped() + there.dropped(), 0);
     }
 }
 
-/// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and behind a batch.
+/// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and
+/// behind a batch.
 #[test]
 fn datagrams_between_batches_leave_as_they_are() {
     for local in BOTH {
         let (mut here, from, mut there, to) = pair(local, AMPLE);
         let mut expected = Vec::new();
-        for (length, stride) in [(100, 100), (1500, 500), (2000, 2000), (100, 100), (1400, 700), (500, 500)]
-            .into_iter()
-            .chain([(LONGEST - 100, LONGEST - 100), (3300, 1000), (0, 1), (1001, 1001)])
+        for (length, stride) in
+            [(100, 100), (1500, 500), (2000, 2000), (100, 100), (1400, 700), (500, 500)]
+                .into_iter()
+                .chain([(LONGEST - 100, LONGEST - 100), (3300, 1000), (0, 1), (1001, 1001)])
         {
             let sent = octets(length);
             if length > stride {
@@ -91,13 +98,20 @@ fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
         while here.udp.wants_flush() {
             here.turn(0);
             there.turn(0);
-            there.ask(Ask::Credit { association: to, credit: Credit { octets: 1 << 20, messages: 400 } });
+            there.ask(Ask::Credit {
+                association: to,
+                credit: Credit { octets: 1 << 20, messages: 400 },
+            });
         }
         there.until(|told| (delivered(told, to).len() == expected.len()).then_some(()));
         assert!(delivered(&there.heard.0, to) == expected, "{count} of {stride}");
         // What fills little of a block is copied out of it, one by one.
         if stride == 1400 {
-            assert_eq!(batches(&there.heard.0, to), [40; 5], "in equal parts, where 46 might leave at once");
+            assert_eq!(
+                batches(&there.heard.0, to),
+                [40; 5],
+                "in equal parts, where 46 might leave at once"
+            );
         }
         let rooms = rooms(&here.heard.0, from);
         let back = (
@@ -109,7 +123,8 @@ fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
     }
 }
 
-/// Short pieces are copied together, few long ones leave from where they lie; neither ends with a datagram.
+/// Short pieces are copied together, few long ones leave from where they lie; neither ends with a
+/// datagram.
 #[test]
 fn a_run_that_lies_in_pieces_is_gathered() {
     for local in BOTH {
@@ -117,9 +132,14 @@ fn a_run_that_lies_in_pieces_is_gathered() {
         here.send(name(5), b"hello");
         here.turn(0);
         there.until(|told| (delivered(told, to).len() == 1).then_some(()));
-        for (count, stride, piece) in
-            [(10, 500, 333), (40, 1400, 9000), (44, 1400, 3000), (7, 1400, 2048), (1, 6000, 4000), (1, 20, 9)]
-        {
+        for (count, stride, piece) in [
+            (10, 500, 333),
+            (40, 1400, 9000),
+            (44, 1400, 3000),
+            (7, 1400, 2048),
+            (1, 6000, 4000),
+            (1, 20, 9),
+        ] {
             let sent = octets(count * stride);
             let mut rope = BufferTree::default();
             for piece in sent.chunks(piece) {
@@ -131,7 +151,8 @@ fn a_run_that_lies_in_pieces_is_gathered() {
             there.send_batch(to, Batch::new(rope, stride));
             here.turn(0);
             there.turn(0);
-            for (side, at, before) in [(&mut here, name(5), before[0]), (&mut there, to, before[1])] {
+            for (side, at, before) in [(&mut here, name(5), before[0]), (&mut there, to, before[1])]
+            {
                 side.until(|told| (delivered(&told[before..], at).len() == count).then_some(()));
                 let came = delivered(&side.heard.0[before..], at);
                 assert!(came == apart(&sent, stride), "{count} of {stride} over {local}");
@@ -160,10 +181,12 @@ fn batches_and_single_datagrams_leave_in_the_order_in_which_they_were_said() {
     }
 }
 
-/// Those for which there is room are delivered one by one; the others wait until the next batch, and come when it brings room.
+/// Those for which there is room are delivered one by one; the others wait until the next batch,
+/// and come when it brings room.
 #[test]
 fn where_there_is_room_for_half_of_a_run_half_of_it_comes() {
-    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Credit { octets: 1 << 20, messages: 20 });
+    let (mut here, from, mut there, to) =
+        pair("127.0.0.1:0", Credit { octets: 1 << 20, messages: 20 });
     let sent = octets(40 * 1000);
     here.send_several(from, &sent, 1000);
     here.turn(0);
@@ -178,7 +201,8 @@ fn where_there_is_room_for_half_of_a_run_half_of_it_comes() {
 
 #[test]
 fn octets_are_room_too() {
-    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Credit { octets: 4500, messages: 100 });
+    let (mut here, from, mut there, to) =
+        pair("127.0.0.1:0", Credit { octets: 4500, messages: 100 });
     here.send_several(from, &octets(10 * 1000), 1000);
     here.turn(0);
     there.until(|told| (!delivered(told, to).is_empty()).then_some(()));

@@ -3,19 +3,26 @@
 use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Ended};
 use stackwright_contract::{Handle, Participant};
 
-use crate::side::{AMPLE, BOTH, Side, address, arrival, delivered, end_of, hear, name, opened, stranger};
+use crate::side::{
+    AMPLE, BOTH, Side, address, arrival, delivered, end_of, hear, name, opened, stranger,
+};
 
 #[test]
 fn who_cannot_be_reached_and_where_nobody_may_listen() {
     let mut side = Side::new();
-    let nobody = [Participant::OTHER_END, address("127.0.0.1:0").into(), address("255.255.255.255:9").into()];
+    let nobody = [
+        Participant::OTHER_END,
+        address("127.0.0.1:0").into(),
+        address("255.255.255.255:9").into(),
+    ];
     for (index, remote) in (1..).zip(nobody) {
         side.ask(Ask::Open { association: name(index), remote, credit: AMPLE, local: None });
         assert_eq!(side.ended(name(index)), Ended::Unreachable, "{remote}");
     }
     let somebody = stranger("127.0.0.1:0");
     let taken = somebody.local_addr().unwrap().into();
-    for (index, local) in (11..).zip([taken, address("192.0.2.1:0").into(), Participant::OTHER_END]) {
+    for (index, local) in (11..).zip([taken, address("192.0.2.1:0").into(), Participant::OTHER_END])
+    {
         side.ask(Ask::Listen { listener: name(index), local });
         assert_eq!(side.ended(name(index)), Ended::Unavailable);
     }
@@ -83,7 +90,8 @@ fn a_refused_datagram_ends_nobody_at_a_listener() {
 
 #[test]
 fn close_lets_leave_what_was_sent_before_and_frees_the_peer() {
-    for (mut side, association, peer, at) in [arrival("127.0.0.1:0", AMPLE), opened("127.0.0.1:0")] {
+    for (mut side, association, peer, at) in [arrival("127.0.0.1:0", AMPLE), opened("127.0.0.1:0")]
+    {
         side.heard.0.clear();
         side.send(association, b"one more");
         side.ask(Ask::Close { name: association });
@@ -95,7 +103,8 @@ fn close_lets_leave_what_was_sent_before_and_frees_the_peer() {
         side.ask(Ask::Close { name: association });
         assert_eq!(side.dropped(), 2);
         if association == name(1) {
-            // The same peer is a stranger again, under the next name, which may have the same place.
+            // The same peer is a stranger again, under the next name, which may have the same
+            // place.
             let next = Handle { index: 1, generation: 1 };
             side.expect(next, AMPLE);
             peer.send_to(b"again", at).unwrap();

@@ -5,7 +5,9 @@ use stackwright_contract::services::{Credit, DatagramsRequest as Ask, MessagePro
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
 
-use crate::side::{AMPLE, BOTH, Side, arrival, delivered, hear, message, name, opened, rooms, stranger};
+use crate::side::{
+    AMPLE, BOTH, Side, arrival, delivered, hear, message, name, opened, rooms, stranger,
+};
 
 #[test]
 fn datagrams_both_ways_over_both_families_active_and_passive() {
@@ -27,7 +29,8 @@ fn datagrams_both_ways_over_both_families_active_and_passive() {
 
 #[test]
 fn an_empty_datagram_is_a_message() {
-    for (mut side, association, peer, at) in [arrival("127.0.0.1:0", AMPLE), opened("127.0.0.1:0")] {
+    for (mut side, association, peer, at) in [arrival("127.0.0.1:0", AMPLE), opened("127.0.0.1:0")]
+    {
         side.heard.0.clear();
         side.send(association, b"");
         side.turn(0);
@@ -51,7 +54,11 @@ fn the_longest_datagram_travels_both_ways_and_ropes_are_gathered() {
             for piece in long.chunks(LONGEST.div_ceil(pieces)) {
                 rope.join(message(piece));
             }
-            side.ask(Ask::Send { association, batch: rope.into(), properties: MessageProperties::default() });
+            side.ask(Ask::Send {
+                association,
+                batch: rope.into(),
+                properties: MessageProperties::default(),
+            });
             side.turn(0);
             assert!(hear(&peer).0 == long, "{pieces} pieces");
         }
@@ -82,7 +89,8 @@ fn many_at_once_come_whole_after_many_that_came_alone() {
     assert_eq!(side.dropped(), 0);
 }
 
-/// Datagrams that lie one behind the other in the socket and in the queue, equally long but for the last one of each message.
+/// Datagrams that lie one behind the other in the socket and in the queue, equally long but for the
+/// last one of each message.
 #[test]
 fn what_travels_together_comes_one_by_one_and_in_order() {
     for local in BOTH {
@@ -91,7 +99,8 @@ fn what_travels_together_comes_one_by_one_and_in_order() {
         there.expect(name(1), AMPLE);
         here.ask(Ask::Open { association: name(5), remote: at.into(), credit: AMPLE, local: None });
         let lengths = [1429, 1429, 1429, 1426, 0, 0, 7, 7, 7, 8, 1, 60_000, 60_000, 1429, 1429];
-        let sent: Vec<_> = (0..6u8).flat_map(|round| lengths.map(|length| vec![round; length])).collect();
+        let sent: Vec<_> =
+            (0..6u8).flat_map(|round| lengths.map(|length| vec![round; length])).collect();
         for octets in &sent {
             here.send(name(5), octets);
         }
@@ -113,13 +122,15 @@ fn what_travels_together_comes_one_by_one_and_in_order() {
 
 #[test]
 fn what_finds_no_room_is_dropped_and_counted() {
-    let (mut side, association, peer, at) = arrival("127.0.0.1:0", Credit { octets: 15, messages: 3 });
+    let (mut side, association, peer, at) =
+        arrival("127.0.0.1:0", Credit { octets: 15, messages: 3 });
     side.heard.0.clear();
     for length in [4, 7, 6, 0] {
         peer.send_to(&vec![9; length], at).unwrap();
     }
     side.idle();
-    // Ten octets and two messages were left: seven octets came too many, and the empty one found no message left.
+    // Ten octets and two messages were left: seven octets came too many, and the empty one found no
+    // message left.
     assert_eq!(delivered(&side.heard.0, association), [vec![9; 4], vec![9; 6]]);
     assert_eq!(side.dropped(), 2);
     side.ask(Ask::Credit { association, credit: Credit { octets: 3, messages: 0 } });
@@ -139,7 +150,10 @@ fn room_comes_back_in_one_word_a_turn_and_adds_up() {
     for _ in 0..SEND_ROOM.messages {
         side.send(association, &[5; 100]);
     }
-    assert!(rooms(&side.heard.0, association).is_empty(), "nothing leaves before the batch is done");
+    assert!(
+        rooms(&side.heard.0, association).is_empty(),
+        "nothing leaves before the batch is done"
+    );
     let cx = side.driver.context();
     side.udp.flush(cx, &mut side.heard);
     assert!(
@@ -150,8 +164,10 @@ fn room_comes_back_in_one_word_a_turn_and_adds_up() {
         side.udp.flush(cx, &mut side.heard);
     }
     let rooms = rooms(&side.heard.0, association);
-    let all =
-        (rooms.iter().map(|credit| credit.octets).sum(), rooms.iter().map(|credit| credit.messages).sum());
+    let all = (
+        rooms.iter().map(|credit| credit.octets).sum(),
+        rooms.iter().map(|credit| credit.messages).sum(),
+    );
     assert_eq!(all, (SEND_ROOM.messages * 100, SEND_ROOM.messages));
 }
 
@@ -202,19 +218,22 @@ fn two_adapters_talk_to_each_other() {
     assert_eq!(here.dropped() + there.dropped(), 0);
 }
 
-/// More datagrams lie in the socket than the upper layer has room for, and it gives the room back with each that it hears.
+/// More datagrams lie in the socket than the upper layer has room for, and it gives the room back
+/// with each that it hears.
 #[test]
 fn who_gives_room_back_at_once_misses_nothing() {
     const COUNT: u8 = 200;
-    let (mut side, association, peer, at) = arrival("127.0.0.1:0", Credit { octets: 4096, messages: 3 });
+    let (mut side, association, peer, at) =
+        arrival("127.0.0.1:0", Credit { octets: 4096, messages: 3 });
     for number in 0..COUNT {
         peer.send_to(&[number; 100], at).unwrap();
     }
     // What was said before has used one.
     side.ask(Ask::Credit { association, credit: Credit { octets: 5, messages: 1 } });
     let mut answered = 1;
-    let expected: Vec<_> =
-        std::iter::once(b"hello".to_vec()).chain((0..COUNT).map(|number| vec![number; 100])).collect();
+    let expected: Vec<_> = std::iter::once(b"hello".to_vec())
+        .chain((0..COUNT).map(|number| vec![number; 100]))
+        .collect();
     while side.dropped() == 0 && delivered(&side.heard.0, association).len() < expected.len() {
         side.turn(100);
         let heard = delivered(&side.heard.0, association).len();

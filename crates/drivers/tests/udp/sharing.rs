@@ -115,7 +115,8 @@ fn a_listener_that_ceases_leaves_the_others_associations_alone() {
 
 #[test]
 fn who_begins_to_listen_beside_another_is_dealt_some_of_his_peers() {
-    // It is the kernel's way, and said of `Udp::sharing_port`: were it to change, that should say so.
+    // It is the kernel's way, and said of `Udp::sharing_port`: were it to change, that should say
+    // so.
     let (mut sides, at) = sharers(1);
     let peers = peers();
     say_all(&mut sides, &peers, at, 0);

@@ -73,22 +73,35 @@ impl Side {
     }
 
     pub(crate) fn send_batch(&mut self, association: Handle, messages: Batch<BufferTree>) {
-        self.ask(Ask::Send { association, batch: messages, properties: MessageProperties::default() });
+        self.ask(Ask::Send {
+            association,
+            batch: messages,
+            properties: MessageProperties::default(),
+        });
     }
 
     pub(crate) fn turn(&mut self, most: u64) {
-        self.driver.turn(&mut self.udp, &mut self.heard, Some(Duration::from_millis(most))).unwrap();
+        self.driver
+            .turn(&mut self.udp, &mut self.heard, Some(Duration::from_millis(most)))
+            .unwrap();
     }
 
-    /// Runs until `found` gives something of what was told. A test that waits ten seconds has failed.
-    pub(crate) fn until<T>(&mut self, mut found: impl FnMut(&[Told<BufferTree>]) -> Option<T>) -> T {
+    /// Runs until `found` gives something of what was told. A test that waits ten seconds has
+    /// failed.
+    pub(crate) fn until<T>(
+        &mut self,
+        mut found: impl FnMut(&[Told<BufferTree>]) -> Option<T>,
+    ) -> T {
         let since = Instant::now();
         loop {
             if let Some(found) = found(&self.heard.0) {
                 return found;
             }
             let told = &self.heard.0;
-            assert!(since.elapsed() < Duration::from_secs(10), "it never came; told so far: {told:?}");
+            assert!(
+                since.elapsed() < Duration::from_secs(10),
+                "it never came; told so far: {told:?}"
+            );
             self.turn(100);
         }
     }
@@ -122,7 +135,9 @@ impl Side {
     pub(crate) fn remote(&mut self, name: Handle) -> SocketAddr {
         self.until(|told| {
             told.iter().find_map(|told| match told {
-                Told::Opened { association, remote, .. } if *association == name => remote.internet(),
+                Told::Opened { association, remote, .. } if *association == name => {
+                    remote.internet()
+                }
                 _ => None,
             })
         })

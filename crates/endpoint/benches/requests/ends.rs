@@ -46,9 +46,12 @@ fn is_last<M: Message>(message: &mut M) -> bool {
 }
 
 pub(crate) fn answer<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
-    let endpoint =
-        blocking::Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
-            .unwrap();
+    let endpoint = blocking::Endpoint::bind(
+        ANY.parse::<std::net::SocketAddr>().unwrap(),
+        Config::default(),
+        make,
+    )
+    .unwrap();
     say.send(endpoint.local().unwrap()).unwrap();
     let association = endpoint.accept().unwrap();
     loop {
@@ -122,9 +125,10 @@ async fn timed_awaited(took: &mut Vec<Duration>, mut exchange: impl AsyncFnMut()
 
 pub(crate) fn answer_awaited<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
     block_on(async {
-        let endpoint = Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
-            .await
-            .unwrap();
+        let endpoint =
+            Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
+                .await
+                .unwrap();
         say.send(endpoint.local().unwrap()).unwrap();
         let association = endpoint.accept().await.unwrap();
         loop {
@@ -138,7 +142,11 @@ pub(crate) fn answer_awaited<S: Stack>(make: fn(&System) -> S, say: Sender<Socke
     });
 }
 
-pub(crate) fn ask_awaited<S: Stack>(make: fn(&System) -> S, to: SocketAddr, took: &mut Vec<Duration>) {
+pub(crate) fn ask_awaited<S: Stack>(
+    make: fn(&System) -> S,
+    to: SocketAddr,
+    took: &mut Vec<Duration>,
+) {
     block_on(async {
         let endpoint = Endpoint::new(Config::default(), make).unwrap();
         let association = endpoint.connect(to).await.unwrap();

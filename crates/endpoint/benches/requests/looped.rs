@@ -1,4 +1,5 @@
-//! Ends that are the driver's loop and a stack, and no endpoint: what an endpoint costs is what is beyond them.
+//! Ends that are the driver's loop and a stack, and no endpoint: what an endpoint costs is what is
+//! beyond them.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -73,7 +74,11 @@ impl<S: Protocol<Provides = Datagrams<M>, Uses: Lanes>> Side<S> {
         let (association, credit) = (*association, Credit { octets: SIZE, messages: 1 });
         let asks = [
             Ask::Credit { association, credit },
-            Ask::Send { association, batch: message.into(), properties: MessageProperties::default() },
+            Ask::Send {
+                association,
+                batch: message.into(),
+                properties: MessageProperties::default(),
+            },
         ];
         driver.requests(stack, asks, heard);
         driver.run_due(stack, heard);
@@ -105,7 +110,12 @@ where
     S: Protocol<Provides = Datagrams<M>, Uses: Lanes>,
 {
     let mut side = Side::new(make);
-    side.request(Ask::Open { association: side.association, remote: to.into(), credit: AMPLE, local: None });
+    side.request(Ask::Open {
+        association: side.association,
+        remote: to.into(),
+        credit: AMPLE,
+        local: None,
+    });
     side.until(|heard| heard.open.then_some(()));
     timed(took, || {
         side.send(M::with_headroom(128, &[0; SIZE]));

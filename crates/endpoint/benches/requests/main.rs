@@ -1,9 +1,11 @@
-//! A request of 64 octets and its answer, the next when the answer is there: how long, whoever calls, and beside what?
+//! A request of 64 octets and its answer, the next when the answer is there: how long, whoever
+//! calls, and beside what?
 //!
-//! `cargo bench -p stackwright-endpoint --bench requests`, and behind `--` a part of the names of those that shall be measured; under
-//! `taskset -c 0` both ends share a processor. What is told is the
-//! median of the rounds' medians, and the median of the rounds' ratios to UDP on the same readiness loop: ours alone, or tokio's
-//! with its own sockets for those that are awaited. Who is compared runs in turn.
+//! `cargo bench -p stackwright-endpoint --bench requests`, and behind `--` a part of the names of
+//! those that shall be measured; under `taskset -c 0` both ends share a processor. What is told is
+//! the median of the rounds' medians, and the median of the rounds' ratios to UDP on the same
+//! readiness loop: ours alone, or tokio's with its own sockets for those that are awaited. Who is
+//! compared runs in turn.
 
 mod ends;
 mod looped;
@@ -27,7 +29,8 @@ type Artp = Over<artp::Layer<M>, Udp<M>>;
 const SIZE: usize = 64;
 /// A request that begins so wants no answer: it is the last.
 const LAST: u8 = 1;
-/// Many short rounds: what is compared is never more than a second apart, on a machine that is now fast and now slow.
+/// Many short rounds: what is compared is never more than a second apart, on a machine that is now
+/// fast and now slow.
 const ROUNDS: usize = 45;
 const EXCHANGES: usize = 4000;
 
@@ -64,8 +67,16 @@ const CONTESTANTS: [(&str, Answers, Asks); 8] = [
             ends::ask_awaited(System::udp::<M>, to, took);
         },
     ),
-    ("ARTP, the loop alone", |say| looped::answer(artp, say), |to, took| looped::ask(artp, to, took)),
-    ("ARTP, endpoint, blocking", |say| ends::answer(artp, say), |to, took| ends::ask(artp, to, took)),
+    (
+        "ARTP, the loop alone",
+        |say| looped::answer(artp, say),
+        |to, took| looped::ask(artp, to, took),
+    ),
+    (
+        "ARTP, endpoint, blocking",
+        |say| ends::answer(artp, say),
+        |to, took| ends::ask(artp, to, took),
+    ),
     (
         "ARTP, endpoint, awaited",
         |say| ends::answer_awaited(artp, say),
@@ -110,7 +121,8 @@ fn timed(took: &mut Vec<Duration>, mut exchange: impl FnMut()) {
 fn main() {
     // Without `--bench` it is tried by `cargo test`.
     let rounds = if std::env::args().any(|argument| argument == "--bench") { ROUNDS } else { 1 };
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
+    let wanted =
+        std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
     let chosen: Vec<_> = CONTESTANTS.iter().filter(|(name, ..)| name.contains(&wanted)).collect();
     let mut took = Vec::with_capacity(EXCHANGES);
     let mut medians = vec![Vec::new(); chosen.len()];
@@ -124,6 +136,10 @@ fn main() {
     for ((name, ..), theirs) in chosen.iter().zip(&medians) {
         let udp = place(if name.ends_with(AWAITED) { UDP_TOKIO } else { UDP_LOOP });
         let ratios = theirs.iter().zip(&medians[udp]).map(|(it, udp)| *it as f64 / *udp as f64);
-        println!("{name:<26} {:>8.2} {:>8.2}", median(theirs.clone()) as f64 / 1e3, median(ratios.collect()));
+        println!(
+            "{name:<26} {:>8.2} {:>8.2}",
+            median(theirs.clone()) as f64 / 1e3,
+            median(ratios.collect())
+        );
     }
 }

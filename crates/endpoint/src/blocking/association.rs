@@ -189,8 +189,10 @@ impl<S: StackAny> Association<S> {
     ) -> Result<(), NotSent<P>> {
         let Hold { shared, name } = &self.hold;
         let (name, size, due) = (*name, message.size(), hold::due(&properties));
-        let lifetime = properties.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
-        let until = lifetime.map_or(timeout, |lifetime| Some(timeout.unwrap_or(lifetime).min(lifetime)));
+        let lifetime =
+            properties.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
+        let until =
+            lifetime.map_or(timeout, |lifetime| Some(timeout.unwrap_or(lifetime).min(lifetime)));
         if let Err(why) = wait(shared, until, |shared| shared.takes(name, size, due)).flatten() {
             return Err(NotSent { message, why });
         }
@@ -286,7 +288,10 @@ impl<S: StackAny> Association<S> {
         wait(&self.hold.shared, self.timeout, |shared| shared.take_batch(self.hold.name))?
     }
 
-    fn receive_within(&self, timeout: Option<Duration>) -> Result<(S::Message, MessageProperties), Error> {
+    fn receive_within(
+        &self,
+        timeout: Option<Duration>,
+    ) -> Result<(S::Message, MessageProperties), Error> {
         wait(&self.hold.shared, timeout, |shared| shared.take(self.hold.name))?
     }
 
@@ -352,7 +357,9 @@ impl<S: StackAny> Association<S> {
     /// then.
     pub fn control(&self, command: Command) -> Result<u32, Error> {
         let commanded = self.hold.control(command)?;
-        wait(&self.hold.shared, self.timeout, |shared| shared.commanded(self.hold.name, commanded.number))?
+        wait(&self.hold.shared, self.timeout, |shared| {
+            shared.commanded(self.hold.name, commanded.number)
+        })?
     }
 
     /// Returns whether it has ended, and everything that arrived was received.

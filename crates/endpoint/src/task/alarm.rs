@@ -51,8 +51,8 @@ impl Alarm {
         slot
     }
 
-    /// The task in this slot still waits, and is woken by `waker`. If that is another than before, it
-    /// is woken at once: what was told meanwhile was told to the other one.
+    /// The task in this slot still waits, and is woken by `waker`. If that is another than before,
+    /// it is woken at once: what was told meanwhile was told to the other one.
     pub(super) fn stay(&self, slot: Handle, waker: &Waker) {
         let before = match self.waiting().wakers.get_mut(slot) {
             Some(known) if !known.will_wake(waker) => mem::replace(known, waker.clone()),
@@ -168,7 +168,11 @@ mod tests {
         alarm.stay(slot, &wakers[0]);
         assert_eq!(counts(), [0, 0]);
         alarm.stay(slot, &wakers[1]);
-        assert_eq!((alarm.len(), counts()), (1, [0, 1]), "what was told meanwhile was told to the other one");
+        assert_eq!(
+            (alarm.len(), counts()),
+            (1, [0, 1]),
+            "what was told meanwhile was told to the other one"
+        );
         alarm.ring();
         assert_eq!(counts(), [0, 2]);
     }

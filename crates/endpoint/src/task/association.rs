@@ -93,7 +93,11 @@ impl<S: StackAny> Association<S> {
     ///
     /// # Errors
     /// [`Error::Late`], and as [`send`](Association::send).
-    pub async fn send_with(&self, octets: &[u8], properties: MessageProperties) -> Result<(), Error> {
+    pub async fn send_with(
+        &self,
+        octets: &[u8],
+        properties: MessageProperties,
+    ) -> Result<(), Error> {
         Ok(self.send_message(self.hold.message(octets), properties).await?)
     }
 
@@ -119,7 +123,11 @@ impl<S: StackAny> Association<S> {
     ///
     /// # Errors
     /// As [`send_with`](Association::send_with), with the message.
-    pub fn send_message(&self, message: S::Message, properties: MessageProperties) -> SendFuture<'_, S> {
+    pub fn send_message(
+        &self,
+        message: S::Message,
+        properties: MessageProperties,
+    ) -> SendFuture<'_, S> {
         SendFuture::new(&self.hold, &self.watch, message, properties)
     }
 

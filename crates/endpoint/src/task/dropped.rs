@@ -31,8 +31,13 @@ type Stacked = Over<Ordered<M>, Artp>;
 
 /// So little room that it is soon full.
 const ROOM: Credit = Credit { octets: 16 << 10, messages: 16 };
-const CONFIG: Config =
-    Config { credit: ROOM, arrivals_most: 4, longest: 4096, spin: Duration::ZERO, shared_port: false };
+const CONFIG: Config = Config {
+    credit: ROOM,
+    arrivals_most: 4,
+    longest: 4096,
+    spin: Duration::ZERO,
+    shared_port: false,
+};
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config {
@@ -146,9 +151,11 @@ fn run_is_taken_over() {
             let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
             let server = Endpoint::bind(any, CONFIG, artp).await.unwrap();
             let client = Endpoint::new(CONFIG, artp).unwrap();
-            let runs = async { (polled(server.run(), polls).await, polled(client.run(), polls).await) };
+            let runs =
+                async { (polled(server.run(), polls).await, polled(client.run(), polls).await) };
             let connects = client.connect(server.local().unwrap());
-            let ((of_server, of_client), one, other) = tokio::join!(runs, connects, server.accept());
+            let ((of_server, of_client), one, other) =
+                tokio::join!(runs, connects, server.accept());
             assert!(of_server.is_none() && of_client.is_none());
             one.unwrap().send(b"hello").await.unwrap();
             assert_eq!(other.unwrap().receive().await.unwrap().0, b"hello");

@@ -35,7 +35,11 @@ pub struct Run<S: StackAny> {
 
 impl<S: StackAny> Run<S> {
     pub(super) fn new(watch: &Rc<Watch<S>>) -> Self {
-        Run { watch: Rc::downgrade(watch), alarm: Arc::clone(&watch.alarm), place: WaitSlot::default() }
+        Run {
+            watch: Rc::downgrade(watch),
+            alarm: Arc::clone(&watch.alarm),
+            place: WaitSlot::default(),
+        }
     }
 }
 

@@ -95,7 +95,8 @@ impl<S: StackAny, P: Outbound<S::Message>> Future for SendFuture<'_, S, P> {
     type Output = Result<(), NotSent<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let SendFuture { hold, watch, message: kept, properties, due, sleep, place } = self.get_mut();
+        let SendFuture { hold, watch, message: kept, properties, due, sleep, place } =
+            self.get_mut();
         let (name, due) = (hold.name, *due);
         // It was over before.
         let Some(size) = kept.as_ref().map(Outbound::size) else { return Poll::Pending };
@@ -104,7 +105,10 @@ impl<S: StackAny, P: Outbound<S::Message>> Future for SendFuture<'_, S, P> {
             Poll::Pending => {
                 let Some(due) = due else { return Poll::Pending };
                 ready!(
-                    sleep.get_or_insert_with(|| Box::pin(time::sleep_until(due.into()))).as_mut().poll(cx)
+                    sleep
+                        .get_or_insert_with(|| Box::pin(time::sleep_until(due.into())))
+                        .as_mut()
+                        .poll(cx)
                 );
                 watch.leave(place, name);
                 hold.refuse_late();

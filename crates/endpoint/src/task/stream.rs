@@ -93,7 +93,10 @@ impl<S: StackAny> Stream<S> {
     /// # Errors
     /// [`Error::TooLong`] if there is never credit for as much, or [`Error::Ended`] with the
     /// reason; with the buffer.
-    pub fn commit(&self, buffer: SendBuffer<S::Message>) -> SendFuture<'_, S, SendBuffer<S::Message>> {
+    pub fn commit(
+        &self,
+        buffer: SendBuffer<S::Message>,
+    ) -> SendFuture<'_, S, SendBuffer<S::Message>> {
         SendFuture::new(&self.hold, &self.watch, buffer, MessageProperties::default())
     }
 
@@ -226,14 +229,19 @@ impl<S: StackAny> Stream<S> {
 impl<S: StackAny> Unpin for Stream<S> {}
 
 impl<S: StackAny> AsyncRead for Stream<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let Stream { hold, watch, rest, reads, .. } = self.get_mut();
         if into.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
         let mut message = match rest.take() {
             Some(message) => message,
-            None => match ready!(watch.poll(reads, hold.name, cx, |shared| shared.take(hold.name))).flatten()
+            None => match ready!(watch.poll(reads, hold.name, cx, |shared| shared.take(hold.name)))
+                .flatten()
             {
                 Ok((message, _)) => message,
                 Err(error) if error.is_finished() => return Poll::Ready(Ok(())),
@@ -249,7 +257,11 @@ impl<S: StackAny> AsyncRead for Stream<S> {
 }
 
 impl<S: StackAny> AsyncWrite for Stream<S> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        octets: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let Stream { hold, watch, writes, .. } = self.get_mut();
         let most = octets.len().min(WRITE_MOST);
         if most == 0 {

@@ -14,7 +14,8 @@ pub(crate) const ANY: &str = "127.0.0.1:0";
 /// The stack, where `change` is made to its configuration.
 pub(crate) fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
     move |system| {
-        let mut config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+        let mut config =
+            artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
         change(&mut config);
         Over::new(artp::layer(config, system.seed()), system.udp())
     }

@@ -28,7 +28,10 @@ type Artp = common::Artp;
 const MILLISECOND: u64 = 1_000_000;
 
 fn lifetime(of: Duration) -> MessageProperties {
-    MessageProperties { lifetime: NonZeroU32::new(of.as_micros() as u32), ..MessageProperties::default() }
+    MessageProperties {
+        lifetime: NonZeroU32::new(of.as_micros() as u32),
+        ..MessageProperties::default()
+    }
 }
 
 /// Sends so many messages of 1000 octets, and closes; all come, once.
@@ -62,7 +65,8 @@ fn a_peer_who_vanishes_is_noticed() {
         };
         let ([client, server], [one, other]) = pair(Config::default(), with(impatient)).await;
         one.send(b"last words").await.unwrap();
-        // Nobody runs it any more, and its socket is still there: not even the kernel says that it is gone.
+        // Nobody runs it any more, and its socket is still there: not even the kernel says that it
+        // is gone.
         mem::forget((one, client));
         assert_eq!(other.receive().await.unwrap().0, b"last words");
         assert!(matches!(other.receive().await, Err(Error::Ended(Ended::Expired))));
@@ -78,7 +82,8 @@ fn a_port_that_is_closed_meanwhile_is_noticed() {
         let impatient = |config: &mut artp::Config| config.silence = 2000 * MILLISECOND;
         let ([_client, server], [one, other]) = pair(Config::default(), with(impatient)).await;
         drop((other, server));
-        // The kernel answers that nobody has that port. Anybody can say so, and the peer was heard: only his silence ends it.
+        // The kernel answers that nobody has that port. Anybody can say so, and the peer was heard:
+        // only his silence ends it.
         let error = loop {
             if let Err(error) = one.send(b"anybody?").await {
                 break error;
@@ -98,7 +103,8 @@ fn forger() -> Option<OwnedFd> {
     forger.ok()
 }
 
-/// Says to the socket at `victim` that nobody has its peer's port (RFC 792: type 3, code 3), as anybody can who knows both.
+/// Says to the socket at `victim` that nobody has its peer's port (RFC 792: type 3, code 3), as
+/// anybody can who knows both.
 fn forge(forger: &OwnedFd, victim: SocketAddr, peer: SocketAddr) {
     let (SocketAddr::V4(from), SocketAddr::V4(to)) = (victim, peer) else { panic!("IPv4") };
     let mut packet = vec![3, 3, 0, 0, 0, 0, 0, 0];
@@ -170,7 +176,8 @@ fn clocks_that_differ_by_an_hour_let_messages_live() {
             let place = server.local().unwrap();
             let (one, other) = tokio::try_join!(client.connect(place), server.accept()).unwrap();
             let minute = lifetime(Duration::from_secs(60));
-            let (sent, came) = tokio::join!(one.send_with(b"of use for a minute", minute), other.receive());
+            let (sent, came) =
+                tokio::join!(one.send_with(b"of use for a minute", minute), other.receive());
             sent.unwrap();
             assert_eq!(came.unwrap().0, b"of use for a minute");
         });
@@ -183,12 +190,14 @@ fn a_clock_of_the_day_that_is_set_expires_nothing_and_hangs_nobody() {
     let expiring = |config: &mut artp::Config| config.expires = true;
     for ahead in [false, true] {
         run(async {
-            // Both of these have read it: it is read once, when a stack is made, and all that they do is by a clock that nobody sets.
+            // Both of these have read it: it is read once, when a stack is made, and all that they
+            // do is by a clock that nobody sets.
             let ([_client, server], [one, other]) = pair(Config::default(), with(expiring)).await;
             let minute = lifetime(Duration::from_secs(60));
             one.send_with(b"before", minute).await.unwrap();
             assert_eq!(other.receive().await.unwrap().0, b"before");
-            // It is set. Who is made now reads another time, and speaks to one who runs by the time before.
+            // It is set. Who is made now reads another time, and speaks to one who runs by the time
+            // before.
             let set = |config: &mut artp::Config| {
                 config.expires = true;
                 config.epoch = if ahead { config.epoch + HOUR } else { config.epoch - HOUR };
@@ -196,7 +205,8 @@ fn a_clock_of_the_day_that_is_set_expires_nothing_and_hangs_nobody() {
             let later = Endpoint::new(Config::default(), with(set)).unwrap();
             let place = server.local().unwrap();
             let (third, fourth) = tokio::try_join!(later.connect(place), server.accept()).unwrap();
-            for (from, to) in [(&one, &other), (&other, &one), (&third, &fourth), (&fourth, &third)] {
+            for (from, to) in [(&one, &other), (&other, &one), (&third, &fourth), (&fourth, &third)]
+            {
                 for _ in 0..20 {
                     from.send_with(b"of use for a minute", minute).await.unwrap();
                     assert_eq!(to.receive().await.unwrap().0, b"of use for a minute");
@@ -227,7 +237,8 @@ fn with_the_least_room_everything_comes() {
     run(async {
         let credit = Credit { octets: 1000, messages: 1 };
         let least = |config: &mut artp::Config| config.send = credit;
-        let (_endpoints, [one, other]) = pair(Config { credit, ..Config::default() }, with(least)).await;
+        let (_endpoints, [one, other]) =
+            pair(Config { credit, ..Config::default() }, with(least)).await;
         exchange(one, other, 50).await;
     });
 }
@@ -245,7 +256,8 @@ fn when_nobody_receives_no_more_is_kept_than_there_is_room_for_and_all_comes_lat
             tokio::try_join!(client.connect(server.local().unwrap()), server.accept()).unwrap();
         // Until there is no room anywhere: a send that waits is dropped, and was never sent.
         let mut sent = 0_u32;
-        while let Ok(done) = time::timeout(Duration::from_millis(200), more.send(&[7; 1000])).await {
+        while let Ok(done) = time::timeout(Duration::from_millis(200), more.send(&[7; 1000])).await
+        {
             done.unwrap();
             sent += 1;
         }
@@ -263,7 +275,8 @@ fn when_nobody_receives_no_more_is_kept_than_there_is_room_for_and_all_comes_lat
     });
 }
 
-/// Runs the test of this name alone, in a process of its own, where a limit harms nobody else. Whether this is that process.
+/// Runs the test of this name alone, in a process of its own, where a limit harms nobody else.
+/// Whether this is that process.
 fn alone(name: &str) -> bool {
     const ALONE: &str = "STACKWRIGHT_ALONE";
     if env::var_os(ALONE).is_some() {
@@ -344,7 +357,8 @@ fn what_cannot_arrive_within_its_lifetime_is_never_queued() {
     run(async {
         let credit = Credit { octets: 16 << 10, messages: 16 };
         let small = |config: &mut artp::Config| config.send = credit;
-        let (_endpoints, [one, other]) = pair(Config { credit, ..Config::default() }, with(small)).await;
+        let (_endpoints, [one, other]) =
+            pair(Config { credit, ..Config::default() }, with(small)).await;
         let mut sent = 0;
         // Nobody receives: room is over sooner or later, and then the time is.
         let late = loop {
@@ -374,9 +388,12 @@ fn what_cannot_arrive_within_its_lifetime_is_never_queued() {
 
 #[test]
 fn blocking_calls_refuse_what_is_late_as_well() {
-    let server =
-        blocking::Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), plain)
-            .unwrap();
+    let server = blocking::Endpoint::bind(
+        ANY.parse::<std::net::SocketAddr>().unwrap(),
+        Config::default(),
+        plain,
+    )
+    .unwrap();
     let one = server.connect(server.local().unwrap()).unwrap();
     let _other = server.accept().unwrap();
     let late = loop {

@@ -53,17 +53,22 @@ fn where_a_sockets_buffer_is_tiny_everything_comes() {
     });
 }
 
-/// Somebody in the middle who drops datagrams that are longer than `most`, and says nothing; and the longest that he let pass.
+/// Somebody in the middle who drops datagrams that are longer than `most`, and says nothing; and
+/// the longest that he let pass.
 fn short(server: SocketAddr, most: usize) -> (SocketAddr, Arc<AtomicUsize>) {
     let longest = Arc::<AtomicUsize>::default();
     let let_pass = Arc::clone(&longest);
-    let place =
-        relay(server, move |octets| octets <= most && let_pass.fetch_max(octets, Ordering::Relaxed) <= most);
+    let place = relay(server, move |octets| {
+        octets <= most && let_pass.fetch_max(octets, Ordering::Relaxed) <= most
+    });
     (place, longest)
 }
 
 /// Somebody in the middle who lets datagrams of so many octets pass, or not, and says nothing.
-fn relay(server: SocketAddr, passes: impl Fn(usize) -> bool + Clone + Send + 'static) -> SocketAddr {
+fn relay(
+    server: SocketAddr,
+    passes: impl Fn(usize) -> bool + Clone + Send + 'static,
+) -> SocketAddr {
     let front = UdpSocket::bind(ANY).unwrap();
     let back = UdpSocket::bind(ANY).unwrap();
     back.connect(server).unwrap();
@@ -149,7 +154,10 @@ fn a_way_that_begins_to_drop_long_packets_silently_is_found_out_and_everything_c
         for number in 0..20 {
             for (from, to) in [(&one, &other), (&other, &one)] {
                 from.send(&datagram(number)).await.unwrap();
-                assert!(to.receive().await.unwrap().0 == datagram(number), "{number} comes as it was sent");
+                assert!(
+                    to.receive().await.unwrap().0 == datagram(number),
+                    "{number} comes as it was sent"
+                );
             }
             if number == 0 {
                 assert!(longest.load(Ordering::Relaxed) > 1400, "long ones pass first");

@@ -53,7 +53,8 @@ pub(super) fn own_width(ty: &Type) -> Option<(usize, Kind)> {
 
 /// Returns the value and the span of `#[bits(n)]`.
 pub(super) fn stated_bits(attributes: &[Attribute]) -> Result<Option<(usize, proc_macro2::Span)>> {
-    let Some(attribute) = attributes.iter().find(|attribute| attribute.path().is_ident("bits")) else {
+    let Some(attribute) = attributes.iter().find(|attribute| attribute.path().is_ident("bits"))
+    else {
         return Ok(None);
     };
     let stated: syn::LitInt = attribute.parse_args()?;

@@ -16,7 +16,8 @@ pub(super) fn checks(layout: &Layout) -> TokenStream {
         let Kind::Fixed(value) = &field.kind else { return None };
         let says = format!("the fixed value of `{}` has more bits than the field", field.name);
         let most = Literal::u64_suffixed(mask(field.bits) as u64);
-        let check = quote_spanned!(value.span()=> ::core::assert!((#value) as u64 <= #most, #says););
+        let check =
+            quote_spanned!(value.span()=> ::core::assert!((#value) as u64 <= #most, #says););
         // The value may have the type of any integer, also this one.
         Some(quote!(#[allow(clippy::unnecessary_cast)] const _: () = #check))
     });
@@ -58,7 +59,13 @@ pub(super) fn decode(layout: &Layout) -> TokenStream {
 
 /// Writes `field: value`, where `run` holds the octets that the field is in, and `below` bits of
 /// them follow it.
-fn decode_field(layout: &Layout, field: &Field, run: &syn::Ident, bits: usize, below: usize) -> TokenStream {
+fn decode_field(
+    layout: &Layout,
+    field: &Field,
+    run: &syn::Ident,
+    bits: usize,
+    below: usize,
+) -> TokenStream {
     let wire = &layout.wire;
     let Field { ident, name, ty, .. } = field;
     let shifted = if below == 0 { quote!(#run) } else { quote!((#run >> #below)) };
@@ -158,7 +165,8 @@ fn encode_run(layout: &Layout, run: &[Field], bits: usize) -> TokenStream {
         below -= field.bits;
         let value = encode_field(layout, field, &word);
         let mask = Literal::u128_unsuffixed(mask(field.bits));
-        let masked = if field.fills_its_type() || matches!(field.kind, Kind::Flag | Kind::Fixed(_)) {
+        let masked = if field.fills_its_type() || matches!(field.kind, Kind::Flag | Kind::Fixed(_))
+        {
             value
         } else {
             quote!((#value & #mask))

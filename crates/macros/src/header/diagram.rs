@@ -36,7 +36,8 @@ pub(super) fn draw(layout: &Layout) -> String {
 
 /// Returns the numbers of the bits, tens above units.
 fn ruler(width: usize) -> Vec<String> {
-    let tens = (0..width).map(|bit| if bit % 10 == 0 { format!(" {}", bit / 10) } else { "  ".to_owned() });
+    let tens = (0..width)
+        .map(|bit| if bit % 10 == 0 { format!(" {}", bit / 10) } else { "  ".to_owned() });
     let units = (0..width).map(|bit| format!(" {}", bit % 10));
     vec![tens.collect(), units.collect()]
 }

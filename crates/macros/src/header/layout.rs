@@ -45,7 +45,8 @@ impl Layout {
     pub(super) fn of(input: &DeriveInput) -> Result<Self> {
         let fields = named_fields(input)?;
         let (wire, little_endian) = options(&input.attrs)?;
-        let mut layout = Layout { ident: input.ident.clone(), wire, little_endian, fields: Vec::new() };
+        let mut layout =
+            Layout { ident: input.ident.clone(), wire, little_endian, fields: Vec::new() };
         let mut wrong: Option<Error> = None;
         let mut offset = 0;
         for field in fields {
@@ -105,15 +106,22 @@ impl Layout {
 
 fn named_fields(input: &DeriveInput) -> Result<impl Iterator<Item = &syn::Field>> {
     if !input.generics.params.is_empty() {
-        return Err(Error::new(input.generics.span(), "a header has one layout, and so no parameters"));
+        return Err(Error::new(
+            input.generics.span(),
+            "a header has one layout, and so no parameters",
+        ));
     }
     match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) if !fields.named.is_empty() => Ok(fields.named.iter()),
             _ => Err(Error::new(input.ident.span(), "a header is a struct with named fields")),
         },
-        Data::Enum(data) => Err(Error::new(data.enum_token.span, "a header is a struct, not an enum")),
-        Data::Union(data) => Err(Error::new(data.union_token.span, "a header is a struct, not a union")),
+        Data::Enum(data) => {
+            Err(Error::new(data.enum_token.span, "a header is a struct, not an enum"))
+        }
+        Data::Union(data) => {
+            Err(Error::new(data.union_token.span, "a header is a struct, not a union"))
+        }
     }
 }
 
@@ -126,7 +134,8 @@ impl Field {
             (Some((bits, span)), None) => {
                 let (most, kind) = own.unwrap_or((64, Kind::Value));
                 if bits > most {
-                    let says = format!("this is wider than the type, which holds at most {most} bits");
+                    let says =
+                        format!("this is wider than the type, which holds at most {most} bits");
                     return Err(Error::new(span, says));
                 }
                 if matches!(kind, Kind::String) && bits < most {
@@ -146,26 +155,42 @@ impl Field {
                 return Err(Error::new(ident.span(), "a fixed field has at most 64 bits"));
             }
             Kind::Value if is_unit => {
-                return Err(Error::new(field.ty.span(), "a field that holds nothing is `#[fixed(value)]`"));
+                return Err(Error::new(
+                    field.ty.span(),
+                    "a field that holds nothing is `#[fixed(value)]`",
+                ));
             }
             Kind::String if !offset.is_multiple_of(8) => {
-                let says = format!("an octet string begins with an octet, and this is bit {offset}");
+                let says =
+                    format!("an octet string begins with an octet, and this is bit {offset}");
                 return Err(Error::new(ident.span(), says));
             }
             _ => {}
         }
         let Some(bits) = bits else {
-            return Err(Error::new(field.ty.span(), "how wide this is cannot be known: say `#[bits(n)]`"));
+            return Err(Error::new(
+                field.ty.span(),
+                "how wide this is cannot be known: say `#[bits(n)]`",
+            ));
         };
         let Some(doc) = first_paragraph(&field.attrs) else {
             return Err(Error::new(ident.span(), "a field says in a doc comment what it is"));
         };
-        Ok(Field { name: ident.unraw().to_string(), ident, ty: field.ty.clone(), kind, offset, bits, doc })
+        Ok(Field {
+            name: ident.unraw().to_string(),
+            ident,
+            ty: field.ty.clone(),
+            kind,
+            offset,
+            bits,
+            doc,
+        })
     }
 
     /// Returns whether it is a primitive integer that begins and ends with an octet and fills its
     /// type.
     pub(super) fn fills_its_type(&self) -> bool {
-        matches!(self.kind, Kind::Integer) && own_width(&self.ty).is_some_and(|(bits, _)| bits == self.bits)
+        matches!(self.kind, Kind::Integer)
+            && own_width(&self.ty).is_some_and(|(bits, _)| bits == self.bits)
     }
 }

@@ -43,7 +43,9 @@ fn field_row(layout: &Layout, field: &Field) -> TokenStream {
     let wire = &layout.wire;
     let Field { name, offset, bits, doc, .. } = field;
     let order = match field.kind {
-        Kind::Integer | Kind::Value | Kind::Fixed(_) if layout.little_endian => quote!(LittleEndian),
+        Kind::Integer | Kind::Value | Kind::Fixed(_) if layout.little_endian => {
+            quote!(LittleEndian)
+        }
         _ => quote!(Network),
     };
     quote! {

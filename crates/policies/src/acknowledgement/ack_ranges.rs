@@ -39,7 +39,13 @@ impl AckRanges {
 }
 
 impl Acknowledgement for AckRanges {
-    fn on_received(&mut self, view: &View, unit: &UnitHeader, _octets: usize, _gap: Option<Range<u64>>) {
+    fn on_received(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        _octets: usize,
+        _gap: Option<Range<u64>>,
+    ) {
         self.delay.on_received(view, unit);
         self.newest = unit.span.end - 1;
     }

@@ -37,7 +37,13 @@ impl Cumulative {
 }
 
 impl Acknowledgement for Cumulative {
-    fn on_received(&mut self, view: &View, unit: &UnitHeader, _octets: usize, _gap: Option<Range<u64>>) {
+    fn on_received(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        _octets: usize,
+        _gap: Option<Range<u64>>,
+    ) {
         self.delay.on_received(view, unit);
     }
 

@@ -34,7 +34,13 @@ impl<A> GapAtOnce<A> {
 }
 
 impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
-    fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) {
+    fn on_received(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        octets: usize,
+        gap: Option<Range<u64>>,
+    ) {
         if self.gap.is_none() {
             self.gap.clone_from(&gap);
         }

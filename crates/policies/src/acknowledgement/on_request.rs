@@ -73,7 +73,8 @@ impl<const SPANS: bool> Component for OnRequest<SPANS> {
                 ("acknowledgement on request, with spans", "says what it has when it is asked");
             Facts { needs, gives, ..Facts::of(name, does) }
         } else {
-            let (name, does) = ("acknowledgement on request", "says what is missing first when it is asked");
+            let (name, does) =
+                ("acknowledgement on request", "says what is missing first when it is asked");
             Facts { needs: asked, gives, ..Facts::of(name, does) }
         }
     };

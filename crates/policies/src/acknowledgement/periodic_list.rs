@@ -98,14 +98,17 @@ impl PeriodicList {
     /// need not be quite full.
     #[inline]
     fn is_full(&self) -> bool {
-        self.full.is_some_and(|full| 2 * self.octets + self.longest >= 2 * full as usize * self.longest)
+        self.full
+            .is_some_and(|full| 2 * self.octets + self.longest >= 2 * full as usize * self.longest)
     }
 
     /// Makes a report due although nothing new arrived: it repeats the last number that did.
     fn remind(&mut self, view: &View, receipts: &Receipts) {
         if self.news.is_empty() && receipts.highest() > 0 {
             let last = receipts.highest() - 1;
-            if last < receipts.upto() || receipts.beyond().last().is_some_and(|span| span.contains(&last)) {
+            if last < receipts.upto()
+                || receipts.beyond().last().is_some_and(|span| span.contains(&last))
+            {
                 self.gather(&(last..last + 1));
             }
         }
@@ -115,7 +118,13 @@ impl PeriodicList {
 
 impl Acknowledgement for PeriodicList {
     #[inline]
-    fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) {
+    fn on_received(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        octets: usize,
+        gap: Option<Range<u64>>,
+    ) {
         self.gather(&unit.span);
         self.octets += octets;
         self.longest = self.longest.max(unit.piece);
@@ -154,7 +163,8 @@ impl Acknowledgement for PeriodicList {
     }
 
     fn on_reported(&mut self, view: &View, report: &Report) {
-        let mut said = report.held.iter().map(|span| span.end - span.start).sum::<u64>().min(self.numbers);
+        let mut said =
+            report.held.iter().map(|span| span.end - span.start).sum::<u64>().min(self.numbers);
         self.numbers -= said;
         self.octets = 0;
         self.said.clear();
@@ -217,7 +227,10 @@ mod tests {
 
     #[test]
     fn few_full_packets_are_acknowledged_at_once_and_many_short_ones() {
-        assert_eq!([1000, 760, 740, 100, 64, 0].map(|octets| packets(&NOW, octets)), [2, 3, 3, 16, 24, 32]);
+        assert_eq!(
+            [1000, 760, 740, 100, 64, 0].map(|octets| packets(&NOW, octets)),
+            [2, 3, 3, 16, 24, 32]
+        );
     }
 
     #[test]
@@ -228,7 +241,8 @@ mod tests {
 
     #[test]
     fn several_are_as_each_of_them() {
-        for (count, piece, last) in [(1, 1000, 10), (2, 1000, 1000), (7, 1400, 1300), (40, 100, 1)] {
+        for (count, piece, last) in [(1, 1000, 10), (2, 1000, 1000), (7, 1400, 1300), (40, 100, 1)]
+        {
             let octets = (count as usize - 1) * piece + last;
             let fresh = || PeriodicList::new(MILLISECOND, 32).full(2);
             let (mut each, mut several) = (fresh(), fresh());
@@ -239,7 +253,11 @@ mod tests {
                 each.on_received(&NOW, &unit(number..number + 1, octets), octets, None);
             }
             several.on_received(&NOW, &unit(1..count + 1, piece), octets, None);
-            assert_eq!(alloc::format!("{each:?}"), alloc::format!("{several:?}"), "{count} of {piece}");
+            assert_eq!(
+                alloc::format!("{each:?}"),
+                alloc::format!("{several:?}"),
+                "{count} of {piece}"
+            );
         }
     }
 }

@@ -25,7 +25,11 @@ impl Connection for Agreed {
     }
 
     fn phase(&self, view: &View) -> Phase {
-        if self.finishing && view.idle && view.drained { Phase::Ended(Ending::Finished) } else { Phase::Open }
+        if self.finishing && view.idle && view.drained {
+            Phase::Ended(Ending::Finished)
+        } else {
+            Phase::Open
+        }
     }
 }
 

@@ -70,13 +70,16 @@ impl Halves {
 
     /// Whether `FINISH` must leave now, for the first time or again.
     pub(super) fn due(&self, view: &View) -> bool {
-        self.has_said_all(view) && !self.is_answered() && self.said.is_none_or(|(again, _)| again <= view.now)
+        self.has_said_all(view)
+            && !self.is_answered()
+            && self.said.is_none_or(|(again, _)| again <= view.now)
     }
 
     /// `FINISH` left; an answer takes `wait`, as a rule.
     pub(super) fn on_finish_said(&mut self, view: &View, wait: Nanoseconds) {
         let tries = self.said.map_or(0, |(_, tries)| tries);
-        self.said = Some((view.now.later(wait << tries.min(DOUBLED_MOST)), tries.saturating_add(1)));
+        self.said =
+            Some((view.now.later(wait << tries.min(DOUBLED_MOST)), tries.saturating_add(1)));
     }
 
     pub(super) fn deadline(&self) -> Instant {

@@ -76,7 +76,8 @@ impl Handshake {
     fn leaves(&self, view: &View) -> bool {
         match self.state {
             State::Open(_) => {
-                let both = self.halves.is_stopping() || self.halves.they_stop() && self.halves.has_all(view);
+                let both = self.halves.is_stopping()
+                    || self.halves.they_stop() && self.halves.has_all(view);
                 self.halves.is_finishing() && both && view.idle && view.drained
             }
             State::Leaving(at, tries) => at <= view.now && tries < self.tries_most,
@@ -88,9 +89,9 @@ impl Handshake {
     fn says(&self, view: &View) -> Signals {
         let end = match self.why {
             // What the peer sent has arrived, though it may not have heard of that.
-            Ending::Finished => {
-                Signals::END.with(Signals::FINISH).with(Signals::STOP.when(self.halves.has_all(view)))
-            }
+            Ending::Finished => Signals::END
+                .with(Signals::FINISH)
+                .with(Signals::STOP.when(self.halves.has_all(view))),
             Ending::Aborted(code) => Signals::END.with(Signals::because(code)),
             _ => Signals::END,
         };
@@ -102,7 +103,9 @@ impl Handshake {
 
     /// Where both halves are closed at once, the end says it.
     fn closes_half(&self, view: &View) -> bool {
-        matches!(self.state, State::Open(_)) && !self.halves.is_stopping() && self.halves.has_said_all(view)
+        matches!(self.state, State::Open(_))
+            && !self.halves.is_stopping()
+            && self.halves.has_said_all(view)
     }
 
     fn asks(&self, view: &View) -> bool {
@@ -143,7 +146,9 @@ impl Connection for Handshake {
             State::Asking(..) if signals.has(Signals::REFUSE) => {
                 State::Ended(Ending::Refused(signals.code()))
             }
-            State::Asking(..) if signals.has(Signals::OPEN.with(Signals::ACCEPT)) => State::Open(true),
+            State::Asking(..) if signals.has(Signals::OPEN.with(Signals::ACCEPT)) => {
+                State::Open(true)
+            }
             State::Idle | State::Asking(..) => return Err(Dropped::NotOurs),
             State::Open(heard) => State::Open(heard || !signals.has(Signals::OPEN)),
             State::Leaving(..) if signals.has(Signals::ENDED) => State::Ended(self.why),
@@ -155,7 +160,8 @@ impl Connection for Handshake {
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
-            self.left = Some(if signals.has(Signals::FINISH) { Ok(()) } else { Err(signals.code()) });
+            self.left =
+                Some(if signals.has(Signals::FINISH) { Ok(()) } else { Err(signals.code()) });
         }
         Ok(())
     }
@@ -166,9 +172,9 @@ impl Connection for Handshake {
 
     fn signals(&self, view: &View) -> Signals {
         // Questions take along that our half is closed, and answers that the peer's is.
-        self.says(view)
-            .with(Signals::FINISH.when(self.closes_half(view)))
-            .with(Signals::STOP.when(matches!(self.state, State::Open(_)) && self.halves.has_all(view)))
+        self.says(view).with(Signals::FINISH.when(self.closes_half(view))).with(
+            Signals::STOP.when(matches!(self.state, State::Open(_)) && self.halves.has_all(view)),
+        )
     }
 
     fn due(&self, view: &View) -> bool {
@@ -193,9 +199,13 @@ impl Connection for Handshake {
                 _ if view.idle && view.drained || self.halves.they_stop() => Ending::Finished,
                 _ => Ending::Reset(0),
             }),
-            State::Asking(_, tries) if signals.has(Signals::OPEN) => State::Asking(again, tries + 1),
+            State::Asking(_, tries) if signals.has(Signals::OPEN) => {
+                State::Asking(again, tries + 1)
+            }
             State::Open(_) if signals.has(Signals::END) => State::Leaving(again, 1),
-            State::Leaving(_, tries) if signals.has(Signals::END) => State::Leaving(again, tries + 1),
+            State::Leaving(_, tries) if signals.has(Signals::END) => {
+                State::Leaving(again, tries + 1)
+            }
             state => state,
         };
     }
@@ -211,7 +221,9 @@ impl Connection for Handshake {
                 Phase::Ended(Ending::Silent)
             }
             // All that we sent has arrived, or is of no use: only the answer is missing.
-            State::Leaving(at, tries) if at <= view.now && tries >= self.tries_most => Phase::Ended(self.why),
+            State::Leaving(at, tries) if at <= view.now && tries >= self.tries_most => {
+                Phase::Ended(self.why)
+            }
             State::Asking(..) => Phase::Opening,
             State::Open(_) | State::Leaving(..) => Phase::Open,
             State::Ended(ending) => Phase::Ended(ending),

@@ -113,7 +113,8 @@ impl Connection for Implicit {
             State::Aborting(_, tries, why) => {
                 // It has not heard that it is over, or it has.
                 let over = signals.has(Signals::END);
-                self.state = if over { State::Ended(why) } else { State::Aborting(view.now, tries, why) };
+                self.state =
+                    if over { State::Ended(why) } else { State::Aborting(view.now, tries, why) };
                 return Err(Dropped::NotOurs);
             }
             State::Idle | State::Calling => self.state = State::Active,
@@ -170,7 +171,8 @@ impl Connection for Implicit {
         }
         self.state = match self.state {
             State::Active => {
-                let ending = if view.idle && view.drained { Ending::Finished } else { Ending::Reset(0) };
+                let ending =
+                    if view.idle && view.drained { Ending::Finished } else { Ending::Reset(0) };
                 State::Lingering(view.now.later(self.linger), ending)
             }
             State::Aborting(_, tries, why) => {
@@ -185,8 +187,12 @@ impl Connection for Implicit {
         match self.state {
             State::Idle => Phase::Idle,
             State::Lingering(until, ending) if until <= view.now => Phase::Ended(ending),
-            State::Aborting(at, tries, why) if at <= view.now && tries >= ABORTS_MOST => Phase::Ended(why),
-            State::Calling | State::Active | State::Lingering(..) | State::Aborting(..) => Phase::Open,
+            State::Aborting(at, tries, why) if at <= view.now && tries >= ABORTS_MOST => {
+                Phase::Ended(why)
+            }
+            State::Calling | State::Active | State::Lingering(..) | State::Aborting(..) => {
+                Phase::Open
+            }
             State::Ended(ending) => Phase::Ended(ending),
         }
     }

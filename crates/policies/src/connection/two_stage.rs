@@ -191,7 +191,9 @@ impl TwoStage {
         }
         let was_asking = matches!(self.state, State::Asking(_));
         match self.state {
-            State::Asking(_) if signals.has(Signals::REFUSE) => self.state = State::Ended(Ending::Refused(0)),
+            State::Asking(_) if signals.has(Signals::REFUSE) => {
+                self.state = State::Ended(Ending::Refused(0))
+            }
             State::Asking(question) if signals.has(Signals::AGAIN) && question.tries <= 1 => {
                 self.state = State::Asking(Question { at: view.now, ..question });
             }
@@ -221,7 +223,11 @@ impl TwoStage {
             self.state = State::Ended(self.abandoned.unwrap_or(Ending::Finished));
         }
         // What else comes has nowhere to go.
-        if self.abandoned.is_some() && signals == Signals::NONE { Err(Dropped::NotOurs) } else { Ok(()) }
+        if self.abandoned.is_some() && signals == Signals::NONE {
+            Err(Dropped::NotOurs)
+        } else {
+            Ok(())
+        }
     }
 
     /// These signals left, or something did before the association is open.
@@ -323,7 +329,9 @@ impl Connection for TwoStage {
             .with(Signals::CONFIRM.when(self.confirms(view)))
             .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
             .with(match self.farewell(view) {
-                true if self.abandoned == Some(Ending::Overrun) => Signals::END.with(Signals::OVERRUN),
+                true if self.abandoned == Some(Ending::Overrun) => {
+                    Signals::END.with(Signals::OVERRUN)
+                }
                 leaving => Signals::END.when(leaving),
             })
     }
@@ -349,14 +357,18 @@ impl Connection for TwoStage {
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,
-            State::Asking(question) if question.is_due(view) && question.tries >= self.tries_most => {
+            State::Asking(question)
+                if question.is_due(view) && question.tries >= self.tries_most =>
+            {
                 Phase::Ended(Ending::Silent)
             }
             State::Granting(_, _, until) if until <= view.now => Phase::Ended(Ending::Silent),
             State::Open if self.wonders(view) && self.alive.tries >= ALIVE_MOST => {
                 Phase::Ended(Ending::Silent)
             }
-            State::Leaving(question) if question.is_due(view) && question.tries >= FAREWELLS_MOST => {
+            State::Leaving(question)
+                if question.is_due(view) && question.tries >= FAREWELLS_MOST =>
+            {
                 Phase::Ended(self.abandoned.unwrap_or(Ending::Finished))
             }
             State::Asking(_) => Phase::Opening,
@@ -372,9 +384,13 @@ impl Connection for TwoStage {
         }
         match self.state {
             State::Asking(question) | State::Leaving(question) => question.at,
-            State::Granting(question, budget, until) if budget.allows(GRANT) => question.at.min(until),
+            State::Granting(question, budget, until) if budget.allows(GRANT) => {
+                question.at.min(until)
+            }
             State::Granting(_, _, until) => until,
-            State::Open => self.confirming.map_or(self.alive.at, |question| question.at.min(self.alive.at)),
+            State::Open => {
+                self.confirming.map_or(self.alive.at, |question| question.at.min(self.alive.at))
+            }
             _ => Instant::END,
         }
     }

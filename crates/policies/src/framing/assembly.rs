@@ -134,7 +134,8 @@ impl<M: Message> Assembly<M> {
     fn holds(&self, index: u32, count: u32) -> bool {
         let before = || self.aside.range(..index + count).next_back();
         index < self.next
-            || before().is_some_and(|(first, (_, octets))| first + self.pieces(octets.len()) > index)
+            || before()
+                .is_some_and(|(first, (_, octets))| first + self.pieces(octets.len()) > index)
     }
 
     /// Returns whether the pieces before `index` have lower sequence numbers than `number`, and
@@ -155,7 +156,12 @@ impl<M: Message> Assembly<M> {
     ///
     /// # Errors
     /// [`Dropped::Unjoinable`] where it does not admit them.
-    pub(super) fn take(&mut self, unit: &UnitHeader, body: M, pool: &Pool<M>) -> Result<bool, Dropped> {
+    pub(super) fn take(
+        &mut self,
+        unit: &UnitHeader,
+        body: M,
+        pool: &Pool<M>,
+    ) -> Result<bool, Dropped> {
         if !self.admits(unit, body.len()) {
             return Err(Dropped::Unjoinable);
         }
@@ -169,7 +175,10 @@ impl<M: Message> Assembly<M> {
         self.lifetime = self.lifetime.max(unit.lifetime);
         if index == self.next {
             self.newest = unit.span.start;
-            if index == 0 && M::SHARES && self.piece.saturating_mul(self.count as usize) <= IN_PIECES {
+            if index == 0
+                && M::SHARES
+                && self.piece.saturating_mul(self.count as usize) <= IN_PIECES
+            {
                 self.begin = Begin::Pieces(body);
                 self.next = unit.count;
             } else {
@@ -182,7 +191,11 @@ impl<M: Message> Assembly<M> {
                 let octets = pieces.len();
                 self.octets_aside -= octets;
                 let count = self.pieces(octets);
-                self.append(M::from_block(M::Block::from(pieces.into_vec()), 0, octets), count, pool);
+                self.append(
+                    M::from_block(M::Block::from(pieces.into_vec()), 0, octets),
+                    count,
+                    pool,
+                );
             }
         } else {
             let mut pieces = vec![0; body.len()].into_boxed_slice();

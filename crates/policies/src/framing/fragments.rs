@@ -9,7 +9,9 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
-use stackwright_transport::words::{Dropped, Label, MILLISECOND, Nanoseconds, SECOND, UnitHeader, View};
+use stackwright_transport::words::{
+    Dropped, Label, MILLISECOND, Nanoseconds, SECOND, UnitHeader, View,
+};
 use stackwright_wire::{Message, Pool};
 
 use super::assembly::{ASIDE, Assembly, Bounds};
@@ -158,7 +160,12 @@ impl Forgetting {
 impl<M: Message> Fragments<M> {
     /// Does what [`admits`](Framing::admits) does, for pieces.
     #[inline(never)]
-    fn admits_pieces(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
+    fn admits_pieces(
+        &self,
+        unit: &UnitHeader,
+        octets: usize,
+        follows: bool,
+    ) -> Result<usize, Dropped> {
         let Label { message, index, count, .. } = unit.label;
         let mut numbers = (0..unit.messages() as u32).map(|nth| message.wrapping_add(nth));
         let mut others = self.held;
@@ -296,14 +303,16 @@ impl<M: Message> Framing<M> for Fragments<M> {
         self.begun.retain(|_, assembly| {
             let Some(silence) = forgetting.after(assembly.lifetime) else { return true };
             let at = assembly.at.later(silence);
-            let is_over =
-                forgetting.window().is_none_or(|window| assembly.upto + window <= view.received_upto);
+            let is_over = forgetting
+                .window()
+                .is_none_or(|window| assembly.upto + window <= view.received_upto);
             if is_over && at <= view.now {
                 numbers += assembly.numbers;
                 *held = held.saturating_sub(assembly.held(bounds));
                 return false;
             }
-            looks_at = looks_at.min(if at <= view.now { view.now.later(silence) } else { at }.max(next_look));
+            looks_at = looks_at
+                .min(if at <= view.now { view.now.later(silence) } else { at }.max(next_look));
             true
         });
         self.looks_at = looks_at;
@@ -330,7 +339,8 @@ mod tests {
         let label = Label { message: 7, count: 2, priority: 128, ..Label::default() };
         let mut body = BufferTree::with_headroom(0, b"piece");
         let lifetime = lifetime.and_then(NonZeroU32::new);
-        let unit = UnitHeader { span: 0..1, count: 1, piece: 5, label, since: Instant::START, lifetime };
+        let unit =
+            UnitHeader { span: 0..1, count: 1, piece: 5, label, since: Instant::START, lifetime };
         assert_eq!(fragments.join(&View::START, &unit, &mut body, &pool), Ok(None));
         let now = Instant::START.later(100 * SECOND);
         let numbers = fragments.forget(&View { now, received_upto: 100, ..View::START });
@@ -348,9 +358,11 @@ mod tests {
             let label = Label { message: 7, index, count: 3, last: index == 2, ..Label::default() };
             let mut body = BufferTree::with_headroom(0, octets);
             let (span, since) = (number..number + 1, Instant::START);
-            let unit = UnitHeader { span, count: 1, piece: octets.len(), label, since, lifetime: None };
+            let unit =
+                UnitHeader { span, count: 1, piece: octets.len(), label, since, lifetime: None };
             let admitted = fragments.admits(&unit, octets.len(), false).map(|_| ());
-            let joined = admitted.and_then(|()| fragments.join(&View::START, &unit, &mut body, &pool));
+            let joined =
+                admitted.and_then(|()| fragments.join(&View::START, &unit, &mut body, &pool));
             let whole = joined.map(|joined| joined.map(|_| body));
             (
                 whole.map(|whole| whole.map(|mut whole| whole.front(6).map(<[u8]>::to_vec))),
@@ -361,7 +373,10 @@ mod tests {
         assert!(take(2, 1, b"a1") == more);
         assert!(take(11, 0, b"b0") == (Ok(None), 1), "it lies before what was numbered earlier");
         assert!(take(1, 0, b"a0") == (Err(Dropped::Unjoinable), 0));
-        assert!(take(3, 2, b"a2") == (Err(Dropped::Unjoinable), 0), "it lies behind what was numbered later");
+        assert!(
+            take(3, 2, b"a2") == (Err(Dropped::Unjoinable), 0),
+            "it lies behind what was numbered later"
+        );
         assert!(take(13, 2, b"b2") == more);
         assert!(take(21, 0, b"c0") == (Ok(None), 2), "it was here");
         assert!(take(23, 2, b"c2") == more);
@@ -375,7 +390,8 @@ mod tests {
         assert!(keeps(expired, Some(101_000_000)), "it may still come");
         assert!(!keeps(expired, Some(99_000_000)) && !keeps(expired, Some(1)));
         assert!(
-            !keeps(Forgetting::Lost(WINDOW), None) && !keeps(Forgetting::Lost(WINDOW), Some(101_000_000))
+            !keeps(Forgetting::Lost(WINDOW), None)
+                && !keeps(Forgetting::Lost(WINDOW), Some(101_000_000))
         );
         assert!(keeps(Forgetting::Lost(1000), None), "its other half may be on its way");
         assert!(keeps(Forgetting::Nothing, None) && keeps(Forgetting::Nothing, Some(1)));

@@ -103,7 +103,10 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         };
         if is_last {
             *message = open.message;
-            return Ok(Some(Joined { properties: MessageProperties::default(), numbers: open.numbers }));
+            return Ok(Some(Joined {
+                properties: MessageProperties::default(),
+                numbers: open.numbers,
+            }));
         }
         self.open = Some(open);
         Ok(None)

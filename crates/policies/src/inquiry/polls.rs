@@ -5,8 +5,8 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{Nanoseconds, Occasion, View};
 
-/// Asks every `most` packets, and at an interval as long as something is in flight or waits (SSCOP's
-/// POLL, MaxPD and Timer_POLL). A peer that answers none for too long counts as gone
+/// Asks every `most` packets, and at an interval as long as something is in flight or waits
+/// (SSCOP's POLL, MaxPD and Timer_POLL). A peer that answers none for too long counts as gone
 /// (Timer_NO-RESPONSE).
 ///
 /// Choose it for a path whose delay varies: nothing depends on a timeout that fits, and one inquiry

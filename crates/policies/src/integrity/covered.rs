@@ -9,7 +9,11 @@ pub(super) const LOOKS_AT: usize = 64;
 
 /// Passes the octets of `message` in `span` to `take`, piece by piece, and returns whether all of
 /// them are there.
-pub(super) fn each<M: Message>(message: &M, span: Range<usize>, mut take: impl FnMut(&[u8])) -> bool {
+pub(super) fn each<M: Message>(
+    message: &M,
+    span: Range<usize>,
+    mut take: impl FnMut(&[u8]),
+) -> bool {
     let mut at = 0;
     message.each(|octets| {
         let end = at + octets.len();

@@ -23,7 +23,9 @@ pub struct Deadline;
 
 impl Lifetime for Deadline {
     fn is_over(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> bool {
-        lifetime.is_some_and(|lifetime| view.now.nanoseconds_since(since) / 1000 >= u64::from(lifetime.get()))
+        lifetime.is_some_and(|lifetime| {
+            view.now.nanoseconds_since(since) / 1000 >= u64::from(lifetime.get())
+        })
     }
 }
 

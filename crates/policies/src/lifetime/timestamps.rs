@@ -61,7 +61,9 @@ impl Timestamps {
 
 impl Lifetime for Timestamps {
     fn is_over(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> bool {
-        lifetime.is_some_and(|lifetime| view.now.nanoseconds_since(since) / 1000 >= u64::from(lifetime.get()))
+        lifetime.is_some_and(|lifetime| {
+            view.now.nanoseconds_since(since) / 1000 >= u64::from(lifetime.get())
+        })
     }
 
     fn stamp(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> Timestamp {
@@ -70,9 +72,12 @@ impl Lifetime for Timestamps {
             None => Timestamp { at: now, valid: 0 },
             Some(difference) => {
                 let age = || view.now.nanoseconds_since(since) / 1000;
-                let left =
-                    lifetime.map_or(0, |lifetime| u64::from(lifetime.get()).saturating_sub(age()).max(1));
-                Timestamp { at: now.saturating_add_signed(difference.saturating_neg()), valid: left as u32 }
+                let left = lifetime
+                    .map_or(0, |lifetime| u64::from(lifetime.get()).saturating_sub(age()).max(1));
+                Timestamp {
+                    at: now.saturating_add_signed(difference.saturating_neg()),
+                    valid: left as u32,
+                }
             }
         }
     }
@@ -96,7 +101,8 @@ impl Lifetime for Timestamps {
     }
 
     fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Timestamp) {
-        let doubted = self.doubt.saturating_add(view.now.nanoseconds_since(self.since) / DOUBTED_EACH);
+        let doubted =
+            self.doubt.saturating_add(view.now.nanoseconds_since(self.since) / DOUBTED_EACH);
         if self.difference.is_some() && took / 2 > doubted {
             return;
         }

@@ -10,12 +10,12 @@ use stackwright_wire::Message;
 
 use super::Plan;
 use super::select::{
-    Asking, Checking, Connecting, Flowing, Framing, Living, Ordering, Pacing, Recovering, Reporting, Sharing,
-    Timing,
+    Asking, Checking, Connecting, Flowing, Framing, Living, Ordering, Pacing, Recovering,
+    Reporting, Sharing, Timing,
 };
 use crate::{
-    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
-    recovery, rtt,
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
+    rate, recovery, rtt,
 };
 
 /// Bounds how much an association holds and how long it waits: what neither requirements nor path
@@ -37,7 +37,13 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Bounds { window: 1024, longest: 10 << 20, fragments: 0xffff, silence: 30 * SECOND, epoch: 0 }
+        Bounds {
+            window: 1024,
+            longest: 10 << 20,
+            fragments: 0xffff,
+            silence: 30 * SECOND,
+            epoch: 0,
+        }
     }
 }
 
@@ -82,11 +88,15 @@ impl Plan {
             framing: match select.framing.0 {
                 Framing::Fragments => {
                     let forgetting = match select.lifetime.0 {
-                        _ if !self.requirements.reliable => framing::Forgetting::Lost(bounds.window),
+                        _ if !self.requirements.reliable => {
+                            framing::Forgetting::Lost(bounds.window)
+                        }
                         Living::Timestamps => framing::Forgetting::Expired,
                         Living::Deadline | Living::Absent => framing::Forgetting::Nothing,
                     };
-                    framing::Fragments::new(bounds.fragments, bounds.longest).forgetting(forgetting).part()
+                    framing::Fragments::new(bounds.fragments, bounds.longest)
+                        .forgetting(forgetting)
+                        .part()
                 }
                 Framing::MessageEnd => framing::MessageEnd::new(bounds.longest).part(),
                 Framing::OctetStream => framing::OctetStream.part(),
@@ -102,26 +112,32 @@ impl Plan {
             acknowledgement: match select.acknowledgement.0 {
                 Reporting::Absent => acknowledgement::Absent.part(),
                 Reporting::PeriodicList => {
-                    acknowledgement::PeriodicList::new((path.round_trip / 4).min(GATHER_MOST), 2).part()
+                    acknowledgement::PeriodicList::new((path.round_trip / 4).min(GATHER_MOST), 2)
+                        .part()
                 }
                 Reporting::OnRequest => acknowledgement::OnRequest::<true>::new().part(),
             },
             inquiry: match select.inquiry.0 {
                 Asking::Absent => inquiry::Absent.part(),
-                Asking::Polls => inquiry::Polls::new(first, PACKETS_AN_INQUIRY, bounds.silence).part(),
+                Asking::Polls => {
+                    inquiry::Polls::new(first, PACKETS_AN_INQUIRY, bounds.silence).part()
+                }
             },
             recovery: match select.recovery.0 {
                 Recovering::Absent => recovery::Absent.part(),
                 Recovering::IndividualTimeout => {
                     let reordering = if path.reorders { 3 } else { 1 };
-                    recovery::IndividualTimeout::new(bounds.silence).reordering(Some(reordering)).part()
+                    recovery::IndividualTimeout::new(bounds.silence)
+                        .reordering(Some(reordering))
+                        .part()
                 }
                 Recovering::SelectiveRepeat => recovery::SelectiveRepeat::default().part(),
             },
             rtt: match select.rtt.0 {
                 Timing::Fixed => rtt::Fixed(first).part(),
                 Timing::Rfc6298 => {
-                    rtt::Rfc6298::new(source, first, (path.round_trip / 2).max(TIMEOUT_LEAST)).part()
+                    rtt::Rfc6298::new(source, first, (path.round_trip / 2).max(TIMEOUT_LEAST))
+                        .part()
                 }
             },
             flow: match select.flow.0 {

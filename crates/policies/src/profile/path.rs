@@ -63,8 +63,9 @@ impl Path {
     pub(crate) fn starves(&self) -> bool {
         let loss = self.loss.unwrap_or(0);
         let Some(rate) = self.rate else { return loss >= LOSS_STARVES };
-        let in_flight =
-            u128::from(rate) * u128::from(self.round_trip) / 1_000_000_000 / self.packet.max(1) as u128;
+        let in_flight = u128::from(rate) * u128::from(self.round_trip)
+            / 1_000_000_000
+            / self.packet.max(1) as u128;
         // in_flight > 1.2/√p  ⇔  in_flight² · p > 1.5, with p in thousandths.
         in_flight * in_flight * u128::from(loss) > 1500
     }

@@ -62,7 +62,9 @@ pub enum Unmet {
 impl core::fmt::Display for Unmet {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Unmet::Contradiction(one, other) => write!(f, "{one} excludes {other}: give up one of them"),
+            Unmet::Contradiction(one, other) => {
+                write!(f, "{one} excludes {other}: give up one of them")
+            }
             Unmet::Format(requirement, needed) => {
                 write!(f, "{requirement} takes ")?;
                 for (nth, words) in needed.words().enumerate() {

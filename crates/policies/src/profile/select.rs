@@ -6,8 +6,8 @@ use stackwright_transport::rules::{Component, Property, check};
 use super::choice::{Choice, Plan};
 use super::{DeliveryOrder, Path, Requirements, Unmet};
 use crate::{
-    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
-    recovery, rtt,
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
+    rate, recovery, rtt,
 };
 
 /// Defines the policies that can be selected for a slot, with their facts.
@@ -146,19 +146,27 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
     let select = Selection {
         connection: connection(requirements, format),
         acknowledgement: match (requirements.reliable, asks) {
-            (true, true) => (Reporting::OnRequest, "reports when it is asked: reports are expensive here"),
-            (true, false) => (Reporting::PeriodicList, "reports soon what arrived, whatever the order"),
+            (true, true) => {
+                (Reporting::OnRequest, "reports when it is asked: reports are expensive here")
+            }
+            (true, false) => {
+                (Reporting::PeriodicList, "reports soon what arrived, whatever the order")
+            }
             (false, _) => (Reporting::Absent, "nothing is sent again, so no report is needed"),
         },
         inquiry: match asks {
-            true => (Asking::Polls, "asks now and then, so that one report speaks for many packets"),
+            true => {
+                (Asking::Polls, "asks now and then, so that one report speaks for many packets")
+            }
             false => (Asking::Absent, "the receiver reports by itself, or not at all"),
         },
         recovery: match (requirements.reliable, asks) {
             (true, true) => {
                 (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing")
             }
-            (true, false) => (Recovering::IndividualTimeout, "sends again what was not acknowledged in time"),
+            (true, false) => {
+                (Recovering::IndividualTimeout, "sends again what was not acknowledged in time")
+            }
             (false, _) => (Recovering::Absent, "what is lost is not needed any more"),
         },
         rtt: match requirements.reliable {
@@ -168,9 +176,10 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
         flow: match requirements.reliable && carries(Property::CREDIT) {
             true => (Flowing::CreditWindow, "a receiver that does not read stops the sender"),
             false if requirements.reliable => (Flowing::Absent, "the format carries no credit"),
-            false => {
-                (Flowing::Absent, "what a slow receiver cannot take is dropped, and nothing is sent again")
-            }
+            false => (
+                Flowing::Absent,
+                "what a slow receiver cannot take is dropped, and nothing is sent again",
+            ),
         },
         congestion: sharing,
         rate: rate(requirements, path, sharing.0),
@@ -184,10 +193,13 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
         framing: framing(requirements, format)?,
         lifetime: match requirements.expires {
             false => (Living::Absent, "nothing expires"),
-            true if carries(Property::TIMES) => (Living::Timestamps, "what is late is dropped at both ends"),
-            true => {
-                (Living::Deadline, "what is late is not sent; the format carries no times to tell the peer")
+            true if carries(Property::TIMES) => {
+                (Living::Timestamps, "what is late is dropped at both ends")
             }
+            true => (
+                Living::Deadline,
+                "what is late is not sent; the format carries no times to tell the peer",
+            ),
         },
         integrity: match requirements.checked {
             false => (Checking::Absent, "the layer below checks"),
@@ -207,15 +219,22 @@ fn contradictions(requirements: &Requirements) -> Result<(), Unmet> {
         return Err(Unmet::Contradiction("total order", "messages that expire"));
     }
     if requirements.order == DeliveryOrder::Sequenced && requirements.reliable {
-        return Err(Unmet::Contradiction("an order in which the late are lost", "reliable delivery"));
+        return Err(Unmet::Contradiction(
+            "an order in which the late are lost",
+            "reliable delivery",
+        ));
     }
     Ok(())
 }
 
 fn connection(requirements: &Requirements, format: Property) -> (Connecting, &'static str) {
     match (requirements.decided, format.has(Property::SIGNALS)) {
-        (true, true) => (Connecting::TwoStage, "the other application decides before anything is sent"),
-        (true, false) => (Connecting::Agreed, "the format carries no signals: arrange it elsewhere"),
+        (true, true) => {
+            (Connecting::TwoStage, "the other application decides before anything is sent")
+        }
+        (true, false) => {
+            (Connecting::Agreed, "the format carries no signals: arrange it elsewhere")
+        }
         (false, _) => (Connecting::Agreed, "both sides know of it: no round trip is lost"),
     }
 }
@@ -237,13 +256,17 @@ fn congestion(requirements: &Requirements, path: &Path, asks: bool) -> (Sharing,
             Sharing::Bbr,
             "much is to be sent, and whether loss here is congestion is not known: the rate is measured",
         ),
-        (true, false, _) => (Sharing::Cubic, "other flows get their share, and a fast path is filled soon"),
+        (true, false, _) => {
+            (Sharing::Cubic, "other flows get their share, and a fast path is filled soon")
+        }
     }
 }
 
 fn rate(requirements: &Requirements, path: &Path, sharing: Sharing) -> (Pacing, &'static str) {
     match path.rate.filter(|_| !path.shared || !requirements.reliable) {
-        Some(_) => (Pacing::Paced, "the rate is known: what is sent faster would only queue, or be lost"),
+        Some(_) => {
+            (Pacing::Paced, "the rate is known: what is sent faster would only queue, or be lost")
+        }
         None if sharing == Sharing::Bbr => (
             Pacing::PacedByCongestion,
             "as fast as was measured: a burst would queue, and be measured as a longer path",
@@ -252,13 +275,19 @@ fn rate(requirements: &Requirements, path: &Path, sharing: Sharing) -> (Pacing, 
     }
 }
 
-fn framing(requirements: &Requirements, format: Property) -> Result<(Framing, &'static str), Unmet> {
+fn framing(
+    requirements: &Requirements,
+    format: Property,
+) -> Result<(Framing, &'static str), Unmet> {
     let total = requirements.order == DeliveryOrder::Total;
     if !requirements.bounds && total {
         return Ok((Framing::OctetStream, "octets are all that counts"));
     }
     if format.has(Property::FRAGMENTS) {
-        return Ok((Framing::Fragments, "each fragment carries its index, whatever the order of arrival"));
+        return Ok((
+            Framing::Fragments,
+            "each fragment carries its index, whatever the order of arrival",
+        ));
     }
     if format.has(Property::MARKS) && total {
         return Ok((Framing::MessageEnd, "in order, a mark at the end is enough"));

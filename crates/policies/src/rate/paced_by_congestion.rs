@@ -143,7 +143,10 @@ mod tests {
                 let time = if pace == 100 { 1000 * SECOND } else { SECOND };
                 let (octets, timers) = leaves(pace, 1000, time, late);
                 let told = pace * time / SECOND;
-                assert!(octets.abs_diff(told) <= told / 100 + 2000, "{octets} of {told}, late by {late}");
+                assert!(
+                    octets.abs_diff(told) <= told / 100 + 2000,
+                    "{octets} of {told}, late by {late}"
+                );
                 assert!(timers <= time / QUANTUM + 1, "{timers} timers");
             }
         }

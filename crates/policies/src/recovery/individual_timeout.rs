@@ -120,9 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn the_peer_is_gone_after_the_silence_or_three_round_trips_however_far_the_timeout_backed_off() {
+    fn the_peer_is_gone_after_the_silence_or_three_round_trips_however_far_the_timeout_backed_off()
+    {
         let dead_after = |view: View| IndividualTimeout::new(30 * SECOND).dead_after(&view, 8);
-        let few = [0, 1, 2, 7].map(|few| IndividualTimeout::new(SECOND).dead_after(&view(0, 0, SECOND), few));
+        let few = [0, 1, 2, 7]
+            .map(|few| IndividualTimeout::new(SECOND).dead_after(&view(0, 0, SECOND), few));
         assert_eq!(few, [None, None, Some(3 * SECOND), Some(3 * SECOND)]);
         assert_eq!(dead_after(view(0, 0, SECOND)), Some(30 * SECOND));
         assert_eq!(dead_after(view(SECOND, SECOND, 60 * SECOND)), Some(30 * SECOND));

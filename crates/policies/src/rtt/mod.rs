@@ -40,9 +40,8 @@ pub enum SampleSource {
 impl SampleSource {
     fn believes(self, sample: Sample) -> Option<Nanoseconds> {
         match (self, sample) {
-            (SampleSource::Answers, Sample::OfAnswer(took)) | (SampleSource::Units, Sample::OfUnit(took)) => {
-                Some(took.max(1))
-            }
+            (SampleSource::Answers, Sample::OfAnswer(took))
+            | (SampleSource::Units, Sample::OfUnit(took)) => Some(took.max(1)),
             _ => None,
         }
     }

@@ -19,7 +19,10 @@ pub(crate) fn bad(seed: u64) -> Conditions {
         jitter: Duration::from_millis(random.u64(0..30)),
         loss: (random.f64() * 0.25).into(),
         duplicate: random.f64() * 0.1,
-        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..80)) },
+        reorder: Reorder {
+            probability: random.f64() * 0.1,
+            by: Duration::from_millis(random.u64(1..80)),
+        },
         corrupt: random.f64() * 0.1,
         ..Conditions::IDEAL
     }
@@ -36,7 +39,10 @@ pub(crate) fn talk(seed: u64, promise: Promise) -> Talk {
 }
 
 /// Everything arrives as promised, for all these seeds.
-pub(crate) fn talks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
+pub(crate) fn talks<C: Configuration<Message = M>>(
+    make: impl Fn(usize) -> Slots<C>,
+    promise: Promise,
+) {
     for seed in seeds(300) {
         let mut trial = Trial::new(&make, &bad(seed), seed);
         let outcome = trial.talk(&talk(seed, promise), seed, |_, _| {});
@@ -52,7 +58,8 @@ pub(crate) fn have_the_same_trace<C: Configuration<Message = M>>(
 ) {
     for seed in seeds(50) {
         let one = Trial::new(&make, &bad(seed), seed).talk(&talk(seed, promise), seed, |_, _| {});
-        let other = Trial::new(&boxed, &bad(seed), seed).talk(&talk(seed, promise), seed, |_, _| {});
+        let other =
+            Trial::new(&boxed, &bad(seed), seed).talk(&talk(seed, promise), seed, |_, _| {});
         assert!(one.is_ok(), "seed {seed}: {one:?}");
         assert_eq!(one, other, "seed {seed}");
     }

@@ -9,7 +9,9 @@ use stackwright_contract::services::{
     Batch, Code, Credit, Ended, Streams, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{Context, Duration, Handle, IndicationOf, Protocol};
-use stackwright_simulator::{Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World,
+};
 use stackwright_transport::{Associations, Configuration, Host, Transport};
 use stackwright_wire::Message;
 
@@ -110,7 +112,12 @@ impl Side {
         span.map(octet).collect()
     }
 
-    fn go_on(&mut self, association: Handle, random: &mut Rng, mut ask: impl FnMut(StreamsRequest<M>)) {
+    fn go_on(
+        &mut self,
+        association: Handle,
+        random: &mut Rng,
+        mut ask: impl FnMut(StreamsRequest<M>),
+    ) {
         if self.done || self.ended.is_some() || !self.opened {
             return;
         }
@@ -212,7 +219,10 @@ fn bad(random: &mut Rng) -> Conditions {
         jitter: Duration::from_millis(random.u64(0..30)),
         loss: (random.f64() * 0.19).into(),
         duplicate: random.f64() * 0.1,
-        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..80)) },
+        reorder: Reorder {
+            probability: random.f64() * 0.1,
+            by: Duration::from_millis(random.u64(1..80)),
+        },
         corrupt: random.f64() * 0.05,
         ..Conditions::IDEAL
     }
@@ -238,7 +248,10 @@ pub(crate) fn streams<
     if seeds >= 100 {
         let least = seeds / 10;
         let Counts { half_closes, refused, told_codes, closed } = counts;
-        assert!(half_closes > least && refused > least && told_codes > least && closed > least, "{counts:?}");
+        assert!(
+            half_closes > least && refused > least && told_codes > least && closed > least,
+            "{counts:?}"
+        );
     }
     println!("{seeds} seeds: {counts:?}");
 }
@@ -256,7 +269,8 @@ impl<H: Streaming> Scene<H> {
         let mut world = World::new(seed);
         world.network_mut().set_conditions(bad(random));
         // Of half of the seeds, less credit than a packet has octets.
-        let credit = Credit::of_octets(if seed.is_multiple_of(2) { 1 << 16 } else { random.usize(50..300) });
+        let credit =
+            Credit::of_octets(if seed.is_multiple_of(2) { 1 << 16 } else { random.usize(50..300) });
         let counts = sides.each_ref().map(Vec::len);
         let mut last = 0;
         let stations = sides.map(|sides| {
@@ -264,7 +278,11 @@ impl<H: Streaming> Scene<H> {
             let talker = Talker { sides, random: Rng::with_seed(seed + u64::from(last)) };
             let address = IpAddr::from([10, 0, 0, last]);
             let layer = Transport::new(Associations::new(make(last)), seed);
-            world.add(address, Over::new(layer, SimulatedDatagrams::new(address, ROOM_BELOW)), talker)
+            world.add(
+                address,
+                Over::new(layer, SimulatedDatagrams::new(address, ROOM_BELOW)),
+                talker,
+            )
         });
         let local = SocketAddr::from((SERVER, PORT)).into();
         world.ask(stations[0], StreamsRequest::Listen { listener: LISTENER, local });
@@ -275,7 +293,9 @@ impl<H: Streaming> Scene<H> {
                     station,
                     match nth {
                         0 => StreamsRequest::Await { listener: LISTENER, association, credit },
-                        _ => StreamsRequest::Open { association, remote: local, local: None, credit },
+                        _ => {
+                            StreamsRequest::Open { association, remote: local, local: None, credit }
+                        }
                     },
                 );
             }
@@ -324,7 +344,9 @@ fn nothing<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64) {
     let client = side(2, &[Deed::Finish, Deed::Close, Deed::CloseLast]);
     let scene = Scene::new(make, seed, &mut random, [server, client, Vec::new()]).ends();
     for (one, other) in [(1, 0), (0, 1)] {
-        let [[one], [other]] = [one, other].map(|nth| scene.sides(nth)) else { panic!("one side each") };
+        let [[one], [other]] = [one, other].map(|nth| scene.sides(nth)) else {
+            panic!("one side each")
+        };
         check(one, other, &mut Counts::default(), &scene);
     }
 }
@@ -392,7 +414,10 @@ fn check(one: &Side, other: &Side, counts: &mut Counts, what: &dyn fmt::Debug) {
     }
     if one.closed() {
         counts.closed += 1;
-        return assert!(ended == Ended::Finished || other.closed() && ended == Ended::Reset(0), "{what:?}");
+        return assert!(
+            ended == Ended::Finished || other.closed() && ended == Ended::Reset(0),
+            "{what:?}"
+        );
     }
     assert!(whole, "{what:?}");
     assert_eq!(one.finished, 1, "{what:?}");

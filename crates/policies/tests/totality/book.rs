@@ -58,7 +58,8 @@ pub(crate) fn ask(mut refused: impl FnMut(&[Facts], Misfit)) -> Verdicts {
             }
         }
         // The next selection, as an odometer counts.
-        let Some(slot) = (0..SLOTS.len()).rfind(|slot| choice[*slot] + 1 < verdicts.alike[*slot].len())
+        let Some(slot) =
+            (0..SLOTS.len()).rfind(|slot| choice[*slot] + 1 < verdicts.alike[*slot].len())
         else {
             return verdicts;
         };
@@ -72,7 +73,8 @@ pub(crate) fn ask(mut refused: impl FnMut(&[Facts], Misfit)) -> Verdicts {
 
 /// Whether a refusal is true, and names what is at fault.
 fn examine(parts: &[Facts], misfit: Misfit, known: &mut HashSet<String>) {
-    let part = |name: &str| *parts.iter().find(|part| part.name == name).expect("it is one of them");
+    let part =
+        |name: &str| *parts.iter().find(|part| part.name == name).expect("it is one of them");
     let given = |what: Property| parts.iter().any(|part| part.gives.has(what));
     let each = |what: Property| what.words().collect::<Vec<_>>();
     let names = match misfit {

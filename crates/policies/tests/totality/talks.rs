@@ -66,8 +66,11 @@ fn pick(verdicts: &Verdicts, classes: &Choice, open: &HashSet<Pair>, random: &mu
             let other = (0..choice.len()).filter(|other| *other != slot);
             other.filter(|other| open.contains(&sorted(at, (*other, choice[*other])))).count()
         };
-        choice[slot] =
-            verdicts.alike[slot][classes[slot]].iter().copied().max_by_key(count).unwrap_or(choice[slot]);
+        choice[slot] = verdicts.alike[slot][classes[slot]]
+            .iter()
+            .copied()
+            .max_by_key(count)
+            .unwrap_or(choice[slot]);
     }
     choice
 }
@@ -79,11 +82,14 @@ fn sorted(one: (usize, usize), other: (usize, usize)) -> Pair {
 /// Every pair of policies that is in any accepted selection.
 fn all_pairs(verdicts: &Verdicts) -> HashSet<Pair> {
     let classes: HashSet<Pair> = verdicts.accepted.iter().flat_map(pairs).collect();
-    let members =
-        |(slot, class): (usize, usize)| verdicts.alike[slot][class].iter().map(move |one| (slot, *one));
+    let members = |(slot, class): (usize, usize)| {
+        verdicts.alike[slot][class].iter().map(move |one| (slot, *one))
+    };
     let mut all = HashSet::new();
     for [one, other] in classes {
-        all.extend(members(one).flat_map(|one| members(other).map(move |other| sorted(one, other))));
+        all.extend(
+            members(one).flat_map(|one| members(other).map(move |other| sorted(one, other))),
+        );
     }
     all
 }
@@ -100,13 +106,15 @@ fn covering(verdicts: &Verdicts) -> Vec<Choice> {
         };
         let fitting: Vec<_> = verdicts.accepted.iter().filter(has).collect();
         let candidates = (0..40).map(|_| {
-            let mut choice = pick(verdicts, fitting[random.usize(..fitting.len())], &open, &mut random);
+            let mut choice =
+                pick(verdicts, fitting[random.usize(..fitting.len())], &open, &mut random);
             for (slot, policy) in next {
                 choice[slot] = policy;
             }
             choice
         });
-        let best = candidates.max_by_key(|choice| pairs(choice).filter(|pair| open.contains(pair)).count());
+        let best = candidates
+            .max_by_key(|choice| pairs(choice).filter(|pair| open.contains(pair)).count());
         let best = best.expect("some were drawn");
         for pair in pairs(&best) {
             open.remove(&pair);
@@ -126,7 +134,13 @@ fn every_accepted_pair_keeps_what_it_promises() {
         .enumerate()
         .filter_map(|(seed, choice)| try_out(choice, seed as u64, 24).err())
         .collect();
-    assert!(failures.is_empty(), "{} of {}:\n\n{}", failures.len(), chosen.len(), failures.join("\n\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n\n{}",
+        failures.len(),
+        chosen.len(),
+        failures.join("\n\n")
+    );
 }
 
 /// A minute.
@@ -147,13 +161,15 @@ fn all(only: Option<u64>) {
     for classes in &verdicts.accepted {
         let mut wheel = [0; stackwright_transport::SLOTS.len()];
         loop {
-            let choice = core::array::from_fn(|slot| verdicts.alike[slot][classes[slot]][wheel[slot]]);
+            let choice =
+                core::array::from_fn(|slot| verdicts.alike[slot][classes[slot]][wheel[slot]]);
             if only.is_none_or(|only| only == seed) {
                 failures.extend(try_out(&choice, seed, 8).err());
             }
             assert!(failures.len() < 20, "after {seed}:\n\n{}", failures.join("\n\n"));
             seed += 1;
-            let more = |slot: &usize| wheel[*slot] + 1 < verdicts.alike[*slot][classes[*slot]].len();
+            let more =
+                |slot: &usize| wheel[*slot] + 1 < verdicts.alike[*slot][classes[*slot]].len();
             let Some(slot) = (0..wheel.len()).rfind(more) else { break };
             wheel[slot] += 1;
             wheel[slot + 1..].fill(0);

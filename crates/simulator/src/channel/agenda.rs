@@ -5,7 +5,8 @@ use std::collections::BinaryHeap;
 
 use stackwright_contract::Instant;
 
-/// What happens at one time to or because of one station. What happens at the same time happens in the order of these.
+/// What happens at one time to or because of one station. What happens at the same time happens in
+/// the order of these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum What {
     /// The last octet of a frame has reached those who hear its sender.
@@ -14,7 +15,8 @@ pub(super) enum What {
     Falls,
     /// The station's own transmitter is off.
     Silent,
-    /// The station decides whether to send. All who decide at one time do so before they can hear one another.
+    /// The station decides whether to send. All who decide at one time do so before they can hear
+    /// one another.
     Decides,
     /// The first octet of its next frame leaves.
     Starts,

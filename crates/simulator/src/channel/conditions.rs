@@ -5,7 +5,8 @@ use stackwright_contract::Duration;
 
 use super::Hearing;
 
-/// What a shared channel does to frames, and by which parameters its stations take their turns: those of KISS.
+/// What a shared channel does to frames, and by which parameters its stations take their turns:
+/// those of KISS.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ChannelConditions {
     /// In octets per second. At least 1.
@@ -22,19 +23,21 @@ pub struct ChannelConditions {
     pub tail: Duration,
     /// How long a station waits before it draws again: SlotTime.
     pub slot: Duration,
-    /// The probability that a station which hears nobody sends, drawn once a slot, above 0 and up to 1: p.
+    /// The probability that a station which hears nobody sends, drawn once a slot, above 0 and up
+    /// to 1: p.
     pub persistence: f64,
     /// How long a signal is under way between any two.
     pub delay: Duration,
-    /// The probability of each bit to be altered, 0 to 1, for each who hears it on its own. Framing is not touched.
+    /// The probability of each bit to be altered, 0 to 1, for each who hears it on its own. Framing
+    /// is not touched.
     pub bit_errors: f64,
     /// Who hears whom.
     pub hearing: Hearing,
 }
 
 impl ChannelConditions {
-    /// A channel of so many octets per second, on which transmitters are on at once, stations do not hesitate, and all
-    /// that do not speak at once are heard.
+    /// A channel of so many octets per second, on which transmitters are on at once, stations do
+    /// not hesitate, and all that do not speak at once are heard.
     pub const fn ideal(rate: u64) -> Self {
         ChannelConditions {
             rate,

@@ -15,7 +15,8 @@ pub struct ChannelCounts {
     pub sent: u64,
     /// How often one arrived at a station that it was for.
     pub delivered: u64,
-    /// How often one did not, because that station heard another one as well, or was sending itself.
+    /// How often one did not, because that station heard another one as well, or was sending
+    /// itself.
     pub collided: u64,
     /// How often one did not, because that station does not hear the sender.
     pub unheard: u64,

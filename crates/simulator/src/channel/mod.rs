@@ -1,13 +1,15 @@
 //! A half-duplex channel that stations share: who may send when, and who hears what.
 //!
-//! A station that has something to send listens. While it hears somebody it waits; when it hears nobody it draws: with the
-//! probability `persistence` it switches its transmitter on, else it draws again a slot later. After the key-up it sends
-//! all that waits by then, frame by frame, and switches off after the tail. This is p-persistent CSMA as a KISS TNC does
-//! it, and the simplex physical layer of AX.25 v2.2.
+//! A station that has something to send listens. While it hears somebody it waits; when it hears
+//! nobody it draws: with the probability `persistence` it switches its transmitter on, else it
+//! draws again a slot later. After the key-up it sends all that waits by then, frame by frame, and
+//! switches off after the tail. This is p-persistent CSMA as a KISS TNC does it, and the simplex
+//! physical layer of AX.25 v2.2.
 //!
-//! A station understands a frame where it hears its sender, and nobody else, from the first octet to the last, and does not
-//! send itself: a signal that overlaps another, be it only its key-up, spoils both, and none is so strong that it
-//! survives. Whether stations that do not hear one another are both heard by a third is up to [`Hearing`].
+//! A station understands a frame where it hears its sender, and nobody else, from the first octet
+//! to the last, and does not send itself: a signal that overlaps another, be it only its key-up,
+//! spoils both, and none is so strong that it survives. Whether stations that do not hear one
+//! another are both heard by a third is up to [`Hearing`].
 
 mod agenda;
 mod conditions;
@@ -52,12 +54,20 @@ impl<P: LinkPacket> Channel<P> {
     /// A channel of so many stations, whose chances follow from `seed`.
     ///
     /// # Panics
-    /// Where `persistence` is not above 0, or `slot` is zero: nobody would ever send, or nobody would ever wait.
+    /// Where `persistence` is not above 0, or `slot` is zero: nobody would ever send, or nobody
+    /// would ever wait.
     pub fn new(conditions: ChannelConditions, stations: usize, seed: u64) -> Self {
-        assert!(conditions.persistence > 0.0, "a station that never sends: `persistence` is above 0");
-        assert!(!conditions.slot.is_zero(), "a station that never waits: `slot` is longer than nothing");
+        assert!(
+            conditions.persistence > 0.0,
+            "a station that never sends: `persistence` is above 0"
+        );
+        assert!(
+            !conditions.slot.is_zero(),
+            "a station that never waits: `slot` is longer than nothing"
+        );
         let hearing = &conditions.hearing;
-        let heard_by = |speaker| (0..stations).filter(|listener| hearing.hears(*listener, speaker)).collect();
+        let heard_by =
+            |speaker| (0..stations).filter(|listener| hearing.hears(*listener, speaker)).collect();
         Channel {
             stations: (0..stations).map(|speaker| Station::new(heard_by(speaker))).collect(),
             conditions,
@@ -197,7 +207,8 @@ impl<P: LinkPacket> Channel<P> {
 
     fn arrive(&mut self, now: Instant, speaker: usize, out: &mut Vec<Reception<P>>) {
         let flying = self.stations[speaker].flying.pop_front();
-        let Flying { frame: Frame { to, packet }, begins } = flying.expect("put there when it left");
+        let Flying { frame: Frame { to, packet }, begins } =
+            flying.expect("put there when it left");
         let all = 0..self.stations.len();
         for index in to.map_or(all, |to| to..to + 1).filter(|index| *index != speaker) {
             let station = &mut self.stations[index];

@@ -17,7 +17,8 @@ pub(super) struct Station<P> {
     pub(super) heard_by: Vec<usize>,
     /// How many others it hears now.
     pub(super) carriers: usize,
-    /// Since when it hears exactly one and does not send, so that it understands it; `None` where that is not so.
+    /// Since when it hears exactly one and does not send, so that it understands it; `None` where
+    /// that is not so.
     pub(super) clear_since: Option<Instant>,
     /// The errors in what it hears.
     pub(super) errors: BitErrors,

@@ -2,7 +2,8 @@
 
 use stackwright_contract::Duration;
 
-/// The temper of a disk. It may be changed while the disk is in use; what was asked before keeps its time.
+/// The temper of a disk. It may be changed while the disk is in use; what was asked before keeps
+/// its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DiskFaults {
     /// How long an answer takes, at least.

@@ -1,4 +1,5 @@
-//! [`Files`] in memory: answers come late, in order for each file, in any order across files, and not always well.
+//! [`Files`] in memory: answers come late, in order for each file, in any order across files, and
+//! not always well.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -90,7 +91,8 @@ impl<M: Message> SimulatedDisk<M> {
         self.files.iter().count()
     }
 
-    /// Something to do for a file that is, or will be, open; a word that crossed its end is dropped.
+    /// Something to do for a file that is, or will be, open; a word that crossed its end is
+    /// dropped.
     fn ask_file(&mut self, cx: &Context, file: Handle, work: Work) {
         if !self.ledger.lives(file) {
             return cx.dropped(NAME, "a word for a file that is closed");
@@ -140,17 +142,29 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
     type Provides = Files<M>;
     type Uses = Nothing;
 
-    fn handle_request(&mut self, cx: &Context, request: FilesRequest<M>, _out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: FilesRequest<M>,
+        _out: &mut impl Outlet<Self>,
+    ) {
         match request {
             FilesRequest::Open { file, path, purpose } => {
                 self.ledger.given(file);
-                let state =
-                    File { purpose, content: Content::Unopened, last: Instant::START, closing: false };
+                let state = File {
+                    purpose,
+                    content: Content::Unopened,
+                    last: Instant::START,
+                    closing: false,
+                };
                 self.files.insert(file, state);
                 self.ask_file(cx, file, Work::Open { path });
             }
             FilesRequest::Read { file, offset, length } => {
-                assert!(length > 0, "{NAME}: a Read of nothing from {file:?}: its length is never zero");
+                assert!(
+                    length > 0,
+                    "{NAME}: a Read of nothing from {file:?}: its length is never zero"
+                );
                 self.ask_file(cx, file, Work::Read { offset, length });
             }
             FilesRequest::Next { file } => self.ask_file(cx, file, Work::Next),
@@ -159,7 +173,9 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
             }
             FilesRequest::Close { file, keep } => self.ask_file(cx, file, Work::Close { keep }),
             FilesRequest::Stat { token, path } => self.ask(cx, token, Work::Stat { path }),
-            FilesRequest::Rename { token, from, to } => self.ask(cx, token, Work::Rename { from, to }),
+            FilesRequest::Rename { token, from, to } => {
+                self.ask(cx, token, Work::Rename { from, to })
+            }
             FilesRequest::Remove { token, path } => self.ask(cx, token, Work::Remove { path }),
         }
     }

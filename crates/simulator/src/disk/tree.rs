@@ -28,7 +28,8 @@ enum Node {
 
 /// The tree of a simulated disk, with what a test wants to go wrong in it.
 ///
-/// A test shares it with a [`SimulatedDisk`](crate::SimulatedDisk) in an `Rc<RefCell<..>>`. Its own changes happen at once.
+/// A test shares it with a [`SimulatedDisk`](crate::SimulatedDisk) in an `Rc<RefCell<..>>`. Its own
+/// changes happen at once.
 #[derive(Debug, Default)]
 pub struct Tree {
     /// What goes wrong.
@@ -47,7 +48,8 @@ impl Tree {
         Rc::default()
     }
 
-    /// Puts a file there, and the folders above it. Whoever has an earlier one of that name open keeps that.
+    /// Puts a file there, and the folders above it. Whoever has an earlier one of that name open
+    /// keeps that.
     ///
     /// # Panics
     /// Where the path does not fit.
@@ -131,7 +133,9 @@ impl Tree {
     }
 
     fn must_be_there(&self, path: &str) -> Inode {
-        settle(path).and_then(|path| self.file(&path)).unwrap_or_else(|failure| panic!("{path}: {failure}"))
+        settle(path)
+            .and_then(|path| self.file(&path))
+            .unwrap_or_else(|failure| panic!("{path}: {failure}"))
     }
 }
 
@@ -204,8 +208,10 @@ impl Tree {
         if self.status(path)?.kind != FileKind::Folder {
             return Err(Failure::BadName);
         }
-        let entry =
-            |(path, node): (&str, &Node)| FolderEntry { name: path.to_owned(), status: node.status() };
+        let entry = |(path, node): (&str, &Node)| FolderEntry {
+            name: path.to_owned(),
+            status: node.status(),
+        };
         Ok(self.below(path).filter(|(name, _)| !name.contains('/')).map(entry).collect())
     }
 
@@ -227,7 +233,8 @@ impl Tree {
             }
             _ => {}
         }
-        let below: Vec<_> = self.below(from).map(|(name, node)| (name.to_owned(), node.clone())).collect();
+        let below: Vec<_> =
+            self.below(from).map(|(name, node)| (name.to_owned(), node.clone())).collect();
         self.nodes.remove(from);
         self.nodes.insert(to.to_owned(), moved);
         for (name, node) in below {
@@ -247,7 +254,11 @@ impl Tree {
     /// All that lies below a folder, by the path from there.
     fn below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Node)> {
         self.nodes.iter().filter_map(move |(path, node)| {
-            let path = if folder.is_empty() { path } else { path.strip_prefix(folder)?.strip_prefix('/')? };
+            let path = if folder.is_empty() {
+                path
+            } else {
+                path.strip_prefix(folder)?.strip_prefix('/')?
+            };
             Some((path, node))
         })
     }
@@ -268,7 +279,11 @@ impl Node {
             Node::Folder => Status { kind: FileKind::Folder, size: 0, modified: None },
             Node::File(inode) => {
                 let stored = inode.borrow();
-                Status { kind: FileKind::File, size: stored.octets.len() as u64, modified: stored.modified }
+                Status {
+                    kind: FileKind::File,
+                    size: stored.octets.len() as u64,
+                    modified: stored.modified,
+                }
             }
         }
     }

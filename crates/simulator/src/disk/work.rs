@@ -14,9 +14,18 @@ const ENTRIES_MOST: u64 = 16;
 const LONGEST: u64 = 1 << 32;
 
 impl<M: Message> SimulatedDisk<M> {
-    pub(super) fn answer(&mut self, cx: &Context, name: Handle, work: Work, out: &mut dyn Outlet<Self>) {
-        // The tree is let go before anybody hears the answer: it is shared with a test that may look into it then.
-        let Some((last, answer)) = self.work_on(cx, &mut self.tree.clone().borrow_mut(), name, work) else {
+    pub(super) fn answer(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        work: Work,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        // The tree is let go before anybody hears the answer: it is shared with a test that may
+        // look into it then.
+        let Some((last, answer)) =
+            self.work_on(cx, &mut self.tree.clone().borrow_mut(), name, work)
+        else {
             return;
         };
         if last {
@@ -26,7 +35,8 @@ impl<M: Message> SimulatedDisk<M> {
         out.indicate(answer);
     }
 
-    /// The answer, and whether it is the last word; `None` where the file has failed before, and the last word is said.
+    /// The answer, and whether it is the last word; `None` where the file has failed before, and
+    /// the last word is said.
     fn work_on(
         &mut self,
         cx: &Context,
@@ -59,7 +69,9 @@ impl<M: Message> SimulatedDisk<M> {
                 match working.and_then(|()| file.work(cx, tree, name, work)) {
                     Ok(Some(answer)) => (false, answer),
                     Ok(None) => (true, FilesIndication::Closed { file: name, result: Ok(()) }),
-                    Err(failure) => (true, FilesIndication::Closed { file: name, result: Err(failure) }),
+                    Err(failure) => {
+                        (true, FilesIndication::Closed { file: name, result: Err(failure) })
+                    }
                 }
             }
         })
@@ -135,7 +147,8 @@ fn open(tree: &Tree, path: String, purpose: Purpose) -> Result<(Content, Option<
                 // What has no name has no octets to go on behind.
                 let inode = tree.file(&path).map_err(|_| Failure::Short)?;
                 let before = usize::try_from(from).map_err(|_| Failure::Short)?;
-                octets.extend_from_slice(inode.borrow().octets.get(..before).ok_or(Failure::Short)?);
+                octets
+                    .extend_from_slice(inode.borrow().octets.get(..before).ok_or(Failure::Short)?);
             }
             Ok((Content::Created { path, octets }, Some(from)))
         }

@@ -4,8 +4,8 @@ use fastrand::Rng;
 
 /// Errors that befall each bit with the same probability, whatever befell those before it.
 ///
-/// Not every bit is asked. The gap between two errors has a geometric distribution, so one draw tells the next error,
-/// and a packet before it costs one subtraction.
+/// Not every bit is asked. The gap between two errors has a geometric distribution, so one draw
+/// tells the next error, and a packet before it costs one subtraction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitErrors {
     /// The rate that the gap was drawn for, and how many bits pass unaltered before the next error.
@@ -13,8 +13,15 @@ pub(crate) struct BitErrors {
 }
 
 impl BitErrors {
-    /// Calls `alter` with each bit that is altered in the next `octets` sent, counted from their first.
-    pub(crate) fn strike(&mut self, rate: f64, octets: usize, random: &mut Rng, mut alter: impl FnMut(u64)) {
+    /// Calls `alter` with each bit that is altered in the next `octets` sent, counted from their
+    /// first.
+    pub(crate) fn strike(
+        &mut self,
+        rate: f64,
+        octets: usize,
+        random: &mut Rng,
+        mut alter: impl FnMut(u64),
+    ) {
         if rate <= 0.0 {
             self.next = None;
             return;

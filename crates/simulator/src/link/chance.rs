@@ -39,7 +39,8 @@ impl Chance {
             if happens(random, conditions.corrupt) {
                 fate.altered.push(random.u64(..));
             }
-            self.errors.strike(conditions.bit_errors, exposed, random, |bit| fate.altered.push(bit));
+            self.errors
+                .strike(conditions.bit_errors, exposed, random, |bit| fate.altered.push(bit));
             fate.late = any_up_to(random, conditions.jitter);
             if happens(random, conditions.reorder.probability) {
                 fate.held = conditions.reorder.by;
@@ -48,9 +49,14 @@ impl Chance {
         fate
     }
 
-    /// How much later the `nth` packet, a stream's segment of so many octets, arrives: a lost or altered one is sent
-    /// again. `None` where it never does.
-    pub(super) fn lateness(&mut self, conditions: &Conditions, nth: u64, octets: usize) -> Option<Duration> {
+    /// How much later the `nth` packet, a stream's segment of so many octets, arrives: a lost or
+    /// altered one is sent again. `None` where it never does.
+    pub(super) fn lateness(
+        &mut self,
+        conditions: &Conditions,
+        nth: u64,
+        octets: usize,
+    ) -> Option<Duration> {
         let random = &mut self.random;
         if conditions.loss.is_total() || conditions.corrupt >= 1.0 {
             return None;
@@ -67,7 +73,8 @@ impl Chance {
             }
             late += again;
             again = (again * 2).min(RESEND_LAST);
-            lost = !conditions.loss.is_counted() && conditions.loss.strikes(nth, &mut self.bad, random);
+            lost = !conditions.loss.is_counted()
+                && conditions.loss.strikes(nth, &mut self.bad, random);
         }
         None
     }

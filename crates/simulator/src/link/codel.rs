@@ -1,15 +1,18 @@
-//! Controlled delay: drops a packet now and then where packets wait too long for too long. RFC 8289.
+//! Controlled delay: drops a packet now and then where packets wait too long for too long. RFC
+//! 8289.
 
 use stackwright_contract::{Duration, Instant};
 
 /// The state of the queue's control law, §5.5 and §5.6.
 ///
-/// The RFC decides when a packet leaves the queue. Here the queue is first in, first out, at a known rate: when a packet
-/// comes it is known when it would leave, and all that is dropped before it has been dropped already. So the decision is
-/// taken at once, with the time at which the packet would leave as the present, and it is the same one. It differs in
-/// two points. Nobody knows yet whether a packet will stand behind this one, so the test whether less than one packet of
-/// the MTU waits (§5.6) is not there; in its place the caller lets the target be more than the time of one such packet,
-/// so that a queue of one is not dropped either. And what is going to be dropped takes no place in the queue meanwhile.
+/// The RFC decides when a packet leaves the queue. Here the queue is first in, first out, at a
+/// known rate: when a packet comes it is known when it would leave, and all that is dropped before
+/// it has been dropped already. So the decision is taken at once, with the time at which the packet
+/// would leave as the present, and it is the same one. It differs in two points. Nobody knows yet
+/// whether a packet will stand behind this one, so the test whether less than one packet of the MTU
+/// waits (§5.6) is not there; in its place the caller lets the target be more than the time of one
+/// such packet, so that a queue of one is not dropped either. And what is going to be dropped takes
+/// no place in the queue meanwhile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CoDel {
     /// From when on a packet may be dropped, where packets wait too long: `first_above_time_`.
@@ -24,7 +27,8 @@ pub(super) struct CoDel {
     after: After,
 }
 
-/// What happened to the packet before: the RFC takes the next one from the queue at once, in the same call.
+/// What happened to the packet before: the RFC takes the next one from the queue at once, in the
+/// same call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum After {
     #[default]
@@ -36,7 +40,8 @@ enum After {
 }
 
 impl CoDel {
-    /// Whether the packet that would begin to leave at `now`, after it has waited so long, is dropped.
+    /// Whether the packet that would begin to leave at `now`, after it has waited so long, is
+    /// dropped.
     pub(super) fn drops(
         &mut self,
         target: Duration,
@@ -62,15 +67,23 @@ impl CoDel {
         drops
     }
 
-    /// The packet was marked, and not dropped: no other takes its place at once, and the next is due by the control law.
+    /// The packet was marked, and not dropped: no other takes its place at once, and the next is
+    /// due by the control law.
     pub(super) fn marked(&mut self, interval: Duration) {
         if std::mem::take(&mut self.after) == After::Another {
             self.next = law(self.next, interval, self.count);
         }
     }
 
-    /// `dodequeue`: whether packets have waited for longer than the target for at least the interval.
-    fn too_long(&mut self, target: Duration, interval: Duration, now: Instant, waited: Duration) -> bool {
+    /// `dodequeue`: whether packets have waited for longer than the target for at least the
+    /// interval.
+    fn too_long(
+        &mut self,
+        target: Duration,
+        interval: Duration,
+        now: Instant,
+        waited: Duration,
+    ) -> bool {
         if waited < target {
             self.above_until = None;
             return false;

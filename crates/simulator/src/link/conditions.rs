@@ -20,7 +20,8 @@ pub struct Conditions {
     pub rate: Option<u64>,
     /// How many octets of framing go with each packet: they take time, and nothing else sees them.
     pub overhead: usize,
-    /// The longest packet that passes, in octets without framing; `None` is without limit. A stream keeps to it unasked.
+    /// The longest packet that passes, in octets without framing; `None` is without limit. A stream
+    /// keeps to it unasked.
     pub mtu: Option<usize>,
     /// What may wait for its turn. Counts only where there is a `rate`.
     pub queue: Queue,
@@ -28,7 +29,8 @@ pub struct Conditions {
     pub delay: Duration,
     /// How much longer it may be, by chance: any time up to this is equally likely.
     pub jitter: Duration,
-    /// Whether packets stay in order whatever the jitter. Only what is held back by `reorder` comes later then.
+    /// Whether packets stay in order whatever the jitter. Only what is held back by `reorder` comes
+    /// later then.
     pub keeps_order: bool,
     /// Which packets are held back so that later ones overtake them.
     pub reorder: Reorder,
@@ -38,8 +40,8 @@ pub struct Conditions {
     pub duplicate: f64,
     /// The probability that one bit of a packet is altered, 0 to 1.
     pub corrupt: f64,
-    /// The probability of each bit to be altered, 0 to 1. Framing is not touched, nor are the headers of a
-    /// simulated datagram, which have no checksum here.
+    /// The probability of each bit to be altered, 0 to 1. Framing is not touched, nor are the
+    /// headers of a simulated datagram, which have no checksum here.
     pub bit_errors: f64,
     /// When the link is down.
     pub outages: Outages,

@@ -17,7 +17,8 @@ pub struct Counts {
     pub dropped_at_tail: u64,
     /// Dropped by CoDel.
     pub dropped_by_codel: u64,
-    /// Would have been dropped by CoDel, and were marked. They are counted above too, as what became of them.
+    /// Would have been dropped by CoDel, and were marked. They are counted above too, as what
+    /// became of them.
     pub marked: u64,
     /// Arrive twice.
     pub duplicated: u64,

@@ -43,7 +43,8 @@ impl Deed {
     pub const NEVER: Duration = Duration::from_nanos(u64::MAX);
 }
 
-/// What happened, or shall happen, to one of the packets offered to a link. A packet may have several.
+/// What happened, or shall happen, to one of the packets offered to a link. A packet may have
+/// several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {

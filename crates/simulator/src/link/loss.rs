@@ -6,8 +6,8 @@ use fastrand::Rng;
 
 use super::chance::happens;
 
-/// Which packets a link loses. Packets are counted from 0 as they are offered to the link, also those that never
-/// leave it.
+/// Which packets a link loses. Packets are counted from 0 as they are offered to the link, also
+/// those that never leave it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Loss {
     /// None.
@@ -22,9 +22,11 @@ pub enum Loss {
     Listed(BTreeSet<u64>),
 }
 
-/// A link that changes between a good and a bad state, with every packet. It begins in the good one.
+/// A link that changes between a good and a bad state, with every packet. It begins in the good
+/// one.
 ///
-/// The share of packets that meet the bad state is `p / (p + r)`, and it lasts for `1 / r` packets on average.
+/// The share of packets that meet the bad state is `p / (p + r)`, and it lasts for `1 / r` packets
+/// on average.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GilbertElliott {
     /// The probability that the bad state follows the good one, 0 to 1.
@@ -58,7 +60,9 @@ impl Loss {
     pub(super) fn is_total(&self) -> bool {
         match self {
             Loss::Bernoulli(probability) => *probability >= 1.0,
-            Loss::GilbertElliott(model) => model.good >= 1.0 && (model.bad >= 1.0 || model.p <= 0.0),
+            Loss::GilbertElliott(model) => {
+                model.good >= 1.0 && (model.bad >= 1.0 || model.p <= 0.0)
+            }
             Loss::Every(n) => *n == 1,
             Loss::None | Loss::Listed(_) => false,
         }
@@ -75,7 +79,8 @@ impl Loss {
             Loss::None => false,
             Loss::Bernoulli(probability) => happens(random, *probability),
             Loss::GilbertElliott(model) => {
-                let (loss, change) = if *bad { (model.bad, model.r) } else { (model.good, model.p) };
+                let (loss, change) =
+                    if *bad { (model.bad, model.r) } else { (model.good, model.p) };
                 let lost = happens(random, loss);
                 *bad ^= happens(random, change);
                 lost

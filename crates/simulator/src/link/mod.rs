@@ -55,14 +55,14 @@ pub trait LinkPacket {
     /// The same once more.
     fn twin(&self) -> Self;
 
-    /// A queue that would drop it marks it instead: it met congestion (RFC 3168 §5). Whether it could be marked; it cannot, where it
-    /// does not say otherwise.
+    /// A queue that would drop it marks it instead: it met congestion (RFC 3168 §5). Whether it
+    /// could be marked; it cannot, where it does not say otherwise.
     fn mark(&mut self) -> bool {
         false
     }
 
-    /// Turns over the bit `bit` of those that errors can reach; counted round from the first again where it has fewer,
-    /// nothing where it has none.
+    /// Turns over the bit `bit` of those that errors can reach; counted round from the first again
+    /// where it has fewer, nothing where it has none.
     fn alter(&mut self, bit: u64);
 }
 
@@ -103,8 +103,9 @@ impl Link {
         Link::with(conditions, Source::Drawn(Chance::new(seed)))
     }
 
-    /// A link without chances: exactly `events` happen to its packets. Rate, delay, queue, MTU and outages are as the
-    /// conditions say; what they say of chances, and which packets are lost, is not asked.
+    /// A link without chances: exactly `events` happen to its packets. Rate, delay, queue, MTU and
+    /// outages are as the conditions say; what they say of chances, and which packets are lost, is
+    /// not asked.
     pub fn scripted(conditions: Conditions, mut events: Vec<Event>) -> Self {
         events.sort_by_key(|event| event.nth);
         Link::with(conditions, Source::Scripted(events.into_iter().peekable()))
@@ -120,7 +121,8 @@ impl Link {
         &self.conditions
     }
 
-    /// What the link does to packets from now on. Its chances, its counts, its log and what waits stay.
+    /// What the link does to packets from now on. Its chances, its counts, its log and what waits
+    /// stay.
     pub fn set_conditions(&mut self, conditions: Conditions) {
         self.conditions = conditions;
     }
@@ -130,13 +132,15 @@ impl Link {
         self.counts
     }
 
-    /// From now on, a log of what happens to packets is kept. A link that is [scripted](Link::scripted) with the log of
-    /// another, kept from its first packet, gives identical arrivals.
+    /// From now on, a log of what happens to packets is kept. A link that is
+    /// [scripted](Link::scripted) with the log of another, kept from its first packet, gives
+    /// identical arrivals.
     pub fn keep_log(&mut self) {
         self.log.get_or_insert_default();
     }
 
-    /// What happened to packets since the log is kept; of a packet to which nothing happens, nothing is said.
+    /// What happened to packets since the log is kept; of a packet to which nothing happens,
+    /// nothing is said.
     pub fn log(&self) -> &[Event] {
         self.log.as_deref().unwrap_or_default()
     }
@@ -171,15 +175,18 @@ impl Link {
         }
     }
 
-    /// When a segment of so many octets, sent `now`, has arrived at last, where a lost or altered one is sent again, and
-    /// one that finds the link down waits until it is up. `None` where it never does.
+    /// When a segment of so many octets, sent `now`, has arrived at last, where a lost or altered
+    /// one is sent again, and one that finds the link down waits until it is up. `None` where it
+    /// never does.
     ///
     /// A stream that finds the queue full waits as well, and it keeps to the MTU by itself.
     pub fn carry_surely(&mut self, now: Instant, octets: usize) -> Option<Instant> {
         let nth = self.counts.offered;
         self.counts.offered += 1;
         let late = match &mut self.source {
-            Source::Drawn(chance) => chance.lateness(&self.conditions, nth, octets).unwrap_or(Deed::NEVER),
+            Source::Drawn(chance) => {
+                chance.lateness(&self.conditions, nth, octets).unwrap_or(Deed::NEVER)
+            }
             Source::Scripted(_) => {
                 let fate = self.fate(nth, octets);
                 fate.late.saturating_add(if fate.lost { RESEND_FIRST } else { Duration::ZERO })
@@ -202,8 +209,14 @@ impl Link {
         Some(left + self.conditions.delay + late)
     }
 
-    /// When so many octets, sent `now`, have left; `None` where they are dropped, and could not be marked.
-    fn send(&mut self, now: Instant, octets: usize, mark: impl FnOnce() -> bool) -> Option<Instant> {
+    /// When so many octets, sent `now`, have left; `None` where they are dropped, and could not be
+    /// marked.
+    fn send(
+        &mut self,
+        now: Instant,
+        octets: usize,
+        mark: impl FnOnce() -> bool,
+    ) -> Option<Instant> {
         let Link { conditions, sender, counts, .. } = self;
         if conditions.mtu.is_some_and(|mtu| octets > mtu) {
             counts.too_long += 1;

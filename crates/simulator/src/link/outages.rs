@@ -89,12 +89,17 @@ mod spans {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use stackwright_contract::Instant;
 
-    pub(super) fn serialize<S: Serializer>(spans: &[Range<Instant>], to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        spans: &[Range<Instant>],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         let pair = |span: &Range<Instant>| (span.start.nanoseconds(), span.end.nanoseconds());
         spans.iter().map(pair).collect::<Vec<_>>().serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Range<Instant>>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<Range<Instant>>, D::Error> {
         let pairs = Vec::<(u64, u64)>::deserialize(from)?;
         let span = |(start, end)| Instant::from_nanoseconds(start)..Instant::from_nanoseconds(end);
         Ok(pairs.into_iter().map(span).collect())

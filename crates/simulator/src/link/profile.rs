@@ -38,7 +38,8 @@ impl NamedProfile {
     }
 }
 
-/// How much the name of a profile may differ from what was asked for to be suggested, 0 to 1 being the same.
+/// How much the name of a profile may differ from what was asked for to be suggested, 0 to 1 being
+/// the same.
 const LIKENESS_LEAST: f64 = 0.7;
 
 impl Profile {
@@ -117,7 +118,8 @@ impl Profile {
     pub fn suggestion(name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase();
         let likeness = |known: &NamedProfile| (strsim::jaro_winkler(&name, known.name), known.name);
-        let best = Profile::ALL.iter().map(likeness).max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let best =
+            Profile::ALL.iter().map(likeness).max_by(|one, other| one.0.total_cmp(&other.0))?;
         (best.0 >= LIKENESS_LEAST).then_some(best.1)
     }
 }
@@ -143,9 +145,11 @@ fn far(bits: u64, milliseconds: u64) -> Conditions {
     Conditions { mtu: Some(1500), delay, queue, ..wired(bits) }
 }
 
-/// The longest frame of AX.25 has addresses of 70 octets, control of 2, the PID, and 256 octets of information.
+/// The longest frame of AX.25 has addresses of 70 octets, control of 2, the PID, and 256 octets of
+/// information.
 const AX25_FRAME: usize = 70 + 2 + 1 + 256;
-/// A flag at each end, and the FCS. Stuffed bits are not counted: they are one in 63 of random ones.
+/// A flag at each end, and the FCS. Stuffed bits are not counted: they are one in 63 of random
+/// ones.
 const AX25_FRAMING: usize = 2 + 2;
 
 fn packet_radio(bits: u64, key_up: u64, slot: u64) -> ChannelConditions {

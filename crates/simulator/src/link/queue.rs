@@ -23,7 +23,8 @@ pub struct Queue {
 pub enum Discipline {
     /// What comes when there is no place.
     DropTail,
-    /// That, and what has waited too long for too long: RFC 8289. What can be marked is marked instead (RFC 7567 §4.2.1).
+    /// That, and what has waited too long for too long: RFC 8289. What can be marked is marked
+    /// instead (RFC 7567 §4.2.1).
     CoDel {
         /// How long a packet may wait; the time of a packet of the MTU, where that is longer.
         target: Duration,
@@ -34,13 +35,16 @@ pub enum Discipline {
 
 impl Discipline {
     /// CoDel as RFC 8289 §4.3 and §4.4 recommend it for the Internet: 5 ms and 100 ms.
-    pub const CODEL: Self =
-        Discipline::CoDel { target: Duration::from_millis(5), interval: Duration::from_millis(100) };
+    pub const CODEL: Self = Discipline::CoDel {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+    };
 }
 
 impl Queue {
     /// A queue without limit.
-    pub const UNLIMITED: Self = Queue { octets: None, packets: None, discipline: Discipline::DropTail };
+    pub const UNLIMITED: Self =
+        Queue { octets: None, packets: None, discipline: Discipline::DropTail };
 
     /// A queue for so many octets.
     pub const fn octets(octets: u64) -> Self {
@@ -61,15 +65,16 @@ pub(super) enum Dropped {
     ByCoDel(Instant),
 }
 
-/// The sending side of a link: it knows when each packet leaves, since the order is that of arrival and the rate is
-/// known.
+/// The sending side of a link: it knows when each packet leaves, since the order is that of arrival
+/// and the rate is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
     /// When the last packet has left.
     free: Instant,
     /// What part of a nanosecond the last packet took beyond `free`, in `1 / rate`.
     rest: u64,
-    /// When each packet that waits begins to leave, and its octets. Kept only where the queue has a limit.
+    /// When each packet that waits begins to leave, and its octets. Kept only where the queue has a
+    /// limit.
     waiting: VecDeque<(Instant, usize)>,
     octets: u64,
     codel: CoDel,
@@ -127,12 +132,14 @@ impl Sender {
     ) -> Instant {
         let Some(rate) = conditions.rate else { return start };
         let rate = rate.max(1);
-        if start > now && (conditions.queue.octets.is_some() || conditions.queue.packets.is_some()) {
+        if start > now && (conditions.queue.octets.is_some() || conditions.queue.packets.is_some())
+        {
             self.waiting.push_back((start, octets));
             self.octets += octets as u64;
         }
         let rest = if start > self.free { 0 } else { self.rest.min(rate - 1) };
-        let sent = octets.saturating_add(conditions.overhead) as u128 * NANOSECONDS + u128::from(rest);
+        let sent =
+            octets.saturating_add(conditions.overhead) as u128 * NANOSECONDS + u128::from(rest);
         self.rest = (sent % u128::from(rate)) as u64;
         self.free = start + nanoseconds(sent / u128::from(rate));
         self.free

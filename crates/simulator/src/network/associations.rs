@@ -18,7 +18,8 @@ pub enum Which {
     To(SocketAddr),
 }
 
-/// What goes wrong with an association. Octets of both directions are counted together, as they are sent.
+/// What goes wrong with an association. Octets of both directions are counted together, as they are
+/// sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// When this many octets have passed, both sides see a reset, each when it reaches it.

@@ -54,7 +54,11 @@ impl<M: Message> Channels<M> {
         self.all.iter().map(Channel::next_deadline).fold(None, earliest)
     }
 
-    pub(super) fn handle_timeout(&mut self, now: Instant, mut arrived: impl FnMut(Instant, Segment<M>)) {
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        mut arrived: impl FnMut(Instant, Segment<M>),
+    ) {
         for channel in &mut self.all {
             channel.handle_timeout(now, &mut self.heard);
         }

@@ -16,7 +16,8 @@ pub use associations::{Association, Fault, Which};
 pub(crate) use paths::LONGEST;
 
 use crate::{
-    Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, LinkPacket, Segment, SegmentWord,
+    Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, LinkPacket, Segment,
+    SegmentWord,
 };
 use associations::Associations;
 use channels::Channels;
@@ -44,7 +45,16 @@ impl<M: Message> Network<M> {
         let links = Links::new(random.u64(..));
         let (channels, associations) = (Channels::default(), Associations::default());
         let (places, paths) = (BTreeMap::new(), Paths::default());
-        Network { random, places, links, channels, associations, paths, in_flight: 0, most_in_flight: 0 }
+        Network {
+            random,
+            places,
+            links,
+            channels,
+            associations,
+            paths,
+            in_flight: 0,
+            most_in_flight: 0,
+        }
     }
 
     /// From now on, all links that were not set on their own are like this.
@@ -164,7 +174,8 @@ impl<M: Message> Network<M> {
         }
         let end = association.end();
         if let SegmentWord::Octets(message) = &mut segment.word {
-            let left = usize::try_from(end.unwrap_or(u64::MAX) - association.octets).unwrap_or(usize::MAX);
+            let left =
+                usize::try_from(end.unwrap_or(u64::MAX) - association.octets).unwrap_or(usize::MAX);
             message.truncate(left);
             association.octets += message.len() as u64;
         }
@@ -196,7 +207,11 @@ impl<M: Message> Network<M> {
     }
 
     /// Tells what has changed, and lets time pass on the channels.
-    pub(crate) fn handle_timeout(&mut self, now: Instant, arrivals: &mut Vec<(Instant, Segment<M>)>) {
+    pub(crate) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        arrivals: &mut Vec<(Instant, Segment<M>)>,
+    ) {
         self.tell_changes(now, arrivals);
         let Network { channels, in_flight, .. } = self;
         channels.handle_timeout(now, |time, segment| {
@@ -233,7 +248,12 @@ impl<M: Message> Network<M> {
     }
 
     /// A lost segment of a stream is a late one, and what comes later waits behind it.
-    fn carry_surely(&mut self, now: Instant, segment: Segment<M>, arrivals: &mut Vec<(Instant, Segment<M>)>) {
+    fn carry_surely(
+        &mut self,
+        now: Instant,
+        segment: Segment<M>,
+        arrivals: &mut Vec<(Instant, Segment<M>)>,
+    ) {
         let (from, to) = (self.place_of(segment.from.ip()), self.place_of(segment.to.ip()));
         assert!(
             self.channels.between(from, to).is_none(),
@@ -247,7 +267,12 @@ impl<M: Message> Network<M> {
         }
     }
 
-    fn launch(&mut self, time: Instant, segment: Segment<M>, arrivals: &mut Vec<(Instant, Segment<M>)>) {
+    fn launch(
+        &mut self,
+        time: Instant,
+        segment: Segment<M>,
+        arrivals: &mut Vec<(Instant, Segment<M>)>,
+    ) {
         self.in_flight += segment.payload();
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
         arrivals.push((time, segment));

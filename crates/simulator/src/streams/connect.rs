@@ -74,7 +74,8 @@ impl<M: Message> SimulatedStreams<M> {
 
     /// Whether this is our address, or any.
     pub(super) fn is_ours(&self, address: IpAddr) -> bool {
-        address == self.address || (address.is_unspecified() && address.is_ipv4() == self.address.is_ipv4())
+        address == self.address
+            || (address.is_unspecified() && address.is_ipv4() == self.address.is_ipv4())
     }
 
     /// Returns a random port that is not in use here; `None` where there is none.
@@ -82,9 +83,12 @@ impl<M: Message> SimulatedStreams<M> {
         let count = u16::MAX - FRESH_FIRST;
         let first = cx.random(u64::from(count) + 1) as u16;
         (0..=count)
-            .map(|step| FRESH_FIRST + ((u32::from(first) + u32::from(step)) % (u32::from(count) + 1)) as u16)
+            .map(|step| {
+                FRESH_FIRST + ((u32::from(first) + u32::from(step)) % (u32::from(count) + 1)) as u16
+            })
             .find(|port| {
-                self.listener_at(*port).is_none() && self.flows.keys().all(|end| end.local.port() != *port)
+                self.listener_at(*port).is_none()
+                    && self.flows.keys().all(|end| end.local.port() != *port)
             })
     }
 }

@@ -37,7 +37,13 @@ pub struct Pace {
 impl Default for Habits {
     /// Ample room, portions of any size, a fast reader.
     fn default() -> Self {
-        Habits { credit: 1 << 20, buffer: 256 << 10, chunks: Chunks::Mixed, pace: None, backlog: 128 }
+        Habits {
+            credit: 1 << 20,
+            buffer: 256 << 10,
+            chunks: Chunks::Mixed,
+            pace: None,
+            backlog: 128,
+        }
     }
 }
 
@@ -46,7 +52,10 @@ impl Habits {
     /// Where nothing could ever move.
     pub(crate) fn check(&self) {
         assert!(self.credit > 0 && self.buffer > 0, "an adapter without room moves nothing");
-        assert!(self.pace.is_none_or(|pace| pace.octets > 0), "a reader that reads nothing never ends");
+        assert!(
+            self.pace.is_none_or(|pace| pace.octets > 0),
+            "a reader that reads nothing never ends"
+        );
     }
 }
 

@@ -30,8 +30,11 @@ impl<M: Message> SimulatedStreams<M> {
         self.ledger.given(name);
         match self.place(cx, local) {
             Some(local) => {
-                let listening =
-                    Listening { port: local.port(), awaited: VecDeque::new(), nameless: VecDeque::new() };
+                let listening = Listening {
+                    port: local.port(),
+                    awaited: VecDeque::new(),
+                    nameless: VecDeque::new(),
+                };
                 self.names.insert(name, Named::Listener(listening));
                 out.indicate(StreamsIndication::Listening { listener: name, local: local.into() });
             }
@@ -52,7 +55,8 @@ impl<M: Message> SimulatedStreams<M> {
     }
 
     pub(super) fn listener_at(&self, port: u16) -> Option<Handle> {
-        let listens = |named: &Named| matches!(named, Named::Listener(listening) if listening.port == port);
+        let listens =
+            |named: &Named| matches!(named, Named::Listener(listening) if listening.port == port);
         self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
     }
 
@@ -84,7 +88,9 @@ impl<M: Message> SimulatedStreams<M> {
             _ => None,
         });
         match listening {
-            Some((listener, listening)) if listening.nameless.len() < self.habits.backlog.max(1) => {
+            Some((listener, listening))
+                if listening.nameless.len() < self.habits.backlog.max(1) =>
+            {
                 listening.nameless.push_back(end);
                 let Self { habits, .. } = self;
                 let flow = Flow {

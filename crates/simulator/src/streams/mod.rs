@@ -24,7 +24,9 @@ use std::mem;
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
-use stackwright_contract::services::{Code, Credit, Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{
+    Code, Credit, Ended, Streams, StreamsIndication, StreamsRequest,
+};
 use stackwright_contract::{
     Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
 };
@@ -154,7 +156,12 @@ impl<M: Message> SimulatedStreams<M> {
 
     /// The association `name`, where a word for it may be heard; a word that crossed its end is
     /// dropped.
-    fn flow(&mut self, cx: &Context, name: Handle, word: &'static str) -> Option<(End, &mut Flow<M>)> {
+    fn flow(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        word: &'static str,
+    ) -> Option<(End, &mut Flow<M>)> {
         if !self.ledger.lives(name) {
             cx.dropped(NAME, "a word for an association that is over");
             return None;
@@ -162,7 +169,8 @@ impl<M: Message> SimulatedStreams<M> {
         match self.names.get(name) {
             Some(Named::Flow(end)) => {
                 let end = *end;
-                let flow = self.flows.get_mut(&end).expect("a name stands for a flow that is there");
+                let flow =
+                    self.flows.get_mut(&end).expect("a name stands for a flow that is there");
                 if matches!(flow.stage, Stage::Closing { .. }) {
                     cx.dropped(NAME, "a word for an association that was closed");
                     return None;
@@ -174,7 +182,9 @@ impl<M: Message> SimulatedStreams<M> {
                     word != "Send",
                     "{NAME}: a Send on {name:?} keeps within the room: it is not open yet"
                 );
-                panic!("{NAME}: a {word} on {name:?} comes after Opened: nobody has arrived there yet")
+                panic!(
+                    "{NAME}: a {word} on {name:?} comes after Opened: nobody has arrived there yet"
+                )
             }
             Some(Named::Listener(_)) => panic!("{NAME}: a {word} on {name:?}, which is a listener"),
             None => unreachable!("a living name stands for something"),
@@ -214,7 +224,14 @@ impl<M: Message> SimulatedStreams<M> {
     }
 
     /// Ends a name at once: `why` is the last word on it.
-    fn abort(&mut self, cx: &Context, name: Handle, why: Ended, code: Code, out: &mut dyn Outlet<Self>) {
+    fn abort(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        why: Ended,
+        code: Code,
+        out: &mut dyn Outlet<Self>,
+    ) {
         if !self.ledger.lives(name) {
             return cx.dropped(NAME, "a word for an association that is over");
         }
@@ -237,7 +254,8 @@ impl<M: Message> SimulatedStreams<M> {
             Some(Named::Listener(_)) => return self.unlisten(cx, name, out),
             Some(Named::Flow(end)) => {
                 let end = *end;
-                let flow = self.flows.get_mut(&end).expect("a name stands for a flow that is there");
+                let flow =
+                    self.flows.get_mut(&end).expect("a name stands for a flow that is there");
                 match flow.stage {
                     Stage::Open { association } => {
                         let expires = cx.now() + CLOSE_TIMEOUT;
@@ -274,7 +292,10 @@ impl<M: Message> SimulatedStreams<M> {
         let Some(flow) = self.flows.get_mut(&end) else { return };
         if left > 0 {
             flow.sending.credit += left;
-            out.indicate(StreamsIndication::Credit { association, credit: Credit::of_octets(left) });
+            out.indicate(StreamsIndication::Credit {
+                association,
+                credit: Credit::of_octets(left),
+            });
         }
         let mut read = 0;
         while let Some(message) = flow.receiving.next(cx, self.habits.chunks) {
@@ -408,14 +429,28 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
     type Provides = Streams<M>;
     type Uses = Segments<M>;
 
-    fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: StreamsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match request {
             StreamsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
-            StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
+            StreamsRequest::Await {
+                listener,
+                association,
+                credit: Credit { octets: credit, .. },
+            } => {
                 self.expect(listener, association, credit, out);
             }
             StreamsRequest::Close { name } => self.close(cx, name, out),
-            StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
+            StreamsRequest::Open {
+                association,
+                remote,
+                local,
+                credit: Credit { octets: credit, .. },
+            } => {
                 self.open(cx, association, remote, local, credit, out);
             }
             StreamsRequest::Send { association, batch, properties } => {
@@ -457,7 +492,12 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
         }
     }
 
-    fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        segment: Segment<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         self.arrived(cx, segment, out);
     }
 
@@ -486,7 +526,9 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Segments<M>>) {
         if let Some(Named::Flow(end)) = self.names.get(about) {
-            question.answer::<Longest>(|_| Some(usize::MAX)).answer::<Peer>(|_| Some(end.remote.into()));
+            question
+                .answer::<Longest>(|_| Some(usize::MAX))
+                .answer::<Peer>(|_| Some(end.remote.into()));
             below.ask((self.address, end.remote.ip()), question);
         }
     }

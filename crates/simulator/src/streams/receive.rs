@@ -53,7 +53,8 @@ impl<M: Message> Receiving<M> {
 
     /// The layer above gives more credit.
     pub(crate) fn give(&mut self, credit: usize) {
-        self.credit = self.credit.checked_add(credit).expect("the sum of all room fits into a word");
+        self.credit =
+            self.credit.checked_add(credit).expect("the sum of all room fits into a word");
     }
 
     /// Octets have arrived.

@@ -41,7 +41,10 @@ impl<M: Message> Sending<M> {
     /// Takes what the upper sends, and holds it to the contract.
     pub(crate) fn push(&mut self, message: M) {
         let (octets, credit) = (message.len(), self.credit);
-        assert!(octets <= credit, "a Send keeps within the room: {octets} octets came, for {credit}");
+        assert!(
+            octets <= credit,
+            "a Send keeps within the room: {octets} octets came, for {credit}"
+        );
         assert!(self.half == Half::Open, "a Send of {octets} octets comes after the Finish");
         assert_octets_only(&message);
         self.credit -= octets;

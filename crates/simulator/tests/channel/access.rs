@@ -7,8 +7,13 @@ use crate::{at, millis, plain, probe, rest, told, until};
 
 #[test]
 fn a_frame_takes_key_up_framing_octets_and_delay() {
-    let conditions =
-        ChannelConditions { overhead: 4, key_up: millis(500), tail: millis(10), delay: millis(3), ..plain() };
+    let conditions = ChannelConditions {
+        overhead: 4,
+        key_up: millis(500),
+        tail: millis(10),
+        delay: millis(3),
+        ..plain()
+    };
     let mut channel = Channel::new(conditions, 2, 0);
     channel.send(at(0), 0, Some(1), probe(0, 96));
     channel.send(at(0), 0, Some(1), probe(1, 46));
@@ -81,8 +86,11 @@ fn hidden_stations_collide_where_both_are_heard() {
 #[test]
 fn a_key_up_spoils_what_it_overlaps_and_touching_does_not() {
     for (later, arrives) in [(99, false), (100, true)] {
-        let conditions =
-            ChannelConditions { key_up: millis(50), hearing: Hearing::hiding(&[(0, 1)]), ..plain() };
+        let conditions = ChannelConditions {
+            key_up: millis(50),
+            hearing: Hearing::hiding(&[(0, 1)]),
+            ..plain()
+        };
         let mut channel = Channel::new(conditions, 3, 0);
         channel.send(at(0), 0, Some(2), probe(0, 50));
         let mut heard = until(&mut channel, at(later));
@@ -90,14 +98,16 @@ fn a_key_up_spoils_what_it_overlaps_and_touching_does_not() {
         heard.extend(rest(&mut channel));
         let first = if arrives { vec![(100, 2, 0)] } else { vec![] };
         let second = vec![(later + 100, 2, 1)];
-        // The tail of the first is over before the second frame begins: only its key-up was in the way.
+        // The tail of the first is over before the second frame begins: only its key-up was in the
+        // way.
         assert_eq!(told(&heard), [first, second].concat());
     }
 }
 
 #[test]
 fn who_sends_hears_nothing() {
-    // Station 1 does not hear 0, and sends when it likes; 0 waits for nobody, since it does not hear 1 either.
+    // Station 1 does not hear 0, and sends when it likes; 0 waits for nobody, since it does not
+    // hear 1 either.
     let conditions = ChannelConditions { hearing: Hearing::ALL.without(1, 0), ..plain() };
     let mut channel = Channel::new(conditions, 2, 0);
     channel.send(at(0), 0, Some(1), probe(0, 100));
@@ -131,8 +141,13 @@ fn stations_draw_once_a_slot() {
     }
 }
 
-/// Two stations that always have something for each other, for so long. Gives how much was delivered to each.
-fn busy(conditions: ChannelConditions, seed: u64, end: Instant) -> ([u64; 2], Channel<crate::Probe>) {
+/// Two stations that always have something for each other, for so long. Gives how much was
+/// delivered to each.
+fn busy(
+    conditions: ChannelConditions,
+    seed: u64,
+    end: Instant,
+) -> ([u64; 2], Channel<crate::Probe>) {
     let mut channel = Channel::new(ChannelConditions { queue: 4, ..conditions }, 2, seed);
     let mut delivered = [0; 2];
     for now in (0..).map(|step| Instant::START + step * millis(10)).take_while(|now| *now < end) {
@@ -148,7 +163,8 @@ fn busy(conditions: ChannelConditions, seed: u64, end: Instant) -> ([u64; 2], Ch
 
 #[test]
 fn two_busy_stations_share_the_rate() {
-    let conditions = ChannelConditions { persistence: 0.25, slot: millis(20), key_up: millis(20), ..plain() };
+    let conditions =
+        ChannelConditions { persistence: 0.25, slot: millis(20), key_up: millis(20), ..plain() };
     for seed in 0..5 {
         let (delivered, channel) = busy(conditions.clone(), seed, at(200_000));
         let total: u64 = delivered.iter().sum();
@@ -164,14 +180,15 @@ fn two_busy_stations_share_the_rate() {
 
 #[test]
 fn stations_that_are_all_hidden_are_pure_aloha() {
-    // Who hears nobody sends when it likes. A frame survives where no other begins within its time before or after its
-    // own beginning: with a load of G frames in that time, one in e^2G.
+    // Who hears nobody sends when it likes. A frame survives where no other begins within its time
+    // before or after its own beginning: with a load of G frames in that time, one in e^2G.
     const STATIONS: usize = 200;
     const FRAMES: u32 = 20_000;
     for (seed, load) in [(1, 0.1), (2, 0.5), (3, 1.0)] {
         let mut hearing = Hearing::ALL;
         for listener in 1..STATIONS {
-            hearing = (1..STATIONS).fold(hearing, |hearing, speaker| hearing.without(listener, speaker));
+            hearing =
+                (1..STATIONS).fold(hearing, |hearing, speaker| hearing.without(listener, speaker));
         }
         let mut channel = Channel::new(ChannelConditions { hearing, ..plain() }, STATIONS, seed);
         let mut random = fastrand::Rng::with_seed(seed);
@@ -211,7 +228,10 @@ fn a_full_queue_and_a_long_frame_are_counted() {
     }
     assert_eq!(told(&rest(&mut channel)), [(100, 1, 0), (200, 1, 2)]);
     let counts = channel.counts();
-    assert_eq!((counts.offered, counts.too_long, counts.dropped_at_tail, counts.sent), (4, 1, 1, 2));
+    assert_eq!(
+        (counts.offered, counts.too_long, counts.dropped_at_tail, counts.sent),
+        (4, 1, 1, 2)
+    );
     assert_eq!(channel.packets().count(), 0);
 }
 

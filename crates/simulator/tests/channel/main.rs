@@ -66,7 +66,8 @@ fn until(channel: &mut Channel<Probe>, end: Instant) -> Vec<Reception<Probe>> {
 
 /// When, at whom and which: in milliseconds.
 fn told(heard: &[Reception<Probe>]) -> Vec<(u64, usize, u64)> {
-    let told =
-        |heard: &Reception<Probe>| (heard.time.nanoseconds() / 1_000_000, heard.station, heard.packet.number);
+    let told = |heard: &Reception<Probe>| {
+        (heard.time.nanoseconds() / 1_000_000, heard.station, heard.packet.number)
+    };
     heard.iter().map(told).collect()
 }

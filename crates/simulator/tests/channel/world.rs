@@ -27,7 +27,8 @@ fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
 }
 
-/// Three stations of which the first listens and the others have opened; the first two are on a channel.
+/// Three stations of which the first listens and the others have opened; the first two are on a
+/// channel.
 fn three(conditions: ChannelConditions, seed: u64) -> (World<SingleBuffer>, [Station; 3]) {
     let mut world = World::new(seed);
     world.keep_trace();
@@ -39,7 +40,10 @@ fn three(conditions: ChannelConditions, seed: u64) -> (World<SingleBuffer>, [Sta
     let remote = SocketAddr::new(address(0), 53).into();
     world.ask(stations[0], Ask::Listen { listener: name(0), local: remote });
     for (index, station) in [(1, stations[1]), (2, stations[2])] {
-        world.ask(stations[0], Ask::Await { listener: name(0), association: name(index), credit: AMPLE });
+        world.ask(
+            stations[0],
+            Ask::Await { listener: name(0), association: name(index), credit: AMPLE },
+        );
         world.ask(station, Ask::Open { association: name(0), remote, credit: AMPLE, local: None });
     }
     (world, stations)
@@ -60,13 +64,20 @@ fn delivered(world: &World<SingleBuffer>, station: Station) -> usize {
 
 #[test]
 fn datagrams_between_its_stations_travel_on_it_and_others_do_not() {
-    let (mut world, [server, on, off]) = three(ChannelConditions { key_up: millis(500), ..plain() }, 1);
+    let (mut world, [server, on, off]) =
+        three(ChannelConditions { key_up: millis(500), ..plain() }, 1);
     send(&mut world, off, name(0), 100 - HEADERS);
-    assert!(world.run_until(|world| delivered(world, server) == 1, Duration::ZERO), "over an ideal link");
+    assert!(
+        world.run_until(|world| delivered(world, server) == 1, Duration::ZERO),
+        "over an ideal link"
+    );
     send(&mut world, on, name(0), 100 - HEADERS);
     assert_eq!(world.network().in_flight(), 100 - HEADERS);
     assert!(!world.run_until(|world| delivered(world, server) == 2, millis(599)));
-    assert!(world.run_until(|world| delivered(world, server) == 2, millis(1)), "key-up and 100 octets later");
+    assert!(
+        world.run_until(|world| delivered(world, server) == 2, millis(1)),
+        "key-up and 100 octets later"
+    );
     assert_eq!(world.network().in_flight(), 0);
     let counts = world.network().channel_counts(address(1)).expect("it is on a channel");
     assert_eq!((counts.sent, counts.delivered, counts.octets), (1, 1, 100));
@@ -109,7 +120,12 @@ fn a_simulated_stream_on_a_channel_is_a_bug() {
     let remote = SocketAddr::new(address(0), 21).into();
     world.ask(
         stations[1],
-        StreamsRequest::Open { association: name(0), remote, local: None, credit: Credit::of_octets(100) },
+        StreamsRequest::Open {
+            association: name(0),
+            remote,
+            local: None,
+            credit: Credit::of_octets(100),
+        },
     );
     world.run_for(Duration::from_secs(1));
 }

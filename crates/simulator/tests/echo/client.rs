@@ -44,7 +44,12 @@ impl Client {
 }
 
 impl<M: Message> Application<SimulatedStreams<M>> for Client {
-    fn hear(&mut self, cx: &Context, indication: StreamsIndication<M>, asks: &mut Asks<SimulatedStreams<M>>) {
+    fn hear(
+        &mut self,
+        cx: &Context,
+        indication: StreamsIndication<M>,
+        asks: &mut Asks<SimulatedStreams<M>>,
+    ) {
         assert!(self.ended.is_empty(), "nothing comes after the last word");
         match indication {
             StreamsIndication::Opened { credit: Credit { octets: room, .. }, .. } => {
@@ -64,10 +69,16 @@ impl<M: Message> Application<SimulatedStreams<M>> for Client {
                 for leaf in message.leaves() {
                     let Leaf::Octets(octets) = leaf else { panic!("octets were sent") };
                     let expected = &self.payload[self.heard..self.sent];
-                    assert!(expected.starts_with(octets), "what comes back is what was sent, in order");
+                    assert!(
+                        expected.starts_with(octets),
+                        "what comes back is what was sent, in order"
+                    );
                     self.heard += octets.len();
                 }
-                asks.push_back(StreamsRequest::Credit { association: NAME, credit: Credit::of_octets(room) });
+                asks.push_back(StreamsRequest::Credit {
+                    association: NAME,
+                    credit: Credit::of_octets(room),
+                });
             }
             StreamsIndication::Finished { .. } => {
                 assert!(!self.finished, "an end comes once");

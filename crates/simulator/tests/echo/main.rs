@@ -1,4 +1,5 @@
-//! An echo over simulated streams, under every habit and fault, and the promises of `Streams` on it.
+//! An echo over simulated streams, under every habit and fault, and the promises of `Streams` on
+//! it.
 
 mod client;
 mod protocol;
@@ -11,7 +12,8 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::{Context, Duration};
 use stackwright_simulator::{
-    Chunks, Conditions, Fault, Habits, Heard, Network, Pace, SimulatedStreams, StationId, Which, World,
+    Chunks, Conditions, Fault, Habits, Heard, Network, Pace, SimulatedStreams, StationId, Which,
+    World,
 };
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
@@ -37,7 +39,10 @@ fn habits(dice: &Context) -> Habits {
         3 => Chunks::Uniform { most: 1 + dice.random(3000) as usize },
         _ => Chunks::Mixed,
     };
-    let slow = Pace { octets: 1 + dice.random(2000) as usize, rest: Duration::from_millis(dice.random(50)) };
+    let slow = Pace {
+        octets: 1 + dice.random(2000) as usize,
+        rest: Duration::from_millis(dice.random(50)),
+    };
     Habits {
         credit: 1 + dice.random(1 << dice.random(14)) as usize,
         buffer: 1 + dice.random(1 << dice.random(14)) as usize,
@@ -104,8 +109,9 @@ impl<M: Message> Scene<M> {
 
     fn run(&mut self) {
         let Scene { world, server, callers, .. } = self;
-        let all_over =
-            |world: &World<M>| callers.iter().all(|caller| !world.application(*caller).ended.is_empty());
+        let all_over = |world: &World<M>| {
+            callers.iter().all(|caller| !world.application(*caller).ended.is_empty())
+        };
         assert!(world.run_until(all_over, Duration::from_secs(100_000)), "all of them end");
         world.ask(*server, EchoRequest::Stop);
         world.run_for(Duration::from_secs(1000));
@@ -137,7 +143,11 @@ fn whole<M: Message>(seed: u64) -> u64 {
         let client = scene.world.application(*caller);
         assert_eq!(client.ended, [Ended::Finished], "seed {seed}");
         assert!(client.finished);
-        assert_eq!((client.sent, client.heard), (client.payload.len(), client.payload.len()), "seed {seed}");
+        assert_eq!(
+            (client.sent, client.heard),
+            (client.payload.len(), client.payload.len()),
+            "seed {seed}"
+        );
     }
     scene.world.trace().hash()
 }

@@ -62,11 +62,17 @@ impl<M: Message> Echo<M> {
         let Some(listener) = self.listener.filter(|_| !self.stopping) else { return };
         let conversation = Conversation { credit: 0, queue: VecDeque::new(), finished: false };
         let association = self.names.name(Named::Association(conversation));
-        out.request(StreamsRequest::Await { listener, association, credit: Credit::of_octets(self.window) });
+        out.request(StreamsRequest::Await {
+            listener,
+            association,
+            credit: Credit::of_octets(self.window),
+        });
     }
 
     fn send(&mut self, association: Handle, out: &mut impl Outlet<Self>) {
-        let Some(Named::Association(conversation)) = self.names.get_mut(association) else { return };
+        let Some(Named::Association(conversation)) = self.names.get_mut(association) else {
+            return;
+        };
         while conversation.credit > 0
             && let Some(mut message) = conversation.queue.pop_front()
         {
@@ -122,7 +128,11 @@ impl<M: Message> Protocol for Echo<M> {
                 self.expect(out);
                 out.indicate(EchoIndication::Began { local });
             }
-            StreamsIndication::Opened { association, credit: Credit { octets: credit, .. }, .. } => {
+            StreamsIndication::Opened {
+                association,
+                credit: Credit { octets: credit, .. },
+                ..
+            } => {
                 self.expect(out);
                 if let Some(Named::Association(conversation)) = self.names.get_mut(association) {
                     conversation.credit = credit;

@@ -16,11 +16,16 @@ fn bits_are_altered_at_the_rate_wherever_packets_begin() {
         let bits = 8 * octets as u64;
         let probes = arrived(rate, count, octets);
         let altered = probes.iter().map(|probe| probe.altered.len() as u64).sum();
-        assert!(is_plausible(altered, count * bits, rate), "{altered} of {} at {rate}", count * bits);
+        assert!(
+            is_plausible(altered, count * bits, rate),
+            "{altered} of {} at {rate}",
+            count * bits
+        );
         // Each bit is altered at most once, and no part of a packet is spared.
         assert!(probes.iter().all(|probe| probe.altered.is_sorted_by(|one, other| one < other)));
         assert!(probes.iter().flat_map(|probe| &probe.altered).all(|bit| *bit < bits));
-        let first = probes.iter().flat_map(|probe| &probe.altered).filter(|bit| **bit < bits / 2).count();
+        let first =
+            probes.iter().flat_map(|probe| &probe.altered).filter(|bit| **bit < bits / 2).count();
         assert!(is_plausible(first as u64, altered, 0.5), "{first} of {altered} in the first half");
     }
 }
@@ -28,7 +33,8 @@ fn bits_are_altered_at_the_rate_wherever_packets_begin() {
 #[test]
 fn the_share_of_whole_packets_is_that_of_independent_bits() {
     let (rate, octets) = (1e-4, 329);
-    let whole = arrived(rate, 50_000, octets).iter().filter(|probe| probe.altered.is_empty()).count();
+    let whole =
+        arrived(rate, 50_000, octets).iter().filter(|probe| probe.altered.is_empty()).count();
     let probability = (1.0 - rate).powi(8 * octets as i32);
     assert!(is_plausible(whole as u64, 50_000, probability), "{whole}");
 }

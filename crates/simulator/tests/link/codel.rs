@@ -52,8 +52,9 @@ fn codel_drops_as_its_control_law_says() {
     let arrived = arrivals(&mut link, 1000, OCTETS, Duration::ZERO);
     let numbers: Vec<u64> = arrived.iter().map(|(_, probe)| probe.number).collect();
     let mut dropped = (0..1000).filter(|number| !numbers.contains(number));
-    // The fifth packet has waited 5 ms; 100 ms later, at 105 ms, the first is dropped. Then the time to the next is
-    // 100 ms through the root of the number of drops so far, and what was dropped takes no time.
+    // The fifth packet has waited 5 ms; 100 ms later, at 105 ms, the first is dropped. Then the
+    // time to the next is 100 ms through the root of the number of drops so far, and what was
+    // dropped takes no time.
     let mut next = 105.0;
     for count in 1..=10_u32 {
         let expected = f64::ceil(next) as u64 + u64::from(count - 1);
@@ -62,7 +63,8 @@ fn codel_drops_as_its_control_law_says() {
     }
 }
 
-/// RFC 3168 §5: what can be marked is marked where it would be dropped, in the same order, and takes its time.
+/// RFC 3168 §5: what can be marked is marked where it would be dropped, in the same order, and
+/// takes its time.
 #[test]
 fn codel_marks_what_can_be_marked_and_drops_the_rest() {
     let mut link = Link::new(conditions(Discipline::CODEL), 0);
@@ -84,7 +86,10 @@ fn codel_marks_what_can_be_marked_and_drops_the_rest() {
     }
     assert!(next > 500.0, "no mark is missing");
     let counts = link.counts();
-    assert_eq!((counts.marked, counts.dropped_by_codel, counts.delivered), (marked.len() as u64, 0, 500));
+    assert_eq!(
+        (counts.marked, counts.dropped_by_codel, counts.delivered),
+        (marked.len() as u64, 0, 500)
+    );
     let arrived = (500..600).filter_map(|number| carry(&mut link, number, None)).count() as u64;
     let dropped = link.counts().dropped_by_codel;
     assert!(dropped > 0, "who cannot be marked is dropped");
@@ -97,7 +102,8 @@ fn a_packet_of_the_mtu_may_always_wait_for_one_like_it() {
     let slow = Conditions { rate: Some(125), ..conditions(Discipline::CODEL) };
     let mut link = Link::new(slow.clone(), 0);
     for number in 0..500 {
-        // Two come at once, so that one of them waits for exactly one packet, and the next two when both have left.
+        // Two come at once, so that one of them waits for exactly one packet, and the next two when
+        // both have left.
         let carried = link.carry(at(number / 2 * 20_000_000_000), Probe::new(number, OCTETS));
         assert!(!matches!(carried, Carried::Lost), "packet {number}");
     }

@@ -2,14 +2,15 @@
 
 use stackwright_contract::Duration;
 use stackwright_simulator::{
-    Conditions, Deed, Discipline, Event, GilbertElliott, LinkDescription, LinkFlaw, Loss, Outages, Passes,
-    Profile, Queue, Reorder,
+    Conditions, Deed, Discipline, Event, GilbertElliott, LinkDescription, LinkFlaw, Loss, Outages,
+    Passes, Profile, Queue, Reorder,
 };
 
 use crate::{at, millis};
 
 fn described(text: &str) -> Result<Profile, LinkFlaw> {
-    let description: LinkDescription = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
+    let description: LinkDescription =
+        toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
     let profile = description.resolve();
     // Written and read again, it is the same.
     let again = toml::to_string(&description).expect("it was read");
@@ -57,7 +58,10 @@ fn every_field_is_understood() {
         rate: Some(12_500_000),
         overhead: 38,
         mtu: Some(1500),
-        queue: Queue { discipline: Discipline::CoDel { target, interval }, ..Queue::octets(64_000) },
+        queue: Queue {
+            discipline: Discipline::CoDel { target, interval },
+            ..Queue::octets(64_000)
+        },
         delay: millis(20),
         jitter: Duration::from_micros(1500),
         keeps_order: true,
@@ -162,10 +166,19 @@ fn what_does_not_go_together_is_named() {
         ("[back]\nprofile = \"wan\"", "`profile` is said of a link, not of one way"),
         ("profile = \"wan\"\n[channel]", "leave out one of them"),
         ("[channel]", "`rate` is missing"),
-        ("profile = \"packet-radio-1200\"\njitter = \"1 ms\"", "`jitter` is said of a link of two stations"),
+        (
+            "profile = \"packet-radio-1200\"\njitter = \"1 ms\"",
+            "`jitter` is said of a link of two stations",
+        ),
         ("profile = \"packet-radio-1200\"\nrate = \"unlimited\"", "`rate` cannot be so"),
-        ("profile = \"packet-radio-1200\"\nqueue = \"1 kB\"", "`queue` cannot be so: expected packets"),
-        ("profile = \"packet-radio-1200\"\nchannel = { persistence = 0 }", "`persistence` cannot be so"),
+        (
+            "profile = \"packet-radio-1200\"\nqueue = \"1 kB\"",
+            "`queue` cannot be so: expected packets",
+        ),
+        (
+            "profile = \"packet-radio-1200\"\nchannel = { persistence = 0 }",
+            "`persistence` cannot be so",
+        ),
         ("profile = \"packet-radio-1200\"\nchannel = { slot = \"0 s\" }", "`slot` cannot be so"),
         ("pass = { period = \"1 s\", length = \"2 s\" }", "`pass` cannot be so"),
         ("outages = [{ from = \"2 s\", to = \"1 s\" }]", "`outages` cannot be so"),

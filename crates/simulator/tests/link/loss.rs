@@ -25,7 +25,11 @@ fn count(lost: &[bool]) -> u64 {
 fn independent_losses_are_as_frequent_as_they_should_be() {
     for (seed, probability) in [0.001, 0.01, 0.1, 0.5, 0.9].into_iter().enumerate() {
         let lost = lost(Loss::Bernoulli(probability), seed as u64, 100_000);
-        assert!(is_plausible(count(&lost), 100_000, probability), "{} of {probability}", count(&lost));
+        assert!(
+            is_plausible(count(&lost), 100_000, probability),
+            "{} of {probability}",
+            count(&lost)
+        );
         // The one after a lost one is no worse off.
         let after: Vec<_> = lost.windows(2).filter(|pair| pair[0]).map(|pair| pair[1]).collect();
         assert!(is_plausible(count(&after), after.len() as u64, probability));
@@ -36,12 +40,14 @@ fn independent_losses_are_as_frequent_as_they_should_be() {
 
 #[test]
 fn bursts_are_as_long_and_as_frequent_as_they_should_be() {
-    // Where all are lost in the bad state and none in the good one, a burst is a stay in the bad state.
+    // Where all are lost in the bad state and none in the good one, a burst is a stay in the bad
+    // state.
     let model = GilbertElliott { p: 0.01, r: 0.2, good: 0.0, bad: 1.0 };
     for seed in 0..5 {
         let lost = lost(Loss::GilbertElliott(model), seed, 200_000);
         let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as u64;
-        // Each packet in the good state may be the last before a burst, and each in the bad state the last of one.
+        // Each packet in the good state may be the last before a burst, and each in the bad state
+        // the last of one.
         assert!(is_plausible(bursts, 200_000 - count(&lost), model.p), "{bursts} bursts");
         assert!(is_plausible(bursts, count(&lost), model.r), "bursts of {}", count(&lost) / bursts);
         let share = count(&lost) as f64 / 200_000.0;

@@ -1,4 +1,5 @@
-//! Each mechanism of a link against its definition: counted over seeds, with bounds that are computed.
+//! Each mechanism of a link against its definition: counted over seeds, with bounds that are
+//! computed.
 
 mod bit_errors;
 mod chances;
@@ -59,7 +60,8 @@ fn millis(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// What arrives of packets of so many octets, of which one is sent every `gap`; in the order in which they were sent.
+/// What arrives of packets of so many octets, of which one is sent every `gap`; in the order in
+/// which they were sent.
 fn arrivals(link: &mut Link, count: u64, octets: usize, gap: Duration) -> Vec<(Instant, Probe)> {
     let mut arrivals = Vec::new();
     for number in 0..count {
@@ -73,8 +75,8 @@ fn arrivals(link: &mut Link, count: u64, octets: usize, gap: Duration) -> Vec<(I
     arrivals
 }
 
-/// Whether what has this probability may happen so often in so many trials: within five standard deviations, which by
-/// chance is not so once in a million.
+/// Whether what has this probability may happen so often in so many trials: within five standard
+/// deviations, which by chance is not so once in a million.
 fn is_plausible(happened: u64, trials: u64, probability: f64) -> bool {
     let mean = trials as f64 * probability;
     let deviation = (mean * (1.0 - probability)).sqrt();

@@ -16,8 +16,9 @@ fn numbers(mut arrived: Vec<(Instant, Probe)>) -> Vec<u64> {
 fn jitter_is_spread_evenly_between_nothing_and_its_most() {
     let conditions = Conditions { delay: millis(10), jitter: millis(8), ..Conditions::IDEAL };
     let arrived = arrivals(&mut Link::new(conditions, 3), COUNT, 100, millis(1));
-    let late =
-        |(time, probe): &(Instant, Probe)| time.since(Instant::START) - millis(probe.number) - millis(10);
+    let late = |(time, probe): &(Instant, Probe)| {
+        time.since(Instant::START) - millis(probe.number) - millis(10)
+    };
     let late: Vec<Duration> = arrived.iter().map(late).collect();
     assert!(late.iter().all(|late| *late <= millis(8)));
     for eighth in 0..8 {
@@ -34,7 +35,10 @@ fn jitter_reorders_unless_the_link_keeps_the_order() {
     assert!(!free.is_sorted());
     let kept = Conditions { keeps_order: true, duplicate: 0.1, ..jittery };
     let kept = arrivals(&mut Link::new(kept, 4), COUNT, 100, millis(1));
-    assert!(kept.is_sorted_by_key(|(time, _)| *time), "a later one never arrives before an earlier one");
+    assert!(
+        kept.is_sorted_by_key(|(time, _)| *time),
+        "a later one never arrives before an earlier one"
+    );
     assert!(numbers(kept).is_sorted());
 }
 
@@ -45,7 +49,8 @@ fn who_is_held_back_is_overtaken_by_those_of_that_time() {
         let conditions = Conditions { reorder, keeps_order, ..Conditions::IDEAL };
         let mut link = Link::new(conditions, 5);
         let arrived = arrivals(&mut link, COUNT, 100, millis(1));
-        let held = |(time, probe): &&(Instant, Probe)| time.since(Instant::START) != millis(probe.number);
+        let held =
+            |(time, probe): &&(Instant, Probe)| time.since(Instant::START) != millis(probe.number);
         let held: Vec<u64> = arrived.iter().filter(held).map(|(_, probe)| probe.number).collect();
         assert!(is_plausible(held.len() as u64, COUNT, 0.01), "{}", held.len());
         assert_eq!(link.counts().held_back, held.len() as u64);

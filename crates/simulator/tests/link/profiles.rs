@@ -18,7 +18,12 @@ fn every_name_is_found_once_and_says_what_it_is() {
     for (nth, known) in Profile::ALL.iter().enumerate() {
         assert!(!names[..nth].contains(&known.name));
         assert_eq!(Profile::named(known.name), Some(known.profile()));
-        assert!(known.about.len() > 40 && !known.about.contains("  "), "{}: {}", known.name, known.about);
+        assert!(
+            known.about.len() > 40 && !known.about.contains("  "),
+            "{}: {}",
+            known.name,
+            known.about
+        );
     }
     assert_eq!(Profile::named("wann"), None);
 }
@@ -29,7 +34,8 @@ fn every_link_carries_its_longest_packet() {
         let Profile::Link { forward, back } = known.profile() else { continue };
         for way in [forward, back] {
             let (mtu, rate) = (way.mtu.expect("each has one"), way.rate.expect("each has one"));
-            let mut link = Link::new(Conditions { loss: Loss::None, bit_errors: 0.0, ..way.clone() }, 0);
+            let mut link =
+                Link::new(Conditions { loss: Loss::None, bit_errors: 0.0, ..way.clone() }, 0);
             assert_eq!(link.carry(at(0), Probe::new(0, mtu + 1)), Carried::Lost, "{}", known.name);
             let Carried::Once(arrival, _) = link.carry(at(0), Probe::new(0, mtu)) else {
                 panic!("{}: it does not arrive", known.name)

@@ -11,7 +11,9 @@ fn last(arrivals: &[(Instant, Probe)]) -> Instant {
 
 #[test]
 fn the_rate_is_exact_to_the_octet() {
-    for (rate, octets, overhead) in [(1_250_000, 1500, 38), (150, 329, 4), (3, 1, 0), (999_983, 61, 7)] {
+    for (rate, octets, overhead) in
+        [(1_250_000, 1500, 38), (150, 329, 4), (3, 1, 0), (999_983, 61, 7)]
+    {
         let conditions = Conditions { rate: Some(rate), overhead, ..Conditions::IDEAL };
         let mut link = Link::new(conditions, 0);
         let count = 10_000;
@@ -19,7 +21,11 @@ fn the_rate_is_exact_to_the_octet() {
         let sent = u128::from(count) * (octets + overhead) as u128;
         let nanoseconds = u128::from(last(&arrived).nanoseconds());
         // Only the last packet is cut to a whole nanosecond: nothing adds up.
-        assert_eq!(nanoseconds, sent * 1_000_000_000 / u128::from(rate), "{rate} octets per second");
+        assert_eq!(
+            nanoseconds,
+            sent * 1_000_000_000 / u128::from(rate),
+            "{rate} octets per second"
+        );
     }
 }
 
@@ -42,9 +48,13 @@ fn without_a_rate_all_arrive_after_the_delay() {
 
 #[test]
 fn what_is_longer_than_the_mtu_is_dropped_and_takes_no_time() {
-    let mut link = Link::new(Conditions { rate: Some(1000), mtu: Some(100), ..Conditions::IDEAL }, 0);
+    let mut link =
+        Link::new(Conditions { rate: Some(1000), mtu: Some(100), ..Conditions::IDEAL }, 0);
     assert_eq!(link.carry(at(0), Probe::new(0, 101)), Carried::Lost);
-    assert_eq!(link.carry(at(0), Probe::new(1, 100)), Carried::Once(at(100_000_000), Probe::new(1, 100)));
+    assert_eq!(
+        link.carry(at(0), Probe::new(1, 100)),
+        Carried::Once(at(100_000_000), Probe::new(1, 100))
+    );
     assert_eq!((link.counts().offered, link.counts().too_long, link.counts().delivered), (2, 1, 1));
 }
 

@@ -2,7 +2,8 @@
 
 use stackwright_contract::Duration;
 use stackwright_simulator::{
-    Conditions, Deed, Discipline, Event, GilbertElliott, Link, Loss, Outages, Passes, Queue, Reorder,
+    Conditions, Deed, Discipline, Event, GilbertElliott, Link, Loss, Outages, Passes, Queue,
+    Reorder,
 };
 
 use crate::{arrivals, at, millis};
@@ -12,7 +13,8 @@ fn any_conditions(random: &mut fastrand::Rng) -> Conditions {
     let discipline = if random.bool() { Discipline::DropTail } else { Discipline::CODEL };
     let octets = random.bool().then(|| random.u64(0..20_000));
     let packets = random.bool().then(|| random.usize(0..50));
-    let model = GilbertElliott { p: random.f64() / 10.0, r: random.f64(), good: 0.01, bad: random.f64() };
+    let model =
+        GilbertElliott { p: random.f64() / 10.0, r: random.f64(), good: 0.01, bad: random.f64() };
     let losses = [
         Loss::None,
         Loss::Bernoulli(random.f64() / 4.0),
@@ -20,9 +22,13 @@ fn any_conditions(random: &mut fastrand::Rng) -> Conditions {
         Loss::Every(random.u64(2..20)),
         Loss::Listed((0..20).map(|_| random.u64(..500)).collect()),
     ];
-    let passes = Passes { period: millis(300), length: millis(200), first: millis(random.u64(..100)) };
-    let outages =
-        [Outages::None, Outages::Passes(passes), Outages::Spans(vec![at(100_000_000)..at(250_000_000)])];
+    let passes =
+        Passes { period: millis(300), length: millis(200), first: millis(random.u64(..100)) };
+    let outages = [
+        Outages::None,
+        Outages::Passes(passes),
+        Outages::Spans(vec![at(100_000_000)..at(250_000_000)]),
+    ];
     Conditions {
         rate: random.bool().then(|| random.u64(10_000..1_000_000)),
         overhead: random.usize(..40),
@@ -88,7 +94,8 @@ fn a_script_does_exactly_what_it_says() {
     ];
     let events = events.map(|(nth, deed)| Event { nth, deed });
     // A script knows no chances, whatever the conditions say.
-    let noisy = Conditions { loss: 1.0.into(), corrupt: 1.0, jitter: millis(50), ..Conditions::IDEAL };
+    let noisy =
+        Conditions { loss: 1.0.into(), corrupt: 1.0, jitter: millis(50), ..Conditions::IDEAL };
     let mut link = Link::scripted(noisy, events.to_vec());
     let arrived = arrivals(&mut link, 6, 10, millis(1));
     let told = arrived

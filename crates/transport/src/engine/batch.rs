@@ -19,12 +19,13 @@ use super::{Association, Memory};
 use crate::configuration::Configuration;
 use crate::sending::Next;
 use crate::slots::{
-    Acknowledgement as _, Connection as _, Format as _, Inquiry as _, Integrity as _, Lifetime as _,
-    Recovery as _,
+    Acknowledgement as _, Connection as _, Format as _, Inquiry as _, Integrity as _,
+    Lifetime as _, Recovery as _,
 };
 use crate::words::{Outgoing, Signals, View};
 
-/// How many blocks may be on their way down: more of them would not be in the processor's cache any more when they leave.
+/// How many blocks may be on their way down: more of them would not be in the processor's cache any
+/// more when they leave.
 const LENT_MOST: usize = 16;
 
 /// The blocks in which batches lie. When the driver drops one, it is written again.
@@ -88,8 +89,8 @@ impl<M: Message> Unfinished<M> {
         matches!(self.writer, Writer::InPlace { .. })
     }
 
-    /// Whether it ends before a message of so many packets: it is long enough, and another batch has room for the whole message, which
-    /// the peer then gets in one piece.
+    /// Whether it ends before a message of so many packets: it is long enough, and another batch
+    /// has room for the whole message, which the peer then gets in one piece.
     fn ends_before(&self, packets: usize) -> bool {
         let message = packets * self.segment;
         2 * self.octets > self.most && self.octets + message > self.most && message <= self.most
@@ -134,7 +135,8 @@ impl<C: Configuration> Association<C> {
     ) -> Option<Batch<C::Message>> {
         let one = memory.blocks.octets();
         if self.lies_apart(memory, room) {
-            let several = self.sending.waiting.together().is_some_and(|(octets, _)| octets > one as u64);
+            let several =
+                self.sending.waiting.together().is_some_and(|(octets, _)| octets > one as u64);
             let most = if several { memory.several_runs() } else { one };
             let writer = Writer::InPlace { packets: None, before: 0 };
             let mut batch = Unfinished::new(writer, most.min(room.octets), room.messages);
@@ -165,13 +167,16 @@ impl<C: Configuration> Association<C> {
             self.drop_expired(view, memory);
             let Some(mut next) = self.sending.next() else { break };
             let pieces = &next.pieces;
-            next.count =
-                next.count.min(if batch.is_in_place() { pieces.count() } else { pieces.in_message() });
+            next.count = next.count.min(if batch.is_in_place() {
+                pieces.count()
+            } else {
+                pieces.in_message()
+            });
             if batch.ends_before(next.count) || self.defers(view) {
                 break;
             }
-            // What lies apart waits for the next batch: once its first packets are copied, somebody holds its block, and all of it is
-            // copied.
+            // What lies apart waits for the next batch: once its first packets are copied, somebody
+            // holds its block, and all of it is copied.
             if !batch.is_in_place() && batch.octets > 0 && self.lies_apart(memory, room) {
                 break;
             }
@@ -240,7 +245,8 @@ impl<C: Configuration> Association<C> {
                 (packets, these) => *packets = these,
             }
             // All are equally long, or nothing follows.
-            batch.is_ended |= written < next.count || batch.octets - before < next.count * batch.segment;
+            batch.is_ended |=
+                written < next.count || batch.octets - before < next.count * batch.segment;
         }
         self.leave(view, (written, None, false), memory, |_, _, _| ());
         view.drained = self.sending.is_drained();
@@ -322,6 +328,9 @@ impl<C: Configuration> Association<C> {
         };
         header.clear();
         slots.format.encode(view, &mut saying, header);
-        debug_assert!(saying.unit.is_none(), "a format that writes batches takes each unit as it is");
+        debug_assert!(
+            saying.unit.is_none(),
+            "a format that writes batches takes each unit as it is"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Messages that lie where their packets leave from: only what stands between their pieces is written.
+//! Messages that lie where their packets leave from: only what stands between their pieces is
+//! written.
 //!
 //! ```text
 //! ├─ header ─┼─ piece ─┼─ header ─┼─ piece ─┼─ header ─┼─ piece ─┤   a message, in a block that nobody else holds
@@ -14,14 +15,22 @@ use crate::sending::Next;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
 
 impl<C: Configuration> Association<C> {
-    /// Messages of so many octets to be written, and then to be [sent](Association::send_batch), that lie where their packets leave from:
-    /// what stands between the pieces is written there, and nothing is copied. What they hold is anything. They are one behind the
-    /// other, as many as leave in one run, or in several if those may leave at one moment, and no more than `most`. `None`: one leaves
-    /// in one packet, or in more than one run, or what stands before its pieces is not known yet.
-    pub fn draft(&self, octets: usize, most: usize, memory: &Memory<C::Message>) -> Option<C::Message> {
+    /// Messages of so many octets to be written, and then to be [sent](Association::send_batch),
+    /// that lie where their packets leave from: what stands between the pieces is written there,
+    /// and nothing is copied. What they hold is anything. They are one behind the other, as many as
+    /// leave in one run, or in several if those may leave at one moment, and no more than `most`.
+    /// `None`: one leaves in one packet, or in more than one run, or what stands before its pieces
+    /// is not known yet.
+    pub fn draft(
+        &self,
+        octets: usize,
+        most: usize,
+        memory: &Memory<C::Message>,
+    ) -> Option<C::Message> {
         let slots = &self.slots;
-        let runs =
-            C::Message::SHARES && slots.format.runs(self.sending.sent_upto()) && memory.blocks.octets() > 0;
+        let runs = C::Message::SHARES
+            && slots.format.runs(self.sending.sent_upto())
+            && memory.blocks.octets() > 0;
         if !runs || slots.integrity.looks_at() > 0 || octets > slots.format.longest() {
             return None;
         }
@@ -45,9 +54,12 @@ impl<C: Configuration> Association<C> {
         let pool = &memory.pool;
         let octets = if runs > 1 { all.max(memory.blocks.octets() * runs) } else { all };
         let block = match pool.block() {
-            // What is nearly as long as a block of the pool is one: there are more of them than of other lengths.
+            // What is nearly as long as a block of the pool is one: there are more of them than of
+            // other lengths.
             block if (all..2 * all).contains(&block) => pool.take(),
-            _ => pool.again(octets).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(octets)),
+            _ => {
+                pool.again(octets).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(octets))
+            }
         };
         let layout = SegmentLayout::new(stride, skip).in_messages(count, skip + before, skip_last);
         let mut messages = C::Message::from_block(block, start, all);
@@ -56,7 +68,8 @@ impl<C: Configuration> Association<C> {
         (messages.segments_mut().len() > 0).then_some(messages)
     }
 
-    /// In how many runs of `run` messages some `messages` lie at once: one, two, four, so that their blocks have few lengths.
+    /// In how many runs of `run` messages some `messages` lie at once: one, two, four, so that
+    /// their blocks have few lengths.
     fn runs_at_once(&self, messages: usize, run: usize, each: usize, piece: usize) -> usize {
         let Some(wanted) = messages.checked_div(run) else { return 1 };
         let leave = self.leaves_at_once(piece) / (run * each) as u64;
@@ -64,8 +77,9 @@ impl<C: Configuration> Association<C> {
         1 << runs.ilog2()
     }
 
-    /// Whether the message that waits first lies so, with room for any header before it, and nobody has to know whether another one
-    /// follows. It is known before anybody is asked whether it may leave: who tries a window that is shut is asked once.
+    /// Whether the message that waits first lies so, with room for any header before it, and nobody
+    /// has to know whether another one follows. It is known before anybody is asked whether it may
+    /// leave: who tries a window that is shut is asked once.
     #[inline]
     pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Credit) -> bool {
         let headroom = self.slots.format.headroom();
@@ -81,8 +95,9 @@ impl<C: Configuration> Association<C> {
                 .is_some_and(|(gap, first)| first.len() == body && gap.len() >= headroom.max(1))
     }
 
-    /// Writes what stands before as many of the pieces that are `left` as fit, behind so many others: `header` before the first of all, and
-    /// what follows from it before the others. Gives how many they are, and the octets of their packets.
+    /// Writes what stands before as many of the pieces that are `left` as fit, behind so many
+    /// others: `header` before the first of all, and what follows from it before the others. Gives
+    /// how many they are, and the octets of their packets.
     #[inline]
     pub(super) fn write_gaps(
         &mut self,

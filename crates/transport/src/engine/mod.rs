@@ -1,4 +1,5 @@
-//! The engine: the order in which a packet earns trust, and the order in which one is made. It knows no protocol.
+//! The engine: the order in which a packet earns trust, and the order in which one is made. It
+//! knows no protocol.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -32,23 +33,27 @@ use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
+    Rtt as _,
 };
 use crate::words::{Ending, Numbering, Phase, Report, View};
 use batch::Blocks;
 pub use receive::Delivery;
 
-/// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.
+/// Of how many questions it is known when they were asked: whose answers take longer are no measure
+/// of the way.
 const QUESTIONS: usize = 8;
 
-/// So many runs are written at once, at most, where their messages lie as they leave: what is done for each is done once for all of them. Four
-/// took as long again in the kernel as they spared: what leaves in longer bursts waits in a longer queue, and in a colder cache.
+/// So many runs are written at once, at most, where their messages lie as they leave: what is done
+/// for each is done once for all of them. Four took as long again in the kernel as they spared:
+/// what leaves in longer bursts waits in a longer queue, and in a colder cache.
 const RUNS_MOST: usize = 2;
 
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
 pub struct Memory<M: Message> {
-    /// Where blocks of packets come from and go to. A stack has one for all its layers: what one of them takes, another gives back.
+    /// Where blocks of packets come from and go to. A stack has one for all its layers: what one of
+    /// them takes, another gives back.
     pub pool: Rc<Pool<M>>,
     /// Octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
@@ -60,7 +65,8 @@ pub struct Memory<M: Message> {
 }
 
 impl<M: Message> Memory<M> {
-    /// Packets have at most `packet` octets, and `headroom` octets are left free before them; at most `most` blocks are kept.
+    /// Packets have at most `packet` octets, and `headroom` octets are left free before them; at
+    /// most `most` blocks are kept.
     pub fn new(packet: usize, headroom: usize, most: usize) -> Self {
         Memory::sharing(Rc::new(Pool::new(headroom + packet, most)), headroom)
     }
@@ -73,7 +79,8 @@ impl<M: Message> Memory<M> {
         Memory { pool, headroom, budget, blocks, header: Vec::new(), heard, saying }
     }
 
-    /// All associations that share it hold no more than `limits` say for messages that are not whole.
+    /// All associations that share it hold no more than `limits` say for messages that are not
+    /// whole.
     #[must_use]
     pub fn limited(self, limits: Limits) -> Self {
         Memory { budget: Budget::new(limits), ..self }
@@ -108,7 +115,8 @@ pub struct Association<C: Configuration> {
     marks: Marks,
     /// The peer's first number is known.
     begun: bool,
-    /// The last question; when each of the last ones was asked, where there was one; the last one that was answered; the last one of the peer's.
+    /// The last question; when each of the last ones was asked, where there was one; the last one
+    /// that was answered; the last one of the peer's.
     asked: u32,
     asked_at: Option<Box<[Instant; QUESTIONS]>>,
     heard: u32,
@@ -122,7 +130,8 @@ pub struct Association<C: Configuration> {
     timeouts: u32,
     /// When something was last acknowledged, or sent while nothing was in flight.
     moved: Instant,
-    /// When the first number that is not acknowledged last rose, or a timeout expired: the retransmission timer runs from then.
+    /// When the first number that is not acknowledged last rose, or a timeout expired: the
+    /// retransmission timer runs from then.
     timer_since: Instant,
     /// The layer above takes no more.
     closing: bool,
@@ -149,7 +158,8 @@ impl<C: Configuration> Association<C> {
         Association::holding(slots, Budget::new(Limits::NONE).share())
     }
 
-    /// The same, with others that hold no more together than `memory` is [limited](Memory::limited) to.
+    /// The same, with others that hold no more together than `memory` is [limited](Memory::limited)
+    /// to.
     pub fn sharing(slots: Slots<C>, memory: &Memory<C::Message>) -> Self {
         Association::holding(slots, memory.budget.share())
     }
@@ -194,7 +204,8 @@ impl<C: Configuration> Association<C> {
             sent_upto: self.sending.sent_upto(),
             settled_upto: self.sending.settled_upto(),
             received_upto: self.receipts.upto(),
-            // Where the application has nothing to take, nothing waits for it: pieces do not stop those that make them whole.
+            // Where the application has nothing to take, nothing waits for it: pieces do not stop
+            // those that make them whole.
             pending: if self.inbox.is_empty() { 0 } else { self.pending },
             asked: self.asked,
             answered: self.answered,
@@ -256,8 +267,9 @@ impl<C: Configuration> Association<C> {
     /// A message to be sent.
     ///
     /// # Errors
-    /// Gives it back where it is longer than the format can say, or than the peer takes, where it has no octets and only octets
-    /// have numbers, and where its framing can do nothing before the association has begun.
+    /// Gives it back where it is longer than the format can say, or than the peer takes, where it
+    /// has no octets and only octets have numbers, and where its framing can do nothing before the
+    /// association has begun.
     pub fn send(
         &mut self,
         now: Instant,
@@ -291,11 +303,16 @@ impl<C: Configuration> Association<C> {
         Ok(())
     }
 
-    /// Messages to be sent, as if one by one: those that are [laid out](Association::draft) wait, and leave, as one.
+    /// Messages to be sent, as if one by one: those that are [laid out](Association::draft) wait,
+    /// and leave, as one.
     ///
     /// # Errors
     /// Gives them back where they do not: they are to be [sent](Association::send) one by one.
-    pub fn send_batch(&mut self, now: Instant, batch: Batch<C::Message>) -> Result<(), Batch<C::Message>> {
+    pub fn send_batch(
+        &mut self,
+        now: Instant,
+        batch: Batch<C::Message>,
+    ) -> Result<(), Batch<C::Message>> {
         let (octets, messages, slots) = (batch.longest(), batch.count(), &mut self.slots);
         // Where numbers are chosen, each is looked at.
         if messages < 2 || octets > slots.format.longest() || self.sending.watches_numbers() {
@@ -315,7 +332,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// The next message for the application, within `room`; none while the association is half open.
+    /// The next message for the application, within `room`; none while the association is half
+    /// open.
     #[inline]
     pub fn take(&mut self, now: Instant, room: Credit) -> Option<(C::Message, MessageProperties)> {
         if self.is_half_open() {
@@ -366,17 +384,19 @@ impl<C: Configuration> Association<C> {
         if self.is_half_open() { 0 } else { self.inbox.len() }
     }
 
-    /// What all that leaves now says of congestion. Routers may mark what this end answers for, once it is known that the other end
-    /// is no stranger and says how much was marked.
+    /// What all that leaves now says of congestion. Routers may mark what this end answers for,
+    /// once it is known that the other end is no stranger and says how much was marked.
     #[inline]
     pub fn ecn(&mut self) -> Ecn {
         let slots = &self.slots;
-        let may =
-            slots.format.tells_marks() && slots.congestion.heeds_marks() && !slots.connection.is_half_open();
+        let may = slots.format.tells_marks()
+            && slots.congestion.heeds_marks()
+            && !slots.connection.is_half_open();
         if may { self.marks.bear() } else { Ecn::NotEct }
     }
 
-    /// So many packets arrived that say this of congestion, and were [taken](Association::receive), or had been before.
+    /// So many packets arrived that say this of congestion, and were [taken](Association::receive),
+    /// or had been before.
     #[inline]
     pub fn on_marked(&mut self, ecn: Ecn, packets: u32) {
         self.marks.on_received(ecn, packets);

@@ -13,12 +13,13 @@ use super::{Arrived, Association, Memory};
 use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
 use crate::slots::{
-    Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _, Joined,
-    Lifetime as _, Ordering as _, PacketInfo,
+    Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _,
+    Joined, Lifetime as _, Ordering as _, PacketInfo,
 };
 use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Unit, UnitHeader, View};
 
-/// For so long, the packet that everything waits for may be refused before nobody believes that it will ever be admitted.
+/// For so long, the packet that everything waits for may be refused before nobody believes that it
+/// will ever be admitted.
 const REFUSED_MOST: Nanoseconds = 30 * SECOND;
 
 /// How many numbers are held for a peer who has not shown that he hears us.
@@ -41,9 +42,11 @@ pub struct Delivery {
 }
 
 impl<C: Configuration> Association<C> {
-    /// A packet of this association arrives, whose `front` may have been read before, and others of its batch `behind` it. Those of them are taken that are one unit with it: it
-    /// is as if each had arrived by itself. Where messages are whole with it for which there is `room` above, and before which nothing
-    /// waits to go up, `packet` is left as those, and they are [taken](Association::take); else it is used up.
+    /// A packet of this association arrives, whose `front` may have been read before, and others of
+    /// its batch `behind` it. Those of them are taken that are one unit with it: it is as if each
+    /// had arrived by itself. Where messages are whole with it for which there is `room` above, and
+    /// before which nothing waits to go up, `packet` is left as those, and they are
+    /// [taken](Association::take); else it is used up.
     ///
     /// # Errors
     /// Why it was dropped, in part or as a whole.
@@ -63,7 +66,8 @@ impl<C: Configuration> Association<C> {
             let alike = self.begun && slots.ordering.passes() && !slots.connection.is_half_open();
             let behind = if alike { behind } else { None };
             let octets = packet.len();
-            if let Some((unit, stamp)) = slots.format.read_plain(&view, &self.receipts, front, packet, behind)
+            if let Some((unit, stamp)) =
+                slots.format.read_plain(&view, &self.receipts, front, packet, behind)
             {
                 let octets = octets * unit.count as usize;
                 slots.lifetime.admit(&view, stamp, false)?;
@@ -88,7 +92,9 @@ impl<C: Configuration> Association<C> {
         let slots = &mut self.slots;
         let (octets, looks_at) = (packet.len(), slots.integrity.looks_at());
         if looks_at > 0 {
-            let at = packet.front(looks_at.min(octets)).and_then(|front| slots.format.check(front, octets));
+            let at = packet
+                .front(looks_at.min(octets))
+                .and_then(|front| slots.format.check(front, octets));
             slots.integrity.verify(&packet, at)?;
         }
         memory.heard.clear();
@@ -106,7 +112,8 @@ impl<C: Configuration> Association<C> {
         if acknowledged > view.sent_upto {
             return Err(Dropped::AcknowledgesUnsent);
         }
-        // Who names what is on its way has heard it, or was lucky once in as many as there are numbers.
+        // Who names what is on its way has heard it, or was lucky once in as many as there are
+        // numbers.
         let reports = acknowledged > view.settled_upto;
         let tidings = PacketInfo { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(view, &tidings)?;
@@ -155,8 +162,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// A unit is refused, or else acknowledged, and what of it is new goes up: at once, as `body`, with the properties that are given, or
-    /// through the inbox.
+    /// A unit is refused, or else acknowledged, and what of it is new goes up: at once, as `body`,
+    /// with the properties that are given, or through the inbox.
     #[inline(always)] // octets are not moved to get there
     fn accept(
         &mut self,
@@ -225,7 +232,8 @@ impl<C: Configuration> Association<C> {
     #[inline(always)]
     fn admit(&self, view: &View, unit: &UnitHeader, octets: usize) -> Result<(), Dropped> {
         self.has_room(view, unit)?;
-        let reserves = self.slots.framing.admits(unit, octets, unit.span.start <= view.received_upto)?;
+        let reserves =
+            self.slots.framing.admits(unit, octets, unit.span.start <= view.received_upto)?;
         if reserves > 0 && !self.share.admits(reserves) { Err(Dropped::NoRoom) } else { Ok(()) }
     }
 
@@ -244,8 +252,9 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// A unit is not admitted. Where framing does not, and it was here before, it is a duplicate. Where it was not, and everything
-    /// waits for it, the association ends: at once if the peer broke the rules, else when it has waited for too long.
+    /// A unit is not admitted. Where framing does not, and it was here before, it is a duplicate.
+    /// Where it was not, and everything waits for it, the association ends: at once if the peer
+    /// broke the rules, else when it has waited for too long.
     #[cold]
     #[inline(never)]
     fn refuse(&mut self, view: &View, unit: &UnitHeader, dropped: Dropped) -> Result<(), Dropped> {
@@ -267,7 +276,8 @@ impl<C: Configuration> Association<C> {
         Err(dropped)
     }
 
-    /// Some octets of a unit were here before, of which each has a number: the others are delivered.
+    /// Some octets of a unit were here before, of which each has a number: the others are
+    /// delivered.
     #[cold]
     #[inline(never)]
     fn deliver_parts(
@@ -277,7 +287,10 @@ impl<C: Configuration> Association<C> {
         body: &mut C::Message,
         pool: &Pool<C::Message>,
     ) -> Result<Option<MessageProperties>, Dropped> {
-        debug_assert!(unit.count == 1, "where several packets came as one, nothing of them had been here");
+        debug_assert!(
+            unit.count == 1,
+            "where several packets came as one, nothing of them had been here"
+        );
         let (mut at, mut result) = (unit.span.start, Err(Dropped::Duplicate));
         while let Some(span) = self.receipts.enter_first(at..unit.span.end) {
             body.advance((span.start - at) as usize);
@@ -361,7 +374,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// A unit was not what was sent: its numbers are free again, and those of all that is dropped with it.
+    /// A unit was not what was sent: its numbers are free again, and those of all that is dropped
+    /// with it.
     #[cold]
     fn discard(&mut self, now: Instant, numbers: u64) {
         let view = self.view(now);

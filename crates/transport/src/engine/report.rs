@@ -8,8 +8,8 @@ use super::{Association, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::sending::{Acknowledged, Sending, Settling};
 use crate::slots::{
-    Congestion as _, Format as _, Inquiry as _, Lifetime as _, Rate as _, Recovery as _, Rtt as _, Suspect,
-    Suspects,
+    Congestion as _, Format as _, Inquiry as _, Lifetime as _, Rate as _, Recovery as _, Rtt as _,
+    Suspect, Suspects,
 };
 use crate::words::{Report, Sample, Timestamp, View};
 
@@ -17,7 +17,10 @@ impl<C: Configuration> Association<C> {
     /// When this question left, where that is still known.
     fn asked_at(&self, number: u32) -> Option<Instant> {
         let is_known = self.asked.wrapping_sub(number) < QUESTIONS as u32;
-        self.asked_at.as_ref().filter(|_| is_known).map(|asked_at| asked_at[number as usize % QUESTIONS])
+        self.asked_at
+            .as_ref()
+            .filter(|_| is_known)
+            .map(|asked_at| asked_at[number as usize % QUESTIONS])
     }
 
     pub(super) fn on_report(
@@ -62,7 +65,9 @@ impl<C: Configuration> Association<C> {
         {
             self.heard = number;
             let took = view.now.nanoseconds_since(
-                self.asked_at.as_ref().map_or(view.now, |asked_at| asked_at[number as usize % QUESTIONS]),
+                self.asked_at
+                    .as_ref()
+                    .map_or(view.now, |asked_at| asked_at[number as usize % QUESTIONS]),
             );
             if asked_at.is_some() {
                 slots.rtt.on_sample(Sample::OfAnswer(took));

@@ -1,4 +1,5 @@
-//! A packet leaves: everybody is asked (nothing changes), the format takes what fits, everybody is told what left.
+//! A packet leaves: everybody is asked (nothing changes), the format takes what fits, everybody is
+//! told what left.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -27,8 +28,8 @@ const RUN_LEAST: u64 = 8;
 const GATHER_LEAST: u64 = 32 << 10;
 
 impl<C: Configuration> Association<C> {
-    /// Whether [`transmit`](Self::transmit) is worth a call: it is not where no unit waits and nobody has anything to say now,
-    /// which is so after nearly every packet.
+    /// Whether [`transmit`](Self::transmit) is worth a call: it is not where no unit waits and
+    /// nobody has anything to say now, which is so after nearly every packet.
     #[inline]
     pub fn may_transmit(&self, now: Instant) -> bool {
         let (view, slots) = (self.view(now), &self.slots);
@@ -38,11 +39,13 @@ impl<C: Configuration> Association<C> {
             || self.asks(&view, Occasion::Nothing)
     }
 
-    /// Whether nothing would leave now. Each is asked what it has to say, and not, as [`may_transmit`](Self::may_transmit) does, when it
-    /// will have: both must agree. Nothing changes but the memory in which reports are written.
+    /// Whether nothing would leave now. Each is asked what it has to say, and not, as
+    /// [`may_transmit`](Self::may_transmit) does, when it will have: both must agree. Nothing
+    /// changes but the memory in which reports are written.
     pub(crate) fn is_silent(&self, now: Instant, memory: &mut Memory<C::Message>) -> bool {
         let (view, slots) = (self.view(now), &self.slots);
-        let signals = slots.connection.signals(&view) != Signals::NONE && slots.connection.due(&view);
+        let signals =
+            slots.connection.signals(&view) != Signals::NONE && slots.connection.due(&view);
         let says = signals || self.reports(&view, memory) || self.asks(&view, Occasion::Nothing);
         self.has_ended(&view) || view.drained && !says
     }
@@ -51,14 +54,16 @@ impl<C: Configuration> Association<C> {
     #[inline]
     fn reports(&self, view: &View, memory: &mut Memory<C::Message>) -> bool {
         let (slots, into) = (&self.slots, &mut memory.saying);
-        self.begun && slots.acknowledgement.report(view, &self.receipts, slots.format.report_room(), into)
+        self.begun
+            && slots.acknowledgement.report(view, &self.receipts, slots.format.report_room(), into)
     }
 
     /// Whether a question leaves with it.
     #[inline]
     fn asks(&self, view: &View, occasion: Occasion) -> bool {
         let slots = &self.slots;
-        slots.connection.may_send(0) && (slots.inquiry.due(view, occasion) || slots.congestion.asks(view))
+        slots.connection.may_send(0)
+            && (slots.inquiry.due(view, occasion) || slots.congestion.asks(view))
     }
 
     /// The next packets that are to leave, within `room`; `None`: none are, now. What would leave
@@ -82,7 +87,11 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Writes one packet, which may say anything, and shares the octets of its unit.
-    fn write_alone(&mut self, mut view: View, memory: &mut Memory<C::Message>) -> Option<C::Message> {
+    fn write_alone(
+        &mut self,
+        mut view: View,
+        memory: &mut Memory<C::Message>,
+    ) -> Option<C::Message> {
         if self.has_ended(&view) {
             return None;
         }
@@ -159,7 +168,8 @@ impl<C: Configuration> Association<C> {
             if let Some(at) = check {
                 slots.integrity.seal(header, Some(body), at);
             }
-            // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
+            // In front of the octets themselves: in place where nobody else holds them, and again
+            // when they are sent again.
             body.behind(header)
         })
     }
@@ -206,7 +216,8 @@ impl<C: Configuration> Association<C> {
         if view.idle {
             (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
         }
-        // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
+        // Not by what is sent again: a probe would be followed by a probe, and nobody would ever
+        // give up.
         if !self.sending.is_losing() {
             (self.stirred, self.probed) = (view.now, false);
         }
@@ -246,8 +257,10 @@ impl<C: Configuration> Association<C> {
         let is_kept = slots.recovery.keeps();
         let leaving = Leaving { now: view.now, inquiry_number, in_parts, is_kept };
         // Pieces that are shared stay where they are.
-        let headroom = if C::Message::SHARES { 0 } else { memory.headroom + slots.format.headroom() };
-        self.sending.leave(count, leaving, (&memory.pool, headroom), |body| pack(slots, header, body))
+        let headroom =
+            if C::Message::SHARES { 0 } else { memory.headroom + slots.format.headroom() };
+        self.sending
+            .leave(count, leaving, (&memory.pool, headroom), |body| pack(slots, header, body))
     }
 
     fn tell_repeated(&mut self, view: &View, count: usize) {
@@ -277,7 +290,8 @@ impl<C: Configuration> Association<C> {
             self.shut_since = None;
             return None;
         }
-        // What was sent may be sent again: it was within the limit, or tried it, and a try that is lost must not be the last.
+        // What was sent may be sent again: it was within the limit, or tried it, and a try that is
+        // lost must not be the last.
         let within = end <= limit.max(view.sent_upto);
         if !within && !self.tries_shut_window(view) {
             return None;
@@ -288,10 +302,9 @@ impl<C: Configuration> Association<C> {
         if !self.slots.inquiry.heeds_last() {
             return Some(false);
         }
-        let more = self
-            .sending
-            .second()
-            .is_some_and(|(size, number)| in_flight + size as u64 <= window && number.max(end) <= limit);
+        let more = self.sending.second().is_some_and(|(size, number)| {
+            in_flight + size as u64 <= window && number.max(end) <= limit
+        });
         Some(!more)
     }
 
@@ -326,9 +339,10 @@ impl<C: Configuration> Association<C> {
         several.max(1)
     }
 
-    /// Send deferral (as Linux' `tcp_tso_should_defer`): whether what could leave waits for an acknowledgement, and then leaves together with
-    /// more. Few packets cost as much as many do. It waits only while most of the window is on its way, and no longer than a
-    /// millisecond: so much of the window is as good as it gets.
+    /// Send deferral (as Linux' `tcp_tso_should_defer`): whether what could leave waits for an
+    /// acknowledgement, and then leaves together with more. Few packets cost as much as many do. It
+    /// waits only while most of the window is on its way, and no longer than a millisecond: so much
+    /// of the window is as good as it gets.
     #[inline]
     pub(super) fn defers(&self, view: &View) -> bool {
         if view.in_flight < GATHER_LEAST || self.sending.is_losing() {
@@ -340,7 +354,8 @@ impl<C: Configuration> Association<C> {
         let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers_in(first).max(1);
         let room = window.saturating_sub(view.in_flight);
         let part = part_at_once(view, view.in_flight + room);
-        // What left of messages that were sent together could not be written before any more, and the rest would be copied.
+        // What left of messages that were sent together could not be written before any more, and
+        // the rest would be copied.
         if let Some((octets, all)) = self.sending.waiting.together()
             && octets <= part
             && (room < octets || packets < all)
@@ -349,8 +364,8 @@ impl<C: Configuration> Association<C> {
         }
         let room = room.min(packets.saturating_mul(first as u64));
         let part = part_at_once(view, view.in_flight + room);
-        // What leaves at this moment already is not interrupted. Fewer packets are not worth it: they would only be bunched. Where
-        // none may leave, that is for others to judge.
+        // What leaves at this moment already is not interrupted. Fewer packets are not worth it:
+        // they would only be bunched. Where none may leave, that is for others to judge.
         self.left_at != view.now
             && part >= RUN_LEAST * first as u64
             && room >= first as u64
@@ -358,8 +373,8 @@ impl<C: Configuration> Association<C> {
             && room < self.sending.waiting_octets() as u64
     }
 
-    /// Whether messages that were sent together wait, in the same way, until there is `room` below for all of them, which they find where
-    /// there is `most`.
+    /// Whether messages that were sent together wait, in the same way, until there is `room` below
+    /// for all of them, which they find where there is `most`.
     #[inline]
     pub fn waits_for_room(&self, now: Instant, room: Credit, most: Credit) -> bool {
         let Some((octets, packets)) = self.sending.waiting.together() else { return false };
@@ -368,7 +383,8 @@ impl<C: Configuration> Association<C> {
         !fits(room) && fits(most) && self.has_only_data(&self.view(now))
     }
 
-    /// How many octets may leave at one moment, in packets whose bodies have so many, as far as is known before: nothing where they are paced.
+    /// How many octets may leave at one moment, in packets whose bodies have so many, as far as is
+    /// known before: nothing where they are paced.
     pub(super) fn leaves_at_once(&self, body: usize) -> u64 {
         let (slots, view) = (&self.slots, self.view(self.left_at));
         if slots.rate.heeds_sent() {
@@ -379,7 +395,8 @@ impl<C: Configuration> Association<C> {
         part_at_once(&view, window)
     }
 
-    /// The peer takes nothing. What it says when that changes may be lost: so a unit is sent all the same, now and then.
+    /// The peer takes nothing. What it says when that changes may be lost: so a unit is sent all
+    /// the same, now and then.
     #[cold]
     fn tries_shut_window(&mut self, view: &View) -> bool {
         let Some(wait) = self.slots.flow.tries_after(view) else { return false };

@@ -5,19 +5,21 @@ use stackwright_contract::Instant;
 use super::Association;
 use crate::configuration::Configuration;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
-    Recovery as _, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _,
+    Rate as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, SECOND, View};
 
 /// After so long without a packet an association gives back the memory of its queues.
 const IDLE: Nanoseconds = SECOND;
 
-/// How many times as long as for a silent peer an association that is closed waits for one that takes nothing.
+/// How many times as long as for a silent peer an association that is closed waits for one that
+/// takes nothing.
 const STANDSTILL: u64 = 20;
 
 impl<C: Configuration> Association<C> {
-    /// Some time has passed. Only units need to be told; every other policy is asked with the time by `transmit`.
+    /// Some time has passed. Only units need to be told; every other policy is asked with the time
+    /// by `transmit`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let view = self.view(now);
         self.lose_overdue(&view);
@@ -50,13 +52,15 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// When the peer is believed dead: a deadline of its own, because a retransmission may be due long before or after it.
+    /// When the peer is believed dead: a deadline of its own, because a retransmission may be due
+    /// long before or after it.
     fn dead_at(&self, view: &View) -> Option<Instant> {
         if self.sending.is_idle() {
             return None;
         }
         let recovery = &self.slots.recovery;
-        let silent = recovery.dead_after(view, self.timeouts).map(|wait| self.quiet_since.later(wait));
+        let silent =
+            recovery.dead_after(view, self.timeouts).map(|wait| self.quiet_since.later(wait));
         if !self.closing {
             return silent;
         }
@@ -66,9 +70,9 @@ impl<C: Configuration> Association<C> {
         Some(silent.map_or(standstill, |silent| silent.min(standstill)))
     }
 
-    /// When the oldest unit in flight is overdue, after `patience`. Progress restarts the timer (RFC 6298 (5.3)): what waits in the
-    /// queue of a slow link is not lost as long as what left before it arrives. So does its expiry (5.6): what left a little later
-    /// is no second timeout.
+    /// When the oldest unit in flight is overdue, after `patience`. Progress restarts the timer
+    /// (RFC 6298 (5.3)): what waits in the queue of a slow link is not lost as long as what left
+    /// before it arrives. So does its expiry (5.6): what left a little later is no second timeout.
     fn overdue_at(&mut self, patience: Nanoseconds) -> Option<Instant> {
         let sent = self.sending.sent.oldest_at()?;
         Some(sent.max(self.timer_since).later(patience))
@@ -92,7 +96,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// The end of a burst was lost, and nothing that follows it tells: the last unit is sent once more.
+    /// The end of a burst was lost, and nothing that follows it tells: the last unit is sent once
+    /// more.
     fn probe(&mut self, view: &View) {
         if let Some(at) = self.probe_at(view)
             && at <= view.now
@@ -109,13 +114,16 @@ impl<C: Configuration> Association<C> {
         Some(self.stirred.later(wait))
     }
 
-    /// When they are wanted for what was received: all of [`next_deadline`](Self::next_deadline) that a message can bring nearer which
-    /// went up as it came.
+    /// When they are wanted for what was received: all of [`next_deadline`](Self::next_deadline)
+    /// that a message can bring nearer which went up as it came.
     #[inline]
     pub fn next_receiving(&self) -> Instant {
         let slots = &self.slots;
-        let at =
-            slots.connection.deadline().min(slots.acknowledgement.deadline()).min(slots.framing.deadline());
+        let at = slots
+            .connection
+            .deadline()
+            .min(slots.acknowledgement.deadline())
+            .min(slots.framing.deadline());
         self.used.map_or(at, |used| at.min(used.later(IDLE)))
     }
 

@@ -1,7 +1,7 @@
 //! When a message is released to the application: as soon as all its octets are settled.
 //!
-//! A message that is settled at once needs no memory here. Only messages of which a part is settled have an entry, so the table is as
-//! long as there are holes.
+//! A message that is settled at once needs no memory here. Only messages of which a part is settled
+//! have an entry, so the table is as long as there are holes.
 
 use alloc::collections::BTreeMap;
 
@@ -20,7 +20,11 @@ pub(crate) struct Messages {
 
 impl Messages {
     pub(super) const fn new() -> Self {
-        Messages { serials: 0, partial: BTreeMap::new(), released: Credit { octets: 0, messages: 0 } }
+        Messages {
+            serials: 0,
+            partial: BTreeMap::new(),
+            released: Credit { octets: 0, messages: 0 },
+        }
     }
 
     /// Returns the serial of the first of `count` new messages. Serials wrap.
@@ -31,7 +35,8 @@ impl Messages {
         serial
     }
 
-    /// Settles the first `count` pieces of messages of which the application gets `credit` octets back each.
+    /// Settles the first `count` pieces of messages of which the application gets `credit` octets
+    /// back each.
     #[inline]
     pub(super) fn settle(&mut self, pieces: &Pieces, count: usize, credit: usize) {
         if pieces.are_message(count) {

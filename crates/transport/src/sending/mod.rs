@@ -1,4 +1,5 @@
-//! What waits to be sent, what was sent, and what is believed to be lost. A mechanism: it judges nothing.
+//! What waits to be sent, what was sent, and what is believed to be lost. A mechanism: it judges
+//! nothing.
 //!
 //! ```text
 //! send ─▸ waiting ─▸ (cut, numbered) ─▸ in flight ─▸ settled
@@ -77,7 +78,13 @@ pub(crate) struct Next {
 
 impl Next {
     #[inline(always)] // most of it is not looked at
-    fn of<M>(payload: &Payload<M>, start: u64, numbering: Numbering, count: usize, is_lost: bool) -> Self {
+    fn of<M>(
+        payload: &Payload<M>,
+        start: u64,
+        numbering: Numbering,
+        count: usize,
+        is_lost: bool,
+    ) -> Self {
         let wish = (payload.since, payload.lifetime);
         Next { start, numbering, pieces: payload.pieces, count, wish, is_lost }
     }
@@ -180,7 +187,8 @@ impl<M: Message> Sending<M> {
         self.waiting.octets()
     }
 
-    /// Takes memory for one message, where queues that grow would begin with four: most associations never have more on its way.
+    /// Takes memory for one message, where queues that grow would begin with four: most
+    /// associations never have more on its way.
     #[cold]
     #[inline(never)]
     pub(crate) fn furnish(&mut self) {
@@ -247,8 +255,11 @@ impl<M: Message> Sending<M> {
 
     /// The octets of what leaves next, and perhaps of what follows it.
     pub(crate) fn body(&mut self) -> Option<&M> {
-        let payload =
-            if self.is_losing() { &self.sent.first_lost()?.payload } else { self.waiting.first()? };
+        let payload = if self.is_losing() {
+            &self.sent.first_lost()?.payload
+        } else {
+            self.waiting.first()?
+        };
         Some(&payload.body)
     }
 
@@ -270,7 +281,8 @@ impl<M: Message> Sending<M> {
     /// The octets of what could follow it, and the number after its last one.
     pub(crate) fn second(&self) -> Option<(usize, u64)> {
         let fresh = |octets: usize, upto: u64| (octets, upto + self.numbers_in(octets));
-        let (first, upto) = (|| Some(self.waiting.first()?.pieces.first_octets()), self.sent.sent_upto());
+        let (first, upto) =
+            (|| Some(self.waiting.first()?.pieces.first_octets()), self.sent.sent_upto());
         match self.sent.lost_packets() {
             0 if self.leaves_alone() => None,
             0 => Some(fresh(self.waiting.second_octets()?, fresh(first()?, upto).1)),
@@ -279,7 +291,8 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// What leaves [next](Self::next) leaves in parts: until the last of them has left, nothing fresh overtakes it.
+    /// What leaves [next](Self::next) leaves in parts: until the last of them has left, nothing
+    /// fresh overtakes it.
     pub(crate) fn hold(&mut self) {
         if !self.is_losing() {
             self.waiting.hold();

@@ -1,10 +1,13 @@
-//! Numbers of messages: no two messages in several pieces have the same number at a time, or the peer would join pieces of both.
+//! Numbers of messages: no two messages in several pieces have the same number at a time, or the
+//! peer would join pieces of both.
 //!
-//! Numbers that are counted differ by themselves: only where an application chooses some is it known which are taken.
+//! Numbers that are counted differ by themselves: only where an application chooses some is it
+//! known which are taken.
 //!
-//! Of a message that expired in part, the peer may hold that part for as long as it likes. Another message of its number so begins
-//! with one piece alone: with that, which the old message has, too, or which lies before what it has and is numbered later, the
-//! peer knows that this is another one. The other pieces follow when it is acknowledged.
+//! Of a message that expired in part, the peer may hold that part for as long as it likes. Another
+//! message of its number so begins with one piece alone: with that, which the old message has, too,
+//! or which lies before what it has and is numbered later, the peer knows that this is another one.
+//! The other pieces follow when it is acknowledged.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
@@ -28,7 +31,8 @@ pub(super) struct Numbers<M> {
     most: usize,
     /// Messages whose number is taken, in the order in which they were sent.
     held: VecDeque<Payload<M>>,
-    /// Messages of which the first piece left alone, and the number of that packet, until it is settled.
+    /// Messages of which the first piece left alone, and the number of that packet, until it is
+    /// settled.
     alone: Vec<(u32, u64)>,
 }
 
@@ -97,11 +101,9 @@ impl<M: Message> Sending<M> {
     #[inline(never)]
     pub(super) fn wait_for_number(&mut self, payload: Payload<M>) {
         let number = payload.pieces.label().message;
-        if self
-            .numbers
-            .as_ref()
-            .is_some_and(|numbers| numbers.taken.len() >= numbers.most || numbers.taken.contains(&number))
-        {
+        if self.numbers.as_ref().is_some_and(|numbers| {
+            numbers.taken.len() >= numbers.most || numbers.taken.contains(&number)
+        }) {
             let taken = self.unsettled();
             if let Some(numbers) = &mut self.numbers {
                 numbers.renew(taken);
@@ -135,7 +137,8 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Whether the first piece that waits leaves alone, because the peer may hold a part of another message of its number.
+    /// Whether the first piece that waits leaves alone, because the peer may hold a part of another
+    /// message of its number.
     #[inline]
     pub(super) fn leaves_alone(&self) -> bool {
         self.numbers.is_some()
@@ -148,7 +151,8 @@ impl<M: Message> Sending<M> {
     /// Whether what waits first follows such a piece, which is not settled.
     #[inline]
     pub(super) fn waits_for_first(&self) -> bool {
-        let Some(numbers) = self.numbers.as_ref().filter(|numbers| !numbers.alone.is_empty()) else {
+        let Some(numbers) = self.numbers.as_ref().filter(|numbers| !numbers.alone.is_empty())
+        else {
             return false;
         };
         let first = self.waiting.first().map(|first| first.pieces.label());
@@ -178,7 +182,8 @@ impl<M: Message> Sending<M> {
         free.into_iter().for_each(|payload| self.waiting.push(payload));
     }
 
-    /// The numbers of messages in several pieces that wait to leave, or of which something is not settled.
+    /// The numbers of messages in several pieces that wait to leave, or of which something is not
+    /// settled.
     fn unsettled(&self) -> BTreeSet<u32> {
         let mut numbers = BTreeSet::new();
         let mut enter = |pieces: &Pieces, messages: u32| {
@@ -188,7 +193,9 @@ impl<M: Message> Sending<M> {
             }
         };
         self.waiting.pieces().for_each(|pieces| enter(pieces, pieces.messages() as u32));
-        self.sent.unsettled().for_each(|(pieces, count)| enter(pieces, pieces.messages_begun(count)));
+        self.sent
+            .unsettled()
+            .for_each(|(pieces, count)| enter(pieces, pieces.messages_begun(count)));
         numbers
     }
 }

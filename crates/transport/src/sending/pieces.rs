@@ -1,7 +1,7 @@
 //! How messages are cut into pieces, as arithmetic: nothing is cut to describe it.
 //!
-//! Waiting messages and sent ranges use the same description, so a range that leaves is the front of one that waits, and splitting
-//! a range is [`Pieces::skip`].
+//! Waiting messages and sent ranges use the same description, so a range that leaves is the front
+//! of one that waits, and splitting a range is [`Pieces::skip`].
 
 use core::ops::Range;
 
@@ -18,7 +18,8 @@ pub(crate) struct Pieces {
     piece: usize,
     /// Octets that are left of the first message.
     left: usize,
-    /// Messages behind the first: their numbers follow its number, and each has as many pieces as the label says.
+    /// Messages behind the first: their numbers follow its number, and each has as many pieces as
+    /// the label says.
     more: u32,
     /// Octets of each message, from its beginning on.
     each: usize,
@@ -36,7 +37,8 @@ pub(super) struct Parts {
 }
 
 impl Pieces {
-    /// Describes one message of `octets` octets, cut into pieces of `piece` octets. `label` is that of its first piece.
+    /// Describes one message of `octets` octets, cut into pieces of `piece` octets. `label` is that
+    /// of its first piece.
     #[inline]
     pub(crate) fn new(label: Label, serial: u32, piece: usize, octets: usize) -> Self {
         debug_assert!(piece > 0, "a piece has octets");
@@ -165,7 +167,8 @@ impl Pieces {
             last: left <= self.piece,
             ..self.label
         };
-        let (more, serial) = (self.more.saturating_sub(messages + 1), self.serial.wrapping_add(messages + 1));
+        let (more, serial) =
+            (self.more.saturating_sub(messages + 1), self.serial.wrapping_add(messages + 1));
         Pieces { label, left, more, serial, ..*self }
     }
 
@@ -230,10 +233,14 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    /// The second piece of a message in four, and two messages behind it, of 37 octets each in pieces of ten.
+    /// The second piece of a message in four, and two messages behind it, of 37 octets each in
+    /// pieces of ten.
     fn three() -> (Pieces, [usize; 11]) {
         let label = Label { message: u32::MAX, count: 4, ..Label::default() };
-        (Pieces::new(label, u32::MAX, 10, 37).and(2).skip(1), [10, 10, 7, 10, 10, 10, 7, 10, 10, 10, 7])
+        (
+            Pieces::new(label, u32::MAX, 10, 37).and(2).skip(1),
+            [10, 10, 7, 10, 10, 10, 7, 10, 10, 10, 7],
+        )
     }
 
     #[test]
@@ -277,7 +284,11 @@ mod tests {
         assert_eq!(parts(3, 4), Parts { whole: 1, partial: [None, None] });
         assert_eq!(parts(3, 8), Parts { whole: 2, partial: [None, None] });
         assert_eq!(parts(4, 1), Parts { whole: 0, partial: [Some((0, 10)), None] });
-        assert!(pieces.skip(3).are_message(4) && !pieces.are_message(3) && !pieces.skip(3).are_message(8));
+        assert!(
+            pieces.skip(3).are_message(4)
+                && !pieces.are_message(3)
+                && !pieces.skip(3).are_message(8)
+        );
     }
 
     #[test]

@@ -58,7 +58,13 @@ pub(crate) struct Waiting<M> {
 
 impl<M: Message> Waiting<M> {
     pub(super) const fn new() -> Self {
-        Waiting { queue: VecDeque::new(), octets: 0, held: false, overtaken: 0, overtaken_most: usize::MAX }
+        Waiting {
+            queue: VecDeque::new(),
+            octets: 0,
+            held: false,
+            overtaken: 0,
+            overtaken_most: usize::MAX,
+        }
     }
 
     /// Enters messages behind all that are as urgent.
@@ -71,8 +77,9 @@ impl<M: Message> Waiting<M> {
         self.overtake(payload);
     }
 
-    /// Enters messages before others that are less urgent. The peer holds what it has of a message that was begun: so the first one, if
-    /// it was, is overtaken only as long as those that are have no more octets together than may be.
+    /// Enters messages before others that are less urgent. The peer holds what it has of a message
+    /// that was begun: so the first one, if it was, is overtaken only as long as those that are
+    /// have no more octets together than may be.
     #[inline(never)]
     fn overtake(&mut self, payload: Payload<M>) {
         let priority = payload.priority();
@@ -80,7 +87,8 @@ impl<M: Message> Waiting<M> {
         let place = self.queue.partition_point(|other| {
             stays.is_some_and(|first| ptr::eq(first, other)) || other.priority() <= priority
         });
-        let overtakes = place == 1 && !self.held && stays.is_some_and(|first| first.priority() > priority);
+        let overtakes =
+            place == 1 && !self.held && stays.is_some_and(|first| first.priority() > priority);
         let place = if overtakes && self.may_overtake() { 0 } else { place };
         self.queue.insert(place, payload);
     }
@@ -107,8 +115,8 @@ impl<M: Message> Waiting<M> {
         self.queue.front()
     }
 
-    /// Lends the segments of what leaves next, with the gaps before them: none where the messages do
-    /// not lie so, or are held elsewhere, too.
+    /// Lends the segments of what leaves next, with the gaps before them: none where the messages
+    /// do not lie so, or are held elsewhere, too.
     #[inline]
     pub(crate) fn segments_mut(&mut self) -> SegmentsMut<'_> {
         self.queue.front_mut().map_or_else(SegmentsMut::default, |first| first.body.segments_mut())
@@ -130,10 +138,16 @@ impl<M: Message> Waiting<M> {
         second.or_else(|| Some(self.queue.get(1)?.pieces.first_octets()))
     }
 
-    /// Takes the first `count` pieces of the first entry. One of several pieces stays where it is in its message, where messages can be
-    /// shared: a header then stands by itself. Else it gets a block of its own, with `headroom`.
+    /// Takes the first `count` pieces of the first entry. One of several pieces stays where it is
+    /// in its message, where messages can be shared: a header then stands by itself. Else it gets a
+    /// block of its own, with `headroom`.
     #[inline(always)] // as `push`
-    pub(super) fn leave(&mut self, count: usize, pool: &Pool<M>, headroom: usize) -> Option<Payload<M>> {
+    pub(super) fn leave(
+        &mut self,
+        count: usize,
+        pool: &Pool<M>,
+        headroom: usize,
+    ) -> Option<Payload<M>> {
         let first = self.queue.front_mut()?;
         let octets = first.pieces.octets(count);
         self.octets -= octets;
@@ -168,7 +182,8 @@ impl<M: Message> Waiting<M> {
         Some(leaving)
     }
 
-    /// What could not overtake a piece that left in parts overtakes what follows that, where it may.
+    /// What could not overtake a piece that left in parts overtakes what follows that, where it
+    /// may.
     #[cold]
     fn release_held(&mut self) {
         let (Some(first), Some(second)) = (self.queue.front(), self.queue.get(1)) else { return };
@@ -203,7 +218,11 @@ impl<M: Message> Waiting<M> {
         let count = first.pieces.in_message();
         let octets = first.pieces.octets(count);
         self.octets -= octets;
-        if octets < first.body.len() { Some(first.split_to(count, octets)) } else { self.queue.pop_front() }
+        if octets < first.body.len() {
+            Some(first.split_to(count, octets))
+        } else {
+            self.queue.pop_front()
+        }
     }
 
     #[inline]

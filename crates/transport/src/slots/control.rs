@@ -6,7 +6,9 @@ use stackwright_contract::Instant;
 
 use super::slot;
 use crate::receipts::Receipts;
-use crate::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signals, UnitHeader, View};
+use crate::words::{
+    Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signals, UnitHeader, View,
+};
 
 /// What else an arriving packet tells of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

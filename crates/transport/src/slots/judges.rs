@@ -28,18 +28,22 @@ slot! {
         fn keeps(&self) -> bool = true;
         /// What a report makes suspect.
         fn suspects(&self, view: &View, report: &Report) -> Suspects = Suspects::None;
-        /// Whether packets are lost of which the same is known. It is asked once for each range of them, in each span.
+        /// Whether packets are lost of which the same is known. It is asked once for each range of
+        /// them, in each span.
         fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool = false;
-        /// A unit is lost when it was heard of one that left so many packets later; `None`: that means nothing.
+        /// A unit is lost when it was heard of one that left so many packets later; `None`: that
+        /// means nothing.
         fn tolerance(&self) -> Option<u64> = None;
-        /// The same in time: when it was heard of one that left so much later; `None`: that means nothing.
+        /// The same in time: when it was heard of one that left so much later; `None`: that means
+        /// nothing.
         fn lag(&self, view: &View) -> Option<Nanoseconds> = None;
         /// A unit is lost when nothing was heard of it for so long; `None`: that means nothing.
         fn patience(&self, view: &View) -> Option<Nanoseconds> = None;
-        /// The newest unit is sent once more when nothing at all was heard for so long; `None`: never.
+        /// The newest unit is sent once more when nothing at all was heard for so long; `None`:
+        /// never.
         fn probes_after(&self, view: &View) -> Option<Nanoseconds> = None;
-        /// The peer is dead when no acknowledgement arrived for this long while one is owed, though what was sent timed out
-        /// `timeouts` times meanwhile; `None`: it may be alive.
+        /// The peer is dead when no acknowledgement arrived for this long while one is owed, though
+        /// what was sent timed out `timeouts` times meanwhile; `None`: it may be alive.
         fn dead_after(&self, view: &View, timeouts: u32) -> Option<Nanoseconds> = None;
     }
 }
@@ -72,7 +76,8 @@ slot! {
         fn credit(&self, view: &View) -> Option<u64> = None;
         /// This credit was said.
         fn on_credit_said(&mut self, credit: u64) = ();
-        /// The application has taken something. `true`: so much that the peer should hear of it now.
+        /// The application has taken something. `true`: so much that the peer should hear of it
+        /// now.
         fn on_taken(&mut self, view: &View) -> bool = false;
         /// A shut window is tried again when it has been shut for so long; `None`: it never shuts.
         fn tries_after(&self, view: &View) -> Option<Nanoseconds> = None;
@@ -90,9 +95,11 @@ slot! {
         fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) = ();
         /// So many octets were lost.
         fn on_lost(&mut self, view: &View, octets: u64) = ();
-        /// So many packets arrived that met congestion: where no router could say so, one or more would have been lost.
+        /// So many packets arrived that met congestion: where no router could say so, one or more
+        /// would have been lost.
         fn on_marked(&mut self, view: &View, packets: u32) = ();
-        /// Whether it does something about that: nobody else may let routers mark what it sends (RFC 3168 §6).
+        /// Whether it does something about that: nobody else may let routers mark what it sends
+        /// (RFC 3168 §6).
         fn heeds_marks(&self) -> bool = false;
         /// Nothing was heard for so long that all in flight is believed lost.
         fn on_silence(&mut self, view: &View) = ();
@@ -104,8 +111,8 @@ slot! {
         fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) = ();
         /// When it wants to ask again.
         fn deadline(&self) -> Instant = Instant::END;
-        /// How fast it wants what is sent to leave, in octets per second; `None`: the window alone bounds it. It is asked when
-        /// something arrived.
+        /// How fast it wants what is sent to leave, in octets per second; `None`: the window alone
+        /// bounds it. It is asked when something arrived.
         fn pace(&self) -> Option<NonZeroU64> = None;
     }
 }
@@ -115,13 +122,13 @@ slot! {
     trait Rate {
         /// When the next packet may leave.
         fn ready(&self, view: &View) -> Instant = Instant::START;
-        /// Whether what leaves at a moment changes its answer for what leaves at the same moment; else it is asked, and told, once for
-        /// several packets.
+        /// Whether what leaves at a moment changes its answer for what leaves at the same moment;
+        /// else it is asked, and told, once for several packets.
         fn heeds_sent(&self) -> bool = true;
         /// A packet left, and so many of its octets are of a unit.
         fn on_sent(&mut self, view: &View, octets: usize, body: usize) = ();
-        /// What bounds what is in flight wants units to leave so fast from now on, in octets per second: it measures how fast they
-        /// arrive, and not what stands before them.
+        /// What bounds what is in flight wants units to leave so fast from now on, in octets per
+        /// second: it measures how fast they arrive, and not what stands before them.
         fn on_pace(&mut self, view: &View, pace: NonZeroU64) = ();
     }
 }
@@ -129,7 +136,8 @@ slot! {
 slot! {
     /// Whether something is still of use, and what time it is elsewhere.
     trait Lifetime {
-        /// Whether a message that waits `since` then, and is wished for so many microseconds, is of no use any more.
+        /// Whether a message that waits `since` then, and is wished for so many microseconds, is of
+        /// no use any more.
         fn is_over(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> bool = false;
         /// What is written on it.
         fn stamp(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> Timestamp = Timestamp::default();

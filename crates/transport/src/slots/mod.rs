@@ -1,5 +1,6 @@
-//! The slots. A policy is told (`on_*`, which takes `&mut self`) and asked (everything else: asking changes nothing). It never
-//! acts, and it holds only its own opinion: so it can be replaced between two packets.
+//! The slots. A policy is told (`on_*`, which takes `&mut self`) and asked (everything else: asking
+//! changes nothing). It never acts, and it holds only its own opinion: so it can be replaced
+//! between two packets.
 //!
 //! | slot | asks |
 //! | --- | --- |
@@ -17,7 +18,8 @@
 //! | [`Lifetime`] | is it still of use? |
 //! | [`Integrity`] | is it what was sent? |
 //!
-//! Format, ordering and framing hold data, and stay what they are for the life of an association; the others are judges.
+//! Format, ordering and framing hold data, and stay what they are for the life of an association;
+//! the others are judges.
 
 mod control;
 mod format;
@@ -29,7 +31,8 @@ pub use format::{CheckAt, Format, Front, Integrity};
 pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects};
 pub use messages::{Framing, Joined, Ordering};
 
-/// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default answer.
+/// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default
+/// answer.
 macro_rules! slot {
     (
         $(#[$doc:meta])*

@@ -18,7 +18,10 @@ pub trait Host: Sized + 'static {
     type Configuration: Configuration;
     /// What it offers to the layer above: datagrams, or a stream. A stream is cut anywhere: its
     /// configuration keeps no bounds of messages.
-    type Transfer: Transfer<Message = MessageOf<Self>, Properties: From<MessageProperties> + Into<MessageProperties>>;
+    type Transfer: Transfer<
+            Message = MessageOf<Self>,
+            Properties: From<MessageProperties> + Into<MessageProperties>,
+        >;
     /// Tells an association from the others with the same peer.
     type Key: Key + Default;
 

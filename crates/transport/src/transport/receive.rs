@@ -36,7 +36,10 @@ impl<H: Host> Associations<H> {
             // again for what he was sent.
             let deadline = session.engine.next_receiving();
             debug_assert!(
-                session.engine.next_deadline(now).is_none_or(|all| all >= deadline.min(session.armed))
+                session
+                    .engine
+                    .next_deadline(now)
+                    .is_none_or(|all| all >= deadline.min(session.armed))
             );
             return Self::arm_at(at, deadline);
         }
@@ -89,8 +92,14 @@ impl<H: Host> Associations<H> {
         let (now, room) = (at.cx().now(), Self::room_at_once(at));
         let before = behind.as_ref().map_or(0, |behind| behind.len());
         let (engine, memory) = (&mut at.association().engine, &mut self.memory);
-        let received =
-            engine.receive(now, Some(&header.front), &mut packet, behind.as_deref_mut(), memory, room);
+        let received = engine.receive(
+            now,
+            Some(&header.front),
+            &mut packet,
+            behind.as_deref_mut(),
+            memory,
+            room,
+        );
         let packets = 1 + before - behind.map_or(0, |behind| behind.len());
         at.association().received += packets as u64;
         // Whoever only knows where we are could otherwise say in the peer's name that there is
@@ -100,7 +109,9 @@ impl<H: Host> Associations<H> {
             at.association().engine.on_marked(ecn, packets as u32);
         }
         match received {
-            Ok(Some(Delivery { messages: 1, properties })) => return at.deliver(packet, properties.into()),
+            Ok(Some(Delivery { messages: 1, properties })) => {
+                return at.deliver(packet, properties.into());
+            }
             Ok(Some(Delivery { messages, properties })) => {
                 let each = packet.len() / messages;
                 return at.deliver_batch(Batch::new(packet, each), properties.into());

@@ -1,4 +1,5 @@
-//! The neutral words of the engine. A format translates between them and octets; policies speak only these.
+//! The neutral words of the engine. A format translates between them and octets; policies speak
+//! only these.
 
 mod report;
 mod segment;
@@ -42,7 +43,8 @@ pub enum Dropped {
     Unjoinable,
     /// A message whose signature or seal does not hold.
     Forged,
-    /// It begins a message where more are begun than a peer may begin, or one that is longer than any may be.
+    /// It begins a message where more are begun than a peer may begin, or one that is longer than
+    /// any may be.
     Overrun,
 }
 

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// How many packets of an association one side has received that routers might have marked (RFC 9000 §13.4.1). Both wrap.
+/// How many packets of an association one side has received that routers might have marked (RFC
+/// 9000 §13.4.1). Both wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EcnCounts {
     /// That came with ECT or CE.
@@ -47,7 +48,8 @@ impl Report {
     }
 }
 
-/// The number nearest to `near` of which the lowest `bits` bits are `low`: how a number that wraps on the wire is read.
+/// The number nearest to `near` of which the lowest `bits` bits are `low`: how a number that wraps
+/// on the wire is read.
 ///
 /// ```
 /// use stackwright_transport::words::unwrap;

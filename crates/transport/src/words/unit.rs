@@ -16,7 +16,8 @@ pub enum Numbering {
     Packets,
 }
 
-/// Where a unit stands in its message. Framing writes and reads it; a format carries what it has fields for.
+/// Where a unit stands in its message. Framing writes and reads it; a format carries what it has
+/// fields for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Label {
     /// Of which message.
@@ -50,7 +51,8 @@ pub struct Cargo<'a> {
 /// The smallest thing that is numbered, sent, acknowledged and sent again.
 #[derive(Debug)]
 pub struct Unit<M> {
-    /// Its numbers: octets or packets, as the format counts. Internally they have 64 bits and do not wrap.
+    /// Its numbers: octets or packets, as the format counts. Internally they have 64 bits and do
+    /// not wrap.
     pub span: Range<u64>,
     /// Where it stands in its message.
     pub label: Label,

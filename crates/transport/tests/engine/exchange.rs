@@ -3,8 +3,8 @@
 use core::num::NonZeroU64;
 
 use stackwright_policies::{
-    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
-    recovery, rtt,
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
+    rate, recovery, rtt,
 };
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{
@@ -92,13 +92,19 @@ fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) -> usize {
     let acknowledgement: [fn() -> SlotPart<dyn slots::Acknowledgement>; 4] = [
         || acknowledgement::Cumulative::new(2, 10 * MILLISECOND).part(),
         || acknowledgement::AckRanges::new(1, 0).part(),
-        || acknowledgement::GapAtOnce::new(acknowledgement::AckRanges::new(4, 20 * MILLISECOND)).part(),
+        || {
+            acknowledgement::GapAtOnce::new(acknowledgement::AckRanges::new(4, 20 * MILLISECOND))
+                .part()
+        },
         || acknowledgement::OnRequest::<true>::new().part(), // a tail probe wants more
     ];
     let rtt: [fn() -> SlotPart<dyn slots::Rtt>; 3] = [
         || rtt::Fixed(150 * MILLISECOND).part(),
         || rtt::Srtt::new(rtt::SampleSource::Units, 200 * MILLISECOND, 50 * MILLISECOND).part(),
-        || rtt::Rfc6298::new(rtt::SampleSource::Answers, 200 * MILLISECOND, 50 * MILLISECOND).part(),
+        || {
+            rtt::Rfc6298::new(rtt::SampleSource::Answers, 200 * MILLISECOND, 50 * MILLISECOND)
+                .part()
+        },
     ];
     let rate: [fn() -> SlotPart<dyn slots::Rate>; 3] = [
         || rate::Absent.part(),

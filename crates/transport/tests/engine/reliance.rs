@@ -43,9 +43,13 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
     caller.open(start);
     let mut opening = transmit(&mut caller, start, &mut memory).expect("it asks");
     let heard = opening.len();
-    called.receive(start, None, &mut opening, None, &mut memory, Credit::default()).expect("it is heard");
+    called
+        .receive(start, None, &mut opening, None, &mut memory, Credit::default())
+        .expect("it is heard");
     for _ in 0..4 {
-        assert!(called.send(start, message(&[7; 40]), MessageProperties::default(), &memory).is_ok());
+        assert!(
+            called.send(start, message(&[7; 40]), MessageProperties::default(), &memory).is_ok()
+        );
     }
     let mut said = 0;
     for step in 0..600 {
@@ -61,8 +65,12 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
 #[test]
 fn a_message_of_no_octets_is_nothing_or_refused_where_it_has_no_number() {
     let nothing = |mut end: Association<Boxed<M>>| {
-        let sent =
-            end.send(Instant::START, message(&[]), MessageProperties::default(), &Memory::new(2048, 32, 64));
+        let sent = end.send(
+            Instant::START,
+            message(&[]),
+            MessageProperties::default(),
+            &Memory::new(2048, 32, 64),
+        );
         sent.map(|()| end)
     };
     let mut stream = nothing(association(parts(&polled()))).expect("it is nothing");
@@ -91,7 +99,8 @@ fn a_round_trip_is_measured_though_questions_follow_each_other_faster() {
 
 #[test]
 fn what_left_is_forgotten_though_nobody_asks_for_the_oldest() {
-    let talk = Talk { there: 500, back: 0, promise: Promise::Octets, closes: false, ..Talk::default() };
+    let talk =
+        Talk { there: 500, back: 0, promise: Promise::Octets, closes: false, ..Talk::default() };
     let never_overtaken = |_| {
         let mut parts = parts(&but(polled(), "flow", "flow by credit"));
         parts.recovery = recovery::SelectiveRepeat::new().part();
@@ -113,7 +122,10 @@ fn probed(differs: &[(&str, &str)]) -> Choice {
         ("rtt", "rtt by RFC 6298"),
         ("congestion", "congestion by probing"),
     ];
-    probed.iter().chain(differs).fold([0; SLOTS.len()], |choice, (slot, name)| but(choice, slot, name))
+    probed
+        .iter()
+        .chain(differs)
+        .fold([0; SLOTS.len()], |choice, (slot, name)| but(choice, slot, name))
 }
 
 /// The next packet.
@@ -136,7 +148,9 @@ fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
     let mut now = Instant::from_nanoseconds(1_000_000_000);
     assert!(sender.send(now, message(&[7; 40]), MessageProperties::default(), &memory).is_ok());
     let mut unit = said(&mut sender, now, &mut memory).pop().expect("it leaves");
-    receiver.receive(now, None, &mut unit, None, &mut memory, Credit::default()).expect("it arrives");
+    receiver
+        .receive(now, None, &mut unit, None, &mut memory, Credit::default())
+        .expect("it arrives");
     now = now.later(20 * MILLISECOND);
     assert_eq!(said(&mut receiver, now, &mut memory).len(), 1, "a report, which is lost");
     // As is every question for twenty seconds.
@@ -147,10 +161,14 @@ fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
             break question;
         }
     };
-    receiver.receive(now, None, &mut question, None, &mut memory, Credit::default()).expect("it arrives");
+    receiver
+        .receive(now, None, &mut question, None, &mut memory, Credit::default())
+        .expect("it arrives");
     let mut answer = said(&mut receiver, now, &mut memory).pop().expect("it is answered");
     now = now.later(30 * MILLISECOND);
-    sender.receive(now, None, &mut answer, None, &mut memory, Credit::default()).expect("it arrives");
+    sender
+        .receive(now, None, &mut answer, None, &mut memory, Credit::default())
+        .expect("it arrives");
     assert!(sender.sending().is_idle());
     let estimate = sender.slots().rtt().estimate();
     assert_eq!(estimate.smoothed, 30 * MILLISECOND, "{estimate:?}");
@@ -159,7 +177,8 @@ fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
 #[test]
 fn one_loss_more_is_not_taken_for_a_death() {
     for rtt in ["rtt static", "rtt smoothed", "rtt by RFC 6298"] {
-        let mut sender = association(parts(&probed(&[("rtt", rtt), ("congestion", "congestion absent")])));
+        let mut sender =
+            association(parts(&probed(&[("rtt", rtt), ("congestion", "congestion absent")])));
         let mut memory = Memory::new(2048, 32, 64);
         let mut now = Instant::from_nanoseconds(1_000_000_000);
         assert!(sender.send(now, message(&[7; 40]), MessageProperties::default(), &memory).is_ok());
@@ -180,9 +199,13 @@ fn who_has_spent_what_he_may_send_hears_a_confirmation_though_many_are_lost() {
     let mut now = Instant::from_nanoseconds(1_000_000_000);
     caller.open(now);
     let mut opening = transmit(&mut caller, now, &mut memory).expect("it asks");
-    called.receive(now, None, &mut opening, None, &mut memory, Credit::default()).expect("it is heard");
+    called
+        .receive(now, None, &mut opening, None, &mut memory, Credit::default())
+        .expect("it is heard");
     let mut granted = said(&mut called, now, &mut memory).swap_remove(0);
-    caller.receive(now, None, &mut granted, None, &mut memory, Credit::default()).expect("it is heard");
+    caller
+        .receive(now, None, &mut granted, None, &mut memory, Credit::default())
+        .expect("it is heard");
     // Nothing of either arrives for twenty seconds.
     while now < Instant::from_nanoseconds(21_000_000_000) {
         said(&mut caller, now, &mut memory);

@@ -3,8 +3,8 @@
 use core::num::NonZeroU64;
 
 use stackwright_policies::{
-    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
-    recovery, rtt,
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
+    rate, recovery, rtt,
 };
 use stackwright_transport::rules::Facts;
 use stackwright_transport::words::{MILLISECOND, SECOND};
@@ -37,7 +37,11 @@ impl Setting {
     fn of(choice: &Choice) -> Setting {
         let policy = |slot| choice[place(slot)];
         let window = [WINDOW, WINDOW * PACKET][policy("format")];
-        let of = if policy("inquiry") == 0 { rtt::SampleSource::Units } else { rtt::SampleSource::Answers };
+        let of = if policy("inquiry") == 0 {
+            rtt::SampleSource::Units
+        } else {
+            rtt::SampleSource::Answers
+        };
         Setting { window, of }
     }
 }

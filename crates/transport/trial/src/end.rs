@@ -26,7 +26,9 @@ impl Clock {
     /// When it shows `shown`, at the latest.
     fn shows(self, shown: Instant) -> Instant {
         let nanoseconds = i128::from(shown.nanoseconds());
-        Instant::from_nanoseconds((nanoseconds * 1_000_000 / i128::from(1_000_000 + self.drift) + 1) as u64)
+        Instant::from_nanoseconds(
+            (nanoseconds * 1_000_000 / i128::from(1_000_000 + self.drift) + 1) as u64,
+        )
     }
 }
 
@@ -87,7 +89,11 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
 
     /// Sends a message, which is not too long.
     pub fn send(&mut self, now: Instant, octets: &[u8], properties: MessageProperties) {
-        assert!(self.offer(now, octets, properties), "a message of {} octets is too long", octets.len());
+        assert!(
+            self.offer(now, octets, properties),
+            "a message of {} octets is too long",
+            octets.len()
+        );
     }
 
     /// Sends a message; whether it is not too long for the peer.
@@ -100,8 +106,11 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     /// to be copied, if it can.
     fn message(&mut self, octets: &[u8]) -> BufferTree {
         self.lays_out = self.runs && !self.lays_out;
-        let laid_out =
-            if self.lays_out { self.association.draft(octets.len(), 1, &self.memory) } else { None };
+        let laid_out = if self.lays_out {
+            self.association.draft(octets.len(), 1, &self.memory)
+        } else {
+            None
+        };
         let Some(mut message) = laid_out else { return BufferTree::with_headroom(64, octets) };
         let mut rest = octets;
         for (_, piece) in message.segments_mut() {
@@ -131,13 +140,19 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         self.association.phase(self.clock.reads(now))
     }
 
-    pub(crate) fn receive(&mut self, now: Instant, packets: &[Vec<u8>], mut dropped: impl FnMut(Dropped)) {
+    pub(crate) fn receive(
+        &mut self,
+        now: Instant,
+        packets: &[Vec<u8>],
+        mut dropped: impl FnMut(Dropped),
+    ) {
         let now = self.clock.reads(now);
         let mut rest = packets;
         while let [first, behind @ ..] = rest {
             // In one run are those that are equally long, and the next if it is shorter.
             let equal = behind.iter().take_while(|packet| packet.len() == first.len()).count();
-            let shorter = behind.get(equal).is_some_and(|last| (1..first.len()).contains(&last.len()));
+            let shorter =
+                behind.get(equal).is_some_and(|last| (1..first.len()).contains(&last.len()));
             let (run, others) = rest.split_at(1 + equal + usize::from(shorter));
             rest = others;
             if !self.runs || run.len() == 1 || first.is_empty() {
@@ -180,7 +195,10 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             return Some(packet);
         }
         let now = self.clock.reads(now);
-        self.run = self.association.transmit(now, &mut self.memory, EVERYTHING).map(IntoIterator::into_iter);
+        self.run = self
+            .association
+            .transmit(now, &mut self.memory, EVERYTHING)
+            .map(IntoIterator::into_iter);
         self.run.as_mut().and_then(Iterator::next)
     }
 

@@ -185,7 +185,8 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             let span = start..start + numbers;
             segment.next = Some(span.end);
             segment.settled = Some(unwrap(header.settled, 32, start).min(start));
-            segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
+            segment.unit =
+                Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
         }
         Ok(segment)
     }
@@ -199,7 +200,10 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         let own = Timestamp { at: say.clock, valid: 0 };
         let stamp = if unit.is_some() { say.stamp } else { own };
         let label = unit.map_or_else(Label::default, |unit| *unit.label);
-        let bits = SIGNALS.iter().enumerate().map(|(bit, signal)| u16::from(say.signals.has(*signal)) << bit);
+        let bits = SIGNALS
+            .iter()
+            .enumerate()
+            .map(|(bit, signal)| u16::from(say.signals.has(*signal)) << bit);
         let header = Packet {
             check: 0,
             signals: bits.sum(),

@@ -133,7 +133,8 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
 
     /// Goes on to what happens next, an arrival or a deadline; `false`: nothing will.
     pub fn step(&mut self) -> bool {
-        let deadline = (0..2).filter_map(|side| Some((self.ends[side].next_deadline(self.now)?, side))).min();
+        let deadline =
+            (0..2).filter_map(|side| Some((self.ends[side].next_deadline(self.now)?, side))).min();
         let arrival = self.wire.next();
         match (deadline, arrival) {
             (None, None) => false,

@@ -241,11 +241,16 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
                     self.packets,
                     self.ends[0].phase(self.now),
                     self.ends[1].phase(self.now),
-                    [0, 1].map(|side| self.ends[side].next_deadline(self.now).map(|at| at.since(self.now))),
+                    [0, 1].map(|side| self.ends[side]
+                        .next_deadline(self.now)
+                        .map(|at| at.since(self.now))),
                 ));
             }
             if !self.step() {
-                return Err(format!("stuck: {} and {} arrived", heard[0].delivered, heard[1].delivered));
+                return Err(format!(
+                    "stuck: {} and {} arrived",
+                    heard[0].delivered, heard[1].delivered
+                ));
             }
             if self.now > until {
                 return Err(format!("not over after {:?}", talk.limit));
@@ -267,7 +272,10 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         for (side, end) in self.ends.iter().enumerate() {
             if let Phase::Ended(ending) = end.phase(self.now) {
                 if !finished || ending != Ending::Finished {
-                    return Err(format!("end {side} is over: {ending:?}; dropped {:?}", self.reasons()));
+                    return Err(format!(
+                        "end {side} is over: {ending:?}; dropped {:?}",
+                        self.reasons()
+                    ));
                 }
                 over += 1;
             }

@@ -35,7 +35,8 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(conditions: &Conditions, seed: u64) -> Self {
-        let link = |side: u64| Link::new(conditions.clone(), seed.wrapping_mul(2).wrapping_add(side));
+        let link =
+            |side: u64| Link::new(conditions.clone(), seed.wrapping_mul(2).wrapping_add(side));
         Wire { links: [link(0), link(1)], arrivals: BinaryHeap::new(), packets: Vec::new() }
     }
 
@@ -95,7 +96,10 @@ pub fn bad(seed: u64, checked: bool) -> Conditions {
         jitter: Duration::from_millis(random.u64(0..20)),
         loss: (random.f64() * 0.2).into(),
         duplicate: random.f64() * 0.1,
-        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..60)) },
+        reorder: Reorder {
+            probability: random.f64() * 0.1,
+            by: Duration::from_millis(random.u64(1..60)),
+        },
         corrupt: if checked { random.f64() * 0.1 } else { 0.0 },
         ..Conditions::IDEAL
     }

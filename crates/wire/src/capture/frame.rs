@@ -40,7 +40,8 @@ impl Ends {
     /// becomes the IPv4 address that it maps, unless the other one is an IPv6 address: then both
     /// are (RFC 4291 §2.5.5.2).
     pub fn between(source: SocketAddr, destination: SocketAddr) -> Self {
-        let canonical = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+        let canonical =
+            |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
         match (canonical(source), canonical(destination)) {
             (SocketAddr::V4(source), SocketAddr::V4(destination)) => Ends::V4(source, destination),
             (source, destination) => Ends::V6(mapped(source), mapped(destination)),

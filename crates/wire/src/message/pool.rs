@@ -52,16 +52,20 @@ const fn class(octets: usize) -> usize {
 }
 
 impl<B: Block> Odd<B> {
-    const EMPTY: Self =
-        Odd { classes: [const { Class { blocks: Vec::new(), wanted: 0 } }; CLASSES], short: 0, octets: 0 };
+    const EMPTY: Self = Odd {
+        classes: [const { Class { blocks: Vec::new(), wanted: 0 } }; CLASSES],
+        short: 0,
+        octets: 0,
+    };
 
     /// Takes the last block returned that has room for `octets` octets, but not for four times as
     /// many, unless both are short.
     #[inline]
     fn take(&mut self, octets: usize) -> Option<B> {
         let from = class(octets);
-        let fits =
-            |place: &usize| self.classes[*place].blocks.last().is_some_and(|block| block.len() >= octets);
+        let fits = |place: &usize| {
+            self.classes[*place].blocks.last().is_some_and(|block| block.len() >= octets)
+        };
         // Of its own class one may be too short; of the next, none is.
         let Some(place) = (from..CLASSES.min(from + 2)).find(fits) else {
             self.classes.get_mut(from)?.wanted += 1;
@@ -91,7 +95,9 @@ impl<B: Block> Odd<B> {
             if !counts && self.octets + block.len() <= ODD_OCTETS {
                 break;
             }
-            let held = |place: &usize| self.classes[*place].blocks.len() << if counts { 0 } else { *place };
+            let held = |place: &usize| {
+                self.classes[*place].blocks.len() << if counts { 0 } else { *place }
+            };
             let most = (0..if counts { LONG } else { CLASSES }).max_by_key(held).unwrap_or(own);
             // No more are wanted than are there.
             self.classes[most].wanted = self.classes[most].blocks.len();
@@ -109,7 +115,12 @@ impl<M: Message> Pool<M> {
     /// Returns a pool of blocks of `block` octets that keeps at most `most` of them, or as many as
     /// are [written](Pool::write_next) at once.
     pub fn new(block: usize, most: usize) -> Self {
-        Pool { block, most, free: RefCell::new(Vec::with_capacity(most)), odd: RefCell::new(Odd::EMPTY) }
+        Pool {
+            block,
+            most,
+            free: RefCell::new(Vec::with_capacity(most)),
+            odd: RefCell::new(Odd::EMPTY),
+        }
     }
 
     /// Returns the size of a block in octets.

@@ -121,8 +121,8 @@ impl Cursor {
         Cursor { end: octets, last: octets, ..Cursor::default() }
     }
 
-    /// Returns the position at the first segment of the packets that lie at `packets`; `None` where the
-    /// last packet has no segment. What lies before them belongs to the first gap.
+    /// Returns the position at the first segment of the packets that lie at `packets`; `None` where
+    /// the last packet has no segment. What lies before them belongs to the first gap.
     #[inline]
     pub(super) fn new(packets: Range<usize>, layout: &SegmentLayout) -> Option<Self> {
         let (stride, last) = (layout.stride(), packets.end);
@@ -233,7 +233,8 @@ impl Cursor {
         let (segments, each) = (self.segments(), self.layout.segments());
         let count = segments.div_ceil(each);
         let is_whole = self.index == 0 && self.octets() == self.layout.octets(0).min(octets);
-        let are_alike = count == 1 || segments == count * each && self.layout.message() == octets as u64;
+        let are_alike =
+            count == 1 || segments == count * each && self.layout.message() == octets as u64;
         let (start, stride) = (self.start, each.saturating_mul(self.layout.stride()));
         (is_whole && are_alike && octets.checked_mul(count) == Some(all))
             .then(|| (0..count).map(move |message| start + message * stride))
@@ -241,9 +242,17 @@ impl Cursor {
 
     /// Writes `header` before each message of `octets` octets, of `all` that are left. Returns
     /// whether all messages are that long, and have a gap for it.
-    pub(super) fn push_each(&mut self, block: &mut [u8], octets: usize, all: usize, header: &[u8]) -> bool {
+    pub(super) fn push_each(
+        &mut self,
+        block: &mut [u8],
+        octets: usize,
+        all: usize,
+        header: &[u8],
+    ) -> bool {
         let Some(messages) = self.messages(octets, all) else { return false };
-        let Some(gap) = (self.layout.first_gap as usize).checked_sub(header.len()) else { return false };
+        let Some(gap) = (self.layout.first_gap as usize).checked_sub(header.len()) else {
+            return false;
+        };
         messages.for_each(|start| block[start - header.len()..start].copy_from_slice(header));
         self.start -= header.len();
         self.layout.first_gap = gap as u32;
@@ -252,9 +261,17 @@ impl Cursor {
 
     /// Takes `header` off each message of `octets` octets, of `all` that are left. Returns whether
     /// each begins with it, and has more in its first segment.
-    pub(super) fn strip_each(&mut self, block: &[u8], octets: usize, all: usize, header: &[u8]) -> bool {
+    pub(super) fn strip_each(
+        &mut self,
+        block: &[u8],
+        octets: usize,
+        all: usize,
+        header: &[u8],
+    ) -> bool {
         let Some(mut messages) = self.messages(octets, all) else { return false };
-        if self.octets() <= header.len() || !messages.all(|start| block[start..].starts_with(header)) {
+        if self.octets() <= header.len()
+            || !messages.all(|start| block[start..].starts_with(header))
+        {
             return false;
         }
         self.start += header.len();

@@ -9,7 +9,8 @@ use crate::read::{Interface, Packet, Read, read};
 const MOST: usize = 262_144;
 
 proptest! {
-    /// Whatever is written is read, and padding of all lengths is right; it is the same however often it is taken.
+    /// Whatever is written is read, and padding of all lengths is right; it is the same however
+    /// often it is taken.
     #[test]
     fn what_is_written_is_read(
         application: String,
@@ -106,11 +107,19 @@ fn a_text_that_is_too_long_is_cut_between_two_characters() {
     let text = "ä".repeat(40_000);
     let mut capture = Capture::new(&text);
     let boundary = capture.interface(&text, &text, LinkType::RAW);
-    capture.packet(boundary, 0, PacketDirection::Inbound, &Frame::plain(Payload::default()), Some(&text));
+    capture.packet(
+        boundary,
+        0,
+        PacketDirection::Inbound,
+        &Frame::plain(Payload::default()),
+        Some(&text),
+    );
     let read = read(&capture.take());
     let cut = "ä".repeat(65_535 / 2);
     assert!(read.application == cut && read.interfaces[0].name == cut);
-    assert!(read.interfaces[0].description == cut && read.packets[0].comment.as_ref() == Some(&cut));
+    assert!(
+        read.interfaces[0].description == cut && read.packets[0].comment.as_ref() == Some(&cut)
+    );
 }
 
 #[test]

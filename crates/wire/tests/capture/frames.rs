@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use stackwright_wire::capture::{Control, Ends, Frame, Ipv4, Ipv6, LinkType, Payload, Tcp, TcpSegment, Udp};
+use stackwright_wire::capture::{
+    Control, Ends, Frame, Ipv4, Ipv6, LinkType, Payload, Tcp, TcpSegment, Udp,
+};
 use stackwright_wire::{BufferTree, Header, Message, Region};
 
 use crate::read::flat;
@@ -23,8 +25,9 @@ fn ends_v6() -> Ends {
 
 /// The sum of RFC 1071, the slow way.
 fn sum(octets: &[u8]) -> u16 {
-    let words =
-        octets.chunks(2).map(|word| u64::from(word[0]) << 8 | word.get(1).map_or(0, |low| u64::from(*low)));
+    let words = octets
+        .chunks(2)
+        .map(|word| u64::from(word[0]) << 8 | word.get(1).map_or(0, |low| u64::from(*low)));
     let mut sum: u64 = words.sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -156,7 +159,8 @@ fn a_region_of_a_file_is_counted_and_not_read() {
     let mut rope = BufferTree::with_headroom(0, b"head");
     rope.join(BufferTree::from_region(region).unwrap());
     rope.join(BufferTree::with_headroom(0, b"tail"));
-    let segment = TcpSegment { acknowledgement: Some(1), control: Control::Finish, ..TcpSegment::default() };
+    let segment =
+        TcpSegment { acknowledgement: Some(1), control: Control::Finish, ..TcpSegment::default() };
     let frames: Vec<Frame<'_>> = Frame::segments(ends_v4(), segment, Payload::of(&rope)).collect();
     let [first, last] = &frames[..] else { panic!("two packets") };
     assert_eq!((first.len(), last.len()), (65_535, 40 + 100_008 - 65_495));

@@ -32,12 +32,17 @@ pub(crate) struct Read {
 pub(crate) fn read(file: &[u8]) -> Read {
     let mut read = Read::default();
     let mut octets = 0;
-    for block in PcapNGSlice::from_slice(file).expect("it begins with a section").map(Result::unwrap) {
+    for block in
+        PcapNGSlice::from_slice(file).expect("it begins with a section").map(Result::unwrap)
+    {
         use pcap_parser::PcapBlockOwned::NG;
         let NG(block) = block else { panic!("a block of the older format") };
         match block {
             Block::SectionHeader(section) => {
-                assert_eq!((section.major_version, section.minor_version, section.section_len), (1, 0, -1));
+                assert_eq!(
+                    (section.major_version, section.minor_version, section.section_len),
+                    (1, 0, -1)
+                );
                 read.application = text(&section.options, OptionCode::ShbUserAppl).unwrap();
                 octets += lengths_agree(section.block_len1, section.block_len2);
             }
@@ -53,7 +58,8 @@ pub(crate) fn read(file: &[u8]) -> Read {
             }
             Block::EnhancedPacket(packet) => {
                 octets += lengths_agree(packet.block_len1, packet.block_len2);
-                let flags = packet.options.iter().find(|option| option.code == OptionCode(2)).unwrap();
+                let flags =
+                    packet.options.iter().find(|option| option.code == OptionCode(2)).unwrap();
                 read.packets.push(Packet {
                     interface: packet.if_id,
                     nanoseconds: u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low),
@@ -78,7 +84,10 @@ fn lengths_agree(first: u32, last: u32) -> usize {
 
 fn text(options: &[PcapNGOption<'_>], code: OptionCode) -> Option<String> {
     assert_eq!(options.last().map(|last| (last.code, last.len)), Some((OptionCode::EndOfOpt, 0)));
-    options.iter().find(|option| option.code == code).map(|option| option.as_str().unwrap().to_owned())
+    options
+        .iter()
+        .find(|option| option.code == code)
+        .map(|option| option.as_str().unwrap().to_owned())
 }
 
 /// A frame's octets in one piece.

@@ -13,11 +13,18 @@ fn file() -> Vec<u8> {
     let internet = capture.interface("below", "between ftp and tcp", LinkType::RAW);
     let line = capture.interface("line", "a serial line", LinkType::USER0);
     let here = Ends::between("192.0.2.1:40000".parse().unwrap(), "198.51.100.2:7".parse().unwrap());
-    let there = Ends::between("[2001:db8::1]:40001".parse().unwrap(), "[2001:db8::2]:21".parse().unwrap());
+    let there =
+        Ends::between("[2001:db8::1]:40001".parse().unwrap(), "[2001:db8::2]:21".parse().unwrap());
 
     let second = 1_700_000_000_000_000_000;
     let datagram = Frame::datagram(here, Payload::from(&b"echo me"[..])).unwrap();
-    capture.packet(internet, second, PacketDirection::Outbound, &datagram, Some("what we asked for"));
+    capture.packet(
+        internet,
+        second,
+        PacketDirection::Outbound,
+        &datagram,
+        Some("what we asked for"),
+    );
     let segment = TcpSegment {
         sequence: 1000,
         acknowledgement: Some(2000),
@@ -36,7 +43,8 @@ fn file() -> Vec<u8> {
 fn tshark(file: &[u8], arguments: &[&str]) -> Option<String> {
     let mut on_disk = tempfile::NamedTempFile::with_suffix(".pcapng").unwrap();
     on_disk.write_all(file).unwrap();
-    let output = Command::new("tshark").arg("-n").arg("-r").arg(on_disk.path()).args(arguments).output();
+    let output =
+        Command::new("tshark").arg("-n").arg("-r").arg(on_disk.path()).args(arguments).output();
     match output {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             eprintln!("skipped: tshark is not installed");
@@ -92,6 +100,10 @@ fn it_finds_all_checks_good_and_all_times_and_directions() {
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(
         lines,
-        ["1700000000.000000000,2,1,1,,35", "1700000000.000000001,1,,,1,66", "1700000002.000000003,1,,,,3"]
+        [
+            "1700000000.000000000,2,1,1,,35",
+            "1700000000.000000001,1,,,1,66",
+            "1700000002.000000003,1,,,,3"
+        ]
     );
 }

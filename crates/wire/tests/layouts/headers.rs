@@ -91,7 +91,9 @@ pub(crate) enum Colour {
 
 impl FieldValue for Colour {
     fn from_bits(bits: u64) -> Option<Self> {
-        [Colour::Red, Colour::Green, Colour::Blue].into_iter().find(|colour| colour.to_bits() == bits)
+        [Colour::Red, Colour::Green, Colour::Blue]
+            .into_iter()
+            .find(|colour| colour.to_bits() == bits)
     }
 
     fn to_bits(&self) -> u64 {
@@ -166,7 +168,8 @@ pub(crate) struct CallSign(pub [u8; 6]);
 impl FieldValue for CallSign {
     fn from_bits(bits: u64) -> Option<Self> {
         let [0, 0, shifted @ ..] = bits.to_be_bytes() else { return None };
-        let good = |octet: &u8| octet & 1 == 0 && matches!(octet >> 1, b'A'..=b'Z' | b'0'..=b'9' | b' ');
+        let good =
+            |octet: &u8| octet & 1 == 0 && matches!(octet >> 1, b'A'..=b'Z' | b'0'..=b'9' | b' ');
         shifted.iter().all(good).then(|| CallSign(shifted.map(|octet| octet >> 1)))
     }
 

@@ -7,7 +7,8 @@ use headers::{Address, Bits, CallSign, Colour, Ipv4, LittleNumbers, Numbers};
 use proptest::prelude::*;
 use stackwright_wire::{Header, Malformed};
 
-/// What every header owes: it comes back as it was, writes only its own octets, and wants all of them.
+/// What every header owes: it comes back as it was, writes only its own octets, and wants all of
+/// them.
 fn owes<H: Header + PartialEq + std::fmt::Debug>(header: &H) -> Vec<u8> {
     let mut octets = vec![0xee; H::LENGTH + 3];
     header.encode(&mut octets);
@@ -99,7 +100,13 @@ proptest! {
 
 #[test]
 fn a_wrong_field_is_named() {
-    let good = Address { callsign: CallSign(*b"OE1XYZ"), command: true, reserved: (), ssid: 7, last: false };
+    let good = Address {
+        callsign: CallSign(*b"OE1XYZ"),
+        command: true,
+        reserved: (),
+        ssid: 7,
+        last: false,
+    };
     let octets = owes(&good);
     let wrong = |place: usize, bits: u8| {
         let mut octets = octets.clone();
@@ -122,8 +129,13 @@ fn a_value_that_is_too_wide_is_a_bug() {
 #[test]
 #[should_panic = "room for the header"]
 fn to_encode_takes_room() {
-    let address =
-        Address { callsign: CallSign([b' '; 6]), command: false, reserved: (), ssid: 0, last: true };
+    let address = Address {
+        callsign: CallSign([b' '; 6]),
+        command: false,
+        reserved: (),
+        ssid: 0,
+        last: true,
+    };
     address.encode(&mut [0; 6]);
 }
 

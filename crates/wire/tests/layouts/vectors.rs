@@ -6,13 +6,16 @@ use stackwright_wire::{ByteOrder, Header, Malformed, dissect, dissect_fields};
 use crate::headers::{Address, Bits, CallSign, Ipv4, LittleNumbers};
 
 /// Example 1 of RFC 791, appendix A, with addresses and a check in place.
-const RFC_791: [u8; 20] = [0x45, 0, 0, 21, 0, 111, 0, 0, 123, 1, 0x53, 0x3d, 192, 0, 2, 1, 198, 51, 100, 7];
+const RFC_791: [u8; 20] =
+    [0x45, 0, 0, 21, 0, 111, 0, 0, 123, 1, 0x53, 0x3d, 192, 0, 2, 1, 198, 51, 100, 7];
 
 #[test]
 fn internet_header() {
     let header = Ipv4::decode(&RFC_791).expect("the example of RFC 791");
     assert_eq!(Internet::of(&RFC_791), 0, "a header with its own check");
-    let Ipv4 { ihl, tos, total_length, identification, df, mf, fragment_offset, ttl, protocol, .. } = header;
+    let Ipv4 {
+        ihl, tos, total_length, identification, df, mf, fragment_offset, ttl, protocol, ..
+    } = header;
     assert_eq!((ihl, tos, total_length, identification), (5, 0, 21, 111));
     assert_eq!((df, mf, fragment_offset, ttl, protocol), (false, false, 0, 123, 1));
     assert_eq!((header.source, header.destination), ([192, 0, 2, 1], [198, 51, 100, 7]));
@@ -29,8 +32,13 @@ fn internet_header() {
 #[test]
 fn shifted_address() {
     let octets = [0x9c, 0x94, 0x6e, 0xa0, 0x40, 0x40, 0xe0];
-    let header =
-        Address { callsign: CallSign(*b"NJ7P  "), command: true, reserved: (), ssid: 0, last: false };
+    let header = Address {
+        callsign: CallSign(*b"NJ7P  "),
+        command: true,
+        reserved: (),
+        ssid: 0,
+        last: false,
+    };
     assert_eq!(Address::decode(&octets), Ok(header.clone()));
     let mut again = [0; 7];
     header.encode(&mut again);
@@ -39,8 +47,10 @@ fn shifted_address() {
 
 #[test]
 fn table_of_fields() {
-    let rows: Vec<_> =
-        Ipv4::FIELDS.iter().map(|field| (field.name, field.offset, field.bits, field.doc)).collect();
+    let rows: Vec<_> = Ipv4::FIELDS
+        .iter()
+        .map(|field| (field.name, field.offset, field.bits, field.doc))
+        .collect();
     assert_eq!(rows[1], ("ihl", 4, 4, "Length of the header in words of 32 bits."));
     assert_eq!(rows[2], ("tos", 8, 8, "Type of service, in the words of 1981."));
     assert_eq!(rows[13], ("destination", 128, 32, "Whither."));
@@ -129,12 +139,19 @@ fn dissection_of_what_would_not_decode() {
 #[test]
 fn dissection_by_the_table_alone() {
     let octets: Vec<u8> = (1..=100).collect();
-    let little = dissect_fields(LittleNumbers::NAME, LittleNumbers::FIELDS, &octets).expect("enough octets");
+    let little =
+        dissect_fields(LittleNumbers::NAME, LittleNumbers::FIELDS, &octets).expect("enough octets");
     let values: Vec<Option<u64>> = little.values().map(|(_, value)| value).collect();
-    assert_eq!(values[..5], [Some(1), Some(0x0302), Some(0x0006_0504), Some(0x0a09_0807), Some(0x000b_0c0d)]);
+    assert_eq!(
+        values[..5],
+        [Some(1), Some(0x0302), Some(0x0006_0504), Some(0x0a09_0807), Some(0x000b_0c0d)]
+    );
     assert_eq!(values[7], None);
     let shown = little.to_string();
-    assert!(shown.contains("0x2726252423222120 1f1e1d1c1b1a1918".replace(' ', "").as_str()), "{shown}");
+    assert!(
+        shown.contains("0x2726252423222120 1f1e1d1c1b1a1918".replace(' ', "").as_str()),
+        "{shown}"
+    );
     let bits = dissect::<Bits>(&octets).expect("enough octets").to_string();
     // The hundred bits from bit 80 on, which do not fill their first octet.
     let first = u128::from_be_bytes(octets[10..26].try_into().expect("sixteen octets")) >> 28;

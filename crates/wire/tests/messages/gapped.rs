@@ -57,7 +57,11 @@ fn packets() -> impl Strategy<Value = Packets> {
             let layout = SegmentLayout::new(stride, gap).in_messages(segments, first, last);
             let short = short.min(layout.octets((count - 1) % segments) - 1);
             let octets = headroom + count * stride - short;
-            Packets { layout, headroom, block: (0..octets).map(|octet| (octet / 3) as u8).collect() }
+            Packets {
+                layout,
+                headroom,
+                block: (0..octets).map(|octet| (octet / 3) as u8).collect(),
+            }
         },
     )
 }
@@ -70,7 +74,11 @@ fn gapped() -> impl Strategy<Value = Packets> {
             let layout = SegmentLayout::new(stride, gap).in_messages(segments, first, last);
             let short = if messages == 1 { short } else { 0 };
             let octets = headroom + messages * segments * stride - short;
-            Packets { layout, headroom, block: (0..octets).map(|octet| (octet / 3) as u8).collect() }
+            Packets {
+                layout,
+                headroom,
+                block: (0..octets).map(|octet| (octet / 3) as u8).collect(),
+            }
         },
     )
 }
@@ -183,7 +191,10 @@ proptest! {
 
 /// The messages of `octets` octets that it holds, as they are lent to be read.
 fn read<M: Message>(message: &M, octets: usize) -> Vec<Vec<u8>> {
-    message.messages(octets).map(|pieces| pieces.flat_map(|piece| piece.to_vec()).collect()).collect()
+    message
+        .messages(octets)
+        .map(|pieces| pieces.flat_map(|piece| piece.to_vec()).collect())
+        .collect()
 }
 
 proptest! {
@@ -267,7 +278,8 @@ proptest! {
     }
 }
 
-/// Packets that were taken one by one are a gapped buffer all the same, in the block where they came.
+/// Packets that were taken one by one are a gapped buffer all the same, in the block where they
+/// came.
 #[test]
 fn packets_of_one_block_are_joined_as_one_piece() {
     let block: Vec<u8> = (0..600).map(|octet| (octet / 3) as u8).collect();

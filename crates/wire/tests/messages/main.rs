@@ -8,7 +8,8 @@ use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SegmentLayout, S
 use std::mem;
 use std::sync::Arc;
 
-/// Something done to a message. Numbers are reduced to what the message has, so that every one of them is allowed.
+/// Something done to a message. Numbers are reduced to what the message has, so that every one of
+/// them is allowed.
 #[derive(Clone, Debug)]
 enum Step {
     Push(Vec<u8>),
@@ -29,7 +30,8 @@ enum Step {
     PushOntoTheRest(usize, Vec<u8>),
     /// Takes the same octets once more, and puts a header before one of the two.
     Share(Vec<u8>, bool),
-    /// Gets a header, is shared while it has it, and loses it again, as a packet that is sent once more.
+    /// Gets a header, is shared while it has it, and loses it again, as a packet that is sent once
+    /// more.
     Resend(Vec<u8>, bool),
     /// Is altered in place, while somebody else holds the same octets, or nobody does.
     Alter(u8, bool),
@@ -286,9 +288,11 @@ fn a_region_is_not_copied() {
 #[test]
 fn a_region_that_is_used_up_is_let_go() {
     let whole = region(5);
-    let taken: [fn(&mut BufferTree); 2] = [|message| message.advance(5), |message| message.truncate(0)];
+    let taken: [fn(&mut BufferTree); 2] =
+        [|message| message.advance(5), |message| message.truncate(0)];
     for take in taken {
-        let mut message = BufferTree::from_region(whole.clone()).expect("a buffer tree holds regions");
+        let mut message =
+            BufferTree::from_region(whole.clone()).expect("a buffer tree holds regions");
         take(&mut message);
         assert_eq!((message.len(), Arc::strong_count(&whole.source)), (0, 1));
     }
@@ -296,8 +300,8 @@ fn a_region_that_is_used_up_is_let_go() {
     assert_eq!((none.map(|none| none.len()).ok(), Arc::strong_count(&whole.source)), (Some(0), 1));
 }
 
-/// A message is moved from layer to layer, and in a graph within a word. A rope has two pieces in place, or a header of up to 39
-/// octets and a piece.
+/// A message is moved from layer to layer, and in a graph within a word. A rope has two pieces in
+/// place, or a header of up to 39 octets and a piece.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn messages_are_small() {

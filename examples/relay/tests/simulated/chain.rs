@@ -10,7 +10,9 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Duration, Handle, Participant, Protocol};
 use stackwright_relay::{Arrival, Config, Direction, Indication, Relay, Request};
-use stackwright_simulator::{Application, Asks, Conditions, Heard, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Heard, SimulatedDatagrams, StationId, World,
+};
 use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_wire::{BufferTree, Message};
 
@@ -46,7 +48,17 @@ pub(crate) struct Talker {
 impl Talker {
     fn new(to_send: u32, to_hear: u32, opened: bool) -> Self {
         let (credit, heard, unread) = (Credit::default(), Vec::new(), Vec::new());
-        Talker { to_send, to_hear, opened, sent: 0, credit, heard, unread, ended: None, reads: true }
+        Talker {
+            to_send,
+            to_hear,
+            opened,
+            sent: 0,
+            credit,
+            heard,
+            unread,
+            ended: None,
+            reads: true,
+        }
     }
 
     fn go_on(&mut self, mut ask: impl FnMut(DatagramsRequest<M>)) {
@@ -60,8 +72,13 @@ impl Talker {
             let mut octets = vec![self.sent as u8; length];
             octets[..4].copy_from_slice(&self.sent.to_be_bytes());
             let message = M::with_headroom(64, &octets);
-            let properties = MessageProperties { number: Some(self.sent), ..MessageProperties::default() };
-            ask(DatagramsRequest::Send { association: ASSOCIATION, batch: message.into(), properties });
+            let properties =
+                MessageProperties { number: Some(self.sent), ..MessageProperties::default() };
+            ask(DatagramsRequest::Send {
+                association: ASSOCIATION,
+                batch: message.into(),
+                properties,
+            });
             self.sent += 1;
         }
         if self.opened && self.heard.len() as u32 == self.to_hear {
@@ -74,7 +91,8 @@ impl Talker {
 impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
     fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match indication {
-            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+            DatagramsIndication::Opened { credit, .. }
+            | DatagramsIndication::Credit { credit, .. } => {
                 self.credit.messages += credit.messages;
                 self.credit.octets += credit.octets;
                 self.go_on(|request| asks.push_back(request));
@@ -149,7 +167,10 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Chain<
         let mut world = World::new(seed);
         world.network_mut().set_conditions(conditions);
         let on = |address: [u8; 4]| {
-            Over::new(layer(seed, address[3]), SimulatedDatagrams::new(IpAddr::from(address), ROOM_BELOW))
+            Over::new(
+                layer(seed, address[3]),
+                SimulatedDatagrams::new(IpAddr::from(address), ROOM_BELOW),
+            )
         };
         let [here, there] = messages;
         let sender = world.add(SENDER.into(), on(SENDER), Talker::new(here, there, true));
@@ -198,11 +219,13 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Chain<
         true
     }
 
-    /// Whether both heard all, and that it is over. Farewells are said a few times only: from then on nothing is lost.
+    /// Whether both heard all, and that it is over. Farewells are said a few times only: from then
+    /// on nothing is lost.
     pub(crate) fn ends(&mut self) -> bool {
         let heard_all = |talker: &Talker| talker.heard.len() as u32 == talker.to_hear;
-        let heard =
-            self.run_until(|chain| chain.ends.iter().all(|end| heard_all(chain.world.application(*end))));
+        let heard = self.run_until(|chain| {
+            chain.ends.iter().all(|end| heard_all(chain.world.application(*end)))
+        });
         self.world.network_mut().set_conditions(Conditions::IDEAL);
         heard && self.ends_at(&[0, 1])
     }
@@ -227,7 +250,8 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Chain<
         let receiver = self.receiver_mut();
         receiver.reads = true;
         for credit in std::mem::take(&mut receiver.unread) {
-            self.world.ask(self.ends[1], DatagramsRequest::Credit { association: ASSOCIATION, credit });
+            self.world
+                .ask(self.ends[1], DatagramsRequest::Credit { association: ASSOCIATION, credit });
         }
     }
 

@@ -1,4 +1,5 @@
-//! Three stations in a chain, with loss on both links: what one end sends the other one hears, changed as the relay does it.
+//! Three stations in a chain, with loss on both links: what one end sends the other one hears,
+//! changed as the relay does it.
 
 mod chain;
 
@@ -23,12 +24,19 @@ fn over_artp_everything_passes_both_ways_and_so_does_the_end() {
         let [mut there, mut back] = chain.heard();
         there.sort_unstable();
         back.sort_unstable();
-        assert!(there.into_iter().eq(0..30) && back.into_iter().eq(0..20), "seed {seed}: each once");
+        assert!(
+            there.into_iter().eq(0..30) && back.into_iter().eq(0..20),
+            "seed {seed}: each once"
+        );
         assert_eq!(chain.ended()[0], Some(Ended::Finished), "seed {seed}");
         let left = chain.told().last().copied();
-        // Who leaves has heard all; that it did, its last packet but one may have told, and be lost.
+        // Who leaves has heard all; that it did, its last packet but one may have told, and be
+        // lost.
         assert!(
-            matches!(left, Some(Indication::Left { first: Direction::Onward, passed: [30, 20], .. })),
+            matches!(
+                left,
+                Some(Indication::Left { first: Direction::Onward, passed: [30, 20], .. })
+            ),
             "seed {seed}: {left:?}"
         );
     }

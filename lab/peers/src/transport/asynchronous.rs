@@ -48,14 +48,15 @@ pub(super) trait Connector {
     async fn close(&self);
 }
 
-/// How many openings are under way at once. All stay open; but a thousand first packets in one burst are a test of socket
-/// buffers and not of a transport.
+/// How many openings are under way at once. All stay open; but a thousand first packets in one
+/// burst are a test of socket buffers and not of a transport.
 const OPENING: usize = 256;
 
 /// How long closing may take.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// One thread: both ends may share a processor, and a second thread would be a second processor elsewhere.
+/// One thread: both ends may share a processor, and a second thread would be a second processor
+/// elsewhere.
 ///
 /// # Errors
 /// When there are no descriptors left.
@@ -63,7 +64,11 @@ pub(super) fn runtime() -> Result<Runtime, Problem> {
     Builder::new_current_thread().enable_all().build().tried("a runtime")
 }
 
-pub(super) async fn serve<L: Listener>(mut listener: L, plan: &Plan, tally: &Tally) -> Result<(), Problem> {
+pub(super) async fn serve<L: Listener>(
+    mut listener: L,
+    plan: &Plan,
+    tally: &Tally,
+) -> Result<(), Problem> {
     let work = async {
         match plan.workload {
             Workload::Bulk => {
@@ -111,7 +116,8 @@ async fn answer<L: Listener>(listener: &mut L, plan: &Plan, tally: &Tally) -> Re
                 answering.push(async move {
                     let mut association = opening.await?;
                     reply(&mut association, message, tally).await?;
-                    // Held until the sender has closed it: its own last words may still be on their way.
+                    // Held until the sender has closed it: its own last words may still be on their
+                    // way.
                     tally.gone().await;
                     Ok::<_, Problem>(())
                 });
@@ -122,7 +128,11 @@ async fn answer<L: Listener>(listener: &mut L, plan: &Plan, tally: &Tally) -> Re
 }
 
 /// Answers until the sender has closed.
-async fn reply(association: &mut impl Association, message: &Bytes, tally: &Tally) -> Result<(), Problem> {
+async fn reply(
+    association: &mut impl Association,
+    message: &Bytes,
+    tally: &Tally,
+) -> Result<(), Problem> {
     let mut missing = message.len();
     loop {
         let length = association.receive().await?;
@@ -138,7 +148,11 @@ async fn reply(association: &mut impl Association, message: &Bytes, tally: &Tall
     }
 }
 
-pub(super) async fn send<C: Connector>(connector: C, plan: &Plan, course: &Course) -> Result<Sent, Problem> {
+pub(super) async fn send<C: Connector>(
+    connector: C,
+    plan: &Plan,
+    course: &Course,
+) -> Result<Sent, Problem> {
     course.begin();
     let sent = match plan.workload {
         Workload::Bulk => bulk(&connector, plan, course).await,
@@ -169,7 +183,11 @@ async fn bulk(connector: &impl Connector, plan: &Plan, course: &Course) -> Resul
     Ok(Sent { retransmitted: association.retransmitted(), ..Sent::default() })
 }
 
-async fn requests(connector: &impl Connector, plan: &Plan, course: &Course) -> Result<Sent, Problem> {
+async fn requests(
+    connector: &impl Connector,
+    plan: &Plan,
+    course: &Course,
+) -> Result<Sent, Problem> {
     let mut association = connector.connect().await?;
     let message = Bytes::from(plan.message());
     let mut latencies = latencies()?;
@@ -198,7 +216,11 @@ async fn exchange(association: &mut impl Association, message: &Bytes) -> Result
     Ok(())
 }
 
-async fn associations(connector: &impl Connector, plan: &Plan, course: &Course) -> Result<Sent, Problem> {
+async fn associations(
+    connector: &impl Connector,
+    plan: &Plan,
+    course: &Course,
+) -> Result<Sent, Problem> {
     let message = &Bytes::from(plan.message());
     let wanted = plan.associations();
     let opened = stream::iter(0..wanted).map(|_| async move {
@@ -211,7 +233,8 @@ async fn associations(connector: &impl Connector, plan: &Plan, course: &Course) 
     while let Some(association) = opened.next().await {
         open.push(association?);
     }
-    // All are open at this moment, and now none. How long a transport then remembers them is not asked.
+    // All are open at this moment, and now none. How long a transport then remembers them is not
+    // asked.
     drop(open);
     Ok(Sent { messages: Some(wanted as u64), lap: Some(course.lap()), ..Sent::default() })
 }

@@ -13,7 +13,11 @@ use crate::tally::Tally;
 const BUFFER: usize = 256 << 10;
 
 /// Receives a bulk, or answers requests, until it is over or the sender has closed.
-pub(crate) fn serve(mut socket: impl Read + Write, plan: &Plan, tally: &Tally) -> Result<(), Problem> {
+pub(crate) fn serve(
+    mut socket: impl Read + Write,
+    plan: &Plan,
+    tally: &Tally,
+) -> Result<(), Problem> {
     let over = || tally.is_over();
     if plan.workload == Workload::Bulk {
         let mut buffer = vec![0; plan.size.max(BUFFER)];
@@ -91,7 +95,11 @@ fn read(
 }
 
 /// Fills a buffer; whether it is full.
-fn read_whole(socket: &mut impl Read, buffer: &mut [u8], over: &impl Fn() -> bool) -> Result<bool, Problem> {
+fn read_whole(
+    socket: &mut impl Read,
+    buffer: &mut [u8],
+    over: &impl Fn() -> bool,
+) -> Result<bool, Problem> {
     let mut filled = 0;
     while filled < buffer.len() {
         let Some(length) = read(socket, &mut buffer[filled..], over)? else { return Ok(false) };
@@ -101,7 +109,11 @@ fn read_whole(socket: &mut impl Read, buffer: &mut [u8], over: &impl Fn() -> boo
 }
 
 /// Writes all, or as much as there is time for.
-fn write_whole(socket: &mut impl Write, mut octets: &[u8], over: &impl Fn() -> bool) -> Result<(), Problem> {
+fn write_whole(
+    socket: &mut impl Write,
+    mut octets: &[u8],
+    over: &impl Fn() -> bool,
+) -> Result<(), Problem> {
     while !octets.is_empty() {
         match socket.write(octets) {
             Ok(length) => octets = &octets[length..],

@@ -1,4 +1,5 @@
-//! A certificate that the receiver signs itself and tells the sender, who trusts no other: QUIC needs one.
+//! A certificate that the receiver signs itself and tells the sender, who trusts no other: QUIC
+//! needs one.
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::PrivateKeyDer;

@@ -1,4 +1,5 @@
-//! KCP by the crate `tokio_kcp`: a port of KCP in C, each association with a socket and a task of its own.
+//! KCP by the crate `tokio_kcp`: a port of KCP in C, each association with a socket and a task of
+//! its own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -30,7 +31,8 @@ fn configuration(plan: &Plan, address: IpAddr) -> KcpConfig {
         mtu: datagram.into(),
         nodelay: KcpNoDelayConfig::fastest(),
         wnd_size: (segments, segments),
-        // It has no word for the end, so that those who are silent are forgotten: not before a run is over.
+        // It has no word for the end, so that those who are silent are forgotten: not before a run
+        // is over.
         session_expire: Duration::from_secs(600),
         flush_write: true,
         // A bulk gathers acknowledgements until the next turn of the clock; a reply is awaited.
@@ -89,8 +91,9 @@ pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
         KcpListener::from_socket(configuration(plan, local), socket).await.tried("listening")
     });
     let accepting = Accepting { listener: listener?, plan: plan.clone() };
-    let serve =
-        move |plan: &Plan, tally: &Tally| runtime.block_on(asynchronous::serve(accepting, plan, tally));
+    let serve = move |plan: &Plan, tally: &Tally| {
+        runtime.block_on(asynchronous::serve(accepting, plan, tally))
+    };
     Ok(Server { port, certificate: None, serve: Box::new(serve) })
 }
 

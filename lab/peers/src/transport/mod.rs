@@ -99,8 +99,9 @@ pub(crate) fn send(
     }
 }
 
-/// What a socket may hold in the kernel, each way: what these systems grant without being asked for more. With the usual 200 kB
-/// a burst of any of these transports is lost before anybody has read it.
+/// What a socket may hold in the kernel, each way: what these systems grant without being asked for
+/// more. With the usual 200 kB a burst of any of these transports is lost before anybody has read
+/// it.
 const SOCKET_BUFFER: usize = 4 << 20;
 
 /// How long a blocking call waits before it looks whether the run is over.
@@ -139,7 +140,8 @@ fn record(latencies: &mut Latencies, begin: Instant) {
     latencies.saturating_record(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
 }
 
-/// Lets this process have as many descriptors as the system permits: some transports take one for each association.
+/// Lets this process have as many descriptors as the system permits: some transports take one for
+/// each association.
 pub(crate) fn many_descriptors() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // Without it, a run with too many associations fails, and says so.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use quinn::{
-    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, ReadError, RecvStream, SendStream,
-    ServerConfig, TokioRuntime, TransportConfig, VarInt,
+    ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, ReadError, RecvStream,
+    SendStream, ServerConfig, TokioRuntime, TransportConfig, VarInt,
 };
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -66,7 +66,8 @@ impl Listener for Accepting {
     type Association = Stream;
 
     async fn accept(&mut self) -> Result<Opening<Stream>, Problem> {
-        let incoming = self.0.accept().await.ok_or_else(|| Problem::new("the endpoint is closed"))?;
+        let incoming =
+            self.0.accept().await.ok_or_else(|| Problem::new("the endpoint is closed"))?;
         Ok(Box::pin(async move {
             let connection = incoming.await.tried("accepting")?;
             let (send, receive) = connection.accept_bi().await.tried("accepting")?;
@@ -93,8 +94,9 @@ pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
         Endpoint::new(endpoint(plan, local)?, Some(configuration), socket, Arc::new(TokioRuntime))
     };
     let accepting = Accepting(endpoint.tried("an endpoint")?);
-    let serve =
-        move |plan: &Plan, tally: &Tally| runtime.block_on(asynchronous::serve(accepting, plan, tally));
+    let serve = move |plan: &Plan, tally: &Tally| {
+        runtime.block_on(asynchronous::serve(accepting, plan, tally))
+    };
     Ok(Server { port, certificate: Some(certificate), serve: Box::new(serve) })
 }
 
@@ -113,7 +115,8 @@ impl Connector for Connecting {
     type Association = Stream;
 
     async fn connect(&self) -> Result<Stream, Problem> {
-        let connecting = self.endpoint.connect(self.remote, certificate::NAME).tried("connecting")?;
+        let connecting =
+            self.endpoint.connect(self.remote, certificate::NAME).tried("connecting")?;
         let connection = connecting.await.tried("connecting")?;
         let (send, receive) = connection.open_bi().await.tried("opening a stream")?;
         Ok(Stream { connection, send, receive })
@@ -131,8 +134,11 @@ pub(super) fn send(
     course: &Course,
 ) -> Result<Sent, Problem> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from(certificate::of_the_other(certificate)?)).tried("the certificate")?;
-    let mut configuration = ClientConfig::with_root_certificates(Arc::new(roots)).tried("the certificate")?;
+    roots
+        .add(CertificateDer::from(certificate::of_the_other(certificate)?))
+        .tried("the certificate")?;
+    let mut configuration =
+        ClientConfig::with_root_certificates(Arc::new(roots)).tried("the certificate")?;
     configuration.transport_config(transport(plan, remote.ip()));
     let socket = udp_socket(from_anywhere(remote))?;
     asynchronous::runtime()?.block_on(async {

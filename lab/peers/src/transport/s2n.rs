@@ -109,7 +109,8 @@ impl Listener for Accepting {
         let lost = Arc::clone(&self.lost);
         Ok(Box::pin(async move {
             let stream = connection.accept_bidirectional_stream().await.tried("accepting")?;
-            let stream = stream.ok_or_else(|| Problem::new("the sender closed before it had sent"))?;
+            let stream =
+                stream.ok_or_else(|| Problem::new("the sender closed before it had sent"))?;
             Ok(Stream { connection, stream, lost })
         }))
     }
@@ -119,8 +120,8 @@ impl Listener for Accepting {
 
 pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
     let Certificate { certificate, key } = certificate::own()?;
-    let tls =
-        rustls::Server::builder().with_certificate(vec![certificate.clone()], key.secret_der().to_vec());
+    let tls = rustls::Server::builder()
+        .with_certificate(vec![certificate.clone()], key.secret_der().to_vec());
     let tls = tls.and_then(|tls| tls.build()).tried("the certificate")?;
     let socket = udp_socket(SocketAddr::new(local, 0))?;
     let port = socket.local_addr().tried("listening")?.port();
@@ -134,8 +135,9 @@ pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
         builder.with_limits(limits(plan)?).tried("limits")?.start().tried("an endpoint")?
     };
     let accepting = Accepting { endpoint, lost };
-    let serve =
-        move |plan: &Plan, tally: &Tally| runtime.block_on(asynchronous::serve(accepting, plan, tally));
+    let serve = move |plan: &Plan, tally: &Tally| {
+        runtime.block_on(asynchronous::serve(accepting, plan, tally))
+    };
     Ok(Server { port, certificate: Some(certificate), serve: Box::new(serve) })
 }
 

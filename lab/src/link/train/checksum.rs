@@ -7,8 +7,8 @@ pub(super) const IN_TCP: u16 = 16;
 /// Where it stands in a UDP header.
 pub(super) const IN_UDP: u16 = 6;
 
-/// The sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1), not yet complemented, of an IP packet whose
-/// transport header and payload have `length` octets.
+/// The sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1), not yet complemented, of an IP
+/// packet whose transport header and payload have `length` octets.
 ///
 /// # Panics
 ///
@@ -22,7 +22,8 @@ pub(super) fn pseudo_header(packet: &[u8], protocol: u8, length: usize) -> u16 {
     !check.value()
 }
 
-/// A UDP checksum of 0 means that there is none, so that a sum of 0 is sent as the other zero (RFC 768).
+/// A UDP checksum of 0 means that there is none, so that a sum of 0 is sent as the other zero (RFC
+/// 768).
 pub(super) fn sent(check: u16, offset: u16) -> u16 {
     if offset == IN_UDP && check == 0 { 0xffff } else { check }
 }

@@ -14,8 +14,8 @@ const IPV6: usize = 40;
 pub(in super::super) const LONGEST: usize = IPV6 + 65_535;
 
 impl Train {
-    /// A packet as the device gave it. `None` where its headers contradict each other, or are of no known
-    /// version.
+    /// A packet as the device gave it. `None` where its headers contradict each other, or are of no
+    /// known version.
     pub(in super::super) fn decode(offload: Offload, packet: &[u8]) -> Option<Train> {
         let protocol = match (packet.first()? >> 4, packet.len()) {
             (4, IPV4..=65_535) => named(packet[9], true),
@@ -24,7 +24,9 @@ impl Train {
         };
         let mut octets = Box::<[u8]>::from(packet);
         let cut = match (offload.cut, offload.checksum) {
-            (Some((kind, size, _)), Some((transport, _))) => Some(cut(&octets, kind, size, transport)?),
+            (Some((kind, size, _)), Some((transport, _))) => {
+                Some(cut(&octets, kind, size, transport)?)
+            }
             // What is to be cut needs new checksums.
             (Some(_), None) => return None,
             (None, Some((start, offset))) => {
@@ -46,8 +48,8 @@ fn named(number: u8, ipv4: bool) -> Protocol {
     }
 }
 
-/// Where the segments of a super-packet lie. The length of its headers is asked of themselves: the device
-/// only hints.
+/// Where the segments of a super-packet lie. The length of its headers is asked of themselves: the
+/// device only hints.
 fn cut(octets: &[u8], kind: Kind, size: u16, transport: u16) -> Option<Cut> {
     let version = octets[0] >> 4;
     let start = usize::from(transport);
@@ -64,12 +66,13 @@ fn cut(octets: &[u8], kind: Kind, size: u16, transport: u16) -> Option<Cut> {
         }
     };
     let headers = transport.checked_add(length)?;
-    let sound = size > 0 && follows && fits && length >= least && usize::from(headers) <= octets.len();
+    let sound =
+        size > 0 && follows && fits && length >= least && usize::from(headers) <= octets.len();
     sound.then_some(Cut { kind, transport, headers, size })
 }
 
-/// Completes a checksum that holds only the sum of the pseudo-header, so that whoever sees the packet
-/// altered, sees it.
+/// Completes a checksum that holds only the sum of the pseudo-header, so that whoever sees the
+/// packet altered, sees it.
 fn complete(octets: &mut [u8], start: u16, offset: u16) -> Option<()> {
     let covered = octets.get_mut(usize::from(start)..)?;
     let at = usize::from(offset);

@@ -14,16 +14,20 @@ const PUSH: u8 = 8;
 const CONGESTION_WINDOW_REDUCED: u8 = 128;
 
 impl Train {
-    /// Writes the device's header and those of the packet into `head`, and returns what follows them.
+    /// Writes the device's header and those of the packet into `head`, and returns what follows
+    /// them.
     ///
-    /// One segment has a complete checksum; several are left to the receiving kernel, which then spares them
-    /// as it does its own.
+    /// One segment has a complete checksum; several are left to the receiving kernel, which then
+    /// spares them as it does its own.
     ///
     /// # Panics
     ///
     /// Where there are no such segments.
     pub(in super::super) fn encode(&self, segments: Range<usize>, head: &mut Vec<u8>) -> &[u8] {
-        assert!(segments.start < segments.end && segments.end <= self.segments(), "a train has {segments:?}");
+        assert!(
+            segments.start < segments.end && segments.end <= self.segments(),
+            "a train has {segments:?}"
+        );
         head.clear();
         let Some(cut) = self.cut else {
             head.extend_from_slice(&Offload::default().encode());
@@ -38,7 +42,10 @@ impl Train {
         let offload = if alone {
             Offload::default()
         } else {
-            Offload { checksum: Some((cut.transport, offset)), cut: Some((cut.kind, cut.size, cut.headers)) }
+            Offload {
+                checksum: Some((cut.transport, offset)),
+                cut: Some((cut.kind, cut.size, cut.headers)),
+            }
         };
         head.extend_from_slice(&offload.encode());
         head.extend_from_slice(headers);

@@ -38,7 +38,8 @@ pub(crate) enum Protocol {
 
 impl Protocol {
     /// Each of them.
-    pub(crate) const ALL: [Protocol; 4] = [Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Other];
+    pub(crate) const ALL: [Protocol; 4] =
+        [Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Other];
 }
 
 /// One packet, or several segments under one header.

@@ -21,7 +21,11 @@ impl Segment {
     /// All of a train, in its order.
     pub(in super::super) fn all(train: Train) -> impl Iterator<Item = Segment> {
         let train = Arc::new(train);
-        (0..train.segments()).map(move |index| Segment { train: Arc::clone(&train), index, altered: false })
+        (0..train.segments()).map(move |index| Segment {
+            train: Arc::clone(&train),
+            index,
+            altered: false,
+        })
     }
 
     /// As a complete packet.
@@ -66,8 +70,8 @@ impl LinkPacket for Segment {
     }
 
     /// Those of its payload: headers stay whole, since a payload that is altered is noticed by the
-    /// transport's checksum and counted there, where an altered address or length would be noticed by many,
-    /// or by nobody. Of a packet without payload the checksum itself is altered.
+    /// transport's checksum and counted there, where an altered address or length would be noticed
+    /// by many, or by nobody. Of a packet without payload the checksum itself is altered.
     fn exposed(&self) -> usize {
         match self.train.cut {
             None => alterable(&self.train.octets).len(),
@@ -90,7 +94,8 @@ impl LinkPacket for Segment {
         true
     }
 
-    /// It leaves its train, with a complete checksum, so that whoever receives it sees that it was altered.
+    /// It leaves its train, with a complete checksum, so that whoever receives it sees that it was
+    /// altered.
     fn alter(&mut self, bit: u64) {
         let mut octets = self.octets_alone();
         self.altered |= turn_over(&mut octets, bit);
@@ -98,7 +103,8 @@ impl LinkPacket for Segment {
     }
 }
 
-/// Whether an IP packet may be marked, or is: ECT or CE in the last two bits of its traffic class (RFC 3168 §5).
+/// Whether an IP packet may be marked, or is: ECT or CE in the last two bits of its traffic class
+/// (RFC 3168 §5).
 fn is_capable(packet: &[u8]) -> bool {
     match (packet[0] >> 4, packet[1]) {
         (4, class) => class & 0b11 != 0,

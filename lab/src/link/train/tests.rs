@@ -1,5 +1,5 @@
-//! Super-packets of every kind, cut and joined; checksums by a straightforward sum that shares nothing with
-//! the code.
+//! Super-packets of every kind, cut and joined; checksums by a straightforward sum that shares
+//! nothing with the code.
 
 use proptest::prelude::*;
 use stackwright_simulator::LinkPacket as _;
@@ -68,8 +68,12 @@ impl Super {
 
 /// Headers from random octets, with what must be right in them made right.
 fn super_packet() -> impl Strategy<Value = Super> {
-    let kinds =
-        prop_oneof![Just((Kind::Tcp4, 4)), Just((Kind::Tcp6, 6)), Just((Kind::Udp, 4)), Just((Kind::Udp, 6))];
+    let kinds = prop_oneof![
+        Just((Kind::Tcp4, 4)),
+        Just((Kind::Tcp6, 6)),
+        Just((Kind::Udp, 4)),
+        Just((Kind::Udp, 6))
+    ];
     let octets = prop::collection::vec(any::<u8>(), 120);
     let payload = prop::collection::vec(any::<u8>(), 1..5000);
     (kinds, octets, payload, 1_u16..1500, 0_usize..=10, 0_usize..=10).prop_map(
@@ -116,7 +120,8 @@ fn written(train: &Train, segments: std::ops::Range<usize>) -> (Offload, Vec<u8>
     let payload = train.encode(segments, &mut octets).to_vec();
     octets.extend_from_slice(&payload);
     let packet = octets.split_off(offload::LENGTH);
-    let offload = Offload::decode(octets.try_into().unwrap()).expect("what is encoded can be decoded");
+    let offload =
+        Offload::decode(octets.try_into().unwrap()).expect("what is encoded can be decoded");
     (offload, packet)
 }
 

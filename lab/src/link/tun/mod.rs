@@ -18,14 +18,18 @@ pub(super) const CLONE: &str = "/dev/net/tun";
 pub(super) struct Tun(OwnedFd);
 
 impl Tun {
-    /// Makes a device in the network namespace of the calling thread; it takes super-packets of TCP and,
-    /// where the kernel can, of UDP.
+    /// Makes a device in the network namespace of the calling thread; it takes super-packets of TCP
+    /// and, where the kernel can, of UDP.
     ///
     /// # Errors
     ///
     /// The kernel's, where it refuses.
     pub(super) fn make(name: &str) -> io::Result<Tun> {
-        let file = rustix::fs::open(CLONE, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+        let file = rustix::fs::open(
+            CLONE,
+            OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         request::name(&file, name)?;
         // Kernels before 6.2 do not know those of UDP.
         request::offload(&file, true).or_else(|_| request::offload(&file, false))?;
@@ -51,8 +55,8 @@ impl Tun {
         }
     }
 
-    /// Writes a packet that lies in two pieces, the first with the device's header. Tells whether the kernel
-    /// took it: it does not where the device is down or the packet makes no sense to it.
+    /// Writes a packet that lies in two pieces, the first with the device's header. Tells whether
+    /// the kernel took it: it does not where the device is down or the packet makes no sense to it.
     pub(super) fn write(&self, head: &[u8], rest: &[u8]) -> bool {
         rustix::io::writev(&self.0, &[IoSlice::new(head), IoSlice::new(rest)]).is_ok()
     }

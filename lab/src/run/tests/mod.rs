@@ -11,7 +11,8 @@ fn scenario(text: &str) -> Scenario {
     Scenario::read("test".into(), text.into()).unwrap_or_else(|flaw| panic!("{text}\n{flaw:?}"))
 }
 
-/// Two stations, a link of `link`, and a flow of `workload` over `transport` from the first to the second.
+/// Two stations, a link of `link`, and a flow of `workload` over `transport` from the first to the
+/// second.
 fn two(link: &str, transport: &str, workload: &str) -> Scenario {
     scenario(&format!(
         "[[links]]\nbetween = [\"here\", \"there\"]\n{link}\n\

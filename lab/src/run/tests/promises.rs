@@ -7,7 +7,8 @@ use crate::run::simulated::{self, Keep};
 use crate::transport::{Simulated, Stacked, Woven};
 use crate::workload::Broken;
 
-const BAD: &str = "profile = \"lan-1g\"\nloss = 0.2\nduplicate = 0.2\ncorrupt = 0.2\njitter = \"5 ms\"";
+const BAD: &str =
+    "profile = \"lan-1g\"\nloss = 0.2\nduplicate = 0.2\ncorrupt = 0.2\njitter = \"5 ms\"";
 
 #[test]
 fn who_promises_nothing_breaks_nothing() {
@@ -32,7 +33,11 @@ fn an_end_that_does_not_come_is_late() {
     slow.time = std::time::Duration::from_secs(10);
     let outcome = simulated::run(&slow, 1, None, Keep::default()).outcome;
     assert!(!outcome.ended);
-    assert!(matches!(outcome.broken(), Some(Broken::Late { sent: 1000, .. })), "{:?}", outcome.broken());
+    assert!(
+        matches!(outcome.broken(), Some(Broken::Late { sent: 1000, .. })),
+        "{:?}",
+        outcome.broken()
+    );
 }
 
 /// Two flows between the same stations share the link.
@@ -46,8 +51,8 @@ fn flows_share_their_link() {
     let outcome = simulated::run(&both, 1, None, Keep::default()).outcome;
     assert!(outcome.ended);
     let sum: f64 = outcome.flows.iter().filter_map(|flow| flow.goodput()).sum();
-    // 1000 octets of payload, 8 of the window's header, 28 of UDP and IPv4, 38 of Ethernet. One begins a window later than
-    // the other.
+    // 1000 octets of payload, 8 of the window's header, 28 of UDP and IPv4, 38 of Ethernet. One
+    // begins a window later than the other.
     let limit = 10e6 * 1000.0 / 1074.0;
     assert!((0.97 * limit..=1.03 * limit).contains(&sum), "{sum} of {limit}");
 }
@@ -65,9 +70,15 @@ fn artp_promises_each_datagram_once() {
             graph.facts().gives
         }
     }
-    let scenario =
-        two("profile = \"lan-1g\"", "{ artp = {} }", "{ bulk = { octets = \"1 B\", message = \"1 kB\" } }");
+    let scenario = two(
+        "profile = \"lan-1g\"",
+        "{ artp = {} }",
+        "{ bulk = { octets = \"1 B\", message = \"1 kB\" } }",
+    );
     let given = scenario.flows[0].transport.over(Simulated([10, 0, 0, 1].into()), 1, Given);
-    assert!(given.has(Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED)), "{given:?}");
+    assert!(
+        given.has(Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED)),
+        "{given:?}"
+    );
     assert!(!given.has(Guarantees::ORDERED));
 }

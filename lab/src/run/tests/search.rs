@@ -27,7 +27,8 @@ fn a_planted_bug_is_found_and_shrunk() {
     let text = scenario::written(&planted.text, found.seed, &found.faults, &planted.stations);
     let again = super::scenario(&text);
     assert_eq!(again.faults.as_deref(), Some(&found.faults[..]));
-    let outcome = simulated::run(&again, again.seed, again.faults.as_deref(), Keep::default()).outcome;
+    let outcome =
+        simulated::run(&again, again.seed, again.faults.as_deref(), Keep::default()).outcome;
     assert_eq!(outcome.broken(), Some(&Broken::Altered));
 }
 
@@ -52,7 +53,8 @@ fn the_nth_packet_may_come_to_grief() {
     }
     let planted = two("profile = \"lan-1g\"", "\"planted\"", FEW);
     let (_, failures) = sweep(&planted, &[Mishap::Lose], 25, late, || true);
-    // Each of the twenty messages is sent again when it is lost. When its acknowledgement is, too; but then it is a copy.
+    // Each of the twenty messages is sent again when it is lost. When its acknowledgement is, too;
+    // but then it is a copy.
     assert_eq!(failures.len(), 20);
 }
 

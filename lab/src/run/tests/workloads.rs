@@ -4,8 +4,13 @@ use super::two;
 use crate::run::outcome::FlowOutcome;
 use crate::run::simulated::{self, Keep};
 
-const TRANSPORTS: [&str; 5] =
-    ["\"udp\"", "\"tcp\"", "{ window = { octets = \"64 kB\" } }", "{ stop-and-wait = {} }", "{ artp = {} }"];
+const TRANSPORTS: [&str; 5] = [
+    "\"udp\"",
+    "\"tcp\"",
+    "{ window = { octets = \"64 kB\" } }",
+    "{ stop-and-wait = {} }",
+    "{ artp = {} }",
+];
 
 fn over(transport: &str, workload: &str) -> FlowOutcome {
     let scenario = two("profile = \"lan-1g\"", transport, workload);
@@ -25,7 +30,12 @@ fn all_of_each_arrives_over_each() {
             ("{ files = { sizes = [\"1 B\", \"10 kB\"], message = \"1 kB\" } }", 11, 11_000, 2),
             ("{ associations = { count = 50, messages = 3, message = \"64 B\" } }", 150, 9_600, 50),
             // More than two addresses have sessions.
-            ("{ associations = { count = 300, messages = 1, message = \"64 B\" } }", 300, 19_200, 300),
+            (
+                "{ associations = { count = 300, messages = 1, message = \"64 B\" } }",
+                300,
+                19_200,
+                300,
+            ),
         ] {
             let flow = over(transport, workload);
             assert_eq!(
@@ -51,7 +61,8 @@ fn several_at_once_are_the_sum_of_them() {
 #[test]
 fn a_request_takes_a_round_trip() {
     for transport in TRANSPORTS {
-        let flow = over(transport, "{ requests = { count = 10, request = \"64 B\", reply = \"64 B\" } }");
+        let flow =
+            over(transport, "{ requests = { count = 10, request = \"64 B\", reply = \"64 B\" } }");
         let median = flow.account.round_trip(50).expect("they were answered");
         // Twice 50 us, and what a few hundred bits take at 1 Gb/s.
         assert!((100..110).contains(&median.as_micros()), "{transport}: {median:?}");
@@ -60,7 +71,8 @@ fn a_request_takes_a_round_trip() {
 
 #[test]
 fn messages_keep_their_times() {
-    let flow = over("\"udp\"", "{ messages = { count = 11, message = \"64 B\", every = \"20 ms\" } }");
+    let flow =
+        over("\"udp\"", "{ messages = { count = 11, message = \"64 B\", every = \"20 ms\" } }");
     assert_eq!(flow.arriving.map(|time| time.as_millis()), Some(200));
 }
 
@@ -73,9 +85,13 @@ fn a_window_and_a_round_trip_make_a_rate() {
             "{ bulk = { octets = \"4 MB\", message = \"1 kB\" } }",
         );
         let flow = simulated::run(&scenario, 1, None, Keep::default()).outcome.flows.remove(0);
-        let (rate, expected) = (flow.goodput().unwrap_or_default(), f64::from(window) * 8e3 / 40e-3);
+        let (rate, expected) =
+            (flow.goodput().unwrap_or_default(), f64::from(window) * 8e3 / 40e-3);
         // Beside the 40 ms, a message and the word that it was heard take their time.
-        assert!((0.9 * expected..=1.02 * expected).contains(&rate), "{window} kB: {rate} of {expected}");
+        assert!(
+            (0.9 * expected..=1.02 * expected).contains(&rate),
+            "{window} kB: {rate} of {expected}"
+        );
     }
 }
 

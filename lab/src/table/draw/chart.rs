@@ -28,7 +28,8 @@ fn lined(rows: &[&Row]) -> bool {
     rows.len() > 1 && rows.iter().all(|row| row.x.is_some())
 }
 
-/// The contestants, then whose numbers the document has that are in the same unit; and how many the former are.
+/// The contestants, then whose numbers the document has that are in the same unit; and how many the
+/// former are.
 fn names(rows: &[&Row]) -> (Vec<String>, usize) {
     let mut names: Vec<String> = Vec::new();
     for column in rows.iter().flat_map(|row| &row.columns) {
@@ -59,7 +60,10 @@ fn series(rows: &[&Row], names: &[String], contestants: usize) -> Vec<Series> {
             return row.column(&names[place]).and_then(Column::median);
         }
         let who = names[place].strip_suffix(" (document)")?;
-        row.document.iter().find(|figure| figure.who == who && figure.unit == row.unit).map(|f| f.value)
+        row.document
+            .iter()
+            .find(|figure| figure.who == who && figure.unit == row.unit)
+            .map(|f| f.value)
     };
     let points = |place: usize| {
         let along = rows.iter().enumerate();
@@ -73,7 +77,8 @@ fn series(rows: &[&Row], names: &[String], contestants: usize) -> Vec<Series> {
     (0..names.len()).map(|place| Series { points: points(place) }).collect()
 }
 
-/// Whether a number is one that an axis can show: nothing that is measured is larger, or smaller and not zero.
+/// Whether a number is one that an axis can show: nothing that is measured is larger, or smaller
+/// and not zero.
 fn drawn(value: f64) -> bool {
     value == 0.0 || (1e-12..1e15).contains(&value.abs())
 }
@@ -92,7 +97,8 @@ pub(super) fn draw<DB: DrawingBackend>(
     let (words, body) = rest.split_vertically(legend::height(&names, WIDTH));
     legend::draw(&words, &names, contestants)?;
     let all = series(rows, &names, contestants);
-    let (xs, ys): (Vec<f64>, Vec<f64>) = all.iter().flat_map(|one| one.points.iter().copied()).unzip();
+    let (xs, ys): (Vec<f64>, Vec<f64>) =
+        all.iter().flat_map(|one| one.points.iter().copied()).unzip();
     if ys.is_empty() {
         return Ok(());
     }
@@ -163,7 +169,10 @@ where
             chart.draw_series(DashedLineSeries::new(one.points.iter().copied(), 5, 4, style))?;
             continue;
         }
-        chart.draw_series(LineSeries::new(one.points.iter().copied(), colour(place).stroke_width(2)))?;
+        chart.draw_series(LineSeries::new(
+            one.points.iter().copied(),
+            colour(place).stroke_width(2),
+        ))?;
         marks(&mut chart, one.points.iter().copied(), place)?;
     }
     Ok(())

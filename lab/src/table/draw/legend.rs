@@ -51,7 +51,10 @@ pub(super) fn draw<DB: DrawingBackend>(
                 Mark::Ring => area.draw(&Circle::new(at, 4, stroked))?,
             }
         } else {
-            area.draw(&PathElement::new([(left, middle), (left + 16, middle)], DOCUMENT.stroke_width(2)))?;
+            area.draw(&PathElement::new(
+                [(left, middle), (left + 16, middle)],
+                DOCUMENT.stroke_width(2),
+            ))?;
         }
         let style = ("sans-serif", TEXT).into_font().color(&INK);
         area.draw(&Text::new(name.clone(), (left + 22, top + 3), style))?;

@@ -1,4 +1,5 @@
-//! Colours that people tell apart who see fewer of them (Okabe and Ito), each with a mark of its own.
+//! Colours that people tell apart who see fewer of them (Okabe and Ito), each with a mark of its
+//! own.
 
 use plotters::style::RGBColor;
 

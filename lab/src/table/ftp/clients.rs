@@ -21,7 +21,8 @@ pub(super) enum Client {
 }
 
 /// All of them, ours first.
-pub(super) const CLIENTS: [Client; 4] = [Client::Stackwright, Client::Ncftp, Client::Lftp, Client::Curl];
+pub(super) const CLIENTS: [Client; 4] =
+    [Client::Stackwright, Client::Ncftp, Client::Lftp, Client::Curl];
 
 impl Client {
     /// Its name in tables.
@@ -45,7 +46,13 @@ impl Client {
     }
 
     /// Fetches `name` into the folder `into`.
-    pub(super) fn get(self, place: &dyn Place, server: SocketAddr, name: &str, into: &Path) -> Command {
+    pub(super) fn get(
+        self,
+        place: &dyn Place,
+        server: SocketAddr,
+        name: &str,
+        into: &Path,
+    ) -> Command {
         let (url, target) = (format!("ftp://{server}/{name}"), into.join(name));
         match self {
             Client::Stackwright => {
@@ -82,7 +89,9 @@ impl Client {
                 command.arg("in").arg(file);
                 command
             }
-            Client::Lftp => lftp(place, &format!("open ftp://{server}/; put -O in {}", quoted(file))),
+            Client::Lftp => {
+                lftp(place, &format!("open ftp://{server}/; put -O in {}", quoted(file)))
+            }
             Client::Curl => {
                 let mut command = stranger(place, "curl");
                 command.args(["--silent", "--upload-file"]).arg(file).arg(url);

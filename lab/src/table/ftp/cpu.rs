@@ -104,8 +104,9 @@ impl Cells for Times {
 /// User and system time, in seconds, of all children that have ended and were waited for. Servers
 /// are still running: between two looks only the client has ended.
 fn children() -> Result<(f64, f64), Problem> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)
-        .map_err(|why| Problem::new(format!("the system does not tell a process's processor time: {why}")))?;
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|why| {
+        Problem::new(format!("the system does not tell a process's processor time: {why}"))
+    })?;
     let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok((seconds(usage.user_time()), seconds(usage.system_time())))
 }

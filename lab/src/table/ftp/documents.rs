@@ -3,7 +3,8 @@
 use crate::table::outcome::Figure;
 
 /// Where the numbers of [`latency`] and the others are from.
-pub(super) const LATENCY: &str = "thesis of 2003, table 5.3 and figures 5.5 and 5.6 (100 Mb/s Ethernet)";
+pub(super) const LATENCY: &str =
+    "thesis of 2003, table 5.3 and figures 5.5 and 5.6 (100 Mb/s Ethernet)";
 pub(super) const THROUGHPUT: &str = "thesis of 2003, table 5.4 (100 Mb/s Ethernet)";
 pub(super) const MEMORY: &str = "thesis of 2003, table 5.5 (resident, by top)";
 
@@ -28,7 +29,11 @@ const MEGABITS: [[f64; 6]; 3] = [
 const KILOBYTES: [[f64; 4]; 3] =
     [[768.0, 848.0, 804.0, 904.0], [672.0, 664.0, 688.0, 700.0], [1288.0, 1152.0, 1288.0, 1224.0]];
 
-fn column<const N: usize>(numbers: &[[f64; N]; 3], place: Option<usize>, unit: &str) -> Vec<Figure> {
+fn column<const N: usize>(
+    numbers: &[[f64; N]; 3],
+    place: Option<usize>,
+    unit: &str,
+) -> Vec<Figure> {
     let rows = WHO.iter().zip(numbers);
     let figure = |(who, row): (&&str, &[f64; N])| {
         Some(Figure { who: (*who).into(), value: *row.get(place?)?, unit: unit.into() })

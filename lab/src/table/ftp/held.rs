@@ -39,7 +39,8 @@ pub(super) fn family(process: u32) -> Vec<u32> {
     let mut family = vec![process];
     let mut next = 0;
     while next < family.len() {
-        let tasks = fs::read_dir(format!("/proc/{}/task", family[next])).into_iter().flatten().flatten();
+        let tasks =
+            fs::read_dir(format!("/proc/{}/task", family[next])).into_iter().flatten().flatten();
         let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
         for list in lists {
             family.extend(list.split_whitespace().filter_map(|word| word.parse::<u32>().ok()));

@@ -87,10 +87,14 @@ impl Cells for Transfers {
 ///
 /// # Errors
 /// Where there is no such cell.
-pub(super) fn parts(key: &str) -> Result<(&str, Task, stackwright_programs::content::Sized), Problem> {
+pub(super) fn parts(
+    key: &str,
+) -> Result<(&str, Task, stackwright_programs::content::Sized), Problem> {
     let words: Vec<&str> = key.split('/').collect();
     let found = match words[..] {
-        [wire, task, octets] => Task::named(task).zip(size(octets)).map(|(task, size)| (wire, task, size)),
+        [wire, task, octets] => {
+            Task::named(task).zip(size(octets)).map(|(task, size)| (wire, task, size))
+        }
         _ => None,
     };
     found.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))

@@ -21,8 +21,11 @@ use crate::table::{About, Cells, Table};
 /// Clients are looked at while they fetch files of these sizes: what they hold shall not grow.
 const FETCHED: [&str; 4] = ["100kB", "1MB", "10MB", "100MB"];
 /// What servers are doing when they are looked at, and how the table calls it.
-const DOING: [(&str, &str); 3] =
-    [("idle", "no client"), ("session", "one client waits"), ("100MB", "one client downloads 100 MB")];
+const DOING: [(&str, &str); 3] = [
+    ("idle", "no client"),
+    ("session", "one client waits"),
+    ("100MB", "one client downloads 100 MB"),
+];
 
 /// The table.
 pub(crate) struct Memory;
@@ -91,7 +94,8 @@ impl Looks {
         counted: impl Fn(Held) -> f64,
         course: &mut Course,
     ) -> Result<Row, Problem> {
-        let size = size(what).ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
+        let size =
+            size(what).ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
         let mut row = Row::new(key, "the most that a client holds", size.name, "kB");
         row.x = Some(size.octets as f64);
         if what == "100MB" {
@@ -123,7 +127,8 @@ impl Looks {
         course: &mut Course,
     ) -> Result<Row, Problem> {
         let doing = DOING.iter().find(|(doing, _)| *doing == what);
-        let (_, label) = doing.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
+        let (_, label) =
+            doing.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
         let mut row = Row::new(key, "what a server holds", *label, "kB");
         row.document = match what {
             "idle" => documents::memory(documents::Held::IdleServer),

@@ -44,7 +44,8 @@ fn build() -> Result<PathBuf, Problem> {
     match cargo.status() {
         Ok(status) if status.success() => Ok(built("release/stackwright")),
         Ok(status) => Err(Problem::new(format!("the build ended with {status}"))),
-        Err(why) => Err(Problem::new(format!("cannot start cargo: {why}"))
-            .advise("put the program stackwright beside lab, or set the variable STACKWRIGHT to its path")),
+        Err(why) => Err(Problem::new(format!("cannot start cargo: {why}")).advise(
+            "put the program stackwright beside lab, or set the variable STACKWRIGHT to its path",
+        )),
     }
 }

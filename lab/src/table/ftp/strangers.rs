@@ -35,5 +35,6 @@ fn attempt() {
 pub(super) fn note(programs: &[&str]) -> Option<String> {
     let missing: Vec<_> = programs.iter().copied().filter(|name| find(name).is_none()).collect();
     let are = if missing.len() == 1 { "is" } else { "are" };
-    (!missing.is_empty()).then(|| format!("{} {are} not installed, and left out.", missing.join(", ")))
+    (!missing.is_empty())
+        .then(|| format!("{} {are} not installed, and left out.", missing.join(", ")))
 }

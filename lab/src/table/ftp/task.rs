@@ -47,7 +47,9 @@ impl Task {
 
     /// The task of that name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        [Task::Get, Task::Put, Task::ServeNcftp, Task::ServeRaw].into_iter().find(|task| task.name() == name)
+        [Task::Get, Task::Put, Task::ServeNcftp, Task::ServeRaw]
+            .into_iter()
+            .find(|task| task.name() == name)
     }
 
     /// Lets everybody do it; `value` makes the row's number of the seconds.
@@ -83,7 +85,9 @@ impl Task {
         let value = &value;
         let transfer = |client: Client| {
             let (command, arrived) = match self {
-                Task::Put => (client.put(near, server, &folder.join(&name)), folder.join("in").join(&name)),
+                Task::Put => {
+                    (client.put(near, server, &folder.join(&name)), folder.join("in").join(&name))
+                }
                 _ => (client.get(near, server, &name, &into), into.join(&name)),
             };
             let seconds = timed(command)?;

@@ -31,7 +31,8 @@ impl Table for Throughput {
         let mut keys = Vec::new();
         for wire in WIRES {
             for task in [Task::Get, Task::Put] {
-                let sizes = sizes()[2..].iter().filter(|size| has_time(wire, task, size.octets, effort));
+                let sizes =
+                    sizes()[2..].iter().filter(|size| has_time(wire, task, size.octets, effort));
                 keys.extend(sizes.map(|size| format!("{wire}/{}/{}", task.name(), size.name)));
             }
         }

@@ -15,7 +15,8 @@ use crate::problem::Problem;
 
 /// No wire.
 pub(super) const LOOPBACK: &str = "loopback";
-/// The names of all wires, as cells begin with them: those that are modelled have the names of their profiles.
+/// The names of all wires, as cells begin with them: those that are modelled have the names of
+/// their profiles.
 pub(super) const WIRES: [&str; 3] = [LOOPBACK, FAST, SLOW];
 /// As fast as most networks, and slower than any program here.
 pub(super) const FAST: &str = "lan-1g";
@@ -57,14 +58,15 @@ pub(super) fn between(name: &str, seed: u64) -> Result<Between, Problem> {
         let place = Loopback { six: false };
         return Ok(Between { near: Box::new(place), far: Box::new(place) });
     }
-    let profile =
-        Profile::named(name).ok_or_else(|| Problem::usage(format!("there is no wire called {name}")))?;
+    let profile = Profile::named(name)
+        .ok_or_else(|| Problem::usage(format!("there is no wire called {name}")))?;
     let wire = Rc::new(Wire::over(&profile, seed)?);
     let end = |side| Box::new(End { wire: Rc::clone(&wire), side });
     Ok(Between { near: end(Side::A), far: end(Side::B) })
 }
 
-/// How many octets of a file the wire of that name carries a second at most; nothing where it has no limit.
+/// How many octets of a file the wire of that name carries a second at most; nothing where it has
+/// no limit.
 pub(super) fn limit(name: &str) -> Option<f64> {
     let Some(Profile::Link { back, .. }) = Profile::named(name) else { return None };
     let Conditions { rate, mtu, overhead, .. } = back;

@@ -20,7 +20,8 @@ const SPAN: u64 = 1_000_000_000;
 
 /// The row of so many pending timers; its contestants are the three event managers.
 pub(super) fn row(key: &str, count: u32, course: &mut Course) -> Result<Row, Problem> {
-    let mut row = Row::new(key, "timers, one that expires and one that is moved", format!("{count}"), "s");
+    let mut row =
+        Row::new(key, "timers, one that expires and one that is moved", format!("{count}"), "s");
     row.x = Some(f64::from(count));
     let mut simple = Timers::<Simple>::new(count, course.seed)?;
     let mut delta_list = Timers::<DeltaList>::new(count, course.seed)?;
@@ -43,13 +44,15 @@ struct Timers<E: events::Alternative> {
 
 impl<E: events::Alternative> Timers<E> {
     fn new(count: u32, seed: u64) -> Result<Self, Problem> {
-        let mut timers = Timers { base: Base::new(1), names: Vec::new(), random: Rng::with_seed(seed) };
+        let mut timers =
+            Timers { base: Base::new(1), names: Vec::new(), random: Rng::with_seed(seed) };
         for key in 0..count {
             let name = timers.base.open(key, 0);
             let name = name.map_err(|_| Problem::new(format!("the key {key} is taken twice")))?;
             timers.names.push(name);
         }
-        // The latest first: an ordered list takes each at once, instead of walking over all that are there.
+        // The latest first: an ordered list takes each at once, instead of walking over all that
+        // are there.
         let mut times: Vec<u64> = (0..count).map(|_| timers.random.u64(1..SPAN)).collect();
         times.sort_unstable_by(|left, right| right.cmp(left));
         for (name, at) in timers.names.clone().into_iter().zip(times) {
@@ -65,7 +68,8 @@ impl<E: events::Alternative> Timers<E> {
         for _ in 0..EXPIRIES {
             let now = self.base.next_deadline().ok_or_else(lost)?;
             let (name, ()) = self.base.expire(now).ok_or_else(lost)?;
-            let mut later = || Instant::from_nanoseconds(now.nanoseconds() + self.random.u64(1..SPAN));
+            let mut later =
+                || Instant::from_nanoseconds(now.nanoseconds() + self.random.u64(1..SPAN));
             let (again, moved) = (later(), later());
             self.base.schedule(name, (), again);
             let other = self.names[self.random.usize(..self.names.len())];

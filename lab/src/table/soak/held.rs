@@ -54,7 +54,11 @@ fn tell(process: u32, signal: Signal) -> Result<(), Problem> {
 }
 
 /// Runs `command`, and looks at its process and at `receiver` until it ends.
-pub(super) fn watch(mut command: Command, receiver: u32, course: &Course) -> Result<Watched, Problem> {
+pub(super) fn watch(
+    mut command: Command,
+    receiver: u32,
+    course: &Course,
+) -> Result<Watched, Problem> {
     let mut process = Process(command.stdout(Stdio::piped()).spawn().map_err(Problem::new)?);
     let (mut held, mut step) = (Vec::new(), STEP);
     let status = loop {
@@ -81,15 +85,16 @@ pub(super) fn watch(mut command: Command, receiver: u32, course: &Course) -> Res
     }
     let measured = said.lines().find_map(|line| serde_json::from_str(line).ok());
     let measured = measured.filter(|_| status.success() && held.len() >= 8);
-    let measured =
-        measured.ok_or_else(|| Problem::new(format!("the run failed, or was too short: {said}")))?;
+    let measured = measured
+        .ok_or_else(|| Problem::new(format!("the run failed, or was too short: {said}")))?;
     Ok(Watched { measured, held })
 }
 
 /// Runs `command` until it says that all are open, and gives what both processes hold more than
 /// before, the sender and the receiver, in octets.
 pub(super) fn idle(mut command: Command, receiver: u32) -> Result<[f64; 2], Problem> {
-    let before = resident(receiver).ok_or_else(|| Problem::new("the receiver ended unexpectedly"))?;
+    let before =
+        resident(receiver).ok_or_else(|| Problem::new("the receiver ended unexpectedly"))?;
     let mut process = Process(command.stdout(Stdio::piped()).spawn().map_err(Problem::new)?);
     let output = process.0.stdout.take().ok_or_else(|| Problem::new("a process has no output"))?;
     for line in BufReader::new(output).lines() {

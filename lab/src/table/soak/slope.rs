@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A straight line through points of equal distance: its rise from the first to the last, and half of the interval that
-/// holds it with 95 %.
+/// A straight line through points of equal distance: its rise from the first to the last, and half
+/// of the interval that holds it with 95 %.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Slope {
     rise: f64,
@@ -11,8 +11,8 @@ pub(super) struct Slope {
 }
 
 impl Slope {
-    /// By least squares. Neighbours that are alike are counted as one: memory has steps, and a step seen twice is no second
-    /// witness.
+    /// By least squares. Neighbours that are alike are counted as one: memory has steps, and a step
+    /// seen twice is no second witness.
     pub(super) fn of(values: &[f64]) -> Self {
         let count = values.len() as f64;
         if values.len() < 3 {
@@ -20,7 +20,9 @@ impl Slope {
         }
         let middle = (count - 1.0) / 2.0;
         let mean = values.iter().sum::<f64>() / count;
-        let places = || values.iter().enumerate().map(|(place, value)| (place as f64 - middle, value - mean));
+        let places = || {
+            values.iter().enumerate().map(|(place, value)| (place as f64 - middle, value - mean))
+        };
         let spread: f64 = places().map(|(place, _)| place * place).sum();
         let slope = places().map(|(place, value)| place * value).sum::<f64>() / spread;
         let rests: Vec<f64> = places().map(|(place, value)| value - slope * place).collect();
@@ -33,7 +35,8 @@ impl Slope {
         Slope { rise: slope * (count - 1.0), half: 1.96 * error * (count - 1.0) }
     }
 
-    /// In kB for one of `many`, if the values were octets and `many` passed between the first and the last.
+    /// In kB for one of `many`, if the values were octets and `many` passed between the first and
+    /// the last.
     pub(super) fn scaled(self, many: f64) -> Self {
         let scale = 1e-3 / many;
         Slope { rise: self.rise * scale, half: self.half * scale }
@@ -42,7 +45,13 @@ impl Slope {
 
 impl fmt::Display for Slope {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        write!(out, "{:+.2} [{:+.2}, {:+.2}]", self.rise, self.rise - self.half, self.rise + self.half)
+        write!(
+            out,
+            "{:+.2} [{:+.2}, {:+.2}]",
+            self.rise,
+            self.rise - self.half,
+            self.rise + self.half
+        )
     }
 }
 

@@ -62,15 +62,17 @@ impl Contest<'_> {
                     Err(_) if may_fail && !one.rival.ours => return Ok(0.0),
                     other => other?,
                 };
-                value(&measured)
-                    .ok_or_else(|| Problem::new(format!("{} does not report this figure", one.rival.name)))
+                value(&measured).ok_or_else(|| {
+                    Problem::new(format!("{} does not report this figure", one.rival.name))
+                })
             };
             let name = one.rival.name.clone();
             if one.rival.ours { Contestant::ours(name, run) } else { Contestant::peer(name, run) }
         });
         let mut columns = course.compete(contestants.collect())?;
         // Nothing at all, time after time, is no number to compare with where less is better.
-        columns.retain(|column| column.ours || column.samples.iter().any(|sample| sample.value > 0.0));
+        columns
+            .retain(|column| column.ours || column.samples.iter().any(|sample| sample.value > 0.0));
         Ok(columns)
     }
 }

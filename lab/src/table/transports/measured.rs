@@ -70,7 +70,10 @@ mod tests {
             processor_receiver: 0.0,
             ..measured.clone()
         };
-        assert!((Measured::processor_of(&[measured.clone(), idle]) - 0.5).abs() < 1e-9, "of all octets");
+        assert!(
+            (Measured::processor_of(&[measured.clone(), idle]) - 0.5).abs() < 1e-9,
+            "of all octets"
+        );
         assert!(measured.median().is_some_and(|median| (median - 20e-6).abs() < 1e-12));
     }
 }

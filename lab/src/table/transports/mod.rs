@@ -93,8 +93,12 @@ impl Cells for Side {
         }
         let ends = if place == "veth" { Ends::Veth(Veth::up(1500)?) } else { Ends::Loopback };
         let time = seconds(course.effort);
-        let contest =
-            Contest { ends: &ends, programs: &self.programs, cores: [Some(0), Some(1)], may_fail: true };
+        let contest = Contest {
+            ends: &ends,
+            programs: &self.programs,
+            cores: [Some(0), Some(1)],
+            may_fail: true,
+        };
         let mut row;
         match work {
             "bulk" => {
@@ -112,7 +116,8 @@ impl Cells for Side {
             "cpu" => {
                 row = Row::new(key, "processor time of both ends", place, "s/GB");
                 let work = Work::Bulk { size: 10_000, seconds: time };
-                row.columns = contest.hold(rivals(false), work, |it| Some(it.processor()), course)?;
+                row.columns =
+                    contest.hold(rivals(false), work, |it| Some(it.processor()), course)?;
                 row.compare("ARTP", "udp", Some(Target::AtMost(1.3)));
                 row.compare("ARTP", "tcp", None);
             }
@@ -130,7 +135,8 @@ impl Cells for Side {
                 row = Row::new(key, "associations, opened, used and closed", place, "1/s");
                 row.more_is_better = true;
                 let work = Work::Associations { count: ASSOCIATIONS };
-                row.columns = contest.hold(rivals(true), work, |it| Some(it.frequency()), course)?;
+                row.columns =
+                    contest.hold(rivals(true), work, |it| Some(it.frequency()), course)?;
                 for other in ["tcp", "quinn", "s2n-quic", "enet"] {
                     row.compare("ARTP", other, Some(Target::AtLeast(1.0)));
                 }

@@ -94,7 +94,8 @@ impl Rival {
             errors.read_to_string(&mut line).map_err(|why| problem(why.to_string()))?;
             return Err(problem(line.trim().into()));
         }
-        let said: Value = serde_json::from_str(&line).map_err(|_| problem(format!("it says {line:?}")))?;
+        let said: Value =
+            serde_json::from_str(&line).map_err(|_| problem(format!("it says {line:?}")))?;
         let place = said["url"].as_str().or(said["listening"].as_str());
         let place = place.ok_or_else(|| problem(format!("it says {line:?}")))?.to_owned();
         // It must not stop at a full pipe.
@@ -172,19 +173,33 @@ impl Serving {
                 Work::Requests { seconds } => {
                     command.args(["--requests", "--time", &format!("{}ms", milliseconds(seconds))])
                 }
-                Work::Associations { count } => command.args(["--associations", &count.to_string()]),
+                Work::Associations { count } => {
+                    command.args(["--associations", &count.to_string()])
+                }
             };
         } else {
             command.args(["run", transport, &self.place]);
             match work {
-                Work::Bulk { size, seconds } => {
-                    command.args(["bulk", "--size", &size.to_string(), "--time", &seconds.to_string()])
+                Work::Bulk { size, seconds } => command.args([
+                    "bulk",
+                    "--size",
+                    &size.to_string(),
+                    "--time",
+                    &seconds.to_string(),
+                ]),
+                Work::Octets { size, octets } => command.args([
+                    "bulk",
+                    "--size",
+                    &size.to_string(),
+                    "--octets",
+                    &octets.to_string(),
+                ]),
+                Work::Requests { seconds } => {
+                    command.args(["requests", "--time", &seconds.to_string()])
                 }
-                Work::Octets { size, octets } => {
-                    command.args(["bulk", "--size", &size.to_string(), "--octets", &octets.to_string()])
+                Work::Associations { count } => {
+                    command.args(["associations", "--count", &count.to_string()])
                 }
-                Work::Requests { seconds } => command.args(["requests", "--time", &seconds.to_string()]),
-                Work::Associations { count } => command.args(["associations", "--count", &count.to_string()]),
             };
         }
         command.args(options).args(sender);

@@ -17,10 +17,12 @@ const WRITE: usize = 256 << 10;
 /// What may be under way, and how often the receiver says what has arrived.
 const WINDOW: usize = 1 << 20;
 const CREDIT: usize = 128 << 10;
-/// The most that one UDP packet holds before the kernel cuts it, and the most pieces it cuts it into (udp(7)).
+/// The most that one UDP packet holds before the kernel cuts it, and the most pieces it cuts it
+/// into (udp(7)).
 const PACKET: usize = 65_507;
 const PIECES: usize = 64;
-/// Nothing is lost on this interface as long as the window fits the buffer: whoever waits so long is stuck.
+/// Nothing is lost on this interface as long as the window fits the buffer: whoever waits so long
+/// is stuck.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// One sample.
@@ -84,7 +86,8 @@ pub(super) fn tcp() -> io::Result<Sent> {
     })
 }
 
-/// Datagrams of `segment` octets under a window; with `offloads` in packets that the kernel cuts and joins.
+/// Datagrams of `segment` octets under a window; with `offloads` in packets that the kernel cuts
+/// and joins.
 pub(super) fn udp(segment: usize, offloads: bool) -> io::Result<Sent> {
     let (near, far) = (socket()?, socket()?);
     near.connect(far.local_addr()?)?;
@@ -97,7 +100,8 @@ pub(super) fn udp(segment: usize, offloads: bool) -> io::Result<Sent> {
     let packet = vec![7; pieces * segment];
     let packets = (if offloads { TOTAL } else { TOTAL_PLAIN }) / packet.len();
     let total = packets * packet.len();
-    // What a datagram occupies in the receiver's buffer is more than its payload: the more so, the smaller it is.
+    // What a datagram occupies in the receiver's buffer is more than its payload: the more so, the
+    // smaller it is.
     let window = WINDOW.max(2 * packet.len());
     sample(|| {
         thread::scope(|scope| {

@@ -14,7 +14,8 @@ use crate::problem::Problem;
 /// Rounds of one sample.
 const ROUNDS: u32 = 8_192;
 
-/// The headers of eight layers, from the top. Fewer layers are the last ones. Layers have two exits, as most are written.
+/// The headers of eight layers, from the top. Fewer layers are the last ones. Layers have two
+/// exits, as most are written.
 const HEADERS: [usize; 8] = [5, 16, 20, 17, 5, 16, 20, 17];
 
 /// Something that sends messages down and up again.
@@ -76,6 +77,7 @@ pub(super) fn fixed(layers: usize) -> Result<Box<dyn Rounds>, Problem> {
 pub(super) fn woven(layers: usize) -> Result<Box<dyn Rounds>, Problem> {
     let headers = HEADERS.len().checked_sub(layers).and_then(|first| HEADERS.get(first..));
     let headers = headers.filter(|headers| !headers.is_empty());
-    let headers = headers.ok_or_else(|| Problem::usage(format!("there is no graph of {layers} layers")))?;
+    let headers =
+        headers.ok_or_else(|| Problem::usage(format!("there is no graph of {layers} layers")))?;
     Ok(rounds(stackwright_toys::woven::<2>(headers)))
 }

@@ -60,7 +60,10 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
         properties: MessageProperties,
         memory: &Memory<BufferTree>,
     ) {
-        assert!(Association::send(self, now, message, properties, memory).is_ok(), "it is not too long");
+        assert!(
+            Association::send(self, now, message, properties, memory).is_ok(),
+            "it is not too long"
+        );
     }
 
     #[inline]
@@ -75,7 +78,8 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
         mut packet: BufferTree,
         memory: &mut Memory<BufferTree>,
     ) -> Result<(), Dropped> {
-        Association::receive(self, now, None, &mut packet, None, memory, Credit::default()).map(|_| ())
+        Association::receive(self, now, None, &mut packet, None, memory, Credit::default())
+            .map(|_| ())
     }
 
     #[inline]
@@ -169,7 +173,8 @@ pub(crate) fn boxed(config: &Config, side: u8) -> Association<Boxed<BufferTree, 
     Association::new(slots.boxed())
 }
 
-/// Two ends that share their memory, as those of one stack do: what one takes from the pool, the other may give back.
+/// Two ends that share their memory, as those of one stack do: what one takes from the pool, the
+/// other may give back.
 pub(crate) struct Pair<A, B> {
     pub(crate) here: A,
     pub(crate) there: B,
@@ -219,7 +224,10 @@ fn speak(
     while let Some(packet) = from.transmit(*now, memory) {
         if arrives() {
             let received = to.receive(*now, packet, memory);
-            assert!(matches!(received, Ok(()) | Err(Dropped::Duplicate)), "nothing is dropped: {received:?}");
+            assert!(
+                matches!(received, Ok(()) | Err(Dropped::Duplicate)),
+                "nothing is dropped: {received:?}"
+            );
         }
     }
 }

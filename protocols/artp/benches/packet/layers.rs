@@ -1,4 +1,5 @@
-//! The same as layers: what a driver says goes in, words cross from the one to the other, and what comes out is counted.
+//! The same as layers: what a driver says goes in, words cross from the one to the other, and what
+//! comes out is counted.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -55,7 +56,8 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
     fn request(&mut self, request: DatagramsRequest<M>) {
         match request {
             DatagramsRequest::Send { batch: messages, .. } => self.fallen.extend(messages),
-            DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
+            DatagramsRequest::Open { association, .. }
+            | DatagramsRequest::Await { association, .. } => {
                 self.below = self.below.or(Some(association));
             }
             DatagramsRequest::Listen { listener, .. } => self.listens = Some(listener),
@@ -109,12 +111,20 @@ pub(crate) struct Layers<P> {
     crossing: Vec<M>,
 }
 
-impl<C: Configuration<Message = M, Format: Format<M, Front = Packet>>> Layers<Transport<Sessions<M, C>>> {
-    pub(crate) fn new(config: &Config, make: fn(u8, &Config, stackwright_artp::Secrets) -> Slots<C>) -> Self {
+impl<C: Configuration<Message = M, Format: Format<M, Front = Packet>>>
+    Layers<Transport<Sessions<M, C>>>
+{
+    pub(crate) fn new(
+        config: &Config,
+        make: fn(u8, &Config, stackwright_artp::Secrets) -> Slots<C>,
+    ) -> Self {
         let pool = Rc::new(Pool::new(HEADROOM + usize::from(config.packet), BLOCKS));
         let side = |secret| {
             let host = Sessions::new(Config { secret: [secret; 16], ..*config }, make);
-            Side::new(Transport::new(Associations::sharing(host, Rc::clone(&pool)), u64::from(secret)))
+            Side::new(Transport::new(
+                Associations::sharing(host, Rc::clone(&pool)),
+                u64::from(secret),
+            ))
         };
         let (here, there) = (side(1), side(2));
         let mut layers = Layers { here, there, cx: Context::new(1), pool, crossing: Vec::new() };
@@ -130,8 +140,14 @@ impl<C: Configuration<Message = M, Format: Format<M, Front = Packet>>> Layers<Tr
         there.ask(cx, DatagramsRequest::Listen { listener: LISTENER, local });
         let listener = there.ends.listens.expect("it listens below");
         there.tell(cx, DatagramsIndication::Listening { listener, local });
-        there.ask(cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: ROOM });
-        here.ask(cx, DatagramsRequest::Open { association: NAME, remote: local, credit: ROOM, local: None });
+        there.ask(
+            cx,
+            DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: ROOM },
+        );
+        here.ask(
+            cx,
+            DatagramsRequest::Open { association: NAME, remote: local, credit: ROOM, local: None },
+        );
         for (side, local, remote) in [(&mut *here, remote, local), (&mut *there, local, remote)] {
             let association = side.ends.below.expect("it is opened below");
             side.tell(
@@ -175,7 +191,10 @@ fn speak<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>>(
     for message in crossing.drain(..) {
         credit.octets += message.len();
         let properties = MessageProperties::default();
-        to.tell(cx, DatagramsIndication::Delivered { association, batch: message.into(), properties });
+        to.tell(
+            cx,
+            DatagramsIndication::Delivered { association, batch: message.into(), properties },
+        );
     }
     if credit.messages > 0 {
         from.tell(cx, DatagramsIndication::Credit { association: below, credit });
@@ -208,7 +227,8 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Rounds for Layer
                 arrived += credit.messages as u64;
                 delivered += credit.octets;
                 if credit.messages > 0 {
-                    self.there.ask(&self.cx, DatagramsRequest::Credit { association: NAME, credit });
+                    self.there
+                        .ask(&self.cx, DatagramsRequest::Credit { association: NAME, credit });
                 }
             }
         }

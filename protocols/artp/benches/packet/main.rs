@@ -1,14 +1,15 @@
-//! What a data packet costs at both ends together: ARTP's configuration of the engine, static and boxed, against the same
-//! path by hand; and as layers, with all that stands around an engine.
+//! What a data packet costs at both ends together: ARTP's configuration of the engine, static and
+//! boxed, against the same path by hand; and as layers, with all that stands around an engine.
 //!
 //! ```text
 //! cargo bench -p stackwright-artp --bench packet                 all of it
 //! cargo bench -p stackwright-artp --bench packet -- --counts     only what is exact: instructions, allocations, sizes
 //! ```
 //!
-//! A round is a batch of sixteen messages: each is made in a block of the pool, sent, received, taken and given back to the pool;
-//! one acknowledgement of them all goes the other way. Nothing is lost, and there is no I/O. Times are taken in turns, in random
-//! order, and compared as ratios; instructions and allocations are counted, and exact.
+//! A round is a batch of sixteen messages: each is made in a block of the pool, sent, received,
+//! taken and given back to the pool; one acknowledgement of them all goes the other way. Nothing is
+//! lost, and there is no I/O. Times are taken in turns, in random order, and compared as ratios;
+//! instructions and allocations are counted, and exact.
 
 #[path = "../../../../crates/compose/benches/crossing/count.rs"]
 mod count;
@@ -144,7 +145,9 @@ fn time(octets: usize) -> bool {
 fn count(octets: usize) -> bool {
     let rounds = if octets > 2 * usize::from(PACKET) { 64 } else { 512 };
     let mut met = true;
-    println!("\n{octets} octets: instructions a message, the ratio to the monolith, and allocations");
+    println!(
+        "\n{octets} octets: instructions a message, the ratio to the monolith, and allocations"
+    );
     let mut first = None;
     for (row, _) in ROWS {
         let mut subject = warm(row, octets);
@@ -154,7 +157,9 @@ fn count(octets: usize) -> bool {
         let allocations = allocations as f64 / (rounds * BATCH) as f64;
         met &= allocations == 0.0 || octets > usize::from(PACKET);
         let Some(counted) = count::instructions(&format!("{row}/{octets}"), rounds) else {
-            println!("{row:14} not counted, for there is no valgrind here; {allocations:.2} allocations");
+            println!(
+                "{row:14} not counted, for there is no valgrind here; {allocations:.2} allocations"
+            );
             continue;
         };
         let counted = counted / BATCH as f64;
@@ -169,7 +174,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if let [count::ALONE, which, rounds] = words[..] {
         let (row, octets) = which.split_once('/').expect("a row and a length");
-        let (octets, rounds) = (octets.parse().expect("a length"), rounds.parse::<u64>().expect("a number"));
+        let (octets, rounds) =
+            (octets.parse().expect("a length"), rounds.parse::<u64>().expect("a number"));
         black_box(subject(row).run(octets, WARM + rounds));
         return ExitCode::SUCCESS;
     }

@@ -11,7 +11,8 @@ const MOST: usize = 4096;
 /// A minute, in nanoseconds.
 const MINUTE: u64 = 60_000_000_000;
 
-/// The octets of an end that arrived, and what it holds beside itself, after so many rounds and a minute of silence.
+/// The octets of an end that arrived, and what it holds beside itself, after so many rounds and a
+/// minute of silence.
 fn held<E: End>(make: fn(&Config, u8) -> E, config: &Config, rounds: u64) -> usize {
     let mut pair = Pair::new(make(config, 0), make(config, 1), config);
     pair.run(64, rounds);
@@ -32,7 +33,9 @@ fn row<E: End>(name: &str, make: fn(&Config, u8) -> E, config: &Config) -> bool 
 
 /// Prints all; whether each is small enough.
 pub(crate) fn print(config: &Config) -> bool {
-    println!("octets of an idle association, with all that it holds: when it is open, and when it was used");
+    println!(
+        "octets of an idle association, with all that it holds: when it is open, and when it was used"
+    );
     row("monolith", by_hand, config);
     row("static", written_down, config) & row("boxed", boxed, config)
 }

@@ -1,4 +1,5 @@
-//! What both sides agreed on when they arranged a session: a protection belongs to that and to nothing else.
+//! What both sides agreed on when they arranged a session: a protection belongs to that and to
+//! nothing else.
 
 use alloc::vec::Vec;
 
@@ -10,8 +11,9 @@ use crate::state::Format;
 /// Both proposals, the asking side's first.
 const PROPOSALS: usize = 2 * Proposal::LENGTH;
 
-/// What both sides agreed on. All of it goes into keys and signatures: who alters a proposal on its way, so that the sides
-/// agree on less than they could, gets a session in which nothing can be opened.
+/// What both sides agreed on. All of it goes into keys and signatures: who alters a proposal on its
+/// way, so that the sides agree on less than they could, gets a session in which nothing can be
+/// opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Agreed {
     /// We asked for the session.

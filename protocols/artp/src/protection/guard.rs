@@ -18,7 +18,8 @@ use crate::header::{ControlHeader, ControlKind, Signed};
 /// The control item in which protected items travel. *Chosen*: 1 to 3 arrange sessions.
 const PROTECTED: u8 = 4;
 
-/// After so many datagrams in a row that cannot be opened, nobody believes that there is a peer with the right key.
+/// After so many datagrams in a row that cannot be opened, nobody believes that there is a peer
+/// with the right key.
 const FORGED_MOST: u32 = 16;
 
 /// Which datagram it is: what protects it holds for no other.
@@ -38,8 +39,8 @@ impl Datagram {
 
 /// A protection with keys.
 pub(super) trait Keyed<M> {
-    /// Puts what stands in the place of a signature before a datagram, and may encrypt it, in memory of `pool` where it has to be
-    /// elsewhere.
+    /// Puts what stands in the place of a signature before a datagram, and may encrypt it, in
+    /// memory of `pool` where it has to be elsewhere.
     ///
     /// # Errors
     /// Gives it back where there is no key for it any more, or where it cannot be read.
@@ -108,9 +109,15 @@ impl<M: Message> Guard<M> {
     /// A datagram as it leaves.
     ///
     /// # Errors
-    /// Gives it back where it cannot be protected: the session has not begun, or there is no key for it any more; or where it
-    /// should bear the application's signature and is shorter than that says.
-    pub(crate) fn protect(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, M> {
+    /// Gives it back where it cannot be protected: the session has not begun, or there is no key
+    /// for it any more; or where it should bear the application's signature and is shorter than
+    /// that says.
+    pub(crate) fn protect(
+        &mut self,
+        mut message: M,
+        datagram: Datagram,
+        pool: &Pool<M>,
+    ) -> Result<M, M> {
         let control = datagram.kind == MessageKind::Control;
         let signature = match self.signature() {
             None if control || opaque::is_whole(&mut message) => return Ok(message),
@@ -135,7 +142,12 @@ impl<M: Message> Guard<M> {
     ///
     /// # Errors
     /// Why it does not.
-    pub(crate) fn open(&mut self, message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped> {
+    pub(crate) fn open(
+        &mut self,
+        message: M,
+        datagram: Datagram,
+        pool: &Pool<M>,
+    ) -> Result<M, Dropped> {
         let opened = self.opened(message, datagram, pool);
         match opened {
             Ok(_) => self.forged = 0,
@@ -145,8 +157,8 @@ impl<M: Message> Guard<M> {
         opened
     }
 
-    /// The same for data that nothing protects, in place: for one message, or several of equal length, which stay as they are where
-    /// one says something else.
+    /// The same for data that nothing protects, in place: for one message, or several of equal
+    /// length, which stay as they are where one says something else.
     ///
     /// # Errors
     /// As above.
@@ -178,7 +190,8 @@ impl<M: Message> Guard<M> {
             let item = message.pull::<ControlHeader>().map_err(|_| Dropped::Forged)?;
             item.id == PROTECTED && usize::from(item.size) == octets
         } else {
-            message.pull::<Signed>().map_err(|_| Dropped::Unjoinable)?.signature as usize == signature
+            message.pull::<Signed>().map_err(|_| Dropped::Unjoinable)?.signature as usize
+                == signature
         };
         if !protected {
             return Err(Dropped::Forged);

@@ -57,7 +57,12 @@ impl Key {
     }
 
     /// Encrypts in place and returns the tag; `None`: it is longer than the cipher can.
-    pub(super) fn seal(&self, counter: u64, associated: &[u8], octets: &mut [u8]) -> Option<[u8; 16]> {
+    pub(super) fn seal(
+        &self,
+        counter: u64,
+        associated: &[u8],
+        octets: &mut [u8],
+    ) -> Option<[u8; 16]> {
         self.cipher.seal(self.nonce(counter), associated, octets)
     }
 
@@ -74,7 +79,13 @@ impl Key {
 
     /// Decrypts in place, where the tag agrees.
     #[must_use]
-    pub(super) fn open(&self, counter: u64, associated: &[u8], octets: &mut [u8], tag: [u8; 16]) -> bool {
+    pub(super) fn open(
+        &self,
+        counter: u64,
+        associated: &[u8],
+        octets: &mut [u8],
+        tag: [u8; 16],
+    ) -> bool {
         self.cipher.open(self.nonce(counter), associated, octets, tag)
     }
 }
@@ -87,7 +98,8 @@ mod tests {
 
     fn octets(hexadecimal: &str) -> Vec<u8> {
         let digits = hexadecimal.as_bytes().as_chunks::<2>().0;
-        let octet = |pair: &[u8; 2]| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap();
+        let octet =
+            |pair: &[u8; 2]| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap();
         digits.iter().map(octet).collect()
     }
 
@@ -95,7 +107,8 @@ mod tests {
     fn is(cipher: Cipher, [key, nonce, associated, plain, sealed, tag]: [&str; 6]) {
         let key_and_start = [octets(key), octets(nonce)].concat().try_into().unwrap();
         let key = Key::new(cipher, &key_and_start);
-        let (associated, plain, tag) = (octets(associated), octets(plain), octets(tag).try_into().unwrap());
+        let (associated, plain, tag) =
+            (octets(associated), octets(plain), octets(tag).try_into().unwrap());
         let mut text = plain.clone();
         assert_eq!(key.seal(0, &associated, &mut text), Some(tag));
         assert_eq!(text, octets(sealed));
@@ -105,7 +118,12 @@ mod tests {
             assert!(!key.open(counter, &associated, &mut altered, tag));
         }
         assert!(!key.open(0, &associated[1..], &mut text.clone(), tag));
-        assert!(!key.open(0, &associated, &mut text.clone(), (u128::from_be_bytes(tag) ^ 1).to_be_bytes()));
+        assert!(!key.open(
+            0,
+            &associated,
+            &mut text.clone(),
+            (u128::from_be_bytes(tag) ^ 1).to_be_bytes()
+        ));
         assert!(key.open(0, &associated, &mut text, tag));
         assert_eq!(text, plain);
     }
@@ -133,7 +151,8 @@ mod tests {
     fn chacha20_poly1305() {
         let text = "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, \
                     sunscreen would be it.";
-        let text: alloc::string::String = text.bytes().map(|octet| alloc::format!("{octet:02x}")).collect();
+        let text: alloc::string::String =
+            text.bytes().map(|octet| alloc::format!("{octet:02x}")).collect();
         is(
             Cipher::ChaCha20Poly1305,
             [
@@ -155,8 +174,10 @@ mod tests {
     fn hkdf_sha_256() {
         let salt = octets("000102030405060708090a0b0c");
         let mut made = [0; 42];
-        Extracted::new(&salt, &[0x0b; 22]).expand(&[&octets("f0f1f2f3f4"), &octets("f5f6f7f8f9")], &mut made);
-        let expected = "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865";
+        Extracted::new(&salt, &[0x0b; 22])
+            .expand(&[&octets("f0f1f2f3f4"), &octets("f5f6f7f8f9")], &mut made);
+        let expected =
+            "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865";
         assert_eq!(made[..], octets(expected));
     }
 }

@@ -40,17 +40,19 @@ pub use seal::Sealing;
 #[cfg(feature = "sign")]
 pub use sign::Signing;
 
-/// What protects datagrams. Both sides choose the same, with keys that belong together: a side that gets datagrams with
-/// another protection drops them, and gives the session up after some.
+/// What protects datagrams. Both sides choose the same, with keys that belong together: a side that
+/// gets datagrams with another protection drops them, and gives the session up after some.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Protection {
-    /// Nothing. A datagram that comes with a signature is refused: nobody here could tell whether it holds.
+    /// Nothing. A datagram that comes with a signature is refused: nobody here could tell whether
+    /// it holds.
     #[default]
     Absent,
-    /// What the application does itself: it gives and gets each datagram with its signature, as [`compose`] puts it together
-    /// and [`take_apart`] takes it apart.
+    /// What the application does itself: it gives and gets each datagram with its signature, as
+    /// [`compose`] puts it together and [`take_apart`] takes it apart.
     Opaque,
-    /// Each datagram is signed: it comes from the peer, in this session and this direction. Everybody can read it.
+    /// Each datagram is signed: it comes from the peer, in this session and this direction.
+    /// Everybody can read it.
     #[cfg(feature = "sign")]
     Signed(Signing),
     /// Each datagram is encrypted and authenticated, with keys of this session and this direction.
@@ -59,7 +61,8 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// The octets of what stands in the place of a signature; `None`: the application puts it there.
+    /// The octets of what stands in the place of a signature; `None`: the application puts it
+    /// there.
     pub(crate) fn signature(&self) -> Option<usize> {
         match self {
             Protection::Absent => Some(0),

@@ -4,7 +4,8 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::Signed;
 
-/// A datagram as [`Opaque`](crate::Protection::Opaque) takes it: `signature`, then `data`, which may be encrypted.
+/// A datagram as [`Opaque`](crate::Protection::Opaque) takes it: `signature`, then `data`, which
+/// may be encrypted.
 ///
 /// ```
 /// use stackwright_artp::{compose, take_apart};

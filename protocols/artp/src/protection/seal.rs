@@ -21,11 +21,12 @@ pub(super) const OCTETS: usize = Seal::LENGTH;
 /// Which form sealed datagrams have.
 const FORM: u8 = 1;
 
-/// A key seals no more than this many octets: 2^36 blocks of AES, of which a stranger then tells nothing from chance with a
-/// probability above 2^-57 (RFC 9001 appendix B.1 reckons so).
+/// A key seals no more than this many octets: 2^36 blocks of AES, of which a stranger then tells
+/// nothing from chance with a probability above 2^-57 (RFC 9001 appendix B.1 reckons so).
 const OCTETS_MOST: u64 = 1 << 40;
 
-/// What a datagram counts for beside its octets: so that neither very short ones seal too often with one key.
+/// What a datagram counts for beside its octets: so that neither very short ones seal too often
+/// with one key.
 const OCTETS_BESIDE: u64 = 64;
 
 /// How datagrams are sealed, and with which secret.
@@ -37,14 +38,14 @@ pub struct Sealing {
 }
 
 impl Sealing {
-    /// Keys are made of `secret`, which both sides have, and of what each session begins with. It is random, or made by a key
-    /// exchange; a password is none.
+    /// Keys are made of `secret`, which both sides have, and of what each session begins with. It
+    /// is random, or made by a key exchange; a password is none.
     pub const fn new(cipher: Cipher, secret: Secret) -> Self {
         Sealing { cipher, secret, octets_most: OCTETS_MOST }
     }
 
-    /// After so many octets a key is followed by the next; at most 2^40. Both sides need not agree on it. There are 2^16 keys in
-    /// a session and direction: fewer octets end it sooner.
+    /// After so many octets a key is followed by the next; at most 2^40. Both sides need not agree
+    /// on it. There are 2^16 keys in a session and direction: fewer octets end it sooner.
     #[must_use]
     pub const fn octets_per_key(self, octets: u64) -> Self {
         Sealing { octets_most: if octets < OCTETS_MOST { octets } else { OCTETS_MOST }, ..self }
@@ -75,10 +76,19 @@ impl Sealer {
         let first = |direction| Generation { number: 0, key: schedule.key(direction, 0) };
         let (ours, theirs) = (first(schedule.agreed().ours()), first(schedule.agreed().theirs()));
         let octets_most = sealing.octets_most;
-        Sealer { schedule, octets_most, ours, counter: 0, octets: octets_most, theirs, seen: Seen::new() }
+        Sealer {
+            schedule,
+            octets_most,
+            ours,
+            counter: 0,
+            octets: octets_most,
+            theirs,
+            seen: Seen::new(),
+        }
     }
 
-    /// The next key, unless ours may seal so many octets more. `None`: there is none any more, after 2^56 octets.
+    /// The next key, unless ours may seal so many octets more. `None`: there is none any more,
+    /// after 2^56 octets.
     fn prepare(&mut self, octets: u64) -> Option<()> {
         if octets > self.octets && self.counter > 0 {
             let number = self.ours.number.checked_add(1)?;
@@ -102,7 +112,8 @@ impl<M: Message> Keyed<M> for Sealer {
                 let Some(tag) = key.seal(counter, &associated, octets) else { return Err(message) };
                 (message, tag)
             }
-            // What others hold too stays as it is: it is encrypted on its way to where it leaves from.
+            // What others hold too stays as it is: it is encrypted on its way to where it leaves
+            // from.
             None => {
                 let end = HEADROOM + message.len();
                 let mut block = pool.again(end).unwrap_or_else(|| M::Block::zeroed(end));
@@ -132,7 +143,8 @@ impl<M: Message> Keyed<M> for Sealer {
                 return Err(Dropped::Forged);
             }
         } else {
-            // One that was overtaken, or the first of the peer's next key: it is believed only when it could be opened.
+            // One that was overtaken, or the first of the peer's next key: it is believed only when
+            // it could be opened.
             let key = self.schedule.key(self.schedule.agreed().theirs(), seal.generation);
             if !key.open(seal.counter, &associated, octets, seal.tag) {
                 return Err(Dropped::Forged);
@@ -146,7 +158,8 @@ impl<M: Message> Keyed<M> for Sealer {
     }
 }
 
-/// What is authenticated with the octets. The session and all that was agreed for it are in the key.
+/// What is authenticated with the octets. The session and all that was agreed for it are in the
+/// key.
 fn associated(generation: u16, datagram: Datagram) -> [u8; 8] {
     let [high, low] = generation.to_be_bytes();
     let [kind, a, b, c, d] = datagram.octets();
@@ -165,7 +178,8 @@ fn one_piece<M: Message>(message: &M) -> Option<&[u8]> {
     }
 }
 
-/// The same octets in one piece that nobody else holds: the message itself, or a copy with room for all headers.
+/// The same octets in one piece that nobody else holds: the message itself, or a copy with room for
+/// all headers.
 fn alone<M: Message>(mut message: M, pool: &Pool<M>) -> Result<M, M> {
     if message.unshared().is_some() {
         return Ok(message);
@@ -173,7 +187,11 @@ fn alone<M: Message>(mut message: M, pool: &Pool<M>) -> Result<M, M> {
     let end = HEADROOM + message.len();
     if let Some(mut block) = pool.again(end) {
         let copied = message.copy_to(&mut block[HEADROOM..end]);
-        return if HEADROOM + copied == end { Ok(M::from_block(block, HEADROOM, end)) } else { Err(message) };
+        return if HEADROOM + copied == end {
+            Ok(M::from_block(block, HEADROOM, end))
+        } else {
+            Err(message)
+        };
     }
     // What is written anyway is not cleared before.
     let mut octets = Vec::with_capacity(end);

@@ -2,10 +2,12 @@
 
 use stackwright_transport::Receipts;
 
-/// Every counter that came, so that a datagram that was recorded and is sent again under another packet's number is noticed.
+/// Every counter that came, so that a datagram that was recorded and is sent again under another
+/// packet's number is noticed.
 ///
-/// Nothing is too old to be new: a datagram of little priority may be overtaken by any number of others. Only where more than
-/// 4096 are missing at once, the oldest of these are not waited for any more.
+/// Nothing is too old to be new: a datagram of little priority may be overtaken by any number of
+/// others. Only where more than 4096 are missing at once, the oldest of these are not waited for
+/// any more.
 #[derive(Debug)]
 pub(super) struct Seen(Receipts);
 

@@ -1,4 +1,5 @@
-//! Each datagram signed: Ed25519ph (RFC 8032 §5.1), which reads a datagram once and wherever its pieces lie.
+//! Each datagram signed: Ed25519ph (RFC 8032 §5.1), which reads a datagram once and wherever its
+//! pieces lie.
 
 use ed25519_dalek::{Signature as Ed25519, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha512};
@@ -25,8 +26,9 @@ pub struct Signing {
 }
 
 impl Signing {
-    /// Datagrams are signed with `own`, a secret key (RFC 8032 §5.1.5: 32 random octets), and checked with `peer`, the public
-    /// key of the other side; `None` where that is no public key, or one with which anything might be signed.
+    /// Datagrams are signed with `own`, a secret key (RFC 8032 §5.1.5: 32 random octets), and
+    /// checked with `peer`, the public key of the other side; `None` where that is no public key,
+    /// or one with which anything might be signed.
     pub fn new(own: Secret, peer: [u8; 32]) -> Option<Self> {
         let key = VerifyingKey::from_bytes(&peer).ok()?;
         (!key.is_weak()).then_some(Signing { own, peer })
@@ -58,7 +60,8 @@ impl Signer {
         }
     }
 
-    /// What is signed: the datagram, and all that it belongs to. Only the last part is not of a fixed length.
+    /// What is signed: the datagram, and all that it belongs to. Only the last part is not of a
+    /// fixed length.
     fn digest<M: Message>(
         &self,
         direction: Direction,
@@ -83,7 +86,9 @@ impl<M: Message> Keyed<M> for Signer {
             return Err(message);
         }
         let digest = self.digest(self.agreed.ours(), datagram, counter, &message);
-        let Ok(signature) = self.own.sign_prehashed(digest, Some(CONTEXT)) else { return Err(message) };
+        let Ok(signature) = self.own.sign_prehashed(digest, Some(CONTEXT)) else {
+            return Err(message);
+        };
         self.counter += 1;
         message.push(&Signature { counter, signature: signature.to_bytes() });
         Ok(message)
@@ -93,7 +98,9 @@ impl<M: Message> Keyed<M> for Signer {
         let signed = message.pull::<Signature>().map_err(|_| Dropped::Forged)?;
         let digest = self.digest(self.agreed.theirs(), datagram, signed.counter, &message);
         let signature = Ed25519::from_bytes(&signed.signature);
-        self.peer.verify_prehashed_strict(digest, Some(CONTEXT), &signature).map_err(|_| Dropped::Forged)?;
+        self.peer
+            .verify_prehashed_strict(digest, Some(CONTEXT), &signature)
+            .map_err(|_| Dropped::Forged)?;
         if self.seen.is_new(signed.counter) { Ok(message) } else { Err(Dropped::Duplicate) }
     }
 }

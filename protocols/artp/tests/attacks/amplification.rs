@@ -1,5 +1,5 @@
-//! Somebody who asks in another's name: whoever is called that hears at most three octets for each of the asker's
-//! (RFC 9000 §8.1), until he shows that he hears us.
+//! Somebody who asks in another's name: whoever is called that hears at most three octets for each
+//! of the asker's (RFC 9000 §8.1), until he shows that he hears us.
 
 use stackwright_artp::Config;
 use stackwright_artp::header::{ControlKind, Proposal, Verdict};
@@ -27,7 +27,11 @@ fn amplified(config: &Config, asked: &[Vec<u8>]) -> f64 {
     }
     let end = later(&ends, 600);
     watch(&mut ends, end, |_, octets| answered += octets.len());
-    assert_eq!(ends.ends[GRANTS].phase(ends.now()), Phase::Ended(Ending::Silent), "nothing is kept of him");
+    assert_eq!(
+        ends.ends[GRANTS].phase(ends.now()),
+        Phase::Ended(Ending::Silent),
+        "nothing is kept of him"
+    );
     answered as f64 / heard as f64
 }
 
@@ -51,15 +55,18 @@ fn who_also_sends_and_acknowledges_makes_us_say_at_most_three_octets_for_each_of
         for nth in 0..300_u32 {
             asked.push(datagram(77 + nth, nth, b""));
             // A number that the other end has never used: his own guess.
-            asked.push(ranges(&[(nth.wrapping_mul(0x9e37_79b9), nth.wrapping_mul(0x9e37_79b9))], None));
+            asked.push(ranges(
+                &[(nth.wrapping_mul(0x9e37_79b9), nth.wrapping_mul(0x9e37_79b9))],
+                None,
+            ));
         }
         let factor = amplified(&Config { ranges: ranged, ..config() }, &asked);
         assert!(factor <= 3.0, "{factor}");
     }
 }
 
-/// He takes nothing, and is owed no more than he has sent: to try what he takes waits until he is heard, and no timer rings for it
-/// meanwhile. It would ring for ever.
+/// He takes nothing, and is owed no more than he has sent: to try what he takes waits until he is
+/// heard, and no timer rings for it meanwhile. It would ring for ever.
 #[test]
 fn a_window_of_none_is_not_tried_before_there_is_leave_to_send() {
     let mut ends = strangers(&config(), 1);
@@ -77,5 +84,8 @@ fn a_window_of_none_is_not_tried_before_there_is_leave_to_send() {
         let now = ends.now();
         ends.ends[GRANTS].association.handle_timeout(now);
     }
-    assert!(matches!(ends.ends[GRANTS].phase(ends.now()), Phase::Ended(_)), "nothing is kept of him");
+    assert!(
+        matches!(ends.ends[GRANTS].phase(ends.now()), Phase::Ended(_)),
+        "nothing is kept of him"
+    );
 }

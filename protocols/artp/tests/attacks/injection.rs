@@ -1,15 +1,19 @@
-//! Somebody off the path, who knows addresses, ports and the session. What he sends has to be guessed: the numbers of packets
-//! have 32 bits, what shows that one was heard has 64. A datagram with a guessed number gets through where the number lies in
-//! the window: once in 2³² / 4096 = 2²⁰ tries. Who must not accept that seals what he sends.
+//! Somebody off the path, who knows addresses, ports and the session. What he sends has to be
+//! guessed: the numbers of packets have 32 bits, what shows that one was heard has 64. A datagram
+//! with a guessed number gets through where the number lies in the window: once in 2³² / 4096 = 2²⁰
+//! tries. Who must not accept that seals what he sends.
 
 use fastrand::Rng;
 use stackwright_artp::header::{ControlKind, PacketKind, Verdict};
 use stackwright_transport::words::Phase;
 
 use crate::packets::{
-    CLOSE, CONFIRM, OPEN, SESSION, arrangement, datagram, encoded, packet, proposal, ranges, request, token,
+    CLOSE, CONFIRM, OPEN, SESSION, arrangement, datagram, encoded, packet, proposal, ranges,
+    request, token,
 };
-use crate::scene::{ASKS, Ends, GRANTS, acquainted, config, cut, heard, later, said, send, strangers};
+use crate::scene::{
+    ASKS, Ends, GRANTS, acquainted, config, cut, heard, later, said, send, strangers,
+};
 
 /// How often he tries: 2²⁰ times where `SEEDS` is set, less in an ordinary run.
 fn tries() -> u32 {
@@ -46,7 +50,10 @@ fn a_control_message_with_a_guessed_number_gets_through_once_in_2_to_the_20() {
     let mut ends = acquainted(&config(), 2);
     let (mut random, mut hits) = (Rng::with_seed(2), 0);
     for _ in 0..tries() {
-        ends.inject(GRANTS, &packet(PacketKind::Control, SESSION, random.u32(..), &[], &[0, 4, 1, 0x80]));
+        ends.inject(
+            GRANTS,
+            &packet(PacketKind::Control, SESSION, random.u32(..), &[], &[0, 4, 1, 0x80]),
+        );
         let now = ends.now();
         hits += usize::from(ends.ends[GRANTS].take(now).is_some());
     }
@@ -88,7 +95,8 @@ fn a_guessed_end_ends_nothing() {
     assert!(works(&mut ends));
 }
 
-/// Each try hits with 2⁻⁶⁴: an answer shows what was asked with, and who has an answer hears no other.
+/// Each try hits with 2⁻⁶⁴: an answer shows what was asked with, and who has an answer hears no
+/// other.
 #[test]
 fn a_guessed_proposal_changes_nothing() {
     let mut ends = acquainted(&config(), 5);
@@ -123,7 +131,8 @@ fn guessed_answers_to_who_asks_change_nothing() {
     assert!(works(&mut ends));
 }
 
-/// Who is granted a session has to show what he was granted it with: 2⁻⁶⁴ for a token, and 3 of 2³² for an acknowledgement.
+/// Who is granted a session has to show what he was granted it with: 2⁻⁶⁴ for a token, and 3 of 2³²
+/// for an acknowledgement.
 #[test]
 fn nobody_confirms_by_guessing() {
     let mut ends = strangers(&config(), 7);
@@ -140,7 +149,8 @@ fn nobody_confirms_by_guessing() {
     assert!(ends.ends[GRANTS].association.is_half_open());
 }
 
-/// Whose session it is, is guessed once in 256 tries; what shows that he belongs to it, with 2⁻²⁰ at best.
+/// Whose session it is, is guessed once in 256 tries; what shows that he belongs to it, with 2⁻²⁰
+/// at best.
 #[test]
 fn octets_by_chance_are_delivered_to_nobody() {
     let mut ends = acquainted(&config(), 8);

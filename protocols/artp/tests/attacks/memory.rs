@@ -1,4 +1,5 @@
-//! Pieces without end: what is held for a peer is what has arrived of him, and no more than the configuration says.
+//! Pieces without end: what is held for a peer is what has arrived of him, and no more than the
+//! configuration says.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -29,8 +30,8 @@ fn count(octets: isize) {
     let _ = HELD.try_with(|held| held.set(held.get() + octets));
 }
 
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no memory of
-// anybody else.
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting
+// touches no memory of anybody else.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -150,7 +151,8 @@ fn a_packet_in_the_smallest_parts_holds_what_one_does() {
     assert!(most < bound, "{most} octets of {bound}");
 }
 
-/// The constant of the protocol, what is on its way, and one datagram more: then it is over, and both sides are told why.
+/// The constant of the protocol, what is on its way, and one datagram more: then it is over, and
+/// both sides are told why.
 #[test]
 fn a_peer_that_begins_more_than_it_may_is_told_that_it_is_over() {
     let config = Config { longest: 1 << 20, window: 64, ..config() };
@@ -205,7 +207,8 @@ struct Layer {
 
 impl Layer {
     fn session(&mut self, config: &Config) -> Session {
-        let make = |nonce| policies(SESSION, config, Secrets { first: 7, nonce, salt: [nonce as u8; 16] });
+        let make =
+            |nonce| policies(SESSION, config, Secrets { first: 7, nonce, salt: [nonce as u8; 16] });
         let own = Association::sharing(make(1), &self.memory);
         let mut session = Session { own, peer: Association::new(make(2)) };
         session.peer.open(self.now);
@@ -224,13 +227,26 @@ impl Layer {
             for _ in 0..4 {
                 while let Some(packet) = session.peer.transmit(self.now, &mut self.peers, ONE) {
                     let mut packet = packet.into_octets();
-                    let received =
-                        session.own.receive(self.now, None, &mut packet, None, &mut self.memory, ALL);
+                    let received = session.own.receive(
+                        self.now,
+                        None,
+                        &mut packet,
+                        None,
+                        &mut self.memory,
+                        ALL,
+                    );
                     arrived += usize::from(matches!(received, Ok(Some(_))));
                 }
                 while let Some(packet) = session.own.transmit(self.now, &mut self.memory, ONE) {
                     let mut packet = packet.into_octets();
-                    let _ = session.peer.receive(self.now, None, &mut packet, None, &mut self.peers, ALL);
+                    let _ = session.peer.receive(
+                        self.now,
+                        None,
+                        &mut packet,
+                        None,
+                        &mut self.peers,
+                        ALL,
+                    );
                 }
             }
             arrived += std::iter::from_fn(|| session.own.take(self.now, ALL)).count();

@@ -2,7 +2,8 @@
 
 use stackwright_artp::Item;
 use stackwright_artp::header::{
-    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Reason, Token, Verdict, Version,
+    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Reason, Token, Verdict,
+    Version,
 };
 use stackwright_artp::option::{Large, PacketOption, Part};
 use stackwright_wire::Header;
@@ -23,7 +24,13 @@ pub(crate) fn encoded<H: Header>(header: &H) -> Vec<u8> {
 }
 
 /// A packet of whatever kind with these options, which does not expire.
-pub(crate) fn packet(kind: PacketKind, session: u8, sequence: u32, options: &[u8], data: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(
+    kind: PacketKind,
+    session: u8,
+    sequence: u32,
+    options: &[u8],
+    data: &[u8],
+) -> Vec<u8> {
     let header = Packet {
         version: Version::One,
         kind,
@@ -38,7 +45,13 @@ pub(crate) fn packet(kind: PacketKind, session: u8, sequence: u32, options: &[u8
 }
 
 /// A fragment. A count that needs it makes it a packet of version 2.
-pub(crate) fn fragment(sequence: u32, datagram: u32, index: u32, count: u32, body: &[u8]) -> Vec<u8> {
+pub(crate) fn fragment(
+    sequence: u32,
+    datagram: u32,
+    index: u32,
+    count: u32,
+    body: &[u8],
+) -> Vec<u8> {
     let mut options = Vec::new();
     if count > u32::from(u16::MAX) {
         let high = Large { index: (index >> 16) as u16, count: (count >> 16) as u16 };
@@ -75,8 +88,10 @@ pub(crate) fn ranges(numbers: &[(u32, u32)], credit: Option<u32>) -> Vec<u8> {
         PacketOption::Credit(credit).write(&mut options);
     }
     PacketOption::Ranges.write(&mut options);
-    let data: Vec<u8> =
-        numbers.iter().flat_map(|(first, last)| [first.to_be_bytes(), last.to_be_bytes()].concat()).collect();
+    let data: Vec<u8> = numbers
+        .iter()
+        .flat_map(|(first, last)| [first.to_be_bytes(), last.to_be_bytes()].concat())
+        .collect();
     packet(PacketKind::Acknowledge, SESSION, 1, &options, &data)
 }
 
@@ -116,5 +131,9 @@ pub(crate) fn request(nonce: u64) -> Vec<u8> {
 
 /// A token.
 pub(crate) fn token(kind: ControlKind, id: u8, token: u64) -> Vec<u8> {
-    arrangement(kind, id, &encoded(&Token { session: SESSION, reason: Reason::Done, reserved: (), token }))
+    arrangement(
+        kind,
+        id,
+        &encoded(&Token { session: SESSION, reason: Reason::Done, reserved: (), token }),
+    )
 }

@@ -25,7 +25,11 @@ fn parts_that_cannot_be_are_malformed_and_the_true_ones_make_a_datagram() {
     let malformed = Some(Dropped::Malformed);
     assert_eq!(dropped(&mut ends, &part(next, 1, 0, 14, &[])), malformed, "empty");
     assert_eq!(dropped(&mut ends, &part(next, 1, 10, 14, &[1; 5])), malformed, "beyond the whole");
-    assert_eq!(dropped(&mut ends, &part(next, 1, 0, 1201, &[1; 5])), malformed, "more than a packet");
+    assert_eq!(
+        dropped(&mut ends, &part(next, 1, 0, 1201, &[1; 5])),
+        malformed,
+        "more than a packet"
+    );
     let mut old = part(next, 1, 0, 14, &[1; 5]);
     old[0] = 0x11;
     assert_eq!(dropped(&mut ends, &old), malformed, "it need not be understood");

@@ -56,8 +56,8 @@ fn acknowledging_what_was_never_sent_settles_nothing() {
     assert_eq!(window(&ends), before);
 }
 
-/// The longest packet full of ranges, each of which is all that is on its way but the first: what is done for it does not
-/// grow with the product of both.
+/// The longest packet full of ranges, each of which is all that is on its way but the first: what
+/// is done for it does not grow with the product of both.
 #[test]
 fn a_packet_of_eight_thousand_ranges_costs_no_more_than_what_is_on_its_way() {
     let mut ends = acquainted(&config(), 3);
@@ -112,7 +112,8 @@ fn control_items_that_go_round_in_circles_come_to_an_end() {
     assert_eq!(ends.ends[GRANTS].take(now).map(|(octets, _)| octets.len()), Some(64_000));
 }
 
-/// Every field of a packet and of a proposal at its extremes, one at a time and all together: overflow is a panic here.
+/// Every field of a packet and of a proposal at its extremes, one at a time and all together:
+/// overflow is a panic here.
 #[test]
 fn no_field_overflows_at_its_extremes() {
     let honest = [
@@ -151,7 +152,8 @@ fn no_field_overflows_at_its_extremes() {
     }
 }
 
-/// The clock of the day may be set; that of a run only goes on: a day ahead it may be, as after a sleep.
+/// The clock of the day may be set; that of a run only goes on: a day ahead it may be, as after a
+/// sleep.
 #[test]
 fn a_clock_that_jumps_a_day_ahead_or_stands_still_ends_nothing() {
     let mut ends = acquainted(&config(), 6);
@@ -169,8 +171,8 @@ fn a_clock_that_jumps_a_day_ahead_or_stands_still_ends_nothing() {
     }
 }
 
-/// He acknowledges, and never reads: what waits for him is what was given, packets come once a timeout, and it goes on when he
-/// reads.
+/// He acknowledges, and never reads: what waits for him is what was given, packets come once a
+/// timeout, and it goes on when he reads.
 #[test]
 fn a_peer_that_never_reads_gets_a_packet_each_timeout_and_no_more() {
     let small = Config { window: 16, ..config() };
@@ -201,7 +203,8 @@ fn a_peer_that_never_reads_gets_a_packet_each_timeout_and_no_more() {
     assert_eq!(all, Vec::from_iter(0..100));
 }
 
-/// He is gone, and the way is known: what was sent is tried less and less often, until the silence has lasted long enough.
+/// He is gone, and the way is known: what was sent is tried less and less often, until the silence
+/// has lasted long enough.
 #[test]
 fn a_peer_that_is_gone_is_noticed_when_the_silence_is_over_and_is_sent_few_packets_until_then() {
     let mut ends = acquainted(&config(), 9);
@@ -230,7 +233,8 @@ fn a_peer_that_never_reads_holds_what_is_closed_for_ten_minutes() {
     assert_eq!(ends.ends[ASKS].phase(ends.now()), Phase::Ended(Ending::Silent));
 }
 
-/// Nothing is on its way, and the line is cut: both ask five times, and know. As long as it is not, a question a minute is all.
+/// Nothing is on its way, and the line is cut: both ask five times, and know. As long as it is not,
+/// a question a minute is all.
 #[test]
 fn a_peer_that_died_in_silence_is_noticed_by_who_asks_whether_he_is_there() {
     let curious = Config { keepalive: Some(60_000_000_000), ..config() };

@@ -66,11 +66,14 @@ fn a_whole_earlier_session_said_again_to_who_grants_delivers_nothing() {
         ends.pass(later(&ends, 1));
     }
     assert_eq!(heard(&mut ends, GRANTS), [0; 0]);
-    assert!(matches!(ends.ends[GRANTS].phase(ends.now()), Phase::Ended(_)), "nothing is kept of him");
+    assert!(
+        matches!(ends.ends[GRANTS].phase(ends.now()), Phase::Ended(_)),
+        "nothing is kept of him"
+    );
 }
 
-/// The peer has restarted, or the same number was chosen again: packets of the earlier session are still on their way.
-/// A number of theirs lies in the window once in 2²⁰ times.
+/// The peer has restarted, or the same number was chosen again: packets of the earlier session are
+/// still on their way. A number of theirs lies in the window once in 2²⁰ times.
 #[test]
 fn packets_of_an_earlier_session_with_the_same_number_are_not_of_this_one() {
     let mut delivered = 0;

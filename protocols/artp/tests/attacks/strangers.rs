@@ -7,13 +7,16 @@ use stackwright_artp::header::{ControlKind, PacketKind, Proposal, Verdict};
 use stackwright_artp::{Config, Layer, items, layer};
 use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{
-    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol, RequestOf,
+    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol,
+    RequestOf,
 };
 use stackwright_transport::Limits;
 use stackwright_wire::{BufferTree, Header, Message};
 
 use crate::memory::held;
-use crate::packets::{CLOSE, CONFIRM, OPEN, SESSION, arrangement, encoded, packet, proposal, request, token};
+use crate::packets::{
+    CLOSE, CONFIRM, OPEN, SESSION, arrangement, encoded, packet, proposal, request, token,
+};
 use crate::scene::config;
 
 type M = BufferTree;
@@ -111,9 +114,13 @@ impl Server {
                         let told = DatagramsIndication::Listening { listener, local };
                         self.layer.handle_indication(&self.cx, told, &mut self.said);
                     }
-                    DatagramsRequest::Await { association, .. } => self.awaited.push_back(association),
+                    DatagramsRequest::Await { association, .. } => {
+                        self.awaited.push_back(association)
+                    }
                     DatagramsRequest::Send { association, batch: messages, .. } => {
-                        messages.into_iter().for_each(|message| self.answered(association, &message));
+                        messages
+                            .into_iter()
+                            .for_each(|message| self.answered(association, &message));
                     }
                     DatagramsRequest::Close { name: association } => {
                         if let Some(peer) = self.below.remove(&association) {
@@ -213,7 +220,8 @@ impl Server {
         Proposal::decode(item.value).expect("a proposal")
     }
 
-    /// Somebody gets in: he asks, comes again where he has to, and shows that he hears. What he was granted.
+    /// Somebody gets in: he asks, comes again where he has to, and shows that he hears. What he was
+    /// granted.
     fn lets_in(&mut self, from: Participant, nonce: u64) -> Proposal {
         self.answers.clear();
         self.arrives(from, &request(nonce));
@@ -253,7 +261,11 @@ fn of_65536_false_openers_64_are_kept_for_a_while_and_a_true_one_gets_in() {
     server.lets_in(address(1 << 20), 1);
     assert_eq!(server.layer.hooks().half_open(), most);
     server.pass(Duration::from_secs(300));
-    assert_eq!((server.layer.associations(), server.layer.hooks().half_open()), (1, 0), "he alone is left");
+    assert_eq!(
+        (server.layer.associations(), server.layer.hooks().half_open()),
+        (1, 0),
+        "he alone is left"
+    );
 }
 
 /// It has to be shown from where it was given to, and soon.
@@ -276,7 +288,8 @@ fn what_one_was_given_to_come_again_with_is_good_for_nobody_else_and_not_for_lon
     assert_eq!(server.layer.associations(), 0);
 }
 
-/// Packets that look like a request to who looks for one, and are none: nothing is made for them, and nothing stays.
+/// Packets that look like a request to who looks for one, and are none: nothing is made for them,
+/// and nothing stays.
 #[test]
 fn what_only_looks_like_a_request_leaves_nothing() {
     let mut server = Server::new(config());
@@ -323,7 +336,8 @@ fn a_peer_that_opens_and_closes_ten_thousand_times_leaves_nothing() {
     }
 }
 
-/// His packets of before are of nobody now, whatever they are; and he is let in again under the same number.
+/// His packets of before are of nobody now, whatever they are; and he is let in again under the
+/// same number.
 #[test]
 fn late_packets_of_a_session_that_is_over_make_no_new_one() {
     let mut server = Server::new(config());
@@ -358,7 +372,8 @@ fn servers_with_different_secrets_have_different_nonces() {
     }
 }
 
-/// Each session has something to itself: where that is not left, a request is refused, and who has a session keeps it.
+/// Each session has something to itself: where that is not left, a request is refused, and who has
+/// a session keeps it.
 #[test]
 fn a_request_is_refused_where_there_is_no_memory_for_a_session() {
     let limits = Limits { octets: 10_000, each: 1000 };

@@ -117,12 +117,14 @@ pub(crate) struct Bottleneck {
     way: Way,
     /// The longest wait in the queue.
     waited: Duration,
-    /// Packets of the side that sends that are lost as they leave, whatever the way does: the how manyth, from 1 on.
+    /// Packets of the side that sends that are lost as they leave, whatever the way does: the how
+    /// manyth, from 1 on.
     pub(crate) lost: Vec<u64>,
     departed: u64,
     /// The octets of a message.
     pub(crate) message: usize,
-    /// How often a retransmission timer of the sending side expired, and how many copies arrived of what had.
+    /// How often a retransmission timer of the sending side expired, and how many copies arrived of
+    /// what had.
     pub(crate) timeouts: u64,
     pub(crate) duplicates: u64,
     /// When both hosts do nothing.
@@ -133,7 +135,8 @@ impl Bottleneck {
     /// One session for each, which begins so many milliseconds later.
     pub(crate) fn new(way: &Way, flows: &[(Congestion, u64)], seed: u64) -> Self {
         let config = |congestion| Config { congestion, window: 1 << 16, ..Config::new([0; 16]) };
-        let flows: Vec<_> = flows.iter().map(|(congestion, late)| (config(*congestion), *late)).collect();
+        let flows: Vec<_> =
+            flows.iter().map(|(congestion, late)| (config(*congestion), *late)).collect();
         Self::of(way, &flows, seed)
     }
 
@@ -153,8 +156,11 @@ impl Bottleneck {
         let back = Conditions { queue: Queue::UNLIMITED, ..there.clone() };
         let flows = flows.iter().map(|(config, late)| {
             let end = |side: u8| {
-                let secrets =
-                    Secrets { first: 7, nonce: 0x1234_5678 * (u64::from(side) + 1), salt: [side; 16] };
+                let secrets = Secrets {
+                    first: 7,
+                    nonce: 0x1234_5678 * (u64::from(side) + 1),
+                    salt: [side; 16],
+                };
                 (Association::new(policies(5, config, secrets)), Memory::new(2048, 32, 64))
             };
             let begins = start + Duration::from_millis(*late);
@@ -177,7 +183,8 @@ impl Bottleneck {
         }
     }
 
-    /// How long it takes from the first octet that arrives of the first flow to the last of so many.
+    /// How long it takes from the first octet that arrives of the first flow to the last of so
+    /// many.
     pub(crate) fn takes(&mut self, octets: u64) -> Duration {
         self.flows[0].left = octets;
         self.speak(0);
@@ -204,7 +211,11 @@ impl Bottleneck {
         }
         self.now = end;
         let all = (self.way.rate * seconds) as f64;
-        self.flows.iter().zip(before).map(|(flow, before)| (flow.delivered - before) as f64 / all).collect()
+        self.flows
+            .iter()
+            .zip(before)
+            .map(|(flow, before)| (flow.delivered - before) as f64 / all)
+            .collect()
     }
 
     /// From now on, there and back take so long.
@@ -220,7 +231,8 @@ impl Bottleneck {
         Duration::from_nanos(self.flows[0].ends[0].0.slots().rtt().estimate().timeout)
     }
 
-    /// Nothing passes any more. Gives how long it takes until the sending side of the first flow finds that nobody is there.
+    /// Nothing passes any more. Gives how long it takes until the sending side of the first flow
+    /// finds that nobody is there.
     pub(crate) fn cut(&mut self) -> Duration {
         let began = self.now;
         for link in &mut self.links {
@@ -276,7 +288,8 @@ impl Bottleneck {
             flow.ends[0].0.open(now);
         }
         for (side, (end, _)) in flow.ends.iter_mut().enumerate() {
-            let timeout = |end: &Association<Artp<BufferTree>>| end.slots().rtt().estimate().timeout;
+            let timeout =
+                |end: &Association<Artp<BufferTree>>| end.slots().rtt().estimate().timeout;
             let before = timeout(end);
             end.handle_timeout(now);
             self.timeouts += u64::from(side == 0 && timeout(end) > before);

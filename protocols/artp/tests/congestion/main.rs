@@ -1,6 +1,7 @@
 //! What the policies of the slot `congestion` get of a path, alone and beside others.
 //!
-//! `cargo test --release -p stackwright-artp --test congestion -- --ignored --nocapture` prints tables.
+//! `cargo test --release -p stackwright-artp --test congestion -- --ignored --nocapture` prints
+//! tables.
 
 mod bottleneck;
 mod marks;
@@ -18,7 +19,8 @@ fn goodput(way: &Way, congestion: Congestion, seconds: u64) -> f64 {
     bottleneck.run(seconds)[0]
 }
 
-/// How much more the second of two flows gets, and how long packets wait meanwhile. It begins when the first has filled the way.
+/// How much more the second of two flows gets, and how long packets wait meanwhile. It begins when
+/// the first has filled the way.
 fn share(way: &Way, flows: [Congestion; 2], seconds: u64) -> (f64, f64) {
     share_from(3333, way, flows, seconds)
 }
@@ -65,8 +67,9 @@ fn two_flows_share_and_no_queue_stands() {
     assert!(alone.waited() < 0.5, "alone, what it tries is a quarter more");
 }
 
-/// With a queue of twice what fits on the path it is between 2.9 and 4.7 to 1, as it begins, and more with a shorter one (`shares`);
-/// with one of four times as much it may come to nothing in a quarter of a minute.
+/// With a queue of twice what fits on the path it is between 2.9 and 4.7 to 1, as it begins, and
+/// more with a shorter one (`shares`); with one of four times as much it may come to nothing in a
+/// quarter of a minute.
 #[test]
 fn beside_cubic_each_keeps_its_part() {
     for (queue, most) in [(2.0, 4.7), (4.0, 4.0)] {
@@ -85,7 +88,10 @@ fn table() {
         for milliseconds in [1, 20, 100, 600] {
             let seconds = if milliseconds < 600 { 10 } else { 30 };
             let cell = |loss| {
-                format!(" {:6.3}", goodput(&Way::new(100 * MBIT, milliseconds, loss), congestion, seconds))
+                format!(
+                    " {:6.3}",
+                    goodput(&Way::new(100 * MBIT, milliseconds, loss), congestion, seconds)
+                )
             };
             println!("{milliseconds:4} ms{}", [0.0, 0.001, 0.01, 0.05, 0.1].map(cell).concat());
         }

@@ -27,9 +27,15 @@ fn a_queue_that_marks_loses_nothing_and_nobody_is_slower_for_it() {
         let (unmarked, _, drops) = run(congestion, Some(Mishap::TakenOffBefore));
         let (marked, _, marks) = run(congestion, None);
         assert_eq!((marks.dropped_by_codel, marks.dropped_at_tail), (0, 0), "{congestion:?}");
-        assert!(marked > unmarked - 0.02, "{congestion:?}: {marked}, and {unmarked} where all is dropped");
+        assert!(
+            marked > unmarked - 0.02,
+            "{congestion:?}: {marked}, and {unmarked} where all is dropped"
+        );
         if congestion != Bbr {
-            assert!(marks.marked > 0 && drops.dropped_by_codel > 0, "{congestion:?}: {marks:?}, {drops:?}");
+            assert!(
+                marks.marked > 0 && drops.dropped_by_codel > 0,
+                "{congestion:?}: {marks:?}, {drops:?}"
+            );
         }
     }
 }
@@ -38,7 +44,8 @@ fn a_queue_that_marks_loses_nothing_and_nobody_is_slower_for_it() {
 fn marks_are_heeded_as_losses_are() {
     for congestion in [Document, NewReno, Cubic] {
         let waits = |mishap| {
-            let mut bottleneck = Bottleneck::new(&way(mishap), &[(congestion, 0), (congestion, 0)], 1);
+            let mut bottleneck =
+                Bottleneck::new(&way(mishap), &[(congestion, 0), (congestion, 0)], 1);
             bottleneck.run(30);
             bottleneck.waited();
             let got = bottleneck.run(30);

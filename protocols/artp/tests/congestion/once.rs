@@ -28,14 +28,16 @@ fn packets() -> u64 {
     bottleneck.counts().offered
 }
 
-/// Until the sender has confirmed that he heard the answer, next to nothing is kept of what he sends.
+/// Until the sender has confirmed that he heard the answer, next to nothing is kept of what he
+/// sends.
 #[test]
 fn a_confirmation_that_is_lost_costs_two_round_trips() {
     let got = costs([2]);
     assert!(got < 2.5, "{got} round trips");
 }
 
-/// Nothing that follows shows what is lost: the newest is sent once more, and what is heard of it tells of all.
+/// Nothing that follows shows what is lost: the newest is sent once more, and what is heard of it
+/// tells of all.
 #[test]
 fn the_end_of_a_burst_costs_the_same_however_much_of_it_is_lost() {
     let packets = packets();
@@ -61,7 +63,8 @@ fn a_pause_while_it_begins_costs_what_it_lasts() {
     }
 }
 
-/// What is heard of is then the first copy, though another has left: who takes it for the second takes for lost what is only late.
+/// What is heard of is then the first copy, though another has left: who takes it for the second
+/// takes for lost what is only late.
 #[test]
 fn a_way_that_becomes_long_is_not_flooded() {
     const RATE: u64 = 20 * MBIT;

@@ -1,5 +1,5 @@
-//! Long, slow and broken paths, with the configuration that nobody chose. Each has some jitter: without any, a timeout that lies at
-//! the round trip itself is never too short.
+//! Long, slow and broken paths, with the configuration that nobody chose. Each has some jitter:
+//! without any, a timeout that lies at the round trip itself is never too short.
 
 use stackwright_artp::Config;
 use stackwright_contract::Duration;
@@ -15,7 +15,8 @@ fn of(way: Way) -> Bottleneck {
     Bottleneck::of(&Way { jitter: JITTER, ..way }, &[(Config::new([0; 16]), 0)], 1)
 }
 
-/// Where the timeout has no margin above a round trip that its floor does not reach, or a window grows by a packet each round trip.
+/// Where the timeout has no margin above a round trip that its floor does not reach, or a window
+/// grows by a packet each round trip.
 #[test]
 fn a_long_path_is_filled_without_a_timeout() {
     let mut bottleneck = of(Way::new(20 * MBIT, 200, 0.0));
@@ -29,14 +30,19 @@ fn a_long_path_is_filled_without_a_timeout() {
 fn a_long_path_that_is_fast_is_filled_without_a_timeout() {
     let mut bottleneck = of(Way::new(100 * MBIT, 200, 0.0));
     let got = bottleneck.run(20)[0];
-    println!("{got} of 100 Mb/s, {} timeouts, {} duplicates", bottleneck.timeouts, bottleneck.duplicates);
+    println!(
+        "{got} of 100 Mb/s, {} timeouts, {} duplicates",
+        bottleneck.timeouts, bottleneck.duplicates
+    );
     assert!(got > 0.7 && bottleneck.timeouts == 0);
 }
 
 /// Where the timeout is bounded below the time that a few frames take.
 #[test]
 fn a_slow_path_carries_what_it_can() {
-    for (bits, messages, least, timeouts) in [(9600, 100, 0.8, 2), (4800, 50, 0.75, 4), (1200, 10, 0.4, 8)] {
+    for (bits, messages, least, timeouts) in
+        [(9600, 100, 0.8, 2), (4800, 50, 0.75, 4), (1200, 10, 0.4, 8)]
+    {
         let rate = bits / 8;
         let mut bottleneck = of(Way::new(rate, 40, 0.0));
         bottleneck.message = 1000;
@@ -49,7 +55,8 @@ fn a_slow_path_carries_what_it_can() {
     }
 }
 
-/// As `Config::silence` says: 30 s and eight timeouts, which take 255 times the first, but no longer than 90 s; whatever is due to be sent again then.
+/// As `Config::silence` says: 30 s and eight timeouts, which take 255 times the first, but no
+/// longer than 90 s; whatever is due to be sent again then.
 #[test]
 fn a_peer_that_vanishes_is_noticed_in_the_time_that_is_documented() {
     for milliseconds in [20, 300, 600] {
@@ -57,6 +64,9 @@ fn a_peer_that_vanishes_is_noticed_in_the_time_that_is_documented() {
         bottleneck.run(20);
         let expected = (255.0 * bottleneck.timeout().as_secs_f64()).clamp(30.0, 90.0);
         let took = bottleneck.cut().as_secs_f64();
-        assert!((took - expected).abs() < 0.2, "{milliseconds} ms: {took} s, and {expected} s were to be");
+        assert!(
+            (took - expected).abs() < 0.2,
+            "{milliseconds} ms: {took} s, and {expected} s were to be"
+        );
     }
 }

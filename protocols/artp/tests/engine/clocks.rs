@@ -1,4 +1,5 @@
-//! Clocks that are hours apart and do not run alike: what is late by true time is not delivered, and what is not late is.
+//! Clocks that are hours apart and do not run alike: what is late by true time is not delivered,
+//! and what is not late is.
 
 use fastrand::Rng;
 use stackwright_artp::Config;
@@ -44,14 +45,16 @@ impl Clocks {
         self.epochs[side] as i64 + (now + now / 1_000_000 * self.drifts[side]) / 1000
     }
 
-    /// By how much `side` is wrong about the difference of the clocks, in microseconds, where it has an opinion.
+    /// By how much `side` is wrong about the difference of the clocks, in microseconds, where it
+    /// has an opinion.
     fn error(self, ends: &Ends, side: usize) -> Option<i64> {
         let believed = ends.ends[side].association.slots().lifetime().difference()?;
         Some((believed - (self.shows(ends, side) - self.shows(ends, 1 - side))).abs())
     }
 }
 
-/// What a clock that shows microseconds cannot tell, and what two that do not run alike diverge in a second.
+/// What a clock that shows microseconds cannot tell, and what two that do not run alike diverge in
+/// a second.
 const GRAIN: i64 = 2 + 200;
 
 /// Every packet of the second end takes `slower` longer than every one of the first.
@@ -60,14 +63,18 @@ fn error_within_half_a_round_trip(slower: Duration) {
     for seed in seeds(30) {
         let random = &mut Rng::with_seed(seed);
         let clocks = Clocks::any(random);
-        let make = |side| end(&Config { epoch: clocks.epochs[side], expires: true, ..config() }, side);
+        let make =
+            |side| end(&Config { epoch: clocks.epochs[side], expires: true, ..config() }, side);
         let late = |nth| Event { nth, deed: Deed::Delay { by: slower } };
         let events = [Vec::new(), (0..if slower.is_zero() { 0 } else { 5000 }).map(late).collect()];
         let conditions = Conditions { delay: way, ..Conditions::IDEAL };
         let mut ends = Trial::scripted(make, &conditions, events);
         clocks.set(&mut ends);
-        let conversation =
-            Conversation { lifetime: Some([1000, 500_000]), pauses: false, ..Conversation::default() };
+        let conversation = Conversation {
+            lifetime: Some([1000, 500_000]),
+            pauses: false,
+            ..Conversation::default()
+        };
         // Two ways, and how long an acknowledgement is held back.
         let round_trip = (2 * way + slower).as_micros() as i64 + config().gather as i64 / 1000;
         let (mut opinions, mut greatest) = (0, 0);
@@ -101,11 +108,13 @@ fn what_is_in_time_is_delivered() {
     for seed in seeds(30) {
         let random = &mut Rng::with_seed(seed);
         let clocks = Clocks::any(random);
-        let make = |side| end(&Config { epoch: clocks.epochs[side], expires: true, ..config() }, side);
+        let make =
+            |side| end(&Config { epoch: clocks.epochs[side], expires: true, ..config() }, side);
         let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
         let mut ends = Trial::new(make, &conditions, seed);
         clocks.set(&mut ends);
-        // Far apart, so that none waits for the window: each has 10 ms to go, and half a second at least.
+        // Far apart, so that none waits for the window: each has 10 ms to go, and half a second at
+        // least.
         let conversation = Conversation {
             lifetime: Some([500_000, 1_000_000]),
             every: Duration::from_millis(100),
@@ -121,7 +130,8 @@ fn what_is_in_time_is_delivered() {
 /// The longest that an outage lasts, in seconds.
 const OUTAGE_MOST: u64 = 600;
 
-/// What is wished for a while only is gone when the link was down for longer, and everything else arrives soon after it is up.
+/// What is wished for a while only is gone when the link was down for longer, and everything else
+/// arrives soon after it is up.
 #[test]
 fn after_an_outage_what_expired_is_gone_and_the_rest_goes_on() {
     for seed in seeds(20) {
@@ -131,15 +141,19 @@ fn after_an_outage_what_expired_is_gone_and_the_rest_goes_on() {
             epoch,
             expires: true,
             silence: 2 * OUTAGE_MOST * 1_000_000_000,
-            // One of ten thousand is not open yet when the link goes down: it is asked for until it is up again.
+            // One of ten thousand is not open yet when the link goes down: it is asked for until it
+            // is up again.
             tries: OUTAGE_MOST as u32,
             ..any_config(random)
         });
         let begin = Instant::from_nanoseconds(random.u64(6_000_000_000..9_000_000_000));
         let outage = Duration::from_millis(random.u64(1000..1000 * OUTAGE_MOST));
         let outages = Outages::Spans(vec![begin..begin + outage]);
-        let mut ends =
-            Trial::new(|side| end(&configs[side], side), &Conditions { outages, ..bad(seed) }, seed);
+        let mut ends = Trial::new(
+            |side| end(&configs[side], side),
+            &Conditions { outages, ..bad(seed) },
+            seed,
+        );
         clocks.set(&mut ends);
         let count = 40 + outage.as_secs() as u32;
         let conversation = Conversation {
@@ -148,7 +162,8 @@ fn after_an_outage_what_expired_is_gone_and_the_rest_goes_on() {
             lifetime: Some([10_000, 2_000_000]),
             every: Duration::from_millis(1000),
             pauses: false,
-            // A timeout may have grown to a twelfth of the silence, 100 s, and the packet after it may be lost, too.
+            // A timeout may have grown to a twelfth of the silence, 100 s, and the packet after it
+            // may be lost, too.
             limit: outage + Duration::from_secs(600),
             ..Conversation::default()
         };
@@ -171,11 +186,13 @@ fn an_acknowledgement_that_took_long_spoils_nothing_that_is_known_of_the_peers_c
     for seed in seeds(50) {
         let random = &mut Rng::with_seed(seed);
         let clocks = Clocks::any(random);
-        let make = |side| end(&Config { epoch: clocks.epochs[side], expires: true, ..config() }, side);
+        let make =
+            |side| end(&Config { epoch: clocks.epochs[side], expires: true, ..config() }, side);
         // Late all together: none is overtaken, nor sent twice.
         let late = |nth| Event { nth, deed: Deed::Delay { by: Duration::from_millis(40) } };
         let conditions = Conditions { delay: Duration::from_millis(1), ..Conditions::IDEAL };
-        let mut ends = Trial::scripted(make, &conditions, [(20..60).map(late).collect(), Vec::new()]);
+        let mut ends =
+            Trial::scripted(make, &conditions, [(20..60).map(late).collect(), Vec::new()]);
         clocks.set(&mut ends);
         let conversation = Conversation {
             lifetime: Some([500_000, 1_000_000]),
@@ -185,7 +202,9 @@ fn an_acknowledgement_that_took_long_spoils_nothing_that_is_known_of_the_peers_c
         };
         let most = 1000 + config().gather as i64 / 2000 + GRAIN;
         let outcome = conversation.hold(&mut ends, seed, |ends| match clocks.error(ends, 0) {
-            Some(error) if error > most => Err(format!("wrong by {error} µs, and {most} are the most")),
+            Some(error) if error > most => {
+                Err(format!("wrong by {error} µs, and {most} are the most"))
+            }
             _ => Ok(()),
         });
         assert!(outcome.is_ok(), "seed {seed}: {:?}", outcome.err());

@@ -1,4 +1,5 @@
-//! What two applications say to each other when they use all that ARTP offers, and what is promised about it.
+//! What two applications say to each other when they use all that ARTP offers, and what is promised
+//! about it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -25,7 +26,8 @@ pub(crate) struct Conversation {
     pub(crate) counts: [u32; 2],
     /// The longest, in octets. Most are short, and some have none.
     pub(crate) longest: usize,
-    /// Whether every other one is wished for a while only, and for how long, at least and at most, in microseconds.
+    /// Whether every other one is wished for a while only, and for how long, at least and at most,
+    /// in microseconds.
     pub(crate) lifetime: Option<[u32; 2]>,
     /// The time between two of them.
     pub(crate) every: Duration,
@@ -92,8 +94,10 @@ impl Conversation {
                 octets.resize(if random.u8(..) < 26 { 0 } else { random.usize(..=most) }, 0);
                 random.fill(&mut octets);
             }
-            let lifetime =
-                self.lifetime.filter(|_| random.bool()).map(|[least, most]| random.u32(least..=most));
+            let lifetime = self
+                .lifetime
+                .filter(|_| random.bool())
+                .map(|[least, most]| random.u32(least..=most));
             let properties = MessageProperties {
                 lifetime: lifetime.and_then(NonZeroU32::new),
                 number: (!control).then_some(number),
@@ -125,7 +129,8 @@ impl Conversation {
         let until = ends.now() + self.limit;
         let (mut due, mut reads_from) = (ends.now(), [ends.now(); 2]);
         let (mut finished, mut steps, mut late_most) = (false, 0_u64, i64::MIN);
-        // What came in time from a peer who had not shown that he hears us is held until he has: it may be late by then.
+        // What came in time from a peer who had not shown that he hears us is held until he has: it
+        // may be late by then.
         let mut held = [true; 2];
         ends.ends[0].open(ends.now());
         loop {
@@ -134,13 +139,18 @@ impl Conversation {
                 let open = side == 0 || !matches!(ends.ends[1].phase(now), Phase::Idle);
                 let most = if self.every.is_zero() { 16 } else { usize::MAX };
                 while open && due <= now && ends.ends[side].association.sending().waiting() < most {
-                    let Some(one) = next[side].pop().and_then(|number| said[side].get_mut(&number)) else {
+                    let Some(one) = next[side].pop().and_then(|number| said[side].get_mut(&number))
+                    else {
                         break;
                     };
                     one.sent = Some(now);
-                    one.expires = ends.ends[side].association.slots().lifetime().difference().is_some();
+                    one.expires =
+                        ends.ends[side].association.slots().lifetime().difference().is_some();
                     if !ends.ends[side].offer(now, &one.octets, one.properties) {
-                        return Err(format!("{} octets are too long for the other end", one.octets.len()));
+                        return Err(format!(
+                            "{} octets are too long for the other end",
+                            one.octets.len()
+                        ));
                     }
                     if !self.every.is_zero() {
                         break;
@@ -156,16 +166,23 @@ impl Conversation {
                     continue;
                 }
                 while let Some((octets, properties)) = ends.ends[side].take(now) {
-                    let number = named(&octets, &properties).ok_or("a datagram without a number")?;
-                    let one =
-                        said[1 - side].get_mut(&number).ok_or(format!("datagram {number} was never sent"))?;
-                    let same = one.octets == octets && one.properties.priority == properties.priority;
-                    let sent =
-                        one.sent.filter(|_| same).ok_or(format!("datagram {number} is not what was sent"))?;
+                    let number =
+                        named(&octets, &properties).ok_or("a datagram without a number")?;
+                    let one = said[1 - side]
+                        .get_mut(&number)
+                        .ok_or(format!("datagram {number} was never sent"))?;
+                    let same =
+                        one.octets == octets && one.properties.priority == properties.priority;
+                    let sent = one
+                        .sent
+                        .filter(|_| same)
+                        .ok_or(format!("datagram {number} is not what was sent"))?;
                     if one.heard.replace(now).is_some() {
                         return Err(format!("datagram {number} came twice"));
                     }
-                    if let Some(wish) = one.properties.lifetime.filter(|_| one.expires && !held[side]) {
+                    if let Some(wish) =
+                        one.properties.lifetime.filter(|_| one.expires && !held[side])
+                    {
                         let age = now.since(sent).as_micros() as i64;
                         late_most = late_most.max(age - i64::from(wish.get()));
                     }
@@ -180,7 +197,8 @@ impl Conversation {
             bounded(ends)?;
             look(ends)?;
             let all = said.iter().flat_map(BTreeMap::values);
-            let wanting = all.filter(|one| one.heard.is_none() && one.properties.lifetime.is_none()).count();
+            let wanting =
+                all.filter(|one| one.heard.is_none() && one.properties.lifetime.is_none()).count();
             let quiet = ends.ends.iter().all(|end| {
                 let sending = end.association.sending();
                 sending.is_idle() && sending.is_drained() && end.association.inbox() == 0
@@ -194,14 +212,21 @@ impl Conversation {
                 if finished && ending == Ending::Finished {
                     break;
                 }
-                return Err(format!("over: {ending:?}, wanting {wanting}, dropped {:?}", ends.reasons()));
+                return Err(format!(
+                    "over: {ending:?}, wanting {wanting}, dropped {:?}",
+                    ends.reasons()
+                ));
             }
             steps += 1;
             if steps > 1_000_000 || ends.packets() > self.packets_most {
-                return Err(format!("a storm: {steps} steps, {} packets, wanting {wanting}", ends.packets()));
+                return Err(format!(
+                    "a storm: {steps} steps, {} packets, wanting {wanting}",
+                    ends.packets()
+                ));
             }
             let waits = reads_from.iter().copied().filter(|at| *at > now);
-            let speaks = Some(due).filter(|due| *due > now && next.iter().any(|next| !next.is_empty()));
+            let speaks =
+                Some(due).filter(|due| *due > now && next.iter().any(|next| !next.is_empty()));
             match waits.chain(speaks).min() {
                 Some(at) => {
                     ends.until(at);

@@ -1,4 +1,5 @@
-//! The way takes long packets when a session opens, and while data flow it begins to drop them, and says nothing.
+//! The way takes long packets when a session opens, and while data flow it begins to drop them, and
+//! says nothing.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,8 @@ use stackwright_trial::Trial;
 use crate::conversation::{Conversation, Ends};
 use crate::setting::{any_config, config, end, seeds, worse};
 
-const ALL: [Congestion; 4] = [Congestion::Document, Congestion::NewReno, Congestion::Cubic, Congestion::Bbr];
+const ALL: [Congestion; 4] =
+    [Congestion::Document, Congestion::NewReno, Congestion::Cubic, Congestion::Bbr];
 
 /// No packet that a narrow way takes is longer.
 const BASE: usize = 1200;
@@ -43,7 +45,8 @@ struct Flow {
     length: usize,
     sent: u32,
     came: BTreeSet<u32>,
-    /// The packets that the first end sent: how many, how many parts, and how long each of the last hundred was.
+    /// The packets that the first end sent: how many, how many parts, and how long each of the last
+    /// hundred was.
     packets: usize,
     parts: usize,
     last: Vec<usize>,
@@ -61,7 +64,8 @@ impl Flow {
         Flow { ends, length, sent: 0, came: BTreeSet::new(), packets, parts, last }
     }
 
-    /// So many more datagrams go from the first end to the other. Whether all came, before the first end gave up.
+    /// So many more datagrams go from the first end to the other. Whether all came, before the
+    /// first end gave up.
     fn go(&mut self, more: u32) -> bool {
         let all = self.sent + more;
         loop {
@@ -108,7 +112,8 @@ fn a_way_that_becomes_narrow_while_data_flow_is_found_out_and_everything_comes()
             let before = flow.ends.now();
             assert!(flow.go(100), "{congestion:?}, {length} octets");
             let took = flow.ends.now().since(before);
-            // It takes seven timeouts of 220 ms, and what BBR then believes of the path is low for long.
+            // It takes seven timeouts of 220 ms, and what BBR then believes of the path is low for
+            // long.
             let most = if congestion == Congestion::Bbr { 40 } else { 5 };
             assert!(took < Duration::from_secs(most), "{congestion:?}, {length} octets: {took:?}");
             assert!(flow.parts > 0);
@@ -140,8 +145,9 @@ fn a_path_that_becomes_narrow_is_found_out_in_the_time_that_is_documented() {
 #[test]
 fn datagrams_that_are_sealed_or_signed_come_over_a_way_that_becomes_narrow() {
     let own = |side: usize| Secret([side as u8 + 1; 32]);
-    let signed =
-        |side: usize| Signing::new(own(side), Signing::public(&own(1 - side))).expect("a public key");
+    let signed = |side: usize| {
+        Signing::new(own(side), Signing::public(&own(1 - side))).expect("a public key")
+    };
     let sealed = Protection::Sealed(Sealing::new(Cipher::ChaCha20Poly1305, Secret([7; 32])));
     for protections in [[sealed; 2], [0, 1].map(|side| Protection::Signed(signed(side)))] {
         let configs = protections.map(|protection| Config { protection, ..long() });

@@ -1,4 +1,5 @@
-//! What is acknowledged is delivered, whole and once, whatever is urgent and whatever number it has.
+//! What is acknowledged is delivered, whole and once, whatever is urgent and whatever number it
+//! has.
 
 use std::num::NonZeroU32;
 
@@ -40,7 +41,8 @@ fn heard(ends: &mut Ends, most: Duration) -> Vec<Vec<u8>> {
     }
 }
 
-/// Datagrams of 60 kB, each of which is more urgent than the one before it, which has left but for its end.
+/// Datagrams of 60 kB, each of which is more urgent than the one before it, which has left but for
+/// its end.
 fn overtaken(window: u32, datagrams: u8) {
     let config = Config { longest: 64 << 10, window, packet: 1200, ..config() };
     let mut ends = open(&config, Vec::new());
@@ -84,7 +86,8 @@ fn datagrams_that_are_overtaken_near_their_ends_arrive() {
     }
 }
 
-/// Two of the same number are on their way, or one whose number was counted and one that was given it: each arrives as it was sent.
+/// Two of the same number are on their way, or one whose number was counted and one that was given
+/// it: each arrives as it was sent.
 #[test]
 fn datagrams_of_one_number_are_not_mixed() {
     for lost in 0..20 {
@@ -99,7 +102,8 @@ fn datagrams_of_one_number_are_not_mixed() {
             let packets = open(&config(), Vec::new()).packets() as usize;
             let events = vec![Event { nth: (packets / 2 + lost) as u64, deed: Deed::Lose }];
             let mut ends = open(&config(), events);
-            let sent: Vec<_> = b"ABC".iter().zip(lengths).map(|(fill, length)| vec![*fill; length]).collect();
+            let sent: Vec<_> =
+                b"ABC".iter().zip(lengths).map(|(fill, length)| vec![*fill; length]).collect();
             for (number, octets) in numbers.into_iter().zip(&sent) {
                 let (now, properties) =
                     (ends.now(), MessageProperties { number, ..MessageProperties::default() });
@@ -112,8 +116,9 @@ fn datagrams_of_one_number_are_not_mixed() {
     }
 }
 
-/// One datagram expires when a part of it has arrived, and another one has its number: of that the peer makes no mixture, and takes
-/// it at once, whichever packet of it is lost, and however long it is.
+/// One datagram expires when a part of it has arrived, and another one has its number: of that the
+/// peer makes no mixture, and takes it at once, whichever packet of it is lost, and however long it
+/// is.
 #[test]
 fn a_datagram_is_not_mixed_with_one_of_its_number_that_expired_in_part() {
     let config = Config { expires: true, ..config() };
@@ -125,7 +130,8 @@ fn a_datagram_is_not_mixed_with_one_of_its_number_that_expired_in_part() {
         let events = [nth, nth + 6 + second].map(|nth| Event { nth, deed: Deed::Lose });
         let mut ends = open(&config, events.into());
         let lifetime = NonZeroU32::new(5_000);
-        let properties = MessageProperties { number: Some(7), lifetime, ..MessageProperties::default() };
+        let properties =
+            MessageProperties { number: Some(7), lifetime, ..MessageProperties::default() };
         let now = ends.now();
         ends.ends[0].send(now, &[b'A'; 3000], properties);
         let mut arrived = heard(&mut ends, Duration::from_secs(5));
@@ -139,7 +145,8 @@ fn a_datagram_is_not_mixed_with_one_of_its_number_that_expired_in_part() {
     }
 }
 
-/// Long datagrams expire in part, one after the other: the peer does not take them for more than a sender may begin.
+/// Long datagrams expire in part, one after the other: the peer does not take them for more than a
+/// sender may begin.
 #[test]
 fn datagrams_that_expire_in_part_are_not_in_the_way_of_others() {
     let config = Config { expires: true, longest: 64 << 10, window: 64, packet: 1200, ..config() };
@@ -169,7 +176,8 @@ const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 #[test]
 fn what_was_lost_in_several_places_is_retransmitted_as_one_batch() {
-    let config = Config { packet: 1200, reordering: Some(1), congestion: Congestion::NewReno, ..config() };
+    let config =
+        Config { packet: 1200, reordering: Some(1), congestion: Congestion::NewReno, ..config() };
     let mut ends = open(&config, Vec::new());
     let mut now = ends.now();
     // The congestion window grows.
@@ -180,7 +188,9 @@ fn what_was_lost_in_several_places_is_retransmitted_as_one_batch() {
     let memory = &mut Memory::new(2048, 32, 64).with_runs(1 << 16);
     (0..10).for_each(|nth| here.send(now, &[nth; 900], MessageProperties::default()));
     let sent: Vec<BufferTree> =
-        core::iter::from_fn(|| here.association.transmit(now, memory, EVERYTHING)).flatten().collect();
+        core::iter::from_fn(|| here.association.transmit(now, memory, EVERYTHING))
+            .flatten()
+            .collect();
     assert_eq!(sent.len(), 10);
     for (nth, mut packet) in sent.into_iter().enumerate() {
         if ![1, 4, 6].contains(&nth) {
@@ -192,7 +202,9 @@ fn what_was_lost_in_several_places_is_retransmitted_as_one_batch() {
     now = now.later(config.gather);
     let report = there.association.transmit(now, memory, EVERYTHING).expect("it reports");
     let mut report = report.into_single();
-    here.association.receive(now, None, &mut report, None, memory, EVERYTHING).expect("it is heeded");
+    here.association
+        .receive(now, None, &mut report, None, memory, EVERYTHING)
+        .expect("it is heeded");
     let lost = here.association.transmit(now, memory, EVERYTHING).expect("some is lost");
     assert_eq!(lost.count(), 3);
     let last = |packet: BufferTree| {

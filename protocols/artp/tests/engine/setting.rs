@@ -53,7 +53,10 @@ pub(crate) fn bad(seed: u64) -> Conditions {
         jitter: Duration::from_millis(random.u64(0..30)),
         loss: (random.f64() * 0.25).into(),
         duplicate: random.f64() * 0.1,
-        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..80)) },
+        reorder: Reorder {
+            probability: random.f64() * 0.1,
+            by: Duration::from_millis(random.u64(1..80)),
+        },
         ..Conditions::IDEAL
     }
 }
@@ -70,7 +73,8 @@ pub(crate) fn worse(seed: u64) -> Conditions {
     Conditions { outages: Outages::Spans(spans.collect()), ..bad(seed) }
 }
 
-/// Which seeds: `SEED` alone where that is set, else those from `FIRST`, or 0, to `SEEDS`, or `usual`.
+/// Which seeds: `SEED` alone where that is set, else those from `FIRST`, or 0, to `SEEDS`, or
+/// `usual`.
 pub(crate) fn seeds(usual: u64) -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
     let some = || number("FIRST").unwrap_or(0)..number("SEEDS").unwrap_or(usual);

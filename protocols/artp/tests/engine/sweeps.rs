@@ -62,9 +62,10 @@ fn the_nth_packet_is_overtaken_by_five_others_and_it_ends_well() {
     ends_well(|_| Deed::HoldBack { by: Duration::from_millis(60) });
 }
 
-/// The format alone has to survive it, without a check. Then a datagram may be another than was sent, or have another number
-/// or priority; an acknowledgement may name a packet that never came, so that its datagram never does either; and a stamp
-/// may say that something is over. But there is always an end, or somebody who waits for one in quiet.
+/// The format alone has to survive it, without a check. Then a datagram may be another than was
+/// sent, or have another number or priority; an acknowledgement may name a packet that never came,
+/// so that its datagram never does either; and a stamp may say that something is over. But there is
+/// always an end, or somebody who waits for one in quiet.
 #[test]
 fn one_bit_of_the_nth_packet_is_altered_and_nothing_panics_or_storms() {
     for side in [0, 1] {

@@ -33,7 +33,8 @@ fn each_datagram_arrives_once_whatever_bounds_what_is_on_its_way() {
 /// Two ends that have chosen by chance.
 fn any_ends(seed: u64, conditions: &Conditions, expires: bool) -> Ends {
     let random = &mut Rng::with_seed(seed ^ 0xc0f1);
-    let configs = [0, 1].map(|_| Config { expires: expires && random.bool(), ..any_config(random) });
+    let configs =
+        [0, 1].map(|_| Config { expires: expires && random.bool(), ..any_config(random) });
     let ends = Trial::new(|side| end(&configs[side], side), conditions, seed);
     let ends = if random.bool() { ends.in_batches() } else { ends };
     if random.bool() { ends.in_runs() } else { ends }
@@ -47,7 +48,8 @@ fn packets_that_leave_and_come_together_are_those_that_would_one_by_one() {
         let conditions = Conditions { jitter: Duration::ZERO, ..worse(seed) };
         let traces = [false, true].map(|runs| {
             let random = &mut Rng::with_seed(seed ^ 0xc0f1);
-            let configs = [0, 1].map(|_| Config { expires: random.u8(..) < 80, ..any_config(random) });
+            let configs =
+                [0, 1].map(|_| Config { expires: random.u8(..) < 80, ..any_config(random) });
             let ends = Trial::new(|side| end(&configs[side], side), &conditions, seed).in_batches();
             // A message may go up as it comes only where it comes whole.
             let ends = ends.through_inbox();
@@ -70,13 +72,15 @@ fn whatever_was_chosen_and_whatever_goes_wrong_everything_arrives_once_and_whole
     }
 }
 
-/// Nothing checks the octets here: what is altered may be delivered, and an end may be told things that are not so.
+/// Nothing checks the octets here: what is altered may be delivered, and an end may be told things
+/// that are not so.
 #[test]
 fn without_a_check_nothing_panics_and_nothing_storms() {
     for seed in seeds(300) {
         let conditions = Conditions { corrupt: 0.2, ..worse(seed) };
         let mut ends = any_ends(seed, &conditions, seed % 2 == 0);
-        let conversation = Conversation { limit: Duration::from_secs(300), ..Conversation::default() };
+        let conversation =
+            Conversation { limit: Duration::from_secs(300), ..Conversation::default() };
         if let Err(failure) = conversation.hold(&mut ends, seed, |_| Ok(())) {
             assert!(!failure.contains("storm"), "seed {seed}: {failure}");
         }

@@ -1,5 +1,6 @@
-//! Whatever is wished of datagrams, however long they are and whatever goes wrong: what was sent arrives whole, once and unmixed, and
-//! nothing stands still. `SEEDS=100000 cargo test --release -p stackwright-artp --test engine wishes` tries more.
+//! Whatever is wished of datagrams, however long they are and whatever goes wrong: what was sent
+//! arrives whole, once and unmixed, and nothing stands still. `SEEDS=100000 cargo test --release -p
+//! stackwright-artp --test engine wishes` tries more.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -48,7 +49,9 @@ fn length(random: &mut Rng, config: &Config, longest: bool) -> usize {
         1 | 2 => near(room, random),
         3 | 4 => near(room * random.usize(2..5), random),
         5 if config.window <= 64 => near(room * config.window as usize, random),
-        6 if longest => config.longest.max(LONGEST_UNIT) / LONGEST_UNIT * LONGEST_UNIT - random.usize(..2),
+        6 if longest => {
+            config.longest.max(LONGEST_UNIT) / LONGEST_UNIT * LONGEST_UNIT - random.usize(..2)
+        }
         _ => random.usize(..=3000),
     }
 }
@@ -89,13 +92,16 @@ impl Half {
     /// What has not arrived: its octets, its number, and how urgent it is.
     fn which(&self) -> Vec<(usize, Option<u32>, u8)> {
         let owed = self.owed.iter().flat_map(|((octets, priority), owed)| {
-            owed.iter().filter(|owed| !owed.expires).map(|owed| (octets.len(), owed.number, *priority))
+            owed.iter()
+                .filter(|owed| !owed.expires)
+                .map(|owed| (octets.len(), owed.number, *priority))
         });
         owed.collect()
     }
 
     fn hear(&mut self, octets: Vec<u8>, properties: &MessageProperties) -> Result<(), String> {
-        let heard = format!("{} octets, {:?}, {}", octets.len(), properties.number, properties.priority);
+        let heard =
+            format!("{} octets, {:?}, {}", octets.len(), properties.number, properties.priority);
         // Which of those that were sent it has parts of.
         let alike = |(sent, _): &&(Vec<u8>, u8)| {
             let same = sent.iter().zip(&octets).filter(|(one, other)| one == other).count();
@@ -105,13 +111,15 @@ impl Half {
         let heard = format!("{heard}, as {:?}", parts.collect::<Vec<_>>());
         let owed = self.owed.get_mut(&(octets, properties.priority));
         let owed = owed.ok_or(format!("was not sent, or came twice: {heard}"))?;
-        // Of several that are the same, the one that has this number, and the one that has to arrive.
+        // Of several that are the same, the one that has this number, and the one that has to
+        // arrive.
         let fit = |owed: &Owed| match owed.number {
             Some(number) if Some(number) != properties.number => None,
             number => Some((number.is_none(), owed.expires)),
         };
         let fitting = owed.iter().enumerate().filter_map(|(place, owed)| Some((fit(owed)?, place)));
-        let (_, place) = fitting.min().ok_or(format!("another number, or it came twice: {heard}"))?;
+        let (_, place) =
+            fitting.min().ok_or(format!("another number, or it came twice: {heard}"))?;
         owed.swap_remove(place);
         Ok(())
     }
@@ -160,7 +168,8 @@ fn talk(seed: u64) -> Result<Outcome, String> {
                     }
                     continue;
                 }
-                let owed = Owed { number: properties.number, expires: properties.lifetime.is_some() };
+                let owed =
+                    Owed { number: properties.number, expires: properties.lifetime.is_some() };
                 half.owed.entry((octets, properties.priority)).or_default().push(owed);
             }
             due = now + Duration::from_micros(1 + random.u64(..=pause) * 1000);
@@ -173,10 +182,13 @@ fn talk(seed: u64) -> Result<Outcome, String> {
         }
         ends.speak(|_, _, _| {});
         let phases = [0, 1].map(|side| ends.ends[side].phase(now));
-        if let Some(Phase::Ended(ending)) = phases.into_iter().find(|phase| matches!(phase, Phase::Ended(_)))
+        if let Some(Phase::Ended(ending)) =
+            phases.into_iter().find(|phase| matches!(phase, Phase::Ended(_)))
         {
             // Every packet of minutes may be lost.
-            if ending == Ending::Silent && matches!(conditions.loss, Loss::Bernoulli(loss) if loss > 0.1) {
+            if ending == Ending::Silent
+                && matches!(conditions.loss, Loss::Bernoulli(loss) if loss > 0.1)
+            {
                 return Ok(Outcome::GaveUp);
             }
             return Err(format!("over: {ending:?}, {} owed", halves[0].owes() + halves[1].owes()));

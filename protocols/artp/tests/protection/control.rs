@@ -6,7 +6,9 @@ use stackwright_contract::Duration;
 use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::words::Dropped;
 
-use crate::setting::{CIPHERS, Ends, Wire, heard, numbered_after, opened, run, sealed, signed, units};
+use crate::setting::{
+    CIPHERS, Ends, Wire, heard, numbered_after, opened, run, sealed, signed, units,
+};
 
 fn tell(ends: &mut Ends, octets: &[u8]) -> Wire {
     let now = ends.now();

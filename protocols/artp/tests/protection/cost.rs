@@ -26,8 +26,8 @@ fn count() {
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no memory of
-// anybody else.
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting
+// touches no memory of anybody else.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -68,13 +68,15 @@ fn filled(headroom: usize, octets: usize) -> BufferTree {
     BufferTree::from_block(block, headroom, headroom + octets)
 }
 
-/// Goes through both framings; gives how often memory was asked for, and whether the octets stayed where they were.
+/// Goes through both framings; gives how often memory was asked for, and whether the octets stayed
+/// where they were.
 fn through(framings: &mut [Messages<BufferTree>; 2], message: BufferTree) -> (u64, bool) {
     let pool = Pool::new(2048, 4);
     let place = last(&message);
     let before = ALLOCATIONS.get();
-    let (body, label, _) =
-        framings[0].begin(message, &MessageProperties::default(), 1400, &pool).expect("not too long");
+    let (body, label, _) = framings[0]
+        .begin(message, &MessageProperties::default(), 1400, &pool)
+        .expect("not too long");
     let unit = Unit { span: 0..1, label, body, since: Instant::START, lifetime: None };
     let (unit, mut body) = unit.into_parts();
     framings[1].join(&VIEW, &unit, &mut body, &pool).expect("no forger").expect("one piece");
@@ -87,7 +89,8 @@ fn through(framings: &mut [Messages<BufferTree>; 2], message: BufferTree) -> (u6
 
 #[test]
 fn a_datagram_is_protected_where_it_lies() {
-    // A signature is too long to stand before octets in the message itself: it takes a block, with its count of holders.
+    // A signature is too long to stand before octets in the message itself: it takes a block, with
+    // its count of holders.
     let sealed = CIPHERS.map(sealed);
     let protect = |nth: usize, side| sealed.get(nth).copied().unwrap_or_else(|| signed(side));
     for (nth, asked) in [(0, 0), (1, 0), (2, 2)] {

@@ -1,4 +1,5 @@
-//! The README is enough to open what is on the wire, and to check a signature: written after it, without our own code.
+//! The README is enough to open what is on the wire, and to check a signature: written after it,
+//! without our own code.
 
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -16,8 +17,9 @@ fn hmac(key: &[u8], pieces: &[&[u8]]) -> [u8; 32] {
         block.iter_mut().zip(key).for_each(|(octet, key)| *octet ^= key);
         block
     };
-    let inner =
-        pieces.iter().fold(Sha256::new().chain_update(pad(0x36)), |hash, piece| hash.chain_update(piece));
+    let inner = pieces
+        .iter()
+        .fold(Sha256::new().chain_update(pad(0x36)), |hash, piece| hash.chain_update(piece));
     Sha256::new().chain_update(pad(0x5c)).chain_update(inner.finalize()).finalize().into()
 }
 
@@ -52,9 +54,11 @@ fn a_seal_is_what_the_readme_says() {
                 Cipher::Aes256Gcm => aes_gcm::Aes256Gcm::new_from_slice(&key[..32])
                     .expect("32 octets")
                     .decrypt_inout_detached(&nonce, &associated, buffer, &tag),
-                Cipher::ChaCha20Poly1305 => chacha20poly1305::ChaCha20Poly1305::new_from_slice(&key[..32])
-                    .expect("32 octets")
-                    .decrypt_inout_detached(&nonce, &associated, buffer, &tag),
+                Cipher::ChaCha20Poly1305 => {
+                    chacha20poly1305::ChaCha20Poly1305::new_from_slice(&key[..32])
+                        .expect("32 octets")
+                        .decrypt_inout_detached(&nonce, &associated, buffer, &tag)
+                }
             };
             assert!(opened.is_ok(), "{cipher:?}, from {side}");
             assert_eq!(octets, text);
@@ -79,7 +83,8 @@ fn a_signature_is_what_the_readme_says() {
             .chain_update(number)
             .chain_update(counter)
             .chain_update(octets);
-        let key = VerifyingKey::from_bytes(&Signing::public(&Secret([side as u8 + 1; 32]))).expect("a key");
+        let key = VerifyingKey::from_bytes(&Signing::public(&Secret([side as u8 + 1; 32])))
+            .expect("a key");
         let signature = Signature::from_slice(signature).expect("64 octets");
         let context = Some(&b"Stackwright ARTP datagram 1"[..]);
         assert!(key.verify_prehashed_strict(digest, context, &signature).is_ok(), "from {side}");

@@ -7,7 +7,9 @@ use stackwright_transport::words::{Dropped, Ending, Phase};
 use stackwright_trial::{End, Trial};
 use stackwright_wire::{BufferTree, Message};
 
-use crate::setting::{CIPHERS, config, end_of, heard, numbered_after, opened, say, sealed, signed, units};
+use crate::setting::{
+    CIPHERS, config, end_of, heard, numbered_after, opened, say, sealed, signed, units,
+};
 
 /// Nothing is delivered, and the side that hears such datagrams says so after sixteen.
 fn do_not_understand_each_other(what: &str, protections: [Protection; 2]) {
@@ -43,7 +45,8 @@ fn who_protects_otherwise_is_not_understood() {
 #[test]
 fn nothing_is_sealed_before_both_sides_salts_are_known() {
     for protection in [sealed(CIPHERS[0]), signed(0)] {
-        let mut trial = Trial::new(|side| end_of(&config(protection), side, 0), &Conditions::IDEAL, 1);
+        let mut trial =
+            Trial::new(|side| end_of(&config(protection), side, 0), &Conditions::IDEAL, 1);
         let now = trial.now();
         trial.ends[0].open(now);
         let early = BufferTree::with_headroom(0, b"early");
@@ -61,7 +64,8 @@ fn each_direction_has_its_own_key() {
         let there = say(&mut ends, 0, b"the same words");
         let back = say(&mut ends, 1, b"the same words");
         let (there, back) = (units(&there, 0).remove(0), units(&back, 1).remove(0));
-        // Behind the header: the fragment's, the length, generation and counter, which are the same.
+        // Behind the header: the fragment's, the length, generation and counter, which are the
+        // same.
         assert_eq!(there[20..40], back[20..40]);
         assert_ne!(there[40..], back[40..], "the same octets under different keys");
         heard(&mut ends, 0);

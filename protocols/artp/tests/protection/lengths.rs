@@ -19,14 +19,16 @@ fn pass(
 ) -> (Result<Option<usize>, Dropped>, u64) {
     let pool = Pool::new(2048, 4);
     let message = BufferTree::with_headroom(128, &vec![3; octets]);
-    let (mut rest, label, piece) =
-        framings[0].begin(message, &MessageProperties::default(), room, &pool).expect("not too long");
+    let (mut rest, label, piece) = framings[0]
+        .begin(message, &MessageProperties::default(), room, &pool)
+        .expect("not too long");
     let mut joined = Ok(None);
     for index in 0..label.count {
         let body = rest.split_to(piece.min(rest.len()));
         let label = Label { index, last: index + 1 == label.count, ..label };
         let number = u64::from(index);
-        let unit = Unit { span: number..number + 1, label, body, since: Instant::START, lifetime: None };
+        let unit =
+            Unit { span: number..number + 1, label, body, since: Instant::START, lifetime: None };
         let (unit, mut body) = unit.into_parts();
         let whole = framings[1].join(&VIEW, &unit, &mut body, &pool);
         joined = whole.map(|whole| whole.map(|_| unaltered(&body)));
@@ -51,7 +53,8 @@ fn ten_megabytes_are_one_datagram() {
 
 #[test]
 fn what_protects_a_datagram_is_not_counted_to_its_length() {
-    let protections: [fn(usize) -> Protection; 3] = [|_| Protection::Absent, |_| sealed(CIPHERS[0]), signed];
+    let protections: [fn(usize) -> Protection; 3] =
+        [|_| Protection::Absent, |_| sealed(CIPHERS[0]), signed];
     for protect in protections {
         let mut framings = framings(|side| Config { longest: LONGEST, ..config(protect(side)) });
         for room in (100..600).step_by(31).chain([30_000, 32_768, 65_000]) {
@@ -67,12 +70,16 @@ fn what_is_too_long_is_given_back_as_it_was() {
     let pool = Pool::new(2048, 4);
     let octets = 0xffff * 100 - 75; // one more than fits behind 76 of signature
     let message = BufferTree::with_headroom(0, &vec![3; octets]);
-    let back =
-        framings[0].begin(message, &MessageProperties::default(), 100, &pool).expect_err("65536 packets");
+    let back = framings[0]
+        .begin(message, &MessageProperties::default(), 100, &pool)
+        .expect_err("65536 packets");
     assert_eq!(back.len(), octets);
-    let properties = MessageProperties { kind: MessageKind::Control, ..MessageProperties::default() };
+    let properties =
+        MessageProperties { kind: MessageKind::Control, ..MessageProperties::default() };
     let message = BufferTree::with_headroom(0, &[3; 25]);
-    let back = framings[0].begin(message, &properties, 100, &pool).expect_err("control goes into one packet");
+    let back = framings[0]
+        .begin(message, &properties, 100, &pool)
+        .expect_err("control goes into one packet");
     assert_eq!(back.len(), 25);
 }
 

@@ -1,4 +1,5 @@
-//! What protects datagrams: that it does, on bad links, against forgers, and with octets that others can read.
+//! What protects datagrams: that it does, on bad links, against forgers, and with octets that
+//! others can read.
 
 mod control;
 mod cost;

@@ -10,9 +10,12 @@ use stackwright_simulator::Conditions;
 use stackwright_transport::words::Dropped;
 use stackwright_wire::Header;
 
-use crate::setting::{CIPHERS, Ends, bad, heard, numbered_after, opened, run, say, sealed, signed, units};
+use crate::setting::{
+    CIPHERS, Ends, bad, heard, numbered_after, opened, run, say, sealed, signed, units,
+};
 
-const PROTECTIONS: [fn(usize) -> Protection; 3] = [|_| sealed(CIPHERS[0]), |_| sealed(CIPHERS[1]), signed];
+const PROTECTIONS: [fn(usize) -> Protection; 3] =
+    [|_| sealed(CIPHERS[0]), |_| sealed(CIPHERS[1]), signed];
 
 /// In one packet, and in several.
 const LENGTHS: [usize; 2] = [100, 3000];
@@ -29,7 +32,8 @@ fn a_datagram_of_another_session_is_refused() {
             let (mut before, _) = opened([0, 1].map(protect), 0);
             let recorded = units(&say(&mut before, 0, &vec![1; length]), 0);
             assert_eq!(heard(&mut before, 1).len(), 1);
-            // The same session number, the same first packet number: only what both sides drew is new.
+            // The same session number, the same first packet number: only what both sides drew is
+            // new.
             let (mut ends, _) = opened([0, 1].map(protect), 1);
             for packet in &recorded {
                 ends.inject(1, packet);
@@ -74,7 +78,8 @@ fn a_datagram_under_another_number_is_forged() {
     }
 }
 
-/// A datagram is sealed once, when it is submitted: else two texts would be encrypted with one nonce.
+/// A datagram is sealed once, when it is submitted: else two texts would be encrypted with one
+/// nonce.
 #[test]
 fn what_is_sent_again_is_what_was_sent() {
     let mut again = 0;
@@ -112,7 +117,11 @@ fn nothing_is_too_old() {
         MessageProperties { priority: 200, ..MessageProperties::default() },
     );
     for _ in 0..5000 {
-        ends.ends[0].send(now, b"urgent", MessageProperties { priority: 1, ..MessageProperties::default() });
+        ends.ends[0].send(
+            now,
+            b"urgent",
+            MessageProperties { priority: 1, ..MessageProperties::default() },
+        );
     }
     ends.set_conditions(&Conditions::IDEAL);
     let mut count = 0;

@@ -37,7 +37,9 @@ pub(crate) fn sealed(cipher: Cipher) -> Protection {
 /// Each side has the other's key.
 pub(crate) fn signed(side: usize) -> Protection {
     let own = |side: usize| Secret([side as u8 + 1; 32]);
-    Protection::Signed(Signing::new(own(side), Signing::public(&own(1 - side))).expect("a public key"))
+    Protection::Signed(
+        Signing::new(own(side), Signing::public(&own(1 - side))).expect("a public key"),
+    )
 }
 
 /// One end of a session that is the `nth` between these two.
@@ -65,7 +67,10 @@ pub(crate) fn opened(protections: [Protection; 2], nth: u8) -> (Ends, Wire) {
 pub(crate) type Wire = Vec<(usize, Vec<u8>)>;
 
 /// Lets so much time pass, or all that will happen.
-pub(crate) fn run<C: Configuration<Message = BufferTree>>(ends: &mut Trial<C>, time: Duration) -> Wire {
+pub(crate) fn run<C: Configuration<Message = BufferTree>>(
+    ends: &mut Trial<C>,
+    time: Duration,
+) -> Wire {
     let until = ends.now() + time;
     let mut wire = Wire::new();
     loop {
@@ -93,7 +98,8 @@ pub(crate) fn heard(ends: &mut Ends, side: usize) -> Vec<Vec<u8>> {
 pub(crate) fn units(wire: &Wire, side: usize) -> Vec<Vec<u8>> {
     let carries = |octets: &[u8]| {
         let header = Packet::decode(octets).expect("a packet");
-        header.kind == PacketKind::Data || (header.kind == PacketKind::Control && header.session != 0)
+        header.kind == PacketKind::Data
+            || (header.kind == PacketKind::Control && header.session != 0)
     };
     let of_side = wire.iter().filter(|(sender, octets)| *sender == side && carries(octets));
     of_side.map(|(_, octets)| octets.clone()).collect()
@@ -107,7 +113,8 @@ pub(crate) fn numbered_after(packet: &[u8], last: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Both proposals as they were first made, and both salts, from the packets that arranged the session.
+/// Both proposals as they were first made, and both salts, from the packets that arranged the
+/// session.
 pub(crate) fn arranged(wire: &Wire) -> (Vec<u8>, Vec<u8>) {
     let (mut proposals, mut salts) = (Vec::new(), Vec::new());
     for side in [0, 1] {
@@ -145,7 +152,10 @@ pub(crate) fn bad(seed: u64) -> Conditions {
         jitter: Duration::from_millis(random.u64(0..30)),
         loss: (random.f64() * 0.25).into(),
         duplicate: random.f64() * 0.1,
-        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..80)) },
+        reorder: Reorder {
+            probability: random.f64() * 0.1,
+            by: Duration::from_millis(random.u64(1..80)),
+        },
         ..Conditions::IDEAL
     }
 }

@@ -1,4 +1,5 @@
-//! A datagram that fits into one packet and that nothing protects: it takes eight octets less, where both sides know how.
+//! A datagram that fits into one packet and that nothing protects: it takes eight octets less,
+//! where both sides know how.
 
 use stackwright_artp::header::{Packet, PacketKind, Single};
 use stackwright_artp::{Config, Protection};
@@ -9,7 +10,9 @@ use stackwright_transport::words::Dropped;
 use stackwright_trial::Trial;
 use stackwright_wire::Header;
 
-use crate::setting::{CIPHERS, Ends, Wire, config, end_of, heard, numbered_after, opened, run, say, sealed};
+use crate::setting::{
+    CIPHERS, Ends, Wire, config, end_of, heard, numbered_after, opened, run, say, sealed,
+};
 
 /// Octets of headers before the longest datagram that fits.
 const BEFORE: usize = Packet::LENGTH + Single::LENGTH;
@@ -17,7 +20,8 @@ const BEFORE: usize = Packet::LENGTH + Single::LENGTH;
 /// The data of one side.
 fn said(wire: &Wire) -> Vec<(PacketKind, Vec<u8>)> {
     let packets = wire.iter().filter(|(side, _)| *side == 0);
-    let kinds = packets.map(|(_, octets)| (Packet::decode(octets).expect("a packet").kind, octets.clone()));
+    let kinds =
+        packets.map(|(_, octets)| (Packet::decode(octets).expect("a packet").kind, octets.clone()));
     kinds.filter(|(kind, _)| matches!(kind, PacketKind::Data | PacketKind::Single)).collect()
 }
 
@@ -43,7 +47,8 @@ fn it_is_shorter_as_long_as_it_fits_and_a_fragment_beyond() {
 #[test]
 fn what_is_wished_of_it_is_said_all_the_same() {
     let (mut ends, _) = opened([Protection::Absent; 2], 0);
-    let properties = MessageProperties { priority: 7, number: Some(99), ..MessageProperties::default() };
+    let properties =
+        MessageProperties { priority: 7, number: Some(99), ..MessageProperties::default() };
     let now = ends.now();
     ends.ends[0].send(now, b"urgent", properties);
     let packets = said(&run(&mut ends, Duration::from_millis(300)));

@@ -10,7 +10,9 @@ use stackwright_transport::words::Dropped;
 use stackwright_trial::{End, Talk, Trial};
 use stackwright_wire::{BufferTree, Message};
 
-use crate::setting::{CIPHERS, bad, config, end_of, heard, opened, run, say, sealed, seeds, signed};
+use crate::setting::{
+    CIPHERS, bad, config, end_of, heard, opened, run, say, sealed, seeds, signed,
+};
 
 fn talks(what: &str, protect: impl Fn(usize) -> Protection, usual: u64, talk: Talk) {
     for seed in seeds(usual) {
@@ -42,10 +44,14 @@ fn opaque_datagrams_go_up_as_they_came_down() {
     let length = datagram.len();
     say(&mut ends, 0, datagram.front(length).expect("in memory"));
     let heard = heard(&mut ends, 1).pop().expect("a datagram");
-    let (mut signature, mut data) = take_apart(BufferTree::with_headroom(0, &heard)).expect("whole");
+    let (mut signature, mut data) =
+        take_apart(BufferTree::with_headroom(0, &heard)).expect("whole");
     assert_eq!(signature.front(12), Some(&b"signed by me"[..]));
     assert_eq!(data.front(10), Some(&b"and secret"[..]));
-    assert!(take_apart(BufferTree::with_headroom(0, &[0, 0, 0, 9, 1])).is_err(), "shorter than it says");
+    assert!(
+        take_apart(BufferTree::with_headroom(0, &[0, 0, 0, 9, 1])).is_err(),
+        "shorter than it says"
+    );
 }
 
 #[test]
@@ -64,7 +70,11 @@ fn static_and_boxed_policies_have_the_same_trace() {
     for seed in 0..10 {
         let config = config(sealed(CIPHERS[0]));
         let talk = Talk { waits: true, ..Talk::default() };
-        let one = Trial::new(|side| end_of(&config, side, 0), &bad(seed), seed).talk(&talk, seed, |_, _| {});
+        let one = Trial::new(|side| end_of(&config, side, 0), &bad(seed), seed).talk(
+            &talk,
+            seed,
+            |_, _| {},
+        );
         let other = Trial::new(|side| end_of(&config, side, 0).boxed(), &bad(seed), seed).talk(
             &talk,
             seed,
@@ -75,8 +85,9 @@ fn static_and_boxed_policies_have_the_same_trace() {
     }
 }
 
-/// Nothing but the seal tells what was altered: what arrives was sent, and none arrives twice. What is altered in a packet's
-/// own header may be lost to the engine, which is what the check of UDP is for.
+/// Nothing but the seal tells what was altered: what arrives was sent, and none arrives twice. What
+/// is altered in a packet's own header may be lost to the engine, which is what the check of UDP is
+/// for.
 #[test]
 fn what_was_altered_is_never_delivered() {
     let (mut forged, mut delivered) = (0, 0);
@@ -87,7 +98,8 @@ fn what_was_altered_is_never_delivered() {
         let mut sent = [HashSet::new(), HashSet::new()];
         for nth in 0_u32..120 {
             let side = random.usize(..2);
-            let mut octets = vec![nth as u8; 4 + random.usize(..if nth % 8 == 0 { 4000 } else { 300 })];
+            let mut octets =
+                vec![nth as u8; 4 + random.usize(..if nth % 8 == 0 { 4000 } else { 300 })];
             octets[..4].copy_from_slice(&nth.to_be_bytes());
             say(&mut ends, side, &octets);
             sent[side].insert(octets);
@@ -95,7 +107,10 @@ fn what_was_altered_is_never_delivered() {
         run(&mut ends, Duration::from_secs(20));
         for side in [0, 1] {
             for octets in heard(&mut ends, side) {
-                assert!(sent[1 - side].remove(&octets), "seed {seed}: altered, or for the second time");
+                assert!(
+                    sent[1 - side].remove(&octets),
+                    "seed {seed}: altered, or for the second time"
+                );
                 delivered += 1;
             }
         }

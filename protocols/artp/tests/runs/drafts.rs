@@ -5,12 +5,15 @@ use std::ops::Range;
 
 use stackwright_compose::Over;
 use stackwright_contract::ask::{
-    Ask, Counters, Longest, NothingBelow, Peer, Question, Reserve, RoundTrip, ask, ask_behind_header,
+    Ask, Counters, Longest, NothingBelow, Peer, Question, Reserve, RoundTrip, ask,
+    ask_behind_header,
 };
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
-use stackwright_contract::{Context, Duration, Facts, Handle, IndicationTo, Outlet, Protocol, RequestTo};
+use stackwright_contract::{
+    Context, Duration, Facts, Handle, IndicationTo, Outlet, Protocol, RequestTo,
+};
 use stackwright_wire::{Leaf, Message as _};
 
 use crate::talk::{LENGTH, M, MUCH, NAME, Said, Side, Talk, UP, octets};
@@ -52,7 +55,8 @@ fn places(said: &mut Said) -> Vec<Range<*const u8>> {
     left
 }
 
-/// The octets of messages that lie as they leave are not copied: each leaves from the block in which it was written.
+/// The octets of messages that lie as they leave are not copied: each leaves from the block in
+/// which it was written.
 #[test]
 fn what_is_written_in_place_leaves_from_there() {
     let mut talk = warm();
@@ -102,14 +106,24 @@ impl Protocol for Prefix {
     type Provides = Datagrams<M>;
     type Uses = Datagrams<M>;
 
-    fn handle_request(&mut self, _: &Context, mut word: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        mut word: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if let DatagramsRequest::Send { batch: messages, .. } = &mut word {
             messages.single_mut().push_front(4).copy_from_slice(b"head");
         }
         out.request(word);
     }
 
-    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        word: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.indicate(word);
     }
 
@@ -118,8 +132,8 @@ impl Protocol for Prefix {
     }
 }
 
-/// What is reserved above a layer with a header leaves from where it was written, too: the header is
-/// written before it, in the same block.
+/// What is reserved above a layer with a header leaves from where it was written, too: the header
+/// is written before it, in the same block.
 #[test]
 fn what_is_written_above_another_header_leaves_from_where_it_lies() {
     let Talk { cx, sides: [Side { layer, mut said }, mut there], .. } = warm();
@@ -132,7 +146,8 @@ fn what_is_written_above_another_header_leaves_from_where_it_lies() {
     assert_eq!(ask(&stack, NAME, Peer, &NothingBelow), None, "UDP knows it, which is not there");
     let before = ask(&stack, NAME, Counters, &NothingBelow).expect("it counts its packets");
     assert!(before.sent > before.received && before.received > 0, "{before:?}");
-    let reserved = ask(&stack, NAME, Reserve::<M>::new(LENGTH, 9), &NothingBelow).expect("laid out below");
+    let reserved =
+        ask(&stack, NAME, Reserve::<M>::new(LENGTH, 9), &NothingBelow).expect("laid out below");
     assert_eq!(reserved.count(), 1, "a header of a layer above is cut with its message");
     let (mut message, mut expected) = (reserved.into_octets(), b"head".to_vec());
     assert_eq!(message.len(), LENGTH);
@@ -207,7 +222,8 @@ fn a_draft_that_was_cut_off_leaves_all_the_same() {
     assert!(*came == said, "{:?}", came.iter().map(Vec::len).collect::<Vec<_>>());
 }
 
-/// How many packets of a message leave at once after a second in which nothing did, where all of it did before.
+/// How many packets of a message leave at once after a second in which nothing did, where all of it
+/// did before.
 fn packets_after_a_rest(in_place: bool) -> usize {
     let mut talk = Talk::new(true, None);
     let say = |talk: &mut Talk| {
@@ -333,8 +349,8 @@ fn leave(talk: &mut Talk) -> Vec<(usize, M)> {
     runs.collect()
 }
 
-/// What is drafted together leaves together, from where it was written, and is what it is message by message: also where it is several runs
-/// for the driver.
+/// What is drafted together leaves together, from where it was written, and is what it is message
+/// by message: also where it is several runs for the driver.
 #[test]
 fn drafts_that_are_sent_together_are_the_packets_of_each_in_one_piece() {
     let made: [(fn() -> Talk, usize); 2] = [(|| wide(true, None), RUN), (|| wider(MUCH), 2 * RUN)];
@@ -370,12 +386,14 @@ fn drafts_are_of_whole_runs() {
     }
 }
 
-/// Where there is room below for some of the messages that were drafted together, they wait for the rest of it: what left of them
-/// could not be written before any more. They wait once, and not for what never comes.
+/// Where there is room below for some of the messages that were drafted together, they wait for the
+/// rest of it: what left of them could not be written before any more. They wait once, and not for
+/// what never comes.
 #[test]
 fn drafts_wait_for_room_below() {
-    let packets =
-        |runs: &[(usize, M)]| runs.iter().map(|(stride, run)| run.len() / stride).collect::<Vec<_>>();
+    let packets = |runs: &[(usize, M)]| {
+        runs.iter().map(|(stride, run)| run.len() / stride).collect::<Vec<_>>()
+    };
     let give_back = |talk: &mut Talk, octets, messages| {
         talk.sides[0].give_back(&talk.cx, Credit { octets, messages });
     };
@@ -396,8 +414,9 @@ fn drafts_wait_for_room_below() {
     assert!((1..all).contains(&left.iter().sum()), "as much as there is room for: {left:?}");
 }
 
-/// What has to be copied does not take with it what need not be: the first of messages that lie together would leave with it, and
-/// the others could not be written any more, nor what follows them.
+/// What has to be copied does not take with it what need not be: the first of messages that lie
+/// together would leave with it, and the others could not be written any more, nor what follows
+/// them.
 #[test]
 fn drafts_behind_what_is_copied_leave_from_where_they_lie() {
     let mut talk = wide(true, None);
@@ -414,7 +433,11 @@ fn drafts_behind_what_is_copied_leave_from_where_they_lie() {
     });
     let each = LENGTH.div_ceil(1200);
     let expected = [(each, 1), (4 * each, 2)];
-    assert_eq!(runs.collect::<Vec<_>>(), expected, "packets, and the pieces of memory in which they lie");
+    assert_eq!(
+        runs.collect::<Vec<_>>(),
+        expected,
+        "packets, and the pieces of memory in which they lie"
+    );
 }
 
 /// Whatever the window takes of them, and whatever of them is lost.
@@ -424,11 +447,13 @@ fn drafts_that_are_sent_together_arrive_as_messages() {
         [(true, None), (false, None), (true, Some(0)), (true, Some(9)), (false, Some(20))]
     {
         for narrow in [false, true] {
-            let mut talk = if narrow { Talk::new(together, broken) } else { wide(together, broken) };
+            let mut talk =
+                if narrow { Talk::new(together, broken) } else { wide(together, broken) };
             for side in [0, 1, 0] {
                 talk.speak(side);
             }
-            talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit: MUCH });
+            talk.sides[1]
+                .ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit: MUCH });
             let mut sent = 0;
             for most in [6, 1, 2, 5, 3, 4, 6, 6] {
                 sent += say_together(&mut talk, sent as u8, most);
@@ -443,14 +468,24 @@ fn drafts_that_are_sent_together_arrive_as_messages() {
             // By their numbers they are in order.
             let first = numbers[came.len() - 33..].iter().min().expect("they have numbers");
             let numbered = numbers[came.len() - 33..].iter().zip(&came[came.len() - 33..]);
-            assert!(numbered.clone().all(|(number, came)| number - first == came[0].into()), "{broken:?}");
+            assert!(
+                numbered.clone().all(|(number, came)| number - first == came[0].into()),
+                "{broken:?}"
+            );
             if !narrow {
                 let expected = together && broken.is_none();
                 assert_eq!(*at_once > 0, expected, "several go up at once where nothing is lost");
             }
-            assert!(each.iter().copied().eq(0..33) && came.len() == 33, "each once: {broken:?}, {each:?}");
+            assert!(
+                each.iter().copied().eq(0..33) && came.len() == 33,
+                "each once: {broken:?}, {each:?}"
+            );
             let credit = talk.sides[0].said.credit;
-            assert_eq!((credit.messages, credit.octets), (4096, 10 << 20), "all room is given back");
+            assert_eq!(
+                (credit.messages, credit.octets),
+                (4096, 10 << 20),
+                "all room is given back"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Packets that cross the boundary below together: both sides come to what they come to where each crosses by itself.
+//! Packets that cross the boundary below together: both sides come to what they come to where each
+//! crosses by itself.
 
 mod drafts;
 mod talk;
@@ -24,7 +25,11 @@ struct Outcome {
 }
 
 /// Messages from here to there, and then the end; gives how many runs there were, too.
-fn outcome(together: bool, in_place: bool, broken: Option<usize>) -> (Outcome, [Vec<Vec<u8>>; 2], usize) {
+fn outcome(
+    together: bool,
+    in_place: bool,
+    broken: Option<usize>,
+) -> (Outcome, [Vec<Vec<u8>>; 2], usize) {
     let mut talk = Talk::new(together, broken);
     let (mut sent, mut taken) = (0, 0);
     for turn in 0.. {
@@ -95,7 +100,10 @@ fn what_comes_with_the_answer_is_heard_after_it() {
         _ => None,
     });
     let packets: Vec<_> = sends.collect();
-    assert!(packets.len() == 2 && packets[1].len() <= packets[0].len(), "the answer, and what is said");
+    assert!(
+        packets.len() == 2 && packets[1].len() <= packets[0].len(),
+        "the answer, and what is said"
+    );
     let association = talk.sides[0].said.below.expect("it is open");
     let messages = Batch::new(M::with_headroom(0, &packets.concat()), packets[0].len());
     let told = DatagramsIndication::Delivered {

@@ -48,7 +48,9 @@ pub(crate) struct Said {
 impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Said {
     fn indicate(&mut self, told: DatagramsIndication<M>) {
         match told {
-            DatagramsIndication::Opened { credit, .. } => (self.opened, self.credit) = (true, credit),
+            DatagramsIndication::Opened { credit, .. } => {
+                (self.opened, self.credit) = (true, credit)
+            }
             DatagramsIndication::Credit { credit, .. } => {
                 self.credit.octets += credit.octets;
                 self.credit.messages += credit.messages;
@@ -56,8 +58,9 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Sa
             DatagramsIndication::Delivered { batch: messages, properties, .. } => {
                 assert!(self.opened, "nothing comes before it is open");
                 self.together += usize::from(messages.count() > 1);
-                self.numbers
-                    .extend(properties.number.into_iter().flat_map(|first| first..).take(messages.count()));
+                self.numbers.extend(
+                    properties.number.into_iter().flat_map(|first| first..).take(messages.count()),
+                );
                 self.came.extend(messages.into_iter().map(|message| octets(&message)));
             }
             DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
@@ -71,7 +74,8 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Sa
 
     fn request(&mut self, asked: DatagramsRequest<M>) {
         match asked {
-            DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
+            DatagramsRequest::Open { association, .. }
+            | DatagramsRequest::Await { association, .. } => {
                 self.below = self.below.or(Some(association));
             }
             asked => self.down.push(asked),
@@ -107,7 +111,8 @@ impl Side {
 
     /// A message of equal octets, written where it will leave from.
     pub(crate) fn say_in_place(&mut self, cx: &Context, octet: u8, octets: usize) {
-        let mut message = self.reserve(octets, 1).expect("it knows how its packets lie").into_octets();
+        let mut message =
+            self.reserve(octets, 1).expect("it knows how its packets lie").into_octets();
         assert_eq!(message.len(), octets);
         message.segments_mut().for_each(|(_, segment)| segment.fill(octet));
         self.send(cx, message);
@@ -143,7 +148,8 @@ pub(crate) struct Talk {
     pub(crate) sides: [Side; 2],
     /// Runs cross in one word.
     together: bool,
-    /// Of so many packets of each side, [`BROKEN_OF`], this one cannot be read, if it is long: wherever a run begins.
+    /// Of so many packets of each side, [`BROKEN_OF`], this one cannot be read, if it is long:
+    /// wherever a run begins.
     broken: Option<usize>,
     pub(crate) runs: usize,
     /// The packets of each side.
@@ -166,9 +172,14 @@ impl Talk {
             panic!("it listens below")
         };
         sides[1].tell(&cx, DatagramsIndication::Listening { listener, local });
-        sides[1].ask(&cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: UP });
-        sides[0]
-            .ask(&cx, DatagramsRequest::Open { association: NAME, remote: there, credit: UP, local: None });
+        sides[1].ask(
+            &cx,
+            DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: UP },
+        );
+        sides[0].ask(
+            &cx,
+            DatagramsRequest::Open { association: NAME, remote: there, credit: UP, local: None },
+        );
         for (side, (local, remote)) in sides.iter_mut().zip([(here, there), (there, here)]) {
             let association = side.said.below.expect("it is asked for below");
             side.tell(
@@ -201,7 +212,8 @@ impl Talk {
                     let (size, first) = (messages.longest(), self.packets[from].len());
                     messages.into_iter().for_each(|message| self.note(from, &message));
                     let whole = M::with_headroom(0, &self.packets[from][first..].concat());
-                    let (batch, properties) = (Batch::new(whole, size), MessageProperties::default());
+                    let (batch, properties) =
+                        (Batch::new(whole, size), MessageProperties::default());
                     let told = DatagramsIndication::Delivered { association, batch, properties };
                     self.sides[1 - from].tell(&self.cx, told);
                 } else {

@@ -68,7 +68,8 @@ impl Application<Stack> for Talker {
         let talk = self.talks.entry(name).or_default();
         assert_eq!(talk.ended, None, "nothing behind the last word");
         match indication {
-            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+            DatagramsIndication::Opened { credit, .. }
+            | DatagramsIndication::Credit { credit, .. } => {
                 talk.opened = true;
                 talk.credit += credit.messages;
             }
@@ -104,7 +105,10 @@ impl Scene {
         let stack = |address, secret: u64| {
             let secret = u128::from(secret).to_be_bytes();
             let artp = layer(Config { tries: 60, ..Config::new(secret) }, seed);
-            Over::new(artp, SimulatedDatagrams::new(address, Credit { octets: 1 << 20, messages: 512 }))
+            Over::new(
+                artp,
+                SimulatedDatagrams::new(address, Credit { octets: 1 << 20, messages: 512 }),
+            )
         };
         let here = IpAddr::from(HUB);
         let hub = world.add(here, stack(here, seed), Talker { is_hub: true, ..Talker::default() });
@@ -112,17 +116,29 @@ impl Scene {
         world.ask(hub, DatagramsRequest::Listen { listener: LISTENER, local });
         let name = |index| Handle { index, generation: 0 };
         let awaited = |index| {
-            (hub, DatagramsRequest::Await { listener: LISTENER, association: name(index), credit: ROOM })
+            (
+                hub,
+                DatagramsRequest::Await {
+                    listener: LISTENER,
+                    association: name(index),
+                    credit: ROOM,
+                },
+            )
         };
         world.ask_all((0..CROWD).map(awaited));
         let places: Vec<_> = (0..stations)
             .map(|nth| {
                 let address = IpAddr::from([10, 0, 1, nth as u8]);
-                world.add(address, stack(address, seed ^ u64::from(nth + 1) << 32), Talker::default())
+                world.add(
+                    address,
+                    stack(address, seed ^ u64::from(nth + 1) << 32),
+                    Talker::default(),
+                )
             })
             .collect();
-        let crowd: Vec<_> =
-            (0..CROWD).map(|nth| (places[(nth % stations) as usize], name(nth / stations))).collect();
+        let crowd: Vec<_> = (0..CROWD)
+            .map(|nth| (places[(nth % stations) as usize], name(nth / stations)))
+            .collect();
         let opens = crowd.iter().map(|(station, association)| {
             (
                 *station,
@@ -141,9 +157,10 @@ impl Scene {
     /// Whether that becomes true of each association of the crowd.
     fn becomes(&mut self, is: impl Fn(&Talk) -> bool) -> bool {
         let Scene { world, crowd, .. } = self;
-        let talk = |world: &World<M>, (station, association): &(StationId<Stack, Talker>, Handle)| {
-            world.application(*station).talks.get(association).is_some_and(&is)
-        };
+        let talk =
+            |world: &World<M>, (station, association): &(StationId<Stack, Talker>, Handle)| {
+                world.application(*station).talks.get(association).is_some_and(&is)
+            };
         world.run_until(|world| crowd.iter().all(|one| talk(world, one)), LIMIT)
     }
 
@@ -164,7 +181,10 @@ fn talks(seed: u64, stations: u32, conditions: Conditions) -> Scene {
             properties: MessageProperties::default(),
         });
     }
-    assert!(scene.becomes(|talk| talk.heard.len() >= MESSAGES as usize), "seed {seed}: all are answered");
+    assert!(
+        scene.becomes(|talk| talk.heard.len() >= MESSAGES as usize),
+        "seed {seed}: all are answered"
+    );
     scene.all(|association| DatagramsRequest::Close { name: association });
     assert!(scene.becomes(|talk| talk.ended.is_some()), "seed {seed}: all have ended");
     for (station, association) in &scene.crowd {

@@ -24,8 +24,8 @@ fn everything_arrives_once() {
     }
 }
 
-/// Above all the one that confirms: who asked says all that he has, hears that it arrived, and leaves. Nothing but his farewell
-/// then shows the other that he hears.
+/// Above all the one that confirms: who asked says all that he has, hears that it arrived, and
+/// leaves. Nothing but his farewell then shows the other that he hears.
 #[test]
 fn a_short_session_is_heard_whole_and_ends_whichever_of_its_packets_are_lost() {
     let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
@@ -33,15 +33,20 @@ fn a_short_session_is_heard_whole_and_ends_whichever_of_its_packets_are_lost() {
     for lost in 0..1 << 9_u32 {
         let packet = if lost >> 8 == 0 { 1200 } else { 1472 };
         let lost = [lost as u8 & 15, lost as u8 >> 4];
-        let mut scene =
-            stacked(1, conditions.clone(), 2, |config, seed| layer(Config { packet, ..config }, seed));
+        let mut scene = stacked(1, conditions.clone(), 2, |config, seed| {
+            layer(Config { packet, ..config }, seed)
+        });
         scene.lose(lost);
         assert!(scene.ends(), "{lost:?}: it comes to an end");
         let (mut heard, ended) = scene.outcome();
         heard.sort_unstable();
         assert_eq!((heard, ended), (vec![0, 1], Some(Ended::Finished)), "{lost:?}");
         assert_eq!(scene.server_ended(), Some(Ended::Finished), "{lost:?}");
-        assert_eq!(scene.client_layer().associations() + scene.server_layer().associations(), 0, "{lost:?}");
+        assert_eq!(
+            scene.client_layer().associations() + scene.server_layer().associations(),
+            0,
+            "{lost:?}"
+        );
     }
 }
 
@@ -100,16 +105,18 @@ fn nobody_there_is_said() {
 #[test]
 fn what_is_too_long_for_the_peer_ends_the_session() {
     let longest = 1 << 16;
-    let mut scene = Scene::new(1, Conditions::IDEAL, Talker::with_one_of(longest + 1), |config, seed| {
-        layer(Config { longest, ..config }, seed)
-    });
+    let mut scene =
+        Scene::new(1, Conditions::IDEAL, Talker::with_one_of(longest + 1), |config, seed| {
+            layer(Config { longest, ..config }, seed)
+        });
     assert!(scene.ends());
     assert_eq!(scene.outcome(), (vec![], Some(Ended::TooLong)));
 }
 
 /// What `layer` makes, with datagrams that are sealed with this secret.
 fn sealed<P>(layer: fn(Config, u64) -> P, secret: u8) -> impl Fn(Config, u64) -> P {
-    let protection = Protection::Sealed(Sealing::new(Cipher::ChaCha20Poly1305, Secret([secret; 32])));
+    let protection =
+        Protection::Sealed(Sealing::new(Cipher::ChaCha20Poly1305, Secret([secret; 32])));
     move |config, seed| layer(Config { protection, ..config }, seed)
 }
 

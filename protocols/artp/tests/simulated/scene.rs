@@ -78,7 +78,8 @@ fn said(number: u32, length: usize) -> Vec<u8> {
 impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
     fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match indication {
-            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+            DatagramsIndication::Opened { credit, .. }
+            | DatagramsIndication::Credit { credit, .. } => {
                 self.credit.messages += credit.messages;
                 self.credit.octets += credit.octets;
                 self.go_on(|request| asks.push_back(request));
@@ -86,7 +87,8 @@ impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
             DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 let mut message = messages.into_single();
                 let credit = Credit { octets: message.len(), messages: 1 };
-                let number = message.front(4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes);
+                let number =
+                    message.front(4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes);
                 let number = number.expect("four octets");
                 let mut octets = vec![0; message.len()];
                 message.copy_to(&mut octets);
@@ -157,13 +159,18 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         );
         world.ask(
             client,
-            DatagramsRequest::Open { association: ASSOCIATION, remote: local, credit: ROOM, local: None },
+            DatagramsRequest::Open {
+                association: ASSOCIATION,
+                remote: local,
+                credit: ROOM,
+                local: None,
+            },
         );
         Scene { world, server, client }
     }
 
-    /// Of the packets that leave from now on, exactly those are lost: the n-th one where the n-th bit is set, of the client's and
-    /// of the server's.
+    /// Of the packets that leave from now on, exactly those are lost: the n-th one where the n-th
+    /// bit is set, of the client's and of the server's.
     pub(crate) fn lose(&mut self, [client, server]: [u8; 2]) {
         let events = |bits: u8| {
             let lost = (0..8).filter(|nth| bits >> nth & 1 == 1);
@@ -178,19 +185,25 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
     pub(crate) fn becomes(&mut self, heard: usize, conditions: Conditions) {
         let server = self.server;
         let limit = Duration::from_secs(600);
-        assert!(self.world.run_until(|world| world.application(server).heard.len() >= heard, limit));
+        assert!(
+            self.world.run_until(|world| world.application(server).heard.len() >= heard, limit)
+        );
         self.world.network_mut().set_conditions(conditions);
     }
 
     /// Whether both heard that it is over, in ten minutes.
     pub(crate) fn ends(&mut self) -> bool {
         let client = self.client;
-        self.world.run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
+        self.world
+            .run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
     }
 
     /// What the server heard, and how it ended for the client.
     pub(crate) fn outcome(&self) -> (Vec<u32>, Option<Ended>) {
-        (self.world.application(self.server).heard.clone(), self.world.application(self.client).ended)
+        (
+            self.world.application(self.server).heard.clone(),
+            self.world.application(self.client).ended,
+        )
     }
 
     /// How it ended for the server.

@@ -32,7 +32,13 @@ impl<M: Message> Client<M> {
     /// Handles the reply to EPSV or PASV. The data association goes to the server of the control
     /// association, whatever address the reply names (CVE-2020-8284: a server could otherwise have
     /// the client scan other hosts).
-    pub(super) fn passive_replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
+    pub(super) fn passive_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some((_, remote)) = state.ends else { return };
         let port = match (state.step, reply.code) {
@@ -148,7 +154,8 @@ impl<M: Message> Client<M> {
 
     /// Gives the open data association credit for all that was requested.
     pub(super) fn give_credit(&mut self, session: Handle, out: Out<'_, M>) {
-        let Some(Data::Open { association, .. }) = self.sessions.get(session).map(|session| &session.data)
+        let Some(Data::Open { association, .. }) =
+            self.sessions.get(session).map(|session| &session.data)
         else {
             return;
         };

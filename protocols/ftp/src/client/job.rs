@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use stackwright_contract::services::{Credit, Failure, FileKind, FilesIndication, Status, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, Failure, FileKind, FilesIndication, Status, StreamsRequest,
+};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
@@ -37,7 +39,13 @@ impl<M: Message> Client<M> {
         self.say_with_path(cx, session, Step::Size, "SIZE", &path, out);
     }
 
-    pub(super) fn size_replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
+    pub(super) fn size_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
         let size = reply.text.trim().parse().ok().filter(|_| reply.code == 213);
         let unknown = matches!(reply.code, 500..=504); // a server older than RFC 3659
         let Some((name, job)) = self.job_of(session) else { return };
@@ -66,8 +74,17 @@ impl<M: Message> Client<M> {
 
     // ---- reading --------------------------------------------------------------------------------
 
-    pub(super) fn read(&mut self, cx: &Context, file: Handle, offset: u64, length: usize, out: Out<'_, M>) {
-        let Some(Job { session: Some(session), what: What::Read(read), .. }) = self.jobs.get_mut(file) else {
+    pub(super) fn read(
+        &mut self,
+        cx: &Context,
+        file: Handle,
+        offset: u64,
+        length: usize,
+        out: Out<'_, M>,
+    ) {
+        let Some(Job { session: Some(session), what: What::Read(read), .. }) =
+            self.jobs.get_mut(file)
+        else {
             return cx.dropped(NAME, "read: no such file");
         };
         let session = *session;
@@ -154,7 +171,9 @@ impl<M: Message> Client<M> {
                 let size = read.size;
                 out.indicate(FilesIndication::Opened { file, size });
             }
-            What::Create(_) | What::List(_) => out.indicate(FilesIndication::Opened { file, size: None }),
+            What::Create(_) | What::List(_) => {
+                out.indicate(FilesIndication::Opened { file, size: None })
+            }
             What::Stat => {}
         }
         self.send_file(cx, session, out);
@@ -184,7 +203,9 @@ impl<M: Message> Client<M> {
                 list.gather(cx, &message);
                 self.answer_next(file, association, out);
             }
-            What::Create(_) | What::Stat => cx.dropped(NAME, "octets on an association on which we send"),
+            What::Create(_) | What::Stat => {
+                cx.dropped(NAME, "octets on an association on which we send")
+            }
         }
     }
 
@@ -211,8 +232,16 @@ impl<M: Message> Client<M> {
 
     // ---- writing --------------------------------------------------------------------------------
 
-    pub(super) fn write(&mut self, cx: &Context, file: Handle, offset: u64, message: M, out: Out<'_, M>) {
-        let Some(Job { session: Some(session), what: What::Create(create), .. }) = self.jobs.get_mut(file)
+    pub(super) fn write(
+        &mut self,
+        cx: &Context,
+        file: Handle,
+        offset: u64,
+        message: M,
+        out: Out<'_, M>,
+    ) {
+        let Some(Job { session: Some(session), what: What::Create(create), .. }) =
+            self.jobs.get_mut(file)
         else {
             return cx.dropped(NAME, "write: no such file");
         };
@@ -266,7 +295,9 @@ impl<M: Message> Client<M> {
     // ---- listing --------------------------------------------------------------------------------
 
     pub(super) fn next_entries(&mut self, cx: &Context, file: Handle, out: Out<'_, M>) {
-        let Some(Job { session: Some(session), what: What::List(list), .. }) = self.jobs.get_mut(file) else {
+        let Some(Job { session: Some(session), what: What::List(list), .. }) =
+            self.jobs.get_mut(file)
+        else {
             return cx.dropped(NAME, "next: no such folder");
         };
         list.wanted = true;
@@ -348,7 +379,9 @@ impl<M: Message> Client<M> {
     fn abandon_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
-            Data::Finished { association } | Data::Open { association, .. } => self.abandon(cx, association),
+            Data::Finished { association } | Data::Open { association, .. } => {
+                self.abandon(cx, association)
+            }
             other => {
                 state.data = other;
                 self.drop_data(cx, session, out);
@@ -357,7 +390,9 @@ impl<M: Message> Client<M> {
     }
 
     pub(super) fn close(&mut self, cx: &Context, file: Handle, keep: bool, out: Out<'_, M>) {
-        let Some(job) = self.jobs.get_mut(file) else { return cx.dropped(NAME, "close: no such file") };
+        let Some(job) = self.jobs.get_mut(file) else {
+            return cx.dropped(NAME, "close: no such file");
+        };
         let session = job.session;
         match &mut job.what {
             What::Create(create) if keep => {
@@ -393,7 +428,9 @@ impl<M: Message> Client<M> {
     pub(super) fn job_failed(&mut self, name: Handle, failure: Failure, out: Out<'_, M>) {
         let Some(job) = self.jobs.remove(name) else { return };
         match job.what {
-            What::Stat => out.indicate(FilesIndication::Stated { token: name, result: Err(failure) }),
+            What::Stat => {
+                out.indicate(FilesIndication::Stated { token: name, result: Err(failure) })
+            }
             _ => out.indicate(FilesIndication::Closed { file: name, result: Err(failure) }),
         }
     }
@@ -409,7 +446,11 @@ impl<M: Message> Client<M> {
     ) {
         let refused = matches!(
             failure,
-            Failure::NotFound | Failure::Denied | Failure::Full | Failure::BadName | Failure::Unsupported
+            Failure::NotFound
+                | Failure::Denied
+                | Failure::Full
+                | Failure::BadName
+                | Failure::Unsupported
         );
         let between = self
             .sessions
@@ -437,7 +478,13 @@ impl<M: Message> Client<M> {
     }
 
     /// Ends the session, and its job with it.
-    pub(super) fn drop_session(&mut self, cx: &Context, session: Handle, failure: Failure, out: Out<'_, M>) {
+    pub(super) fn drop_session(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
         self.drop_data(cx, session, out);
         let Some(state) = self.sessions.forget(session) else { return };
         if self.streams.get(state.control).is_some() {
@@ -485,10 +532,17 @@ mod tests {
 
     #[test]
     fn sizes_that_servers_announce() {
-        assert_eq!(announced("Opening BINARY mode data connection for a (2).txt (1000 bytes)."), Some(1000));
-        for other in
-            ["Accepted data connection", "for x (about 5 bytes)", "(-1 bytes)", "1000 bytes)", "(bytes)"]
-        {
+        assert_eq!(
+            announced("Opening BINARY mode data connection for a (2).txt (1000 bytes)."),
+            Some(1000)
+        );
+        for other in [
+            "Accepted data connection",
+            "for x (about 5 bytes)",
+            "(-1 bytes)",
+            "1000 bytes)",
+            "(bytes)",
+        ] {
             assert_eq!(announced(other), None, "{other}");
         }
     }

@@ -30,7 +30,9 @@ pub use config::{Config, DataMode};
 use alloc::collections::VecDeque;
 
 use stackwright_contract::services::{Files, FilesRequest, Streams, StreamsIndication};
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
+use stackwright_contract::{
+    Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
+};
 use stackwright_wire::Message;
 
 use state::{Job, Session, Step, Stream};
@@ -74,9 +76,9 @@ impl<M: Message> Client<M> {
 
     /// Returns whether every session has sent QUIT and its end: the program may exit.
     pub fn is_quiet(&self) -> bool {
-        self.sessions
-            .iter()
-            .all(|(_, session)| session.step == Step::Quitting && session.credit == session.credit_most)
+        self.sessions.iter().all(|(_, session)| {
+            session.step == Step::Quitting && session.credit == session.credit_most
+        })
     }
 }
 
@@ -88,7 +90,12 @@ impl<M: Message> Protocol for Client<M> {
     type Provides = Files<M>;
     type Uses = Streams<M>;
 
-    fn handle_request(&mut self, cx: &Context, request: FilesRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: FilesRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         self.asked(cx, request, out);
     }
 

@@ -31,7 +31,12 @@ impl<M: Message> Client<M> {
 
             (
                 Stream::Control { session },
-                StreamsIndication::Opened { local, remote, credit: Credit { octets: credit, .. }, .. },
+                StreamsIndication::Opened {
+                    local,
+                    remote,
+                    credit: Credit { octets: credit, .. },
+                    ..
+                },
             ) => {
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.ends = local.internet().zip(remote.internet());
@@ -158,7 +163,10 @@ impl<M: Message> Client<M> {
                     self.transfer_may_be_over(cx, session, out);
                 }
             }
-            (Step::Aborting(left), ReplyKind::Completion | ReplyKind::Transient | ReplyKind::Permanent) => {
+            (
+                Step::Aborting(left),
+                ReplyKind::Completion | ReplyKind::Transient | ReplyKind::Permanent,
+            ) => {
                 if left > 1 {
                     state.step = Step::Aborting(left - 1);
                 } else {

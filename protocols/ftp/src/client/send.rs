@@ -51,7 +51,9 @@ impl<M: Message> Client<M> {
                 self.add_job(cx, file, path, what, out);
             }
             FilesRequest::Read { file, offset, length } => self.read(cx, file, offset, length, out),
-            FilesRequest::Write { file, offset, message } => self.write(cx, file, offset, message, out),
+            FilesRequest::Write { file, offset, message } => {
+                self.write(cx, file, offset, message, out)
+            }
             FilesRequest::Next { file } => self.next_entries(cx, file, out),
             FilesRequest::Close { file, keep } => self.close(cx, file, keep, out),
             // Renaming and removing are not implemented.
@@ -61,7 +63,14 @@ impl<M: Message> Client<M> {
         }
     }
 
-    fn add_job(&mut self, cx: &Context, name: Handle, path: String, what: What<M>, out: Out<'_, M>) {
+    fn add_job(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        path: String,
+        what: What<M>,
+        out: Out<'_, M>,
+    ) {
         let injects = path.contains(['\r', '\n', '\0']); // it would be a command of its own
         self.jobs.insert(name, Job { path, session: None, what });
         if injects {
@@ -74,8 +83,11 @@ impl<M: Message> Client<M> {
     /// Gives waiting jobs to idle sessions, or to new ones.
     pub(super) fn assign(&mut self, cx: &Context, out: Out<'_, M>) {
         while let Some(&job) = self.waiting.front() {
-            let idle =
-                self.sessions.iter().find(|(_, session)| session.step == Step::Idle).map(|(name, _)| name);
+            let idle = self
+                .sessions
+                .iter()
+                .find(|(_, session)| session.step == Step::Idle)
+                .map(|(name, _)| name);
             let session = match idle {
                 Some(session) => session,
                 None if self.sessions.len() < self.config.sessions_most => self.connect(cx, out),
@@ -124,7 +136,14 @@ impl<M: Message> Client<M> {
     }
 
     /// Sends a command; its reply is awaited in `step`.
-    pub(super) fn say(&mut self, cx: &Context, session: Handle, step: Step, command: &str, out: Out<'_, M>) {
+    pub(super) fn say(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        step: Step,
+        command: &str,
+        out: Out<'_, M>,
+    ) {
         let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
         cx.event(NAME, format_args!("▸ {shown}"));
         let Some(state) = self.sessions.get_mut(session) else { return };

@@ -59,6 +59,7 @@ pub struct Anonymous(pub Rights);
 
 impl Accounts for Anonymous {
     fn admits(&self, user: &str, _password: &str) -> Option<Rights> {
-        (user.eq_ignore_ascii_case("anonymous") || user.eq_ignore_ascii_case("ftp")).then_some(self.0)
+        (user.eq_ignore_ascii_case("anonymous") || user.eq_ignore_ascii_case("ftp"))
+            .then_some(self.0)
     }
 }

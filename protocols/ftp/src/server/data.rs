@@ -15,7 +15,13 @@ use crate::{NAME, address};
 
 impl<M: Message> Server<M> {
     /// Handles PASV and EPSV: listens on the address to which the client came, on any port.
-    pub(super) fn go_passive(&mut self, cx: &Context, session: Handle, extended: bool, out: Out<'_, M>) {
+    pub(super) fn go_passive(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        extended: bool,
+        out: Out<'_, M>,
+    ) {
         self.forget_data(cx, session, out);
         let Some(state) = self.sessions.get_mut(session) else { return };
         let local = SocketAddr::new(state.control.local.ip(), 0).into();
@@ -42,7 +48,9 @@ impl<M: Message> Server<M> {
             Some(SocketAddr::V4(address)) if !extended => {
                 (227, format!("Entering Passive Mode ({}).", address::format_port(address)))
             }
-            Some(address) => (229, format!("Entering Extended Passive Mode (|||{}|)", address.port())),
+            Some(address) => {
+                (229, format!("Entering Extended Passive Mode (|||{}|)", address.port()))
+            }
             None => (425, "There is no Internet address to listen on.".into()),
         };
         self.await_data(session, listener, out);
@@ -69,7 +77,8 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if matches!(state.data, Data::Listening { listener: expected, .. } if expected == listener) {
+        if matches!(state.data, Data::Listening { listener: expected, .. } if expected == listener)
+        {
             state.data = Data::Absent;
             self.reply(cx, session, 425, "No port to listen on is free.");
             self.obeyed(cx, session, out);
@@ -185,7 +194,9 @@ impl<M: Message> Server<M> {
                 transfer.link = None;
                 return;
             }
-            (Some(link), Ended::Finished) if link.finished => return self.succeed(cx, session, out),
+            (Some(link), Ended::Finished) if link.finished => {
+                return self.succeed(cx, session, out);
+            }
             (None, _) => (425, "The data connection could not be opened."),
             (Some(_), Ended::SourceShort) => (451, "The file became shorter while it was sent."),
             (Some(_), _) => (426, "The data connection was closed."),
@@ -214,7 +225,10 @@ impl<M: Message> Server<M> {
             }
             Data::Arrived(link) => {
                 self.abandon(cx, link.association);
-                Self::ask_streams(out, StreamsRequest::Abort { association: link.association, code: 0 });
+                Self::ask_streams(
+                    out,
+                    StreamsRequest::Abort { association: link.association, code: 0 },
+                );
             }
         }
     }
@@ -230,7 +244,13 @@ impl<M: Message> Server<M> {
 
     /// Leaves an association on which all was sent, and which the kernel has, to be closed by the
     /// peer. One such association a session is enough.
-    pub(super) fn linger(&mut self, cx: &Context, session: Handle, association: Handle, out: Out<'_, M>) {
+    pub(super) fn linger(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        association: Handle,
+        out: Out<'_, M>,
+    ) {
         self.abandon(cx, association);
         let Some(state) = self.sessions.get_mut(session) else { return };
         if let Some(earlier) = state.lingering.replace(association)

@@ -29,8 +29,8 @@ use alloc::vec::Vec;
 use stackwright_base::Base;
 use stackwright_contract::services::{Credit, Files, FilesRequest, Streams, StreamsRequest};
 use stackwright_contract::{
-    Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Outlet, Participant,
-    Protocol, earliest,
+    Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Outlet,
+    Participant, Protocol, earliest,
 };
 use stackwright_wire::Message;
 
@@ -87,7 +87,9 @@ impl<M: Message> Server<M> {
         let named: Vec<_> = self.streams.iter().map(|(name, stream)| (name, *stream)).collect();
         for (name, stream) in named {
             match stream {
-                Stream::Listener { .. } => out.request(Either::Left(StreamsRequest::Close { name })),
+                Stream::Listener { .. } => {
+                    out.request(Either::Left(StreamsRequest::Close { name }))
+                }
                 Stream::Control { .. } => {
                     out.request(Either::Left(StreamsRequest::Abort { association: name, code: 0 }))
                 }

@@ -24,7 +24,8 @@ impl<M: Message> Server<M> {
     fn obey_abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         // A stored file that is getting its name cannot be given up any more.
-        let can_abort = state.transfer().is_some_and(|transfer| !matches!(transfer.file, File::Keeping(_)));
+        let can_abort =
+            state.transfer().is_some_and(|transfer| !matches!(transfer.file, File::Keeping(_)));
         if !can_abort {
             return;
         }
@@ -87,7 +88,9 @@ impl<M: Message> Server<M> {
         cx.event(NAME, format_args!("{} ▸ {shown}", state.control.peer));
         match Command::parse(line) {
             Ok(command) => self.obey(cx, session, command, out),
-            Err(mistake) => self.reply(cx, session, mistake.code(), &capital(&format!("{mistake}."))),
+            Err(mistake) => {
+                self.reply(cx, session, mistake.code(), &capital(&format!("{mistake}.")))
+            }
         }
     }
 
@@ -103,12 +106,13 @@ impl<M: Message> Server<M> {
             Command::Noop => self.reply(cx, session, 200, "I am here."),
             Command::Syst => self.reply(cx, session, 215, "UNIX Type: L8"),
             Command::Help => {
-                let help = reply::lines(214, "These commands are known:", command::help(), "That is all.");
+                let help =
+                    reply::lines(214, "These commands are known:", command::help(), "That is all.");
                 self.reply_lines(cx, session, &help);
             }
             Command::Feat => {
-                let features =
-                    ["EPRT", "EPSV", "REST STREAM", "SIZE", "UTF8"].map(|feature| format!(" {feature}"));
+                let features = ["EPRT", "EPSV", "REST STREAM", "SIZE", "UTF8"]
+                    .map(|feature| format!(" {feature}"));
                 let features = reply::lines(211, "Extensions:", features.into_iter(), "End");
                 self.reply_lines(cx, session, &features);
             }
@@ -116,8 +120,12 @@ impl<M: Message> Server<M> {
                 self.reply(cx, session, 200, "Names are always UTF-8.");
             }
             Command::Opts(_) => self.reply(cx, session, 501, "There is no such option."),
-            Command::Acct | Command::Allo => self.reply(cx, session, 202, "That is not needed here."),
-            _ if state.rights().is_none() => self.reply(cx, session, 530, "Log in with USER and PASS first."),
+            Command::Acct | Command::Allo => {
+                self.reply(cx, session, 202, "That is not needed here.")
+            }
+            _ if state.rights().is_none() => {
+                self.reply(cx, session, 530, "Log in with USER and PASS first.")
+            }
             command => self.obey_user(cx, session, command, out),
         }
     }
@@ -161,7 +169,9 @@ impl<M: Message> Server<M> {
                 state.epsv_only = true;
                 self.reply(cx, session, 200, "From now on nothing but EPSV.");
             }
-            Command::Epsv(EpsvArgument::Family(family)) if (family == 1) != state.control.local.is_ipv4() => {
+            Command::Epsv(EpsvArgument::Family(family))
+                if (family == 1) != state.control.local.is_ipv4() =>
+            {
                 self.reply(cx, session, 522, "This connection is of the other family, use (1,2).");
             }
             Command::Epsv(_) => self.go_passive(cx, session, true, out),
@@ -184,7 +194,13 @@ impl<M: Message> Server<M> {
             }
             Command::List(argument) => {
                 let path = resolved(without_options(argument));
-                self.ask(cx, session, path.clone(), Question::List { path, names_only: false }, out);
+                self.ask(
+                    cx,
+                    session,
+                    path.clone(),
+                    Question::List { path, names_only: false },
+                    out,
+                );
             }
             Command::Nlst(argument) => {
                 let path = resolved(without_options(argument));
@@ -223,7 +239,12 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         // A server that connects anywhere is a weapon (RFC 2577 §3).
         if target.ip().to_canonical() != state.control.peer.ip() {
-            return self.reply(cx, session, 501, "I connect only to the address that you came from.");
+            return self.reply(
+                cx,
+                session,
+                501,
+                "I connect only to the address that you came from.",
+            );
         }
         if target.port() < 1024 {
             return self.reply(cx, session, 504, "I do not connect to ports below 1024.");
@@ -232,7 +253,14 @@ impl<M: Message> Server<M> {
         self.reply(cx, session, 200, "I shall connect there.");
     }
 
-    fn ask(&mut self, cx: &Context, session: Handle, path: String, question: Question, out: Out<'_, M>) {
+    fn ask(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        path: String,
+        question: Question,
+        out: Out<'_, M>,
+    ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         state.work = Work::Asked(question);
         let token = self.files.name(FileUse::Question { session });
@@ -253,7 +281,10 @@ impl<M: Message> Server<M> {
         match (question, result) {
             // Files that cannot tell what a name stands for may be able to list it all the same:
             // those of another server.
-            (Question::List { path, names_only }, Err(Failure::NotFound | Failure::Unsupported)) => {
+            (
+                Question::List { path, names_only },
+                Err(Failure::NotFound | Failure::Unsupported),
+            ) => {
                 self.list(cx, session, path, names_only, out);
                 return self.obey_waiting(cx, session, out);
             }
@@ -270,7 +301,9 @@ impl<M: Message> Server<M> {
                 state.folder = path;
                 self.reply(cx, session, 250, &text);
             }
-            (Question::Folder { .. }, Ok(_)) => self.reply(cx, session, 550, "That is not a folder."),
+            (Question::Folder { .. }, Ok(_)) => {
+                self.reply(cx, session, 550, "That is not a folder.")
+            }
             (Question::List { path, names_only }, Ok(Status { kind: FileKind::Folder, .. })) => {
                 self.list(cx, session, path, names_only, out);
                 return self.obey_waiting(cx, session, out);
@@ -282,7 +315,8 @@ impl<M: Message> Server<M> {
             }
             (Question::List { path, names_only: false }, Ok(status)) => {
                 let writable = state.rights().is_some_and(|rights| rights.write);
-                let line = listing::line(&FolderEntry { name: last_part(&path), status }, writable, None);
+                let line =
+                    listing::line(&FolderEntry { name: last_part(&path), status }, writable, None);
                 self.list_one(cx, session, path, &line, out);
                 return self.obey_waiting(cx, session, out);
             }

@@ -1,6 +1,8 @@
 //! Arrivals, commands, data, and the disk's answers from below, each passed to its session.
 
-use stackwright_contract::services::{Credit, Ended, FilesIndication, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, Ended, FilesIndication, StreamsIndication, StreamsRequest,
+};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::{Leaf, Message};
 
@@ -9,13 +11,20 @@ use super::{Indication, Out, Server};
 use crate::NAME;
 
 impl<M: Message> Server<M> {
-    pub(super) fn on_streams(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
+    pub(super) fn on_streams(
+        &mut self,
+        cx: &Context,
+        indication: StreamsIndication<M>,
+        out: Out<'_, M>,
+    ) {
         let name = indication.name();
         let Some(stream) = self.streams.get(name).copied() else {
             return cx.dropped(NAME, "a word for a name that has ended");
         };
         match (stream, indication) {
-            (_, StreamsIndication::Ended { why, .. }) => self.stream_ended(cx, stream, name, why, out),
+            (_, StreamsIndication::Ended { why, .. }) => {
+                self.stream_ended(cx, stream, name, why, out)
+            }
             (Stream::Lingering { .. }, _) => {}
 
             (Stream::Listener { .. }, StreamsIndication::Listening { local, .. }) => {
@@ -24,7 +33,12 @@ impl<M: Message> Server<M> {
             }
             (
                 Stream::Arrival { listener },
-                StreamsIndication::Opened { local, remote, credit: Credit { octets: credit, .. }, .. },
+                StreamsIndication::Opened {
+                    local,
+                    remote,
+                    credit: Credit { octets: credit, .. },
+                    ..
+                },
             ) => {
                 self.client_arrived(cx, listener, name, local, remote, credit, out);
             }
@@ -72,7 +86,14 @@ impl<M: Message> Server<M> {
         }
     }
 
-    fn stream_ended(&mut self, cx: &Context, stream: Stream, name: Handle, why: Ended, out: Out<'_, M>) {
+    fn stream_ended(
+        &mut self,
+        cx: &Context,
+        stream: Stream,
+        name: Handle,
+        why: Ended,
+        out: Out<'_, M>,
+    ) {
         self.streams.forget(name);
         match stream {
             Stream::Listener { .. } => out.indicate(Indication::NotServing { why }),
@@ -151,7 +172,12 @@ impl<M: Message> Server<M> {
         self.obey_waiting(cx, session, out);
     }
 
-    pub(super) fn on_files(&mut self, cx: &Context, indication: FilesIndication<M>, out: Out<'_, M>) {
+    pub(super) fn on_files(
+        &mut self,
+        cx: &Context,
+        indication: FilesIndication<M>,
+        out: Out<'_, M>,
+    ) {
         let name = indication.name();
         let Some(use_) = self.files.get(name).cloned() else {
             return cx.dropped(NAME, "a word for a file that is closed");

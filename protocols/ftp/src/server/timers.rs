@@ -106,7 +106,9 @@ impl<M: Message> Server<M> {
             }
             // The disk answers, sooner or later; before that, it is not known whether the file has
             // its name.
-            Work::Transfer(transfer) if matches!(transfer.file, File::Keeping(_)) => self.touch(cx, session),
+            Work::Transfer(transfer) if matches!(transfer.file, File::Keeping(_)) => {
+                self.touch(cx, session)
+            }
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
                     Data::Absent => (425, "The data connection could not be opened."),

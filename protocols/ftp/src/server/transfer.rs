@@ -8,7 +8,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use stackwright_contract::services::{Credit, Failure, FilesRequest, FolderEntry, Purpose, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, Failure, FilesRequest, FolderEntry, Purpose, StreamsRequest,
+};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -17,7 +19,13 @@ use super::{Indication, Out, Server, TransferDirection, Trouble};
 use crate::listing;
 
 impl<M: Message> Server<M> {
-    pub(super) fn retrieve(&mut self, cx: &Context, session: Handle, path: String, out: Out<'_, M>) {
+    pub(super) fn retrieve(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        path: String,
+        out: Out<'_, M>,
+    ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let next = mem::take(&mut state.restart);
         let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
@@ -78,7 +86,14 @@ impl<M: Message> Server<M> {
         Self::ask_files(out, FilesRequest::Open { file, path, purpose });
     }
 
-    fn begin(&mut self, cx: &Context, session: Handle, path: String, file: File, motion: Motion<M>) {
+    fn begin(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        path: String,
+        file: File,
+        motion: Motion<M>,
+    ) {
         if let Some(state) = self.sessions.get_mut(session) {
             let transfer = Transfer { path, file, link: None, motion, octets: 0, began: cx.now() };
             state.work = Work::Transfer(transfer);
@@ -86,8 +101,15 @@ impl<M: Message> Server<M> {
         self.touch(cx, session);
     }
 
-    pub(super) fn file_opened(&mut self, cx: &Context, session: Handle, size: Option<u64>, out: Out<'_, M>) {
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) else {
+    pub(super) fn file_opened(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        size: Option<u64>,
+        out: Out<'_, M>,
+    ) {
+        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
+        else {
             return;
         };
         let File::Opening(file) = transfer.file else { return };
@@ -114,7 +136,8 @@ impl<M: Message> Server<M> {
 
     /// Moves what can be moved.
     pub(super) fn pump(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) else {
+        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
+        else {
             return;
         };
         let Transfer { file, link: Some(link), motion, octets, .. } = transfer else { return };
@@ -163,8 +186,9 @@ impl<M: Message> Server<M> {
                 *end && text.is_none()
             }
             (Motion::Store { next, unwritten }, File::Open(file)) => {
-                let enough =
-                    |message: &M| *unwritten == 0 || link.peer_finished || message.len() >= WRITE_AT_ONCE;
+                let enough = |message: &M| {
+                    *unwritten == 0 || link.peer_finished || message.len() >= WRITE_AT_ONCE
+                };
                 if let Some(message) = link.early.take_if(|message| enough(message)) {
                     let length = message.len();
                     let offset = *next;
@@ -245,7 +269,8 @@ impl<M: Message> Server<M> {
         self.touch(cx, session);
         let Some(state) = self.sessions.get_mut(session) else { return };
         // A client that fetches may close its half early; it still gets the file.
-        let stores = matches!(state.transfer(), Some(Transfer { motion: Motion::Store { .. }, .. }) | None);
+        let stores =
+            matches!(state.transfer(), Some(Transfer { motion: Motion::Store { .. }, .. }) | None);
         if stores && let Some(link) = self.link(session, association) {
             link.peer_finished = true;
             self.pump(cx, session, out);
@@ -264,10 +289,13 @@ impl<M: Message> Server<M> {
 
     pub(super) fn read(&mut self, cx: &Context, session: Handle, message: M, out: Out<'_, M>) {
         self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) else {
+        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
+        else {
             return;
         };
-        let Transfer { link: Some(link), motion: Motion::Retrieve { asked, end, .. }, octets, .. } = transfer
+        let Transfer {
+            link: Some(link), motion: Motion::Retrieve { asked, end, .. }, octets, ..
+        } = transfer
         else {
             return;
         };
@@ -280,24 +308,39 @@ impl<M: Message> Server<M> {
         if length > 0 {
             Self::ask_streams(
                 out,
-                StreamsRequest::Send { association, batch: message.into(), properties: Default::default() },
+                StreamsRequest::Send {
+                    association,
+                    batch: message.into(),
+                    properties: Default::default(),
+                },
             );
         }
         self.pump(cx, session, out);
     }
 
-    pub(super) fn written(&mut self, cx: &Context, session: Handle, octets: usize, out: Out<'_, M>) {
+    pub(super) fn written(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        octets: usize,
+        out: Out<'_, M>,
+    ) {
         self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) else {
+        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
+        else {
             return;
         };
-        let Transfer { link: Some(link), motion: Motion::Store { unwritten, .. }, .. } = transfer else {
+        let Transfer { link: Some(link), motion: Motion::Store { unwritten, .. }, .. } = transfer
+        else {
             return;
         };
         *unwritten -= octets;
         if octets > 0 && !link.peer_finished {
             let association = link.association;
-            Self::ask_streams(out, StreamsRequest::Credit { association, credit: Credit::of_octets(octets) });
+            Self::ask_streams(
+                out,
+                StreamsRequest::Credit { association, credit: Credit::of_octets(octets) },
+            );
         }
         self.pump(cx, session, out);
     }
@@ -313,7 +356,8 @@ impl<M: Message> Server<M> {
         let now = self.config.epoch.map(|epoch| epoch + cx.now().nanoseconds() / 1_000_000_000);
         let Some(state) = self.sessions.get_mut(session) else { return };
         let writable = state.rights().is_some_and(|rights| rights.write);
-        let Some(Transfer { motion: Motion::List { names_only, text, asked, end }, .. }) = state.transfer()
+        let Some(Transfer { motion: Motion::List { names_only, text, asked, end }, .. }) =
+            state.transfer()
         else {
             return;
         };
@@ -323,7 +367,11 @@ impl<M: Message> Server<M> {
             .iter()
             .filter(|entry| !entry.name.contains(['\r', '\n', '\0']))
             .map(|entry| {
-                if *names_only { format!("{}\r\n", entry.name) } else { listing::line(entry, writable, now) }
+                if *names_only {
+                    format!("{}\r\n", entry.name)
+                } else {
+                    listing::line(entry, writable, now)
+                }
             })
             .collect();
         *text = (!lines.is_empty()).then(|| M::with_headroom(0, lines.as_bytes()));
@@ -338,7 +386,8 @@ impl<M: Message> Server<M> {
         result: Result<(), Failure>,
         out: Out<'_, M>,
     ) {
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) else {
+        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
+        else {
             return;
         };
         transfer.file = File::Absent;
@@ -387,7 +436,10 @@ impl<M: Message> Server<M> {
         let Some(transfer) = self.end_transfer(session, out) else { return };
         if let Some(link) = &transfer.link {
             self.abandon(cx, link.association);
-            Self::ask_streams(out, StreamsRequest::Abort { association: link.association, code: 0 });
+            Self::ask_streams(
+                out,
+                StreamsRequest::Abort { association: link.association, code: 0 },
+            );
         }
         self.forget_data(cx, session, out);
         self.reply(cx, session, code, text);
@@ -397,7 +449,9 @@ impl<M: Message> Server<M> {
     fn end_transfer(&mut self, session: Handle, out: Out<'_, M>) -> Option<Transfer<M>> {
         let state = self.sessions.get_mut(session)?;
         state.transfer()?;
-        let Work::Transfer(transfer) = mem::replace(&mut state.work, Work::Idle) else { return None };
+        let Work::Transfer(transfer) = mem::replace(&mut state.work, Work::Idle) else {
+            return None;
+        };
         if let File::Opening(file) | File::Open(file) | File::Keeping(file) = transfer.file
             && let Some(use_) = self.files.get_mut(file)
         {
@@ -440,7 +494,9 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
     match failure {
         Failure::NotFound => (550, "There is no such file or folder."),
         Failure::Denied => (550, "That is not allowed."),
-        Failure::BadName => (553, "That cannot be the name of a file, or it names the wrong kind of thing."),
+        Failure::BadName => {
+            (553, "That cannot be the name of a file, or it names the wrong kind of thing.")
+        }
         Failure::Full => (452, "There is no room left on the disk."),
         Failure::Short => (554, "The file has fewer octets than REST says."),
         Failure::Unsupported => (502, "The files cannot do that."),

@@ -49,12 +49,18 @@ fn habits(random: &mut Rng, tightness: Tightness) -> Habits {
         Tightness::Tiny => (random.usize(1..40), random.usize(1..40)),
     };
     let chunks = match tightness {
-        Tightness::Ample => one_of(random, &[Chunks::Large, Chunks::Mixed, Chunks::Uniform { most: 20_000 }]),
+        Tightness::Ample => {
+            one_of(random, &[Chunks::Large, Chunks::Mixed, Chunks::Uniform { most: 20_000 }])
+        }
         Tightness::Narrow => one_of(random, &[Chunks::Large, Chunks::Mixed, Chunks::Fixed(97)]),
-        Tightness::Tiny => one_of(random, &[Chunks::Single, Chunks::Mixed, Chunks::Uniform { most: 7 }]),
+        Tightness::Tiny => {
+            one_of(random, &[Chunks::Single, Chunks::Mixed, Chunks::Uniform { most: 7 }])
+        }
     };
-    let pace = (random.u8(..8) == 0)
-        .then(|| Pace { octets: buffer.div_ceil(3), rest: Duration::from_millis(random.u64(1..30)) });
+    let pace = (random.u8(..8) == 0).then(|| Pace {
+        octets: buffer.div_ceil(3),
+        rest: Duration::from_millis(random.u64(1..30)),
+    });
     Habits { credit, buffer, chunks, pace, backlog: 16 }
 }
 
@@ -90,7 +96,9 @@ fn conditions(random: &mut Rng, tightness: Tightness) -> Conditions {
         loss: if random.bool() {
             Loss::None
         } else {
-            Loss::from(random.f64() * if matches!(tightness, Tightness::Tiny) { 0.02 } else { 0.15 })
+            Loss::from(
+                random.f64() * if matches!(tightness, Tightness::Tiny) { 0.02 } else { 0.15 },
+            )
         },
         ..Conditions::IDEAL
     }
@@ -100,7 +108,8 @@ fn jobs(random: &mut Rng, tightness: Tightness, far: &Disk, near: &Disk) -> Vec<
     (0..random.usize(1..=4))
         .map(|nth| {
             let from = if random.bool() { CopySide::Left } else { CopySide::Right };
-            let (source_disk, target_disk) = if from == CopySide::Left { (far, near) } else { (near, far) };
+            let (source_disk, target_disk) =
+                if from == CopySide::Left { (far, near) } else { (near, far) };
             let original = content(size(random, tightness), random.u64(..));
             let mut originals = Vec::new();
             let source = format!("/source {nth}");
@@ -155,11 +164,13 @@ fn network_fault(random: &mut Rng) -> (usize, Fault) {
 fn run(seed: u64) {
     let mut random = Rng::with_seed(seed);
     let random = &mut random;
-    let tightness = one_of(random, &[Tightness::Ample, Tightness::Ample, Tightness::Narrow, Tightness::Tiny]);
+    let tightness =
+        one_of(random, &[Tightness::Ample, Tightness::Ample, Tightness::Narrow, Tightness::Tiny]);
     let mut config = client_config();
     config.data = if random.bool() { DataMode::Passive } else { DataMode::Active };
     config.sessions_most = random.usize(1..=4);
-    config.idle = one_of(random, &[Duration::ZERO, Duration::from_secs(1), Duration::from_secs(30)]);
+    config.idle =
+        one_of(random, &[Duration::ZERO, Duration::from_secs(1), Duration::from_secs(30)]);
     config.expedite = random.bool();
     let (here, there) = (habits(random, tightness), habits(random, tightness));
     let mut pair = Pair::with(seed, server_config(), config, there, here);
@@ -205,8 +216,9 @@ fn run(seed: u64) {
             continue;
         }
         if let Some((_, mishap)) = mishap.take_if(|(when, _)| *when <= steps) {
-            let disk =
-                |job: &Job| if job.from == CopySide::Left { pair.far.clone() } else { pair.near.clone() };
+            let disk = |job: &Job| {
+                if job.from == CopySide::Left { pair.far.clone() } else { pair.near.clone() }
+            };
             match mishap {
                 Mishap::GiveUp => pair.world.ask(client, Ask::GiveUp),
                 Mishap::Shrink { job, to } => {
@@ -254,12 +266,15 @@ fn judge(pair: &Pair, jobs: &[Job], struck: Option<usize>, undisturbed: bool) {
             assert!(whole, "{target}: nothing went wrong, and {:?}", pair.last_words());
         }
     }
-    let copied = pair.last_words().iter().filter(|told| matches!(told, Told::Copied { .. })).count();
-    // When the control association is lost between the server's last word and our hearing it, nobody can know: then a
-    // stored file may be whole, and we say that it failed. Never the other way round.
+    let copied =
+        pair.last_words().iter().filter(|told| matches!(told, Told::Copied { .. })).count();
+    // When the control association is lost between the server's last word and our hearing it,
+    // nobody can know: then a stored file may be whole, and we say that it failed. Never the other
+    // way round.
     let associations = pair.world.network().associations();
-    let word_may_be_lost =
-        struck.and_then(|nth| associations.get(nth)).is_some_and(|association| association.to == door());
+    let word_may_be_lost = struck
+        .and_then(|nth| associations.get(nth))
+        .is_some_and(|association| association.to == door());
     if word_may_be_lost {
         assert!(copied <= whole, "{copied} copies were whole, they say; {whole} are");
     } else {
@@ -275,7 +290,8 @@ fn seeds(nth: u64, of: u64) {
             run(seed)
         };
     }
-    for seed in (0..1000 * number("STACKWRIGHT_SEEDS").unwrap_or(1)).filter(|seed| seed % of == nth) {
+    for seed in (0..1000 * number("STACKWRIGHT_SEEDS").unwrap_or(1)).filter(|seed| seed % of == nth)
+    {
         let _said = Seed(seed);
         run(seed);
     }

@@ -135,7 +135,10 @@ fn a_source_that_shrinks_while_it_is_stored_leaves_nothing_there() {
     assert!(pair.world.run_until(|_| far.borrow().written() > 0, AGES));
     pair.near.borrow_mut().shrink("a", 1_500_000);
     pair.run_to(1);
-    assert_eq!(pair.last_words(), [Told::Failed { side: CopySide::Right, failure: Failure::Short }]);
+    assert_eq!(
+        pair.last_words(),
+        [Told::Failed { side: CopySide::Right, failure: Failure::Short }]
+    );
     assert_eq!(pair.far.borrow().files(), [""; 0]);
     pair.settle();
 }
@@ -250,7 +253,11 @@ fn commands_after_quit_do_not_keep_the_session() {
     dialogue.raw.finish(&mut dialogue.world, dialogue.control);
     dialogue.world.run_for(seconds(10));
     assert_eq!(dialogue.new_codes(before), [221]);
-    assert_eq!(dialogue.world.stack(dialogue.server).upper.sessions(), 0, "long before its patience ends");
+    assert_eq!(
+        dialogue.world.stack(dialogue.server).upper.sessions(),
+        0,
+        "long before its patience ends"
+    );
     dialogue.settle();
 }
 
@@ -323,7 +330,11 @@ fn pasv_again_and_again_holds_one_listener() {
     for _ in 0..200 {
         dialogue.passive();
     }
-    assert_eq!(dialogue.world.stack(dialogue.server).upper.names(), before + 2, "a listener and its arrival");
+    assert_eq!(
+        dialogue.world.stack(dialogue.server).upper.names(),
+        before + 2,
+        "a listener and its arrival"
+    );
     dialogue.settle();
 }
 
@@ -398,7 +409,11 @@ fn rest_begins_a_transfer_where_it_says_both_ways() {
     assert_eq!(dialogue.raw.heard(&dialogue.world, data).octets, b"789");
     let data = dialogue.connect();
     dialogue.say("RETR a\r\n");
-    assert_eq!(dialogue.raw.heard(&dialogue.world, data).octets, b"0123456789", "it was for one transfer");
+    assert_eq!(
+        dialogue.raw.heard(&dialogue.world, data).octets,
+        b"0123456789",
+        "it was for one transfer"
+    );
     for (place, expected) in [(10, 226), (11, 226), (u64::MAX, 226)] {
         let data = dialogue.connect();
         dialogue.say(&format!("REST {place}\r\nRETR a\r\n"));
@@ -426,8 +441,11 @@ fn giving_up_at_any_time_ends_each_copy_once() {
         for steps in 0..150 {
             let mut pair = Pair::new(steps);
             pair.early = early;
-            let (source, target) =
-                if from == CopySide::Left { (&pair.far, &pair.near) } else { (&pair.near, &pair.far) };
+            let (source, target) = if from == CopySide::Left {
+                (&pair.far, &pair.near)
+            } else {
+                (&pair.near, &pair.far)
+            };
             source.borrow_mut().put("a", content(50_000, 1));
             let target = target.clone();
             pair.copy(from, "a", "b");
@@ -463,7 +481,8 @@ fn a_slow_disk_here_is_no_silent_server() {
 fn a_reader_slower_than_any_timer_gets_all_as_long_as_it_reads() {
     let pace = Some(Pace { octets: 1000, rest: seconds(50) });
     let slow = Habits { buffer: 1000, pace, ..Habits::default() };
-    let mut pair = Pair::with(1, server_config(), client_config(), Habits { credit: 1000, ..slow }, slow);
+    let mut pair =
+        Pair::with(1, server_config(), client_config(), Habits { credit: 1000, ..slow }, slow);
     pair.far.borrow_mut().put("a", content(30_000, 1));
     pair.fetch("a", "b");
     pair.run_to(1);

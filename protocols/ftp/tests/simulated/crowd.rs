@@ -1,12 +1,13 @@
-//! Clients that all speak in one instant: each is answered in full, the work of one turn is bounded,
-//! and whoever else is served notices nothing.
+//! Clients that all speak in one instant: each is answered in full, the work of one turn is
+//! bounded, and whoever else is served notices nothing.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use fastrand::Rng;
 use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
+    Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol,
+    RequestOf,
 };
 use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::Server;
@@ -41,7 +42,8 @@ fn graph_server(world: &mut World<M>, disk: &Disk) {
 fn arrive(world: &mut World<M>, clients: usize) -> (Raw, Vec<Handle>) {
     let mut raw = Raw::add(world, CROWD);
     let sessions: Vec<Handle> = (0..clients).map(|_| raw.open(world, door())).collect();
-    let greeted = |world: &World<M>| sessions.iter().all(|session| raw.codes(world, *session) == [220]);
+    let greeted =
+        |world: &World<M>| sessions.iter().all(|session| raw.codes(world, *session) == [220]);
     assert!(world.run_until(greeted, AGES), "all of {clients} are greeted");
     (raw, sessions)
 }
@@ -57,7 +59,8 @@ fn empty_lines(clients: usize, server: AddServer) {
     let (raw, sessions) = arrive(&mut world, clients);
 
     let other = add_client(&mut world, client_config(), Habits::default(), &near);
-    let ask = Ask::Copy { from: CopySide::Left, source: "a".into(), target: "b".into(), early: false };
+    let ask =
+        Ask::Copy { from: CopySide::Left, source: "a".into(), target: "b".into(), early: false };
     world.ask(other, ask);
     let begun = |_: &World<M>| near.borrow().written() > 0;
     assert!(world.run_until(begun, AGES), "the transfer has begun");
@@ -109,7 +112,8 @@ fn any_lines(seed: u64, server: AddServer) {
                 if random.u8(..50) == 0 {
                     again = line(&mut random);
                 }
-                let (text, codes) = if random.bool() { again.clone() } else { (Vec::new(), &[500][..]) };
+                let (text, codes) =
+                    if random.bool() { again.clone() } else { (Vec::new(), &[500][..]) };
                 octets.extend(text);
                 octets.push(b'\n');
                 said.push(codes);
@@ -122,7 +126,8 @@ fn any_lines(seed: u64, server: AddServer) {
     for (session, octets, _) in &crowd {
         raw.say(&mut world, *session, octets);
     }
-    let over = |world: &World<M>| sessions.iter().all(|session| raw.heard(world, *session).finished);
+    let over =
+        |world: &World<M>| sessions.iter().all(|session| raw.heard(world, *session).finished);
     assert!(world.run_until(over, Duration::from_secs(100_000)), "every session ends");
     for (session, _, said) in &crowd {
         answers(&raw.codes(&world, *session), said, false);
@@ -162,8 +167,14 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
     let local = Participant::from(door());
     server.handle_request(&cx, ServerAsk::Serve { local }, &mut asked);
     let Some(StreamsRequest::Listen { listener, .. }) = asked.0.pop() else { panic!("it listens") };
-    server.handle_indication(&cx, Either::Left(StreamsIndication::Listening { listener, local }), &mut asked);
-    let Some(StreamsRequest::Await { association, .. }) = asked.0.pop() else { panic!("it awaits") };
+    server.handle_indication(
+        &cx,
+        Either::Left(StreamsIndication::Listening { listener, local }),
+        &mut asked,
+    );
+    let Some(StreamsRequest::Await { association, .. }) = asked.0.pop() else {
+        panic!("it awaits")
+    };
     let remote = Participant::from(std::net::SocketAddr::new(CLIENT, 2000));
     let opened = StreamsIndication::Opened {
         association,
@@ -174,8 +185,11 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
     };
     server.handle_indication(&cx, Either::Left(opened), &mut asked);
     let message = M::with_headroom(0, &[b'\n'; LINES]);
-    let delivered =
-        StreamsIndication::Delivered { association, batch: message.into(), properties: Default::default() };
+    let delivered = StreamsIndication::Delivered {
+        association,
+        batch: message.into(),
+        properties: Default::default(),
+    };
     server.handle_indication(&cx, Either::Left(delivered), &mut asked);
 
     let (mut room_back, mut messages, mut octets, mut turns) = (0, 0, 0, 0);
@@ -184,7 +198,9 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
         let mut sent = 0;
         for request in asked.0.drain(..) {
             match request {
-                StreamsRequest::Credit { credit: Credit { octets: credit, .. }, .. } => room_back += credit,
+                StreamsRequest::Credit { credit: Credit { octets: credit, .. }, .. } => {
+                    room_back += credit
+                }
                 StreamsRequest::Send { batch, .. } => {
                     let message = batch.into_octets();
                     sent += 1;

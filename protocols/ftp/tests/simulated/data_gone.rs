@@ -1,4 +1,5 @@
-//! A data association that cannot be opened, while the server's reply is still on its way, or never comes.
+//! A data association that cannot be opened, while the server's reply is still on its way, or never
+//! comes.
 
 use stackwright_contract::Duration;
 use stackwright_contract::services::Failure;
@@ -8,13 +9,15 @@ use stackwright_simulator::{Habits, Tree, World};
 use crate::raw::Raw;
 use crate::setting::{SERVER, add_client, client_config, door, last_words};
 
-/// How a job fails whose data association nobody accepts, where this is said to RETR a moment later; and in what time.
+/// How a job fails whose data association nobody accepts, where this is said to RETR a moment
+/// later; and in what time.
 fn fails(to_retr: &[u8]) -> (Failure, Duration) {
     let mut world = World::new(1);
     let mut raw = Raw::add(&mut world, SERVER);
     let (_, controls) = raw.listen(&mut world, door(), 1);
     let client = add_client(&mut world, client_config(), Habits::default(), &Tree::shared());
-    let ask = Ask::Copy { from: CopySide::Left, source: "x".into(), target: "y".into(), early: true };
+    let ask =
+        Ask::Copy { from: CopySide::Left, source: "x".into(), target: "y".into(), early: true };
     world.ask(client, ask);
     let replies: [&[u8]; 6] = [
         b"220 hello\r\n",
@@ -31,8 +34,10 @@ fn fails(to_retr: &[u8]) -> (Failure, Duration) {
     let heard = &raw.heard(&world, controls[0]).octets;
     assert!(heard.ends_with(b"RETR x\r\n"), "{}", String::from_utf8_lossy(heard));
     let since = world.now();
-    let ended = world
-        .run_until(|world| !last_words(&world.application(client).0).is_empty(), Duration::from_secs(600));
+    let ended = world.run_until(
+        |world| !last_words(&world.application(client).0).is_empty(),
+        Duration::from_secs(600),
+    );
     assert!(ended, "it has a last word");
     match last_words(&world.application(client).0)[..] {
         [Told::Failed { side: CopySide::Left, failure }] => (failure, world.now().since(since)),

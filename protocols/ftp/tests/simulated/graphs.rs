@@ -1,5 +1,5 @@
-//! Client and server as graphs: the same run as of the static stacks, octet for octet and word for word; and what only
-//! a graph can do.
+//! Client and server as graphs: the same run as of the static stacks, octet for octet and word for
+//! word; and what only a graph can do.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,22 +13,27 @@ use stackwright_copy::{Copy, CopySide, Copying, Indication as Told, Request as A
 use stackwright_ftp::server::{Indication as ServerTold, Request as ServerAsk, Serving};
 use stackwright_ftp::{Client, PORT, Server, client};
 use stackwright_simulator::{
-    Chunks, Conditions, Fault, Habits, Heard, Lanes, Segments, SimulatedDisk, SimulatedStreams, StationId,
-    Tree, Which, World,
+    Chunks, Conditions, Fault, Habits, Heard, Lanes, Segments, SimulatedDisk, SimulatedStreams,
+    StationId, Tree, Which, World,
 };
 
 use crate::setting::{
-    AGES, CLIENT, Disk, M, SERVER, add_client, add_server, client_config, content, door, last_words,
-    server_config,
+    AGES, CLIENT, Disk, M, SERVER, add_client, add_server, client_config, content, door,
+    last_words, server_config,
 };
 
 type ServerGraph = Graph<M, Segments<M>, Serving>;
 pub(crate) type ClientGraph = Graph<M, Segments<M>, Copying>;
 
 fn server_graph(habits: Habits, disk: &Disk) -> ServerGraph {
-    let builder = Builder::new().protocol("server", Server::new(server_config())).over("tcp").over("disk");
+    let builder =
+        Builder::new().protocol("server", Server::new(server_config())).over("tcp").over("disk");
     let builder = builder.protocol("tcp", SimulatedStreams::with_habits(SERVER, habits));
-    builder.protocol("disk", SimulatedDisk::new(disk.clone())).top("server").build().expect("it fits")
+    builder
+        .protocol("disk", SimulatedDisk::new(disk.clone()))
+        .top("server")
+        .build()
+        .expect("it fits")
 }
 
 pub(crate) fn client_graph(habits: Habits, disk: &Disk) -> ClientGraph {
@@ -40,7 +45,12 @@ pub(crate) fn client_graph(habits: Habits, disk: &Disk) -> ClientGraph {
 
 fn any_habits(random: &mut Rng) -> Habits {
     let chunks = [Chunks::Large, Chunks::Mixed, Chunks::Uniform { most: 900 }][random.usize(..3)];
-    Habits { credit: random.usize(100..9000), buffer: random.usize(100..9000), chunks, ..Habits::default() }
+    Habits {
+        credit: random.usize(100..9000),
+        buffer: random.usize(100..9000),
+        chunks,
+        ..Habits::default()
+    }
 }
 
 /// A client, the disks on both sides, and what the client heard in the end.
@@ -106,7 +116,11 @@ pub(crate) fn woven_server(world: &mut World<M>, habits: Habits, disk: &Disk) {
     world.ask(station, ServerAsk::Serve { local: Participant::from(door()) });
 }
 
-fn woven_client(world: &mut World<M>, habits: Habits, disk: &Disk) -> StationId<ClientGraph, Heard<Told>> {
+fn woven_client(
+    world: &mut World<M>,
+    habits: Habits,
+    disk: &Disk,
+) -> StationId<ClientGraph, Heard<Told>> {
     world.add(CLIENT, client_graph(habits, disk), Heard::default())
 }
 
@@ -139,9 +153,9 @@ fn deliver_the_same_while_modules_come_and_go() {
                     [("ftp", "tcp", "streams"), ("copy", "ftp", "far"), ("copy", "disk", "near")]
                 {
                     match (event / 10 % 4, graph.has(name)) {
-                        (0, false) => {
-                            graph.push(above, below, name, Inserted(Counter::default())).expect("it fits")
-                        }
+                        (0, false) => graph
+                            .push(above, below, name, Inserted(Counter::default()))
+                            .expect("it fits"),
                         (2, false) => {
                             let delay = Delay::new(Duration::from_millis(event % 50));
                             graph.push(above, below, name, delay).expect("it fits");
@@ -167,8 +181,8 @@ fn deliver_the_same_while_modules_come_and_go() {
 
 const RELAY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 1, 1));
 
-/// A server whose disk is a client of another server, both on one and the same streams: a fork, below one that stands
-/// above another.
+/// A server whose disk is a client of another server, both on one and the same streams: a fork,
+/// below one that stands above another.
 #[test]
 fn a_relay_needs_one_address() {
     for seed in 0..50 {
@@ -189,13 +203,18 @@ fn a_relay_needs_one_address() {
         world.ask(relay, ServerAsk::Serve { local: local.into() });
         let config = client::Config::anonymous(local);
         let streams = SimulatedStreams::with_habits(CLIENT, any_habits(&mut random));
-        let stack = Beside::new(Over::new(Client::new(config), streams), SimulatedDisk::new(near.clone()));
+        let stack =
+            Beside::new(Over::new(Client::new(config), streams), SimulatedDisk::new(near.clone()));
         let client = world.add(CLIENT, Over::new(Copy::default(), stack), Heard::default());
-        let [fetched, stored] = [content(random.usize(..50_000), 1), content(random.usize(..50_000), 2)];
+        let [fetched, stored] =
+            [content(random.usize(..50_000), 1), content(random.usize(..50_000), 2)];
         far.borrow_mut().put("fetched", fetched.clone());
         near.borrow_mut().put("stored", stored.clone());
         for (from, name) in [(CopySide::Left, "fetched"), (CopySide::Right, "stored")] {
-            world.ask(client, Ask::Copy { from, source: name.into(), target: name.into(), early: false });
+            world.ask(
+                client,
+                Ask::Copy { from, source: name.into(), target: name.into(), early: false },
+            );
         }
         let ended = |world: &World<M>| last_words(&world.application(client).0).len() == 2;
         assert!(world.run_until(ended, AGES), "seed {seed}");
@@ -204,6 +223,9 @@ fn a_relay_needs_one_address() {
         world.run_for(AGES);
         let graph = world.stack(relay);
         assert_eq!(graph.protocol::<Server<M>>("server").expect("it is there").sessions(), 0);
-        assert_eq!(graph.protocol::<SimulatedStreams<M>>("tcp").expect("it is there").associations(), 0);
+        assert_eq!(
+            graph.protocol::<SimulatedStreams<M>>("tcp").expect("it is there").associations(),
+            0
+        );
     }
 }

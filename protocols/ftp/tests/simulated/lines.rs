@@ -1,5 +1,5 @@
-//! A raw client says commands from a grammar, valid and not, pipelined and cut anywhere: each complete line is answered
-//! once, in order, or the session ends with a reply.
+//! A raw client says commands from a grammar, valid and not, pipelined and cut anywhere: each
+//! complete line is answered once, in order, or the session ends with a reply.
 
 use std::net::SocketAddr;
 
@@ -35,13 +35,21 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         12 => (format!("CWD {path}"), &[250, 550, 553, 530]),
         13 => (pick(random, &["CDUP", "XCUP"]).into(), &[250, 530]),
         14 => (format!("SIZE {path}"), &[213, 550, 530]),
-        15 => (pick(random, &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "STRU F"]).into(), &[200, 530]),
+        15 => (
+            pick(random, &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "STRU F"]).into(),
+            &[200, 530],
+        ),
         16 => (pick(random, &["TYPE E", "MODE B", "STRU R"]).into(), &[504]),
         17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 530]),
         18..21 => (pick(random, &["PASV", "EPSV", "EPSV 1"]).into(), &[227, 229, 501, 530]),
         21 => ("EPSV 2".into(), &[522, 530]),
-        22 => (pick(random, &["PORT 10,0,0,2,7,208", "EPRT |1|10.0.0.2|2000|"]).into(), &[200, 501, 530]),
-        23 => (pick(random, &["PORT 10,0,0,9,7,208", "PORT 10,0,0,2,0,22"]).into(), &[501, 504, 530]),
+        22 => (
+            pick(random, &["PORT 10,0,0,2,7,208", "EPRT |1|10.0.0.2|2000|"]).into(),
+            &[200, 501, 530],
+        ),
+        23 => {
+            (pick(random, &["PORT 10,0,0,9,7,208", "PORT 10,0,0,2,0,22"]).into(), &[501, 504, 530])
+        }
         24..26 => (format!("RETR {path}"), &[226, 425, 426, 450, 451, 550, 553, 530]),
         26..28 => (format!("STOR {path}"), &[226, 425, 426, 450, 451, 452, 550, 553, 554, 530]),
         28 => (
@@ -50,8 +58,11 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         ),
         29 => (pick(random, &["DELE x", "SITE CHMOD", "MLSD"]).into(), &[502]),
         30 => (
-            pick(random, &["RETR", "PASV 1", "REST -1", "PORT 1,2", "EPRT |9", "CWD a\0b", "QUIT now"])
-                .into(),
+            pick(
+                random,
+                &["RETR", "PASV 1", "REST -1", "PORT 1,2", "EPRT |9", "CWD a\0b", "QUIT now"],
+            )
+            .into(),
             &[501],
         ),
         31 => (pick(random, &["", " ", "FOO", "RETRa", "226 no"]).into(), &[500]),
@@ -83,7 +94,8 @@ struct Session {
 }
 
 impl Session {
-    /// Lets a little happen; sometimes the client goes where it was told to, and treats its data associations somehow.
+    /// Lets a little happen; sometimes the client goes where it was told to, and treats its data
+    /// associations somehow.
     fn live(&mut self, random: &mut Rng) {
         let time = Duration::from_millis(any_magnitude(random, 4000));
         self.world.run_for(time);
@@ -105,7 +117,9 @@ impl Session {
         }
         if !self.data.is_empty() && random.bool() {
             let data = self.data[random.usize(..self.data.len())];
-            if self.raw.heard(&self.world, data).open.is_some() && !self.raw.is_over(&self.world, data) {
+            if self.raw.heard(&self.world, data).open.is_some()
+                && !self.raw.is_over(&self.world, data)
+            {
                 match random.u8(..4) {
                     0 => self.raw.abort(&mut self.world, data),
                     1 => self.raw.finish(&mut self.world, data),
@@ -144,7 +158,11 @@ fn converse(seed: u64, aborts: bool) {
         octets.extend(if random.u8(..5) == 0 { &b"\n"[..] } else { b"\r\n" });
         said.push(codes);
         if aborts && random.u8(..8) == 0 {
-            octets.extend(if random.bool() { &b"ABOR\r\n"[..] } else { b"\xFF\xF4\xFF\xF2ABOR\r\n" });
+            octets.extend(if random.bool() {
+                &b"ABOR\r\n"[..]
+            } else {
+                b"\xFF\xF4\xFF\xF2ABOR\r\n"
+            });
             said.push(&[226, 530]);
         }
     }
@@ -152,7 +170,8 @@ fn converse(seed: u64, aborts: bool) {
     said.push(&[221]);
     let mut rest = &octets[..];
     while !rest.is_empty() {
-        let (piece, later) = rest.split_at((1 + any_magnitude(random, 4000) as usize).min(rest.len()));
+        let (piece, later) =
+            rest.split_at((1 + any_magnitude(random, 4000) as usize).min(rest.len()));
         session.raw.say(&mut session.world, control, piece);
         rest = later;
         session.live(random);
@@ -170,8 +189,8 @@ fn converse(seed: u64, aborts: bool) {
     server_is_empty(&mut session.world, server);
 }
 
-/// The replies of a session whose last line is QUIT: one to each line, in order, unless it was ended
-/// before. Where there were aborts, they are answered out of order.
+/// The replies of a session whose last line is QUIT: one to each line, in order, unless it was
+/// ended before. Where there were aborts, they are answered out of order.
 pub(crate) fn answers(codes: &[u16], said: &[&[u16]], aborts: bool) {
     assert_eq!(codes[0], 220);
     let codes = &codes[1..];

@@ -1,4 +1,5 @@
-//! Client and server in a simulated world: whatever goes wrong, a copy ends, and ends well or says that it did not.
+//! Client and server in a simulated world: whatever goes wrong, a copy ends, and ends well or says
+//! that it did not.
 //!
 //! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
 

@@ -28,7 +28,8 @@ struct Peaks {
     in_flight: usize,
     /// In writes that the disk has not answered, there and here.
     unwritten: [usize; 2],
-    /// Read on one side and not yet written on the other: whatever the two stacks and the network hold together.
+    /// Read on one side and not yet written on the other: whatever the two stacks and the network
+    /// hold together.
     between: u64,
 }
 
@@ -54,15 +55,19 @@ fn peaks(from: CopySide, octets: usize, disk: Duration, pace: Option<Pace>) -> P
     let mut between = 0;
     let copied = pair.world.run_until(
         |world| {
-            // What passed the network and is not on the disk lies in the stack that receives; that is the one which a
-            // slow disk could fill.
+            // What passed the network and is not on the disk lies in the stack that receives; that
+            // is the one which a slow disk could fill.
             let passed = world.network().associations().get(1).map_or(0, |data| data.octets);
             between = between.max(passed.saturating_sub(target.borrow().written()));
             !last_words(&world.application(client).0).is_empty()
         },
         AGES,
     );
-    assert!(copied && matches!(pair.last_words()[..], [Told::Copied { .. }]), "{:?}", pair.last_words());
+    assert!(
+        copied && matches!(pair.last_words()[..], [Told::Copied { .. }]),
+        "{:?}",
+        pair.last_words()
+    );
     assert!(source.borrow().octets("a") == target.borrow().octets("b"), "octet for octet");
     let adapters = [
         pair.world.stack(pair.server).lower.left.most_held(),
@@ -81,7 +86,8 @@ fn peaks(from: CopySide, octets: usize, disk: Duration, pace: Option<Pace>) -> P
 
 fn is_bounded(peaks: &Peaks) {
     let Peaks { sending, receiving, in_flight, unwritten, between } = peaks;
-    // A control association beside the data association has rooms of its own, and a few hundred octets in them.
+    // A control association beside the data association has rooms of its own, and a few hundred
+    // octets in them.
     let small = 2000;
     assert!(sending.iter().all(|held| *held <= HABITS.credit + small), "{peaks:?}");
     assert!(receiving.iter().all(|held| *held <= HABITS.buffer + small), "{peaks:?}");
@@ -122,10 +128,13 @@ fn octets_that_arrive_one_by_one_are_written_together() {
     let habits = Habits { chunks: stackwright_simulator::Chunks::Single, ..HABITS };
     let mut pair = Pair::with(1, server_config(), client_config(), habits, habits);
     pair.near.borrow_mut().put("a", content(50_000, 7));
-    pair.far.borrow_mut().faults = DiskFaults { delay: Duration::from_millis(5), ..DiskFaults::default() };
+    pair.far.borrow_mut().faults =
+        DiskFaults { delay: Duration::from_millis(5), ..DiskFaults::default() };
     pair.copy(CopySide::Right, "a", "b");
     let client = pair.client;
-    assert!(pair.world.run_until(|world| !last_words(&world.application(client).0).is_empty(), AGES));
+    assert!(
+        pair.world.run_until(|world| !last_words(&world.application(client).0).is_empty(), AGES)
+    );
     assert!(pair.near.borrow().octets("a") == pair.far.borrow().octets("b"), "octet for octet");
     let operations = pair.far.borrow().operations();
     assert!(operations < 500, "{operations} operations for 50 000 octets");

@@ -36,7 +36,12 @@ pub(crate) struct Ears {
 }
 
 impl Application<SimulatedStreams<M>> for Ears {
-    fn hear(&mut self, _cx: &Context, told: StreamsIndication<M>, asks: &mut Asks<SimulatedStreams<M>>) {
+    fn hear(
+        &mut self,
+        _cx: &Context,
+        told: StreamsIndication<M>,
+        asks: &mut Asks<SimulatedStreams<M>>,
+    ) {
         match told {
             StreamsIndication::Listening { listener, local } => {
                 self.listens.insert(listener, local.internet().expect("an Internet address"));
@@ -134,7 +139,8 @@ impl Raw {
         association
     }
 
-    /// Listens, and has room for `arrivals`; gives the listener and the names of those who may come.
+    /// Listens, and has room for `arrivals`; gives the listener and the names of those who may
+    /// come.
     pub(crate) fn listen(
         &mut self,
         world: &mut World<M>,
@@ -192,7 +198,11 @@ impl Raw {
     }
 
     fn heard_mut<'a>(&self, world: &'a mut World<M>, association: Handle) -> &'a mut Heard {
-        world.application_mut(self.station).names.get_mut(&association).expect("a name that was given")
+        world
+            .application_mut(self.station)
+            .names
+            .get_mut(&association)
+            .expect("a name that was given")
     }
 
     pub(crate) fn replies(&self, world: &World<M>, association: Handle) -> Vec<Reply> {

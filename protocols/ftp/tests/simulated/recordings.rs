@@ -27,14 +27,18 @@ fn recorded(fetched: &[u8], stored: &[u8]) -> Vec<u8> {
     let file = Rc::new(RefCell::new(Vec::new()));
     let sink = file.clone();
     let mut graph = client_graph(Habits::default(), &near);
-    let recorder = Recorder::new("ftp client over tcp", "ftp client", BEGAN, move |octets: Vec<u8>| {
-        assert!(octets.len() < 3 * 64 * 1024, "it does not wait for long");
-        sink.borrow_mut().extend(octets);
-    });
+    let recorder =
+        Recorder::new("ftp client over tcp", "ftp client", BEGAN, move |octets: Vec<u8>| {
+            assert!(octets.len() < 3 * 64 * 1024, "it does not wait for long");
+            sink.borrow_mut().extend(octets);
+        });
     graph.push("ftp", "tcp", "recorder", recorder).expect("it fits there");
     let client = world.add(CLIENT, graph, Heard::default());
     for (from, name) in [(CopySide::Left, "fetched"), (CopySide::Right, "stored")] {
-        world.ask(client, Ask::Copy { from, source: name.into(), target: name.into(), early: false });
+        world.ask(
+            client,
+            Ask::Copy { from, source: name.into(), target: name.into(), early: false },
+        );
     }
     world.run_for(AGES);
     let copied = |told: &&Told| matches!(told, Told::Copied { .. });
@@ -42,7 +46,8 @@ fn recorded(fetched: &[u8], stored: &[u8]) -> Vec<u8> {
     file.take()
 }
 
-/// The octets of each stream, by its client's port and whether they went to the client, put together by their numbers.
+/// The octets of each stream, by its client's port and whether they went to the client, put
+/// together by their numbers.
 fn streams(file: &[u8]) -> BTreeMap<(u16, bool), Vec<u8>> {
     let mut streams = BTreeMap::<_, Vec<u8>>::new();
     for block in PcapNGSlice::from_slice(file).expect("it begins with a section") {
@@ -93,7 +98,8 @@ fn hold_the_dialogue_and_the_files() {
 fn tshark(file: &[u8], arguments: &[&str]) -> Option<String> {
     let mut on_disk = tempfile::NamedTempFile::with_suffix(".pcapng").unwrap();
     on_disk.write_all(file).unwrap();
-    let output = Command::new("tshark").arg("-n").arg("-r").arg(on_disk.path()).args(arguments).output();
+    let output =
+        Command::new("tshark").arg("-n").arg("-r").arg(on_disk.path()).args(arguments).output();
     match output {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             eprintln!("skipped: tshark is not installed");
@@ -112,9 +118,13 @@ fn are_followed_by_wireshark() {
     let (fetched, stored) = (content(100_000, 1), content(2000, 2));
     let file = recorded(&fetched, &stored);
     let Some(said) = tshark(&file, &["-V"]) else { return };
-    for unwanted in
-        ["malformed", "retransmission", "previous segment not captured", "unseen segment", "bad checksum"]
-    {
+    for unwanted in [
+        "malformed",
+        "retransmission",
+        "previous segment not captured",
+        "unseen segment",
+        "bad checksum",
+    ] {
         assert!(!said.to_lowercase().contains(unwanted), "{unwanted}");
     }
     for wanted in [
@@ -130,8 +140,10 @@ fn are_followed_by_wireshark() {
     let found = (0..4).any(|stream| {
         let follow = format!("follow,tcp,raw,{stream}");
         let said = tshark(&file, &["-q", "-z", &follow]).expect("it was there a moment ago");
-        let octets =
-            said.lines().map(str::trim).filter(|line| line.bytes().all(|octet| octet.is_ascii_hexdigit()));
+        let octets = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.bytes().all(|octet| octet.is_ascii_hexdigit()));
         octets.collect::<String>() == hexadecimal
     });
     assert!(found, "a stream that is followed is the file");

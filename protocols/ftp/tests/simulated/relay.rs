@@ -12,14 +12,16 @@ use stackwright_simulator::{
 };
 
 use crate::setting::{
-    AGES, ClientStation, Disk, M, ServerStation, add_client, add_server, client_config, content, last_words,
-    server_config, server_is_empty,
+    AGES, ClientStation, Disk, M, ServerStation, add_client, add_server, client_config, content,
+    last_words, server_config, server_is_empty,
 };
 
-type RelayStack = Over<Server<M>, Beside<SimulatedStreams<M>, Over<Client<M>, SimulatedStreams<M>>>>;
+type RelayStack =
+    Over<Server<M>, Beside<SimulatedStreams<M>, Over<Client<M>, SimulatedStreams<M>>>>;
 
 /// Both addresses of the relay: to its clients, and to the server behind it.
-const RELAY: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 1, 2))];
+const RELAY: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 1, 2))];
 
 struct Three {
     world: World<M>,
@@ -49,8 +51,9 @@ impl Three {
 
     fn run_to(&mut self, count: usize) -> Vec<Told> {
         let client = self.client;
-        let ended =
-            self.world.run_until(|world| last_words(&world.application(client).0).len() >= count, AGES);
+        let ended = self
+            .world
+            .run_until(|world| last_words(&world.application(client).0).len() >= count, AGES);
         assert!(ended, "{count} last words");
         last_words(&self.world.application(client).0)
     }
@@ -65,7 +68,10 @@ impl Three {
         let stack = self.world.stack(self.relay);
         assert_eq!(stack.upper.sessions(), 0);
         assert_eq!(stack.lower.right.upper.names(), 0);
-        assert_eq!((stack.lower.left.associations(), stack.lower.right.lower.associations()), (0, 0));
+        assert_eq!(
+            (stack.lower.left.associations(), stack.lower.right.lower.associations()),
+            (0, 0)
+        );
         self.world.ask(self.relay, ServerAsk::Stop);
         assert_eq!(self.world.stack(self.relay).upper.names(), 0);
         assert_eq!(self.world.stack(self.client).upper.names(), 0);
@@ -91,9 +97,15 @@ fn files_pass_both_ways_and_folders_are_listed() {
         assert!(three.near.borrow().octets("fetched") == Some(fetched));
         assert!(three.far.borrow().octets("stored") == Some(stored));
         for (nth, (path, expected)) in
-            [("/", vec!["fetched", "folder", "stored"]), ("/folder", vec!["inner"])].into_iter().enumerate()
+            [("/", vec!["fetched", "folder", "stored"]), ("/folder", vec!["inner"])]
+                .into_iter()
+                .enumerate()
         {
-            three.world.application_mut(three.client).0.retain(|told| !matches!(told, Told::Entries { .. }));
+            three
+                .world
+                .application_mut(three.client)
+                .0
+                .retain(|told| !matches!(told, Told::Entries { .. }));
             three.world.ask(three.client, Ask::List { side: CopySide::Left, path: path.into() });
             assert_eq!(three.run_to(3 + nth).last(), Some(&Told::Listed));
             let mut names: Vec<String> = Vec::new();
@@ -115,7 +127,10 @@ fn what_is_not_behind_the_relay_is_not_there() {
     three.copy(CopySide::Left, "nothing");
     three.world.ask(three.client, Ask::List { side: CopySide::Left, path: "/nowhere".into() });
     let words = three.run_to(2);
-    assert!(words.iter().all(|told| matches!(told, Told::Failed { side: CopySide::Left, .. })), "{words:?}");
+    assert!(
+        words.iter().all(|told| matches!(told, Told::Failed { side: CopySide::Left, .. })),
+        "{words:?}"
+    );
     three.settle();
 }
 
@@ -128,8 +143,11 @@ fn an_association_cut_anywhere_ends_both_halves() {
             let delay = std::time::Duration::from_millis(3);
             three.world.network_mut().set_conditions(Conditions { delay, ..Conditions::IDEAL });
             three.world.network_mut().fail(Which::Nth(nth), Fault::Cut { after });
-            let (source, target) =
-                if from == CopySide::Left { (&three.far, &three.near) } else { (&three.near, &three.far) };
+            let (source, target) = if from == CopySide::Left {
+                (&three.far, &three.near)
+            } else {
+                (&three.near, &three.far)
+            };
             source.borrow_mut().put("a", content(50_000, 1));
             let target = target.clone();
             three.copy(from, "a");

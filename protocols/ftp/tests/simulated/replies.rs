@@ -1,5 +1,5 @@
-//! A server by chance: right and wrong replies, too early, too late, without end, and data of all kinds. Each job of the
-//! client gets its one last word.
+//! A server by chance: right and wrong replies, too early, too late, without end, and data of all
+//! kinds. Each job of the client gets its one last word.
 
 use std::net::SocketAddr;
 
@@ -81,7 +81,11 @@ impl Hostile {
             }
             let mut replies = Vec::new();
             let answered = *self.heard[nth].get_or_insert_with(|| {
-                replies = if random.u8(..) < evil { any_reply(random) } else { b"220 hello\r\n".to_vec() };
+                replies = if random.u8(..) < evil {
+                    any_reply(random)
+                } else {
+                    b"220 hello\r\n".to_vec()
+                };
                 0
             });
             let fresh = &heard.octets[answered..];
@@ -122,7 +126,9 @@ impl Hostile {
         }
         for nth in 0..self.data.len() {
             let data = self.data[nth];
-            if self.raw.heard(&self.world, data).open.is_none() || self.raw.is_over(&self.world, data) {
+            if self.raw.heard(&self.world, data).open.is_none()
+                || self.raw.is_over(&self.world, data)
+            {
                 continue;
             }
             match random.u8(..12) {
@@ -192,7 +198,8 @@ fn one(seed: u64) {
         if gives_up == Some(steps) {
             hostile.world.ask(client, Ask::GiveUp);
         }
-        // A hostile server may go on as long as it likes, but not by saying nothing: patience ends a minute later.
+        // A hostile server may go on as long as it likes, but not by saying nothing: patience ends
+        // a minute later.
         if steps > 400 {
             hostile.world.run_for(AGES);
             assert_eq!(count(&hostile), jobs, "{} jobs hang", jobs - count(&hostile));

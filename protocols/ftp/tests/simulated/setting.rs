@@ -9,14 +9,17 @@ use stackwright_contract::{Duration, Participant};
 use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::server::{Anonymous, Indication as ServerTold, Request as ServerAsk, Rights};
 use stackwright_ftp::{Client, PORT, Server, client, server};
-use stackwright_simulator::{Habits, Heard, SimulatedDisk, SimulatedStreams, StationId, Tree, World};
+use stackwright_simulator::{
+    Habits, Heard, SimulatedDisk, SimulatedStreams, StationId, Tree, World,
+};
 use stackwright_wire::BufferTree;
 
 /// The kind of message of all stacks here: the one that the program uses.
 pub(crate) type M = BufferTree;
 
 pub(crate) type ServerStack = Over<Server<M>, Beside<SimulatedStreams<M>, SimulatedDisk<M>>>;
-pub(crate) type ClientStack = Over<Copy<M>, Beside<Over<Client<M>, SimulatedStreams<M>>, SimulatedDisk<M>>>;
+pub(crate) type ClientStack =
+    Over<Copy<M>, Beside<Over<Client<M>, SimulatedStreams<M>>, SimulatedDisk<M>>>;
 pub(crate) type ServerStation = StationId<ServerStack, Heard<ServerTold>>;
 pub(crate) type ClientStation = StationId<ClientStack, Heard<Told>>;
 pub(crate) type Disk = Rc<RefCell<Tree>>;
@@ -56,7 +59,8 @@ pub(crate) fn add_server(
     disk: &Disk,
 ) -> ServerStation {
     let streams = SimulatedStreams::with_habits(SERVER, habits);
-    let stack = Over::new(Server::new(config), Beside::new(streams, SimulatedDisk::new(disk.clone())));
+    let stack =
+        Over::new(Server::new(config), Beside::new(streams, SimulatedDisk::new(disk.clone())));
     let station = world.add(SERVER, stack, Heard::default());
     world.ask(station, ServerAsk::Serve { local: Participant::from(door()) });
     assert_eq!(world.application(station).0, [ServerTold::Serving { local: door().into() }]);
@@ -129,8 +133,9 @@ impl Pair {
     /// Runs until there are `count` last words.
     pub(crate) fn run_to(&mut self, count: usize) {
         let client = self.client;
-        let ended =
-            self.world.run_until(|world| last_words(&world.application(client).0).len() >= count, AGES);
+        let ended = self
+            .world
+            .run_until(|world| last_words(&world.application(client).0).len() >= count, AGES);
         assert!(ended, "{count} last words, of which came {:?}", self.last_words());
     }
 
@@ -165,8 +170,9 @@ pub(crate) fn server_is_empty(world: &mut World<M>, server: ServerStation) {
     world.ask(server, ServerAsk::Stop);
     world.run_for(Duration::from_secs(1));
     assert_eq!(world.stack(server).upper.names(), 0, "names that the server gave");
-    let count =
-        |what: fn(&ServerTold) -> bool| world.application(server).0.iter().filter(|told| what(told)).count();
+    let count = |what: fn(&ServerTold) -> bool| {
+        world.application(server).0.iter().filter(|told| what(told)).count()
+    };
     assert_eq!(
         count(|told| matches!(told, ServerTold::Arrived { .. })),
         count(|told| matches!(told, ServerTold::Left { .. })),
@@ -175,7 +181,8 @@ pub(crate) fn server_is_empty(world: &mut World<M>, server: ServerStation) {
 }
 
 pub(crate) fn last_words(heard: &[Told]) -> Vec<Told> {
-    let last = |told: &&Told| matches!(told, Told::Copied { .. } | Told::Failed { .. } | Told::Listed);
+    let last =
+        |told: &&Told| matches!(told, Told::Copied { .. } | Told::Failed { .. } | Told::Listed);
     heard.iter().filter(last).cloned().collect()
 }
 

@@ -7,8 +7,8 @@ use stackwright_simulator::{Fault, Habits, Which};
 
 use crate::setting::{Pair, client_config, content, server_config};
 
-/// A login, a file of 20 octets fetched, another stored, a farewell; what is asked of each association, and how many
-/// octets passed on it.
+/// A login, a file of 20 octets fetched, another stored, a farewell; what is asked of each
+/// association, and how many octets passed on it.
 fn dialogue(data: DataMode, fault: Option<(usize, Fault)>) -> Vec<u64> {
     let mut config = client_config();
     config.data = data;
@@ -38,7 +38,8 @@ fn dialogue(data: DataMode, fault: Option<(usize, Fault)>) -> Vec<u64> {
             there += 1;
         }
     }
-    // The last word about a stored file may be lost with the control association, never a false one said.
+    // The last word about a stored file may be lost with the control association, never a false one
+    // said.
     assert!(well == there || (control && well < there), "{well} copied, {there} there, {fault:?}");
     if fault.is_none() {
         assert_eq!(well, 2);

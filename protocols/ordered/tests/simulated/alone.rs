@@ -139,7 +139,11 @@ impl Alone {
 
     /// How many associations it has asked to be closed.
     pub(crate) fn closes(&self) -> usize {
-        self.said.down.iter().filter(|request| matches!(request, DatagramsRequest::Close { .. })).count()
+        self.said
+            .down
+            .iter()
+            .filter(|request| matches!(request, DatagramsRequest::Close { .. }))
+            .count()
     }
 
     /// The last word on our name, where there was one.

@@ -68,7 +68,8 @@ fn credit_is_told_again_when_half_of_the_window_was_delivered() {
     for offset in (0..10_000).step_by(100) {
         alone.hear(label(DatagramKind::Octets, offset), &[0; 100]);
     }
-    let told: Vec<_> = alone.sent().into_iter().map(|(label, _)| (label.kind, label.credit)).collect();
+    let told: Vec<_> =
+        alone.sent().into_iter().map(|(label, _)| (label.kind, label.credit)).collect();
     assert_eq!(told, Vec::from_iter((1..=20).map(|nth| (DatagramKind::Credit, 1000 + 500 * nth))));
 }
 
@@ -82,7 +83,10 @@ fn who_does_not_read_stops_the_peer() {
     assert_eq!((alone.cx.dropped_count(), alone.ended()), (1, None), "beyond the credit");
     assert_eq!(alone.sent(), []);
     alone.ask(StreamsRequest::Credit { association: name(0), credit: Credit::of_octets(490) });
-    assert_eq!(alone.sent(), [(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit: 1500 }, 0)]);
+    assert_eq!(
+        alone.sent(),
+        [(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit: 1500 }, 0)]
+    );
 }
 
 #[test]
@@ -90,8 +94,12 @@ fn an_old_credit_takes_nothing_back() {
     let mut alone = Alone::open(Config::default(), 100, 100);
     alone.hear(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit: 70 }, &[]);
     alone.ask(send(&[0; 200]));
-    let label = |kind, offset| OrderedHeader { kind, offset, credit: Config::default().window as u64 };
-    assert_eq!(alone.sent(), [(label(DatagramKind::Open, 0), 0), (label(DatagramKind::Octets, 0), 100)]);
+    let label =
+        |kind, offset| OrderedHeader { kind, offset, credit: Config::default().window as u64 };
+    assert_eq!(
+        alone.sent(),
+        [(label(DatagramKind::Open, 0), 0), (label(DatagramKind::Octets, 0), 100)]
+    );
     alone.hear(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit: 163 }, &[]);
     assert_eq!(alone.sent(), [], "63 are not enough for any piece");
     alone.hear(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit: 164 }, &[]);
@@ -104,7 +112,8 @@ fn long_messages_are_cut_and_short_ones_gathered() {
     let _opening = alone.sent();
     alone.ask(send(&[0; 2600]));
     (0..10).for_each(|_| alone.ask(send(&[0; 50])));
-    let lengths = |alone: &mut Alone| alone.sent().iter().map(|(_, octets)| *octets).collect::<Vec<_>>();
+    let lengths =
+        |alone: &mut Alone| alone.sent().iter().map(|(_, octets)| *octets).collect::<Vec<_>>();
     assert_eq!(lengths(&mut alone), [1000, 1000, 500]);
     alone.hear(label(DatagramKind::Credit, 0), &[]);
     assert_eq!(lengths(&mut alone), [600]);
@@ -340,8 +349,9 @@ fn an_arrival_that_says_nothing_gives_its_name_back() {
     assert_eq!(alone.said.down.iter().filter(asked).count(), 3);
     assert!(alone.said.up.is_empty());
     alone.ask(StreamsRequest::Close { name: name(0) });
-    let ended =
-        |why: &StreamsIndication<_>| matches!(why, StreamsIndication::Ended { why: Ended::Unlistened, .. });
+    let ended = |why: &StreamsIndication<_>| {
+        matches!(why, StreamsIndication::Ended { why: Ended::Unlistened, .. })
+    };
     assert!(alone.said.up.len() == 2 && alone.said.up.iter().all(ended), "{:?}", alone.said.up);
     assert_eq!(alone.ordered.associations(), 0);
 }
@@ -430,7 +440,8 @@ fn a_small_piece_counts_as_a_larger_one() {
 #[test]
 fn nobody_is_given_a_port_of_his_choice() {
     let mut alone = Alone::new(Config::default());
-    let [any, chosen] = [0, 20].map(|port| Some(std::net::SocketAddr::from(([10, 0, 0, 1], port)).into()));
+    let [any, chosen] =
+        [0, 20].map(|port| Some(std::net::SocketAddr::from(([10, 0, 0, 1], port)).into()));
     let remote = Participant::OTHER_END;
     alone.ask(StreamsRequest::Open {
         association: name(0),

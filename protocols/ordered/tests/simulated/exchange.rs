@@ -34,14 +34,19 @@ fn shuffled_once<M: Message>(seed: u64) -> [Option<Ended>; 2] {
     let tightness = any_tightness(&mut random);
     let configs = [0, 1].map(|_| any_config(&mut random, tightness));
     let conditions = any_order(&mut random);
-    let mishap = (random.u8(..3) == 0).then(|| (random.usize(..400) >> random.u8(..8), random.usize(..2)));
-    let mut scene = Scene::<M, Stack<M>>::new(seed, conditions, tightness, random, |side, address| {
-        let (config, credit) = configs[side];
-        Over::new(Ordered::new(config), shuffled(address, credit))
-    });
+    let mishap =
+        (random.u8(..3) == 0).then(|| (random.usize(..400) >> random.u8(..8), random.usize(..2)));
+    let mut scene =
+        Scene::<M, Stack<M>>::new(seed, conditions, tightness, random, |side, address| {
+            let (config, credit) = configs[side];
+            Over::new(Ordered::new(config), shuffled(address, credit))
+        });
     scene.run(mishap, |stacks| {
         for (stack, (config, _)) in stacks.iter().zip(&configs) {
-            assert!(stack.upper.held().all(|held| held <= config.window), "no more than was granted");
+            assert!(
+                stack.upper.held().all(|held| held <= config.window),
+                "no more than was granted"
+            );
         }
     });
     scene.judge(mishap.is_some());
@@ -61,7 +66,10 @@ fn in_any_order_all_arrives_or_the_end_is_said() {
         };
         aborted += usize::from(ended.contains(&Some(Ended::Aborted)));
     }
-    assert!(aborted > 100 || std::env::var_os("STACKWRIGHT_SEED").is_some(), "{aborted} were aborted");
+    assert!(
+        aborted > 100 || std::env::var_os("STACKWRIGHT_SEED").is_some(),
+        "{aborted} were aborted"
+    );
 }
 
 #[test]
@@ -78,7 +86,8 @@ fn who_closes_is_heard_to_the_end() {
             let (config, credit): (_, _) = configs[side];
             Over::new(Ordered::new(config), shuffled(address, credit))
         };
-        let mut scene = Scene::<_, Stack<BufferTree>>::new(seed, conditions, tightness, random, stack);
+        let mut scene =
+            Scene::<_, Stack<BufferTree>>::new(seed, conditions, tightness, random, stack);
         let mut closed = false;
         for step in 0.. {
             closed = closed || step >= when && scene.close(side);
@@ -107,7 +116,8 @@ fn who_closes_is_heard_to_the_end() {
 
 #[test]
 fn over_stop_and_wait_on_a_link_that_loses() {
-    type Lossy = Over<Ordered<BufferTree>, Over<StopAndWait<BufferTree>, SimulatedDatagrams<BufferTree>>>;
+    type Lossy =
+        Over<Ordered<BufferTree>, Over<StopAndWait<BufferTree>, SimulatedDatagrams<BufferTree>>>;
     for seed in seeds(200) {
         let _said = Seed(seed);
         let mut random = Rng::with_seed(seed);
@@ -120,13 +130,16 @@ fn over_stop_and_wait_on_a_link_that_loses() {
             duplicate: random.f64() * 0.2,
             ..Conditions::IDEAL
         };
-        let mut scene = Scene::<_, Lossy>::new(seed, conditions, tightness, random, |side, address| {
-            let (config, _) = configs[side];
-            let credit = Credit { octets: 65_000, messages: 8 };
-            let lower =
-                Over::new(StopAndWait::new(Rules::default(), seed), SimulatedDatagrams::new(address, credit));
-            Over::new(Ordered::new(config), lower)
-        });
+        let mut scene =
+            Scene::<_, Lossy>::new(seed, conditions, tightness, random, |side, address| {
+                let (config, _) = configs[side];
+                let credit = Credit { octets: 65_000, messages: 8 };
+                let lower = Over::new(
+                    StopAndWait::new(Rules::default(), seed),
+                    SimulatedDatagrams::new(address, credit),
+                );
+                Over::new(Ordered::new(config), lower)
+            });
         scene.run(None, |_| ());
         scene.judge(false);
         settle(&mut scene);

@@ -15,7 +15,9 @@ use stackwright_ordered::Ordered;
 use stackwright_simulator::{Heard, SimulatedDisk, Tree, World};
 use stackwright_wire::BufferTree;
 
-use crate::talker::{AGES, CLIENT, SERVER, Seed, Stack, any_order, any_roomy_config, seeds, shuffled};
+use crate::talker::{
+    AGES, CLIENT, SERVER, Seed, Stack, any_order, any_roomy_config, seeds, shuffled,
+};
 
 type M = BufferTree;
 type Disk = Rc<RefCell<Tree>>;
@@ -51,7 +53,8 @@ fn are_copied_both_ways_whole() {
         config.data = if random.bool() { DataMode::Passive } else { DataMode::Active };
         config.sessions_most = random.usize(1..4);
         let far_files = Over::new(Client::new(config), streams(random, CLIENT));
-        let stack = Over::new(Copy::default(), Beside::new(far_files, SimulatedDisk::new(near.clone())));
+        let stack =
+            Over::new(Copy::default(), Beside::new(far_files, SimulatedDisk::new(near.clone())));
         let client = world.add(CLIENT, stack, Heard::<Told>::default());
 
         let jobs: Vec<_> = (0..random.usize(1..5))
@@ -61,14 +64,20 @@ fn are_copied_both_ways_whole() {
                 let from = if fetched { CopySide::Left } else { CopySide::Right };
                 let (source, target) = if fetched { (&far, &near) } else { (&near, &far) };
                 source.borrow_mut().put(&name, octets.clone());
-                let ask =
-                    Ask::Copy { from, source: name.clone(), target: name.clone(), early: random.bool() };
+                let ask = Ask::Copy {
+                    from,
+                    source: name.clone(),
+                    target: name.clone(),
+                    early: random.bool(),
+                };
                 world.ask(client, ask);
                 (name, octets, target)
             })
             .collect();
         let copied = |told: &&Told| matches!(told, Told::Copied { .. } | Told::Failed { .. });
-        let ends = |world: &World<M>| world.application(client).0.iter().filter(copied).count() == jobs.len();
+        let ends = |world: &World<M>| {
+            world.application(client).0.iter().filter(copied).count() == jobs.len()
+        };
         assert!(world.run_until(ends, AGES), "{:?}", world.application(client).0);
         for (name, octets, target) in &jobs {
             assert!(target.borrow().octets(name).as_ref() == Some(octets), "{name}: whole");

@@ -8,7 +8,9 @@ use stackwright_ordered::Ordered;
 use stackwright_simulator::{Segments, SimulatedDatagrams};
 use stackwright_wire::BufferTree;
 
-use crate::talker::{AGES, Scene, Seed, Sound, Stack, any_config, any_order, any_tightness, seeds, shuffled};
+use crate::talker::{
+    AGES, Scene, Seed, Sound, Stack, any_config, any_order, any_tightness, seeds, shuffled,
+};
 
 type M = BufferTree;
 type Woven = Graph<M, Segments<M>, Streams<M>>;
@@ -22,16 +24,21 @@ fn a_graph_has_the_trace_of_the_static_stack() {
         let (config, credit) = any_config(&mut random, tightness);
         let conditions = any_order(&mut random);
         let mishap = (random.u8(..3) == 0).then(|| (random.usize(..100), random.usize(..2)));
-        let mut expected =
-            Scene::<M, Stack<M>>::new(seed, conditions.clone(), tightness, random.clone(), |_, address| {
-                Over::new(Ordered::new(config), shuffled(address, credit))
+        let mut expected = Scene::<M, Stack<M>>::new(
+            seed,
+            conditions.clone(),
+            tightness,
+            random.clone(),
+            |_, address| Over::new(Ordered::new(config), shuffled(address, credit)),
+        );
+        let mut woven =
+            Scene::<M, Woven>::new(seed, conditions, tightness, random, |_, address| {
+                let builder =
+                    Builder::new().protocol("ordered", Ordered::new(config)).over("sound");
+                let builder = builder.protocol("sound", Sound::<M>::default()).over("udp");
+                let builder = builder.protocol("udp", SimulatedDatagrams::checked(address, credit));
+                builder.top("ordered").build().expect("it fits")
             });
-        let mut woven = Scene::<M, Woven>::new(seed, conditions, tightness, random, |_, address| {
-            let builder = Builder::new().protocol("ordered", Ordered::new(config)).over("sound");
-            let builder = builder.protocol("sound", Sound::<M>::default()).over("udp");
-            let builder = builder.protocol("udp", SimulatedDatagrams::checked(address, credit));
-            builder.top("ordered").build().expect("it fits")
-        });
         expected.run(mishap, |_| ());
         woven.run(mishap, |_| ());
         expected.world.run_for(AGES);

@@ -1,5 +1,6 @@
-//! Any datagrams of a peer, in between anything that the neighbours may say: nothing panics, what is delivered is in order
-//! and within the room, what is held within the window, and each name has one last word.
+//! Any datagrams of a peer, in between anything that the neighbours may say: nothing panics, what
+//! is delivered is in order and within the room, what is held within the window, and each name has
+//! one last word.
 
 use proptest::prelude::*;
 use stackwright_contract::services::{
@@ -45,7 +46,10 @@ fn kinds() -> impl Strategy<Value = DatagramKind> {
 
 fn deeds() -> impl Strategy<Value = Deed> {
     let word = (kinds(), places(), places(), prop_oneof![0..WINDOW / 4, Just(40)]).prop_map(
-        |(kind, offset, credit, octets)| Deed::Word { label: OrderedHeader { kind, offset, credit }, octets },
+        |(kind, offset, credit, octets)| Deed::Word {
+            label: OrderedHeader { kind, offset, credit },
+            octets,
+        },
     );
     prop_oneof![
         30 => word,
@@ -82,7 +86,9 @@ impl Known {
         for indication in alone.said.up.drain(..) {
             assert!(!self.ended || indication.name() != name(1), "nothing behind the last word");
             match indication {
-                StreamsIndication::Opened { credit: Credit { octets: credit, .. }, .. } => self.down = credit,
+                StreamsIndication::Opened { credit: Credit { octets: credit, .. }, .. } => {
+                    self.down = credit
+                }
                 StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. } => {
                     self.down += credit
                 }
@@ -98,7 +104,9 @@ impl Known {
                     });
                 }
                 StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
-                StreamsIndication::Finished { .. } => assert!(!std::mem::replace(&mut self.finished, true)),
+                StreamsIndication::Finished { .. } => {
+                    assert!(!std::mem::replace(&mut self.finished, true))
+                }
                 StreamsIndication::Ended { name: whose, .. } => self.ended |= whose == name(1),
                 StreamsIndication::Listening { .. } => {}
             }
@@ -110,19 +118,29 @@ impl Known {
                     let (open, credit) = self.below.as_mut().expect("it is sent on what is open");
                     assert_eq!(association, *open);
                     let octets = messages.into_single().len();
-                    assert!(octets <= credit.octets && credit.messages > 0, "within the room below");
+                    assert!(
+                        octets <= credit.octets && credit.messages > 0,
+                        "within the room below"
+                    );
                     credit.octets -= octets;
                     credit.messages -= 1;
                 }
                 DatagramsRequest::Credit { association, credit } => {
-                    assert!(self.below.is_some_and(|(open, _)| open == association) && credit.messages == 1);
+                    assert!(
+                        self.below.is_some_and(|(open, _)| open == association)
+                            && credit.messages == 1
+                    );
                 }
                 DatagramsRequest::Close { name: association } => {
                     if self.below.take_if(|(open, _)| *open == association).is_some() {
-                        opened.push(DatagramsIndication::Ended { name: association, why: Ended::Finished });
+                        opened.push(DatagramsIndication::Ended {
+                            name: association,
+                            why: Ended::Finished,
+                        });
                     }
                 }
-                DatagramsRequest::Await { association, .. } | DatagramsRequest::Open { association, .. } => {
+                DatagramsRequest::Await { association, .. }
+                | DatagramsRequest::Open { association, .. } => {
                     let credit = Credit { octets: 100, messages: 3 };
                     let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
                     opened.push(DatagramsIndication::Opened {
@@ -161,7 +179,11 @@ fn play(opens: bool, deeds: Vec<Deed>) {
         });
     } else {
         alone.ask(StreamsRequest::Listen { listener, local: remote });
-        alone.ask(StreamsRequest::Await { listener, association, credit: Credit::of_octets(known.up) });
+        alone.ask(StreamsRequest::Await {
+            listener,
+            association,
+            credit: Credit::of_octets(known.up),
+        });
     }
     known.learn(&mut alone);
     for deed in deeds {
@@ -177,7 +199,8 @@ fn play(opens: bool, deeds: Vec<Deed>) {
         };
         match deed {
             Deed::Word { label, octets } => {
-                let places = (0..octets as u64).map(|place| octet(label.offset.wrapping_add(place)));
+                let places =
+                    (0..octets as u64).map(|place| octet(label.offset.wrapping_add(place)));
                 let mut message = message(&places.collect::<Vec<_>>());
                 message.push(&label);
                 deliver(&mut alone, message);
@@ -190,7 +213,8 @@ fn play(opens: bool, deeds: Vec<Deed>) {
             }
             Deed::Credit => {
                 if let Some((association, credit)) = &mut known.below {
-                    let more = Credit { octets: 100 - credit.octets, messages: 3 - credit.messages };
+                    let more =
+                        Credit { octets: 100 - credit.octets, messages: 3 - credit.messages };
                     let association = *association;
                     *credit = Credit { octets: 100, messages: 3 };
                     if more != Credit::default() {
@@ -223,7 +247,10 @@ fn play(opens: bool, deeds: Vec<Deed>) {
                 // Before it is open, nobody reads.
                 if known.down > 0 || known.delivered > 0 {
                     known.up += credit;
-                    alone.ask(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
+                    alone.ask(StreamsRequest::Credit {
+                        association,
+                        credit: Credit::of_octets(credit),
+                    });
                 }
             }
             Deed::Finish => {

@@ -12,7 +12,8 @@ use stackwright_contract::services::{
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Outlet, Protocol};
 use stackwright_ordered::{Config, Ordered};
 use stackwright_simulator::{
-    Application, Asks, CheckedDatagrams, Conditions, Lanes, Reorder, SimulatedDatagrams, StationId, World,
+    Application, Asks, CheckedDatagrams, Conditions, Lanes, Reorder, SimulatedDatagrams, StationId,
+    World,
 };
 use stackwright_wire::Message;
 
@@ -36,7 +37,12 @@ impl<M: Message> Protocol for Sound<M> {
     type Provides = Datagrams<M>;
     type Uses = Datagrams<M>;
 
-    fn handle_request(&mut self, _cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
+    fn handle_request(
+        &mut self,
+        _cx: &Context,
+        request: DatagramsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
         out.request(request);
     }
 
@@ -62,7 +68,10 @@ pub(crate) fn any_order(random: &mut Rng) -> Conditions {
     Conditions {
         delay: Duration::from_micros(random.u64(1..50_000)),
         jitter: Duration::from_micros(random.u64(0..100_000)),
-        reorder: Reorder { probability: random.f64() * 0.3, by: Duration::from_millis(random.u64(1..400)) },
+        reorder: Reorder {
+            probability: random.f64() * 0.3,
+            by: Duration::from_millis(random.u64(1..400)),
+        },
         ..Conditions::IDEAL
     }
 }
@@ -207,7 +216,10 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
         let local = SocketAddr::new(SERVER, 7).into();
         world.ask(server, StreamsRequest::Listen { listener: LISTENER, local });
         let (listener, association) = (LISTENER, ASSOCIATION);
-        world.ask(server, StreamsRequest::Await { listener, association, credit: Credit::of_octets(up[0]) });
+        world.ask(
+            server,
+            StreamsRequest::Await { listener, association, credit: Credit::of_octets(up[0]) },
+        );
         world.ask(
             client,
             StreamsRequest::Open {
@@ -281,13 +293,16 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
             talker.up += octets;
             self.ask(
                 side,
-                StreamsRequest::Credit { association: ASSOCIATION, credit: Credit::of_octets(octets) },
+                StreamsRequest::Credit {
+                    association: ASSOCIATION,
+                    credit: Credit::of_octets(octets),
+                },
             );
         }
     }
 
-    /// Both say and read as chance has it, until both have their last word; `mishap` comes after so many steps. What is
-    /// held is looked at by `watch`.
+    /// Both say and read as chance has it, until both have their last word; `mishap` comes after so
+    /// many steps. What is held is looked at by `watch`.
     pub(crate) fn run(&mut self, mishap: Option<(usize, usize)>, watch: impl Fn(&[&P; 2])) {
         let lazy = self.random.u8(1..20);
         for step in 0..100_000 {

@@ -38,14 +38,18 @@ fn everything_arrives_by_radio() {
             );
             let counts = scene.world.network().channel_counts(SERVER.into()).expect("it is on it");
             // Twenty messages, each with an acknowledgement, and none without a key-up.
-            assert!(counts.delivered >= 40 && counts.on_air >= radio.key_up * 40, "{name}: {counts:?}");
+            assert!(
+                counts.delivered >= 40 && counts.on_air >= radio.key_up * 40,
+                "{name}: {counts:?}"
+            );
         }
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    let hasty = || ChannelConditions { delay: Duration::from_millis(20), ..ChannelConditions::ideal(1200) };
+    let hasty =
+        || ChannelConditions { delay: Duration::from_millis(20), ..ChannelConditions::ideal(1200) };
     for seed in 0..20 {
         let [one, other] = [run(seed, hasty()), run(seed, hasty())];
         assert_eq!(one.world.trace().hash(), other.world.trace().hash(), "seed {seed}");

@@ -1,4 +1,5 @@
-//! The same two layers as a graph: the same run, word for word; and modules that come and go while data flows.
+//! The same two layers as a graph: the same run, word for word; and modules that come and go while
+//! data flows.
 
 use stackwright_compose::filter::Counter;
 use stackwright_compose::graph::modules::Delay;
@@ -17,7 +18,8 @@ type Woven = Graph<M, Segments<M>, Datagrams<M>>;
 fn woven(seed: u64, conditions: Conditions, messages: u32) -> Scene<M, Woven> {
     Scene::new(seed, conditions, messages, |address, seed| {
         let (upper, lower) = layers(address, seed);
-        let builder = Builder::new().protocol("stop-and-wait", upper).over("udp").protocol("udp", lower);
+        let builder =
+            Builder::new().protocol("stop-and-wait", upper).over("udp").protocol("udp", lower);
         builder.top("stop-and-wait").build().expect("it fits")
     })
 }
@@ -60,7 +62,11 @@ fn modules_come_and_go_at_every_tenth_message() {
             }
             assert!(scene.world.step(), "seed {seed}: it comes to an end");
         }
-        assert_eq!(scene.outcome(), (&Vec::from_iter(0..MESSAGES)[..], Some(Ended::Finished)), "seed {seed}");
+        assert_eq!(
+            scene.outcome(),
+            (&Vec::from_iter(0..MESSAGES)[..], Some(Ended::Finished)),
+            "seed {seed}"
+        );
         assert!(pushed >= 8 && popped >= 8, "seed {seed}: pushed {pushed}, popped {popped}");
     }
 }

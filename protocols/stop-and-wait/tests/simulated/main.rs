@@ -1,4 +1,5 @@
-//! Stop-and-wait over a link that loses, doubles and reorders: everything arrives once, in order, or the end is said.
+//! Stop-and-wait over a link that loses, doubles and reorders: everything arrives once, in order,
+//! or the end is said.
 
 mod channel;
 mod graphs;
@@ -37,7 +38,8 @@ fn everything_arrives_once_and_in_order() {
 
 #[test]
 fn nobody_there_is_said() {
-    let mut scene = stacked::<SingleBuffer>(1, Conditions { loss: 1.0.into(), ..Conditions::IDEAL }, 1);
+    let mut scene =
+        stacked::<SingleBuffer>(1, Conditions { loss: 1.0.into(), ..Conditions::IDEAL }, 1);
     assert!(scene.ends());
     assert_eq!(scene.outcome(), (&[][..], Some(Ended::Expired)));
     let stack = scene.world.stack(scene.client);

@@ -48,7 +48,11 @@ fn any_one_packet_may_be_lost() {
         for nth in 0..25 {
             let lost = vec![Event { nth, deed: Deed::Lose }];
             let scene = run(1, |network| network.script(from, to, lost));
-            assert_eq!(scene.outcome(), (&Vec::from_iter(0..20)[..], Some(Ended::Finished)), "packet {nth}");
+            assert_eq!(
+                scene.outcome(),
+                (&Vec::from_iter(0..20)[..], Some(Ended::Finished)),
+                "packet {nth}"
+            );
             let counts = scene.world.network().counts(from, to);
             assert_eq!(counts.lost, u64::from(counts.offered > nth), "packet {nth}");
         }

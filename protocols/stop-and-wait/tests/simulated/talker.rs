@@ -57,7 +57,8 @@ fn number<M: Message>(message: &M) -> u32 {
 impl<M: Message, P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
     fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match indication {
-            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+            DatagramsIndication::Opened { credit, .. }
+            | DatagramsIndication::Credit { credit, .. } => {
                 self.credit.messages += credit.messages;
                 self.go_on(|request| asks.push_back(request));
             }
@@ -73,7 +74,10 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker
 }
 
 /// The two layers of a station.
-pub(crate) fn layers<M: Message>(address: IpAddr, seed: u64) -> (StopAndWait<M>, SimulatedDatagrams<M>) {
+pub(crate) fn layers<M: Message>(
+    address: IpAddr,
+    seed: u64,
+) -> (StopAndWait<M>, SimulatedDatagrams<M>) {
     (StopAndWait::new(Rules::default(), seed), SimulatedDatagrams::new(address, ROOM))
 }
 
@@ -129,7 +133,8 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static>
         prepare(world.network_mut());
         let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
         let server = world.add(here, stack(here, seed), Talker::default());
-        let client = world.add(there, stack(there, seed), Talker { to_send: messages, ..Talker::default() });
+        let client =
+            world.add(there, stack(there, seed), Talker { to_send: messages, ..Talker::default() });
         let local = SocketAddr::from((SERVER, 7)).into();
         world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
         world.ask(
@@ -138,7 +143,12 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static>
         );
         world.ask(
             client,
-            DatagramsRequest::Open { association: ASSOCIATION, remote: local, credit: ROOM, local: None },
+            DatagramsRequest::Open {
+                association: ASSOCIATION,
+                remote: local,
+                credit: ROOM,
+                local: None,
+            },
         );
         Scene { world, server, client }
     }
@@ -146,7 +156,8 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static>
     /// Whether the client heard that it is over, in ten minutes.
     pub(crate) fn ends(&mut self) -> bool {
         let client = self.client;
-        self.world.run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
+        self.world
+            .run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
     }
 
     /// What the server heard, and how it ended for the client.

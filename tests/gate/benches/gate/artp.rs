@@ -1,5 +1,5 @@
-//! A data packet of ARTP leaves, and arrives; and an acknowledgement of sixteen does both. Policies are known to the compiler, or in
-//! boxes.
+//! A data packet of ARTP leaves, and arrives; and an acknowledgement of sixteen does both. Policies
+//! are known to the compiler, or in boxes.
 
 use stackwright_artp::{Artp, Config, Secrets, policies};
 use stackwright_contract::Instant;
@@ -34,13 +34,18 @@ fn add_with<C: Configuration<Message = BufferTree>>(
     make: fn(u8) -> Slots<C>,
 ) {
     let rounds = PACKETS as u64;
-    figures.push(Figure::new(format!("artp/{kind}/send"), rounds, move || Sending(Talk::new(make))));
-    figures.push(Figure::new(format!("artp/{kind}/receive"), rounds, move || Receiving(Talk::new(make))));
-    figures.push(Figure::new(format!("artp/{kind}/acknowledge"), 1, move || Heeding(Talk::new(make))));
+    figures
+        .push(Figure::new(format!("artp/{kind}/send"), rounds, move || Sending(Talk::new(make))));
+    figures.push(Figure::new(format!("artp/{kind}/receive"), rounds, move || {
+        Receiving(Talk::new(make))
+    }));
+    figures
+        .push(Figure::new(format!("artp/{kind}/acknowledge"), 1, move || Heeding(Talk::new(make))));
 }
 
 fn slots(side: u8) -> Slots<Artp<BufferTree>> {
-    let config = Config { gather_most: PACKETS as u64, gather_full: PACKETS as u32, ..Config::new([0; 16]) };
+    let config =
+        Config { gather_most: PACKETS as u64, gather_full: PACKETS as u32, ..Config::new([0; 16]) };
     let secrets = Secrets { first: 7, nonce: 0x1234_5678 * u64::from(side), salt: [side; 16] };
     policies(5, &config, secrets)
 }
@@ -90,9 +95,12 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
 
     fn send(&mut self) {
         for message in self.messages.drain(..) {
-            let sent = self.here.send(self.now, message, MessageProperties::default(), &self.memory);
+            let sent =
+                self.here.send(self.now, message, MessageProperties::default(), &self.memory);
             assert!(sent.is_ok(), "it is not too long");
-            self.packets.extend(self.here.transmit(self.now, &mut self.memory, ONE).map(Batch::into_octets));
+            self.packets.extend(
+                self.here.transmit(self.now, &mut self.memory, ONE).map(Batch::into_octets),
+            );
         }
     }
 
@@ -103,7 +111,8 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
             match received.expect("nothing is dropped") {
                 Some(_) => self.messages.push(packet),
                 None => {
-                    self.messages.extend(self.there.take(self.now, EVERYTHING).map(|(message, _)| message));
+                    self.messages
+                        .extend(self.there.take(self.now, EVERYTHING).map(|(message, _)| message));
                 }
             }
         }
@@ -115,7 +124,8 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
         while let Some(packet) = self.there.transmit(self.now, &mut self.memory, ONE) {
             let mut packet = packet.into_octets();
             octets += packet.len();
-            let received = self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
+            let received =
+                self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
             assert!(matches!(received, Ok(None)), "nothing is dropped");
         }
         octets
@@ -124,7 +134,8 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
     /// All that is under way arrives.
     fn settle(&mut self) {
         self.now = self.now.later(STEP);
-        self.packets.extend(self.here.transmit(self.now, &mut self.memory, ONE).map(Batch::into_octets));
+        self.packets
+            .extend(self.here.transmit(self.now, &mut self.memory, ONE).map(Batch::into_octets));
         self.receive();
         self.acknowledge();
     }

@@ -11,7 +11,9 @@ const ROUNDS: u64 = 1024;
 
 pub(crate) fn add(figures: &mut Vec<Figure>) {
     figures.push(Figure::new("crossing/stack/2", ROUNDS, || Crossing(Rounds::new(two()))));
-    figures.push(Figure::new("crossing/stack/4", ROUNDS, || Crossing(Rounds::new(Over::new(two(), two())))));
+    figures.push(Figure::new("crossing/stack/4", ROUNDS, || {
+        Crossing(Rounds::new(Over::new(two(), two())))
+    }));
     figures.push(Figure::new("crossing/stack/8", ROUNDS, || {
         Crossing(Rounds::new(Over::new(two(), Over::new(two(), Over::new(two(), two())))))
     }));

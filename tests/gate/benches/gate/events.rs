@@ -1,4 +1,5 @@
-//! Event managers: events are inserted while others wait, cancelled in random order, or expire one after the other.
+//! Event managers: events are inserted while others wait, cancelled in random order, or expire one
+//! after the other.
 
 use stackwright_base::events::{DeltaList, Events, Simple, TimingWheel};
 use stackwright_contract::Instant;
@@ -18,7 +19,9 @@ enum Phase {
 }
 
 pub(crate) fn add(figures: &mut Vec<Figure>) {
-    for (phase, name) in [(Phase::Insert, "insert"), (Phase::Cancel, "cancel"), (Phase::Expire, "expire")] {
+    for (phase, name) in
+        [(Phase::Insert, "insert"), (Phase::Cancel, "cancel"), (Phase::Expire, "expire")]
+    {
         let mut push = |events: &str, figure: fn(String, Phase) -> Figure| {
             figures.push(figure(format!("events/{events}/{name}"), phase));
         };
@@ -49,7 +52,14 @@ impl<E: Events<u64>> Timers<E> {
         let delays = (0..COUNT).map(|_| random.u64(1..=SPAN)).collect();
         let mut order: Vec<usize> = (0..COUNT).collect();
         random.shuffle(&mut order);
-        Timers { phase, events: E::default(), tickets: Vec::with_capacity(COUNT), delays, order, now: 0 }
+        Timers {
+            phase,
+            events: E::default(),
+            tickets: Vec::with_capacity(COUNT),
+            delays,
+            order,
+            now: 0,
+        }
     }
 
     fn insert(&mut self) -> u64 {

@@ -1,4 +1,5 @@
-//! One command of an FTP session: from the line that arrives to the reply that leaves, and the room given both ways.
+//! One command of an FTP session: from the line that arrives to the reply that leaves, and the room
+//! given both ways.
 
 use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
@@ -38,10 +39,12 @@ impl Outlet<Ftp> for Below {
             Either::Left(StreamsRequest::Await { association, .. }) => {
                 self.awaited.get_or_insert(association);
             }
-            Either::Left(StreamsRequest::Send { batch, .. }) => self.reply = Some(batch.into_octets()),
-            Either::Left(StreamsRequest::Credit { credit: Credit { octets: credit, .. }, .. }) => {
-                self.credit += credit
+            Either::Left(StreamsRequest::Send { batch, .. }) => {
+                self.reply = Some(batch.into_octets())
             }
+            Either::Left(StreamsRequest::Credit {
+                credit: Credit { octets: credit, .. }, ..
+            }) => self.credit += credit,
             _ => unreachable!("no command here opens, closes or asks for a file"),
         }
     }

@@ -19,11 +19,16 @@ pub(crate) fn add(figures: &mut Vec<Figure>) {
 
 fn both<H: Header + 'static>(figures: &mut Vec<Figure>, first: u8) {
     let rounds = ROUNDS as u64;
-    figures.push(Figure::new(format!("header/{}/decode", H::NAME), rounds, move || Decode::<H>::new(first)));
-    figures.push(Figure::new(format!("header/{}/encode", H::NAME), rounds, move || Encode::<H>::new(first)));
+    figures.push(Figure::new(format!("header/{}/decode", H::NAME), rounds, move || {
+        Decode::<H>::new(first)
+    }));
+    figures.push(Figure::new(format!("header/{}/encode", H::NAME), rounds, move || {
+        Encode::<H>::new(first)
+    }));
 }
 
-/// Random octets that are a header: what has but one value lies in the first octet, or is the reserved bit of IPv4.
+/// Random octets that are a header: what has but one value lies in the first octet, or is the
+/// reserved bit of IPv4.
 fn valid<H: Header>(random: &mut fastrand::Rng, first: u8) -> [u8; ROOM] {
     let mut octets = [0; ROOM];
     loop {

@@ -1,4 +1,5 @@
-//! ARTP's engine with thousands of packets in flight, of which some are lost. Messages leave in bursts of seven packets.
+//! ARTP's engine with thousands of packets in flight, of which some are lost. Messages leave in
+//! bursts of seven packets.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,8 +10,8 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Credit, MessageProperties};
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_policies::{
-    acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate, recovery,
-    rtt,
+    acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate,
+    recovery, rtt,
 };
 use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{MILLISECOND, Phase, Report, SECOND, UnitHeader, View};
@@ -93,11 +94,18 @@ lossy! {
     Ranges, Repeated = Repeated(acknowledgement::AckRanges::new(2 * ARRIVE as u32, MILLISECOND))
 }
 
-/// Reports repeat all ranges. ARTP says no number up to which everything arrived, so that is a range as well.
+/// Reports repeat all ranges. ARTP says no number up to which everything arrived, so that is a
+/// range as well.
 pub(crate) struct Repeated(acknowledgement::AckRanges);
 
 impl Acknowledgement for Repeated {
-    fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) {
+    fn on_received(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        octets: usize,
+        gap: Option<Range<u64>>,
+    ) {
         self.0.on_received(view, unit, octets, gap);
     }
 
@@ -124,7 +132,9 @@ pub(crate) fn add(figures: &mut Vec<Figure>) {
     let packets = (STEPS * ARRIVE) as u64;
     figures.push(Figure::new("artp/bursts/whole", packets, || Crossing(Flow::new(List::slots, 0))));
     figures.push(Figure::new("artp/bursts/list", packets, || Crossing(Flow::new(List::slots, 10))));
-    figures.push(Figure::new("artp/bursts/ranges", packets, || Crossing(Flow::new(Ranges::slots, 10))));
+    figures.push(Figure::new("artp/bursts/ranges", packets, || {
+        Crossing(Flow::new(Ranges::slots, 10))
+    }));
     figures.push(Figure::new("artp/static/hole", 1, || Hole {
         flow: Flow::new(Ranges::slots, 0),
         report: None,
@@ -182,8 +192,12 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
             if beyond + 2 * BURST as u64 > u64::from(WINDOW) || sending.waiting() > 0 {
                 break;
             }
-            let sent =
-                self.here.send(self.now, self.message.share(), MessageProperties::default(), &self.memory);
+            let sent = self.here.send(
+                self.now,
+                self.message.share(),
+                MessageProperties::default(),
+                &self.memory,
+            );
             assert!(sent.is_ok(), "it is not too long");
             self.leave();
         }
@@ -213,7 +227,8 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
         self.push(rest, stride);
     }
 
-    /// The network copies them, as kernels do: packet by packet, since a long copy is counted octet by octet.
+    /// The network copies them, as kernels do: packet by packet, since a long copy is counted octet
+    /// by octet.
     fn push(&mut self, mut packets: BufferTree, stride: usize) {
         let length = packets.len();
         let mut octets = Vec::with_capacity(length);
@@ -241,8 +256,14 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
             let mut run = Batch::new(together, stride).into_iter();
             while let Some(mut packet) = run.next() {
                 let behind = (run.len() > 0).then_some(&mut run);
-                let up =
-                    self.there.receive(self.now, None, &mut packet, behind, &mut self.memory, EVERYTHING);
+                let up = self.there.receive(
+                    self.now,
+                    None,
+                    &mut packet,
+                    behind,
+                    &mut self.memory,
+                    EVERYTHING,
+                );
                 self.received += up.ok().flatten().map_or(0, |delivery| delivery.messages as u64);
                 while self.there.take(self.now, EVERYTHING).is_some() {
                     self.received += 1;
@@ -255,7 +276,8 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
     fn report(&mut self) {
         while let Some(packet) = self.there.transmit(self.now, &mut self.memory, EVERYTHING) {
             let mut packet = packet.into_single();
-            let received = self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
+            let received =
+                self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
             assert!(matches!(received, Ok(None)), "a report is dropped: {received:?}");
         }
         self.here.released();
@@ -313,13 +335,15 @@ impl<C: Configuration<Message = BufferTree>> Subject for Hole<C> {
         flow.arrive(flow.packets);
         // It is late.
         flow.push(first, stride);
-        self.report = flow.there.transmit(flow.now, &mut flow.memory, EVERYTHING).map(Batch::into_single);
+        self.report =
+            flow.there.transmit(flow.now, &mut flow.memory, EVERYTHING).map(Batch::into_single);
     }
 
     fn work(&mut self) -> u64 {
         let flow = &mut self.flow;
         let mut report = self.report.take().expect("a hole is reported at once");
-        let received = flow.here.receive(flow.now, None, &mut report, None, &mut flow.memory, EVERYTHING);
+        let received =
+            flow.here.receive(flow.now, None, &mut report, None, &mut flow.memory, EVERYTHING);
         assert!(matches!(received, Ok(None)), "nothing is dropped");
         let sending = flow.here.sending();
         assert!(sending.sent_upto() - sending.settled_upto() > 4000, "the first is missing");

@@ -1,4 +1,5 @@
-//! The instruction gate: counts what runs for every packet, and fails where a count grew by more than 3 %.
+//! The instruction gate: counts what runs for every packet, and fails where a count grew by more
+//! than 3 %.
 //!
 //! ```text
 //! cargo bench -p stackwright-gate                      counts, and compares with baseline.toml
@@ -29,7 +30,8 @@ use stackwright_gate::machine::Machine;
 use stackwright_gate::subject::Figure;
 use stackwright_gate::verdict::{Verdict, judge};
 
-/// Counts the instructions of what runs for every packet, and fails where a count grew by more than 3 %.
+/// Counts the instructions of what runs for every packet, and fails where a count grew by more than
+/// 3 %.
 #[derive(Parser, Debug)]
 #[command(name = "gate")]
 struct Arguments {
@@ -91,7 +93,8 @@ fn main() -> ExitCode {
 /// Whether the gate is open.
 fn gate(arguments: &Arguments) -> Outcome {
     let chosen = |name: &str| {
-        arguments.words.is_empty() || arguments.words.iter().any(|word| name.contains(word.as_str()))
+        arguments.words.is_empty()
+            || arguments.words.iter().any(|word| name.contains(word.as_str()))
     };
     let figures: Vec<(String, u64)> = figures()
         .into_iter()
@@ -115,7 +118,9 @@ fn gate(arguments: &Arguments) -> Outcome {
     let mut baseline = match fs::read_to_string(&path) {
         Ok(text) => Baseline::decode(&text)?,
         Err(error) => {
-            return Err(format!("{}: {error}; make it with tests/gate/accept", path.display()).into());
+            return Err(
+                format!("{}: {error}; make it with tests/gate/accept", path.display()).into()
+            );
         }
     };
     baseline.instructions.retain(|name, _| chosen(name));
@@ -129,7 +134,10 @@ fn gate(arguments: &Arguments) -> Outcome {
 }
 
 /// Counts everything once, and shows how far it is.
-fn count(figures: &[(String, u64)], surroundings: &Surroundings) -> Result<Counts, count::Uncounted> {
+fn count(
+    figures: &[(String, u64)],
+    surroundings: &Surroundings,
+) -> Result<Counts, count::Uncounted> {
     let style = ProgressStyle::with_template("counting {bar:30} {pos}/{len} {eta}");
     let bar = ProgressBar::new(figures.len() as u64);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -140,7 +148,8 @@ fn count(figures: &[(String, u64)], surroundings: &Surroundings) -> Result<Count
 
 /// Other surroundings each time: an environment of another size, another working directory.
 fn elsewhere(time: u32) -> Surroundings {
-    let folders: [PathBuf; 3] = [std::env::temp_dir(), env!("CARGO_MANIFEST_DIR").into(), "/".into()];
+    let folders: [PathBuf; 3] =
+        [std::env::temp_dir(), env!("CARGO_MANIFEST_DIR").into(), "/".into()];
     let folder = folders[time as usize % folders.len()].clone();
     Surroundings { environment: time as usize * 1237, folder }
 }
@@ -158,7 +167,8 @@ fn same(counts: &Counts, again: &Counts, time: u32) -> bool {
     same
 }
 
-/// Writes the baseline. Where only some figures were counted, the others stay, if they were counted alike.
+/// Writes the baseline. Where only some figures were counted, the others stay, if they were counted
+/// alike.
 fn accept(path: &Path, machine: Machine, mut counts: Counts, all: bool) -> Outcome {
     if !all {
         let old = Baseline::decode(&fs::read_to_string(path)?)?;

@@ -1,4 +1,5 @@
-//! Lookups in each map with 1000 bindings: of one key again and again, of bound keys in random order, of others.
+//! Lookups in each map with 1000 bindings: of one key again and again, of bound keys in random
+//! order, of others.
 
 use std::hint::black_box;
 
@@ -52,7 +53,8 @@ struct Lookups<M> {
 impl<M: Map<Key, u32>> Lookups<M> {
     fn new(asked: Asked) -> Self {
         let mut random = fastrand::Rng::with_seed(SEED);
-        // The first octet tells bound keys from others, and the number of a key is in it: all are different.
+        // The first octet tells bound keys from others, and the number of a key is in it: all are
+        // different.
         let mut draw = |bound: bool| -> Vec<Key> {
             let mut key = |number: usize| {
                 let mut key = [u8::from(bound); 12];

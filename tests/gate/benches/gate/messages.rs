@@ -1,4 +1,5 @@
-//! A buffer tree in one piece, as a transport uses it; and one whose header lies in a piece of its own.
+//! A buffer tree in one piece, as a transport uses it; and one whose header lies in a piece of its
+//! own.
 
 use std::hint::black_box;
 
@@ -25,7 +26,8 @@ fn push(message: &mut BufferTree, round: u64) {
     message.push_front(HEADER)[..8].copy_from_slice(&round.to_be_bytes());
 }
 
-/// What is kept until it is acknowledged gets a header, is shared with the layer below, and loses the header again.
+/// What is kept until it is acknowledged gets a header, is shared with the layer below, and loses
+/// the header again.
 struct Sending {
     body: BufferTree,
 }
@@ -120,7 +122,11 @@ impl Subject for Apart {
             octets += packet.len();
             packet.reclaim(&self.pool);
         }
-        assert_eq!(octets, ROUNDS as usize * (2 * HEADER + PAYLOAD), "every packet has its headers");
+        assert_eq!(
+            octets,
+            ROUNDS as usize * (2 * HEADER + PAYLOAD),
+            "every packet has its headers"
+        );
         octets as u64
     }
 }

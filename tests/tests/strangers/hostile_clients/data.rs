@@ -1,4 +1,5 @@
-//! Data associations: others' addresses, thieves, who never reads or never comes, uploads that break off.
+//! Data associations: others' addresses, thieves, who never reads or never comes, uploads that
+//! break off.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -53,9 +54,14 @@ pub(super) fn thief(prey: &Prey) {
     let text = control.ask("EPSV").and_then(|reply| reply.is(229)).expect("a port").text;
     let port = text.split('|').nth(3).and_then(|port| port.parse().ok()).expect("a port");
     // From another address of this machine.
-    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None)
-        .expect("a socket");
-    rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 3], 0))).expect("a third loopback address");
+    let socket = rustix::net::socket(
+        rustix::net::AddressFamily::INET,
+        rustix::net::SocketType::STREAM,
+        None,
+    )
+    .expect("a socket");
+    rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 3], 0)))
+        .expect("a third loopback address");
     let connected = rustix::net::connect(&socket, &SocketAddr::new(loopback(false), port));
     control.send(b"RETR small\r\n").expect("a connection");
     if connected.is_ok() {
@@ -69,7 +75,8 @@ pub(super) fn thief(prey: &Prey) {
     prey.unharmed();
 }
 
-/// Clients that open a transfer and never read: they cost little, and the others do not wait for them.
+/// Clients that open a transfer and never read: they cost little, and the others do not wait for
+/// them.
 pub(super) fn never_reads(prey: &Prey) {
     let content = prey.with_big();
     // Whatever is made on first use is made now.
@@ -92,8 +99,10 @@ pub(super) fn never_reads(prey: &Prey) {
 
 /// Ports that nobody ever comes to: one at a time for each association, and gone with it.
 pub(super) fn never_connects(prey: &Prey) {
-    let open =
-        || fs::read_dir(format!("/proc/{}/fd", prey.server.running.number())).map_or(0, Iterator::count);
+    let open = || {
+        fs::read_dir(format!("/proc/{}/fd", prey.server.running.number()))
+            .map_or(0, Iterator::count)
+    };
     let before = open();
     let mut control = prey.guest();
     for _ in 0..500 {
@@ -130,7 +139,10 @@ pub(super) fn upload_cut(prey: &Prey, cut: Cut) {
                 reset(data);
                 let reply = control.reply().expect("a reply");
                 assert!(matches!(reply.code, 426 | 451), "{reply:?}");
-                control.ask("NOOP").and_then(|reply| reply.is(200)).expect("an association that goes on");
+                control
+                    .ask("NOOP")
+                    .and_then(|reply| reply.is(200))
+                    .expect("an association that goes on");
             }
             Cut::ControlLost => {
                 drop(control);

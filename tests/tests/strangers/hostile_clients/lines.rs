@@ -1,4 +1,5 @@
-//! What is said on the control association: lines without end, Telnet's commands, aborts, farewells in the middle.
+//! What is said on the control association: lines without end, Telnet's commands, aborts, farewells
+//! in the middle.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -14,7 +15,8 @@ use stackwright_programs::servers::loopback;
 use super::{BIG, GROWTH, Prey};
 use crate::scripted::reset;
 
-/// A line of 100 000 octets is refused, and the association goes on or ends; one without end costs no memory.
+/// A line of 100 000 octets is refused, and the association goes on or ends; one without end costs
+/// no memory.
 pub(super) fn long_line(prey: &Prey) {
     let mut control = prey.guest();
     let mut line = vec![b'A'; 100_000];
@@ -24,7 +26,10 @@ pub(super) fn long_line(prey: &Prey) {
             Ok(reply) => {
                 assert!(matches!(reply.code, 421 | 500 | 501), "{reply:?}");
                 if reply.code != 421 {
-                    control.ask("NOOP").and_then(|reply| reply.is(200)).expect("the next line is a new one");
+                    control
+                        .ask("NOOP")
+                        .and_then(|reply| reply.is(200))
+                        .expect("the next line is a new one");
                 }
             }
             Err(error) => assert_ne!(error.kind(), ErrorKind::WouldBlock, "no answer at all"),
@@ -92,12 +97,16 @@ pub(super) fn telnet_commands(prey: &Prey) {
     });
     assert!(heard, "{answer:?}");
     for refusal in [&b"\xFF\xFC\x18"[..], b"\xFF\xFE\x18"] {
-        assert!(answer.windows(3).any(|window| window == refusal), "{refusal:?} is not in {answer:?}");
+        assert!(
+            answer.windows(3).any(|window| window == refusal),
+            "{refusal:?} is not in {answer:?}"
+        );
     }
     prey.unharmed();
 }
 
-/// ABOR in the middle of a transfer, with Telnet's interrupt and urgent mark as BSD clients send them, or without.
+/// ABOR in the middle of a transfer, with Telnet's interrupt and urgent mark as BSD clients send
+/// them, or without.
 pub(super) fn abort(prey: &Prey, urgent: bool) {
     let content = prey.with_big();
     let mut control = prey.guest();
@@ -145,7 +154,8 @@ pub(super) fn abort_when_idle(prey: &Prey) {
     prey.unharmed();
 }
 
-/// A client that sends commands and never reads a reply: the server stops listening to it, not to others.
+/// A client that sends commands and never reads a reply: the server stops listening to it, not to
+/// others.
 pub(super) fn commands_without_end(prey: &Prey) {
     let before = prey.memory();
     let mut control = prey.guest();
@@ -192,7 +202,8 @@ pub(super) fn crowd_of_empty_lines(prey: &Prey) {
     prey.unharmed();
 }
 
-/// A short dialogue that ends after its first octet, its second, ... : no file appears, and the server goes on.
+/// A short dialogue that ends after its first octet, its second, ... : no file appears, and the
+/// server goes on.
 pub(super) fn dropped_at_every_octet(prey: &Prey) {
     let listener = TcpListener::bind((loopback(false), 0)).expect("a port");
     listener.set_nonblocking(true).expect("a socket of ours");
@@ -202,9 +213,11 @@ pub(super) fn dropped_at_every_octet(prey: &Prey) {
     );
     for length in 0..=dialogue.len() {
         for abrupt in [false, true] {
-            let mut control = TcpStream::connect(prey.server.address).expect("a server that is alive");
+            let mut control =
+                TcpStream::connect(prey.server.address).expect("a server that is alive");
             control.write_all(&dialogue.as_bytes()[..length]).expect("a connection");
-            // The server may have come as far as to connect to us; the data connection is cut, too, and never ended.
+            // The server may have come as far as to connect to us; the data connection is cut, too,
+            // and never ended.
             if length % 8 == 0 {
                 thread::sleep(Duration::from_millis(5));
             }

@@ -1,5 +1,5 @@
-//! Clients that mean harm, or fall over, against our server: it survives, it stays small, it serves the others, and nothing
-//! appears that was not sent whole.
+//! Clients that mean harm, or fall over, against our server: it survives, it stays small, it serves
+//! the others, and nothing appears that was not sent whole.
 
 mod data;
 mod lines;
@@ -43,10 +43,12 @@ pub(crate) fn trials() -> Vec<Trial> {
     ];
     let graph = || lines::crowd_of_empty_lines(&Prey::with(&["--stack", "serve"]));
     let graph = trial("hostile-client/crowd-of-empty-lines/graph".into(), &[], false, graph);
-    all.map(|(name, run)| trial(format!("hostile-client/{name}"), &[], false, move || run(&Prey::new())))
-        .into_iter()
-        .chain([graph])
-        .collect()
+    all.map(|(name, run)| {
+        trial(format!("hostile-client/{name}"), &[], false, move || run(&Prey::new()))
+    })
+    .into_iter()
+    .chain([graph])
+    .collect()
 }
 
 type Hostility = fn(&Prey);

@@ -5,7 +5,8 @@ use std::os::unix::fs::symlink;
 
 use super::Prey;
 
-/// NUL, CR, LF and escape in names: refused where they would reach a file system, never echoed as they are.
+/// NUL, CR, LF and escape in names: refused where they would reach a file system, never echoed as
+/// they are.
 pub(super) fn control_characters(prey: &Prey) {
     let mut control = prey.guest();
     for command in [
@@ -23,7 +24,11 @@ pub(super) fn control_characters(prey: &Prey) {
         let _data = control.passive().expect("a port");
         control.send(command).expect("a connection");
         let reply = control.reply().expect("a reply");
-        assert!(matches!(reply.code, 500..=599), "{:?}: {reply:?}", String::from_utf8_lossy(command));
+        assert!(
+            matches!(reply.code, 500..=599),
+            "{:?}: {reply:?}",
+            String::from_utf8_lossy(command)
+        );
         let text = reply.text.trim_end_matches("\r\n");
         assert!(!text.contains(['\r', '\0']), "{reply:?}");
     }
@@ -56,7 +61,8 @@ pub(super) fn dot_dot(prey: &Prey) {
     }
     for folder in ["..", "/..", "inside/../..", "../..", "/../../../../../../tmp", "/../root/.."] {
         let mut control = prey.guest();
-        // Some servers stay at the root: right as well. What is outside must not be seen from wherever we are then.
+        // Some servers stay at the root: right as well. What is outside must not be seen from
+        // wherever we are then.
         let _ = control.ask(&format!("CWD {folder}")).expect("a reply");
         let reply = control.ask("SIZE secret").expect("a reply");
         assert!(matches!(reply.code, 500..=599), "CWD {folder}: {reply:?}");
@@ -104,9 +110,13 @@ pub(super) fn symbolic_links(prey: &Prey) {
     symlink(prey.outside.join("planted"), root.join("new-link")).expect("a folder of ours");
     symlink("loop", root.join("loop")).expect("a folder of ours");
     let mut control = prey.guest();
-    for path in
-        ["folder-link/secret", "relative-link/secret", "file-link", "inside/../relative-link/secret", "loop"]
-    {
+    for path in [
+        "folder-link/secret",
+        "relative-link/secret",
+        "file-link",
+        "inside/../relative-link/secret",
+        "loop",
+    ] {
         let reply = control.ask(&format!("SIZE {path}")).expect("a reply");
         assert!(matches!(reply.code, 500..=599), "SIZE {path}: {reply:?}");
         let _data = control.passive().expect("a port");
@@ -117,7 +127,8 @@ pub(super) fn symbolic_links(prey: &Prey) {
         let data = control.passive().expect("a port");
         let reply = control.ask(&format!("STOR {path}")).expect("a reply");
         if reply.code == 150 || reply.code == 125 {
-            // It may replace the link by a file of that name, inside: what the link points at must not be touched.
+            // It may replace the link by a file of that name, inside: what the link points at must
+            // not be touched.
             (&data).write_all(b"planted").expect("a connection");
             drop(data);
             control.reply().expect("the transfer's end");

@@ -44,8 +44,8 @@ impl Ord for Entry {
     }
 }
 
-/// The entries of the slot that the wheel has reached, sorted once, and beside them a heap of what was scheduled too late to
-/// go into a slot.
+/// The entries of the slot that the wheel has reached, sorted once, and beside them a heap of what
+/// was scheduled too late to go into a slot.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     run: Vec<Entry>,
@@ -65,7 +65,10 @@ impl Due {
 
     /// The slot is collected.
     pub(super) fn sort(&mut self) {
-        debug_assert!(self.gone == 0 && self.late.is_empty(), "a slot is opened when nothing else is due");
+        debug_assert!(
+            self.gone == 0 && self.late.is_empty(),
+            "a slot is opened when nothing else is due"
+        );
         if self.run.len() > 1 {
             self.run.sort_unstable();
         }
@@ -77,11 +80,12 @@ impl Due {
         self.late.push(Reverse(entry));
     }
 
-    /// An entry has become stale. The ones that are live say so themselves when there are too many stale ones, so that
-    /// these take no more room than those.
+    /// An entry has become stale. The ones that are live say so themselves when there are too many
+    /// stale ones, so that these take no more room than those.
     pub(super) fn cancelled(&mut self, live: impl Fn(Ticket) -> bool) {
         self.stale += 1;
-        if self.stale > TOLERATED && self.stale > (self.run.len() - self.gone + self.late.len()) / 2 {
+        if self.stale > TOLERATED && self.stale > (self.run.len() - self.gone + self.late.len()) / 2
+        {
             self.run.drain(..self.gone);
             self.gone = 0;
             self.run.retain(|entry| live(entry.ticket));

@@ -1,7 +1,8 @@
 //! What waits in the wheel's slots: lists of blocks.
 //!
-//! A list with a link in every event would be read one cache miss after the other. A block holds some deadlines and places
-//! side by side, so that many events are fetched at once, and moving one down the wheel does not read the event itself.
+//! A list with a link in every event would be read one cache miss after the other. A block holds
+//! some deadlines and places side by side, so that many events are fetched at once, and moving one
+//! down the wheel does not read the event itself.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,7 +17,8 @@ const SPOTS: u32 = 16;
 /// A longer list is not searched for its least deadline.
 const SEARCHED: usize = 8;
 
-/// Some entries of one slot, in the order in which they came. A cancelled entry leaves a gap, `NOWHERE`.
+/// Some entries of one slot, in the order in which they came. A cancelled entry leaves a gap,
+/// `NOWHERE`.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Block {
@@ -42,7 +44,8 @@ impl Block {
 struct Slot {
     first: u32,
     last: u32,
-    /// The least deadline of the list; where it is not exact, it was cancelled, and no other is less.
+    /// The least deadline of the list; where it is not exact, it was cancelled, and no other is
+    /// less.
     least: u64,
     exact: bool,
 }
@@ -59,7 +62,8 @@ pub(super) enum Least {
 #[derive(Debug)]
 pub(super) struct Slots {
     blocks: Vec<Block>,
-    /// The blocks that are free. Not a list through them: it would be read one cache miss after the other.
+    /// The blocks that are free. Not a list through them: it would be read one cache miss after the
+    /// other.
     free: Vec<u32>,
     slots: Box<[Slot]>,
 }
@@ -90,7 +94,8 @@ impl Slots {
         number * SPOTS + entry as u32
     }
 
-    /// Takes the entry at `spot` out of its list. Gives its deadline, and its slot where that is empty now.
+    /// Takes the entry at `spot` out of its list. Gives its deadline, and its slot where that is
+    /// empty now.
     pub(super) fn remove(&mut self, spot: u32) -> (u64, Option<usize>) {
         let number = spot / SPOTS;
         let block = &mut self.blocks[number as usize];

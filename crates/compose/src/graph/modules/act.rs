@@ -1,8 +1,8 @@
 //! What a word does to an association, as far as a packet can say it.
 
 use stackwright_contract::services::{
-    AssociationIndication, AssociationRequest, Ended, FramesIndication, FramesRequest, OctetsIndication,
-    OctetsRequest, Transfer,
+    AssociationIndication, AssociationRequest, Ended, FramesIndication, FramesRequest,
+    OctetsIndication, OctetsRequest, Transfer,
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Participant, Service};
@@ -34,7 +34,9 @@ pub(super) enum Act {
 /// Returns what a request does.
 pub(super) fn of_request<M: Message, B: Service>(word: &Request<M, B>) -> Act {
     match word {
-        Request::Line(OctetsRequest::Send { .. }) | Request::Frame(FramesRequest::Send { .. }) => Act::Line,
+        Request::Line(OctetsRequest::Send { .. }) | Request::Frame(FramesRequest::Send { .. }) => {
+            Act::Line
+        }
         Request::Datagram(word) => of_association_request(word, |_| Act::Datagram),
         Request::Stream(word) => {
             of_association_request(word, |properties| Act::Octets { urgent: properties.expedited })

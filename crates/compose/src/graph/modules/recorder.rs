@@ -189,7 +189,13 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
             Ended::Reset(_) => PacketDirection::Inbound,
             _ => PacketDirection::Outbound,
         };
-        self.segments(Place { time, direction }, association, Control::Reset, false, Payload::default());
+        self.segments(
+            Place { time, direction },
+            association,
+            Control::Reset,
+            false,
+            Payload::default(),
+        );
     }
 
     /// Writes what a word does, and remembers what it tells.

@@ -43,7 +43,9 @@ async fn all(association: Association<Artp>) -> Vec<u32> {
 fn fill(association: &Association<Artp>) -> u32 {
     let message = |number| BufferTree::with_headroom(128, &numbered(number));
     (0..)
-        .find(|number| association.try_send_message(message(*number), MessageProperties::default()).is_err())
+        .find(|number| {
+            association.try_send_message(message(*number), MessageProperties::default()).is_err()
+        })
         .unwrap()
 }
 
@@ -51,7 +53,8 @@ fn fill(association: &Association<Artp>) -> u32 {
 fn connect() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;
-        let over = polled(scene.client.connect(scene.place), polls).await.map(Result::unwrap).is_some();
+        let over =
+            polled(scene.client.connect(scene.place), polls).await.map(Result::unwrap).is_some();
         // Whoever arrived is told that he is gone, if he was there at all; and then somebody comes
         // who stays.
         let comes = async {

@@ -11,7 +11,8 @@ fn octets(length: usize) -> Vec<u8> {
 }
 
 async fn pair(scene: &Scene<Stacked>) -> (Stream<Stacked>, Stream<Stacked>) {
-    tokio::try_join!(scene.client.connect_stream(scene.place), scene.server.accept_stream()).unwrap()
+    tokio::try_join!(scene.client.connect_stream(scene.place), scene.server.accept_stream())
+        .unwrap()
 }
 
 /// Reads to the end, and closes.
@@ -26,8 +27,10 @@ async fn all(mut stream: Stream<Stacked>) -> Vec<u8> {
 fn connect_stream() {
     run(each(1, async |polls| {
         let scene = Scene::new(stacked).await;
-        let over =
-            polled(scene.client.connect_stream(scene.place), polls).await.map(Result::unwrap).is_some();
+        let over = polled(scene.client.connect_stream(scene.place), polls)
+            .await
+            .map(Result::unwrap)
+            .is_some();
         let comes = async {
             let mut one = scene.client.connect_stream(scene.place).await.unwrap();
             one.write_all(b"here").await.unwrap();
@@ -54,8 +57,9 @@ fn connect_stream() {
 fn accept_stream() {
     run(each(1, async |polls| {
         let scene = Scene::new(stacked).await;
-        let connects =
-            async { scene.client.connect_stream(scene.place).await.unwrap().close().await.unwrap() };
+        let connects = async {
+            scene.client.connect_stream(scene.place).await.unwrap().close().await.unwrap()
+        };
         let accepts = async {
             let guest = polled(scene.server.accept_stream(), polls).await;
             let over = guest.is_some();

@@ -130,7 +130,8 @@ impl Cycle {
         }
         let is_over = path.rounds - self.began >= self.lasts;
         // What passed is known a round trip later; then there may be room for still more.
-        let has_passed = path.rounds > self.began && path.rate() as f64 >= PASSED * self.tried_at as f64;
+        let has_passed =
+            path.rounds > self.began && path.rate() as f64 >= PASSED * self.tried_at as f64;
         let empty = turn.in_flight <= path.in_flight(1.0);
         match self.phase {
             Phase::Startup if self.filled => self.enter(Phase::Drain, UP_MOST, path),

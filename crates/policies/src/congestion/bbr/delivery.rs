@@ -113,7 +113,8 @@ impl Delivery {
         let sending = departure.at.nanoseconds_since(departure.first_sent_at);
         let arriving = now.nanoseconds_since(departure.delivered_at);
         let (octets, took) = (self.delivered - departure.delivered, sending.max(arriving));
-        let rate = (took > 0 && took >= least).then(|| (octets as f64 * SECOND as f64 / took as f64) as u64);
+        let rate = (took > 0 && took >= least)
+            .then(|| (octets as f64 * SECOND as f64 / took as f64) as u64);
         Some(RateSample { rate, prior: departure.delivered, is_limited: departure.is_limited })
     }
 }

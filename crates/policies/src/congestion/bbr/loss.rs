@@ -97,7 +97,8 @@ impl Losses {
     pub(super) fn judge(&mut self, least: Nanoseconds, floor: u64, few: u64) -> bool {
         let sent = self.lost + self.arrived;
         let exceeds = |octets: u64, percent: u64| 100 * octets > percent * sent;
-        let queued = self.least != Nanoseconds::MAX && self.least > least + (least / 4).max(MILLISECOND);
+        let queued =
+            self.least != Nanoseconds::MAX && self.least > least + (least / 4).max(MILLISECOND);
         // A mark says that a queue stands, however short.
         let congested = self.lost + self.marked > few
             && (exceeds(self.lost, TOO_MANY)
@@ -107,7 +108,8 @@ impl Losses {
         }
         let share = (self.lost * PARTS).checked_div(sent).unwrap_or(0);
         let share = ((SMOOTHED - 1) * self.share + share) / SMOOTHED;
-        let stood = self.least != Nanoseconds::MAX && self.least > least + (least / HARDLY).max(MILLISECOND);
+        let stood = self.least != Nanoseconds::MAX
+            && self.least > least + (least / HARDLY).max(MILLISECOND);
         *self = Losses { most: self.most, share, stood, ..Losses::new() };
         congested
     }

@@ -54,8 +54,8 @@ const BURST_MOST: u64 = 64 << 10;
 ///   then a queue stood, and loss comes of it. Loss without a queue is no congestion, be it a
 ///   tenth, and more congestion control would not help. A loss of a third counts in any case: there
 ///   the queue may be too short to be seen.
-/// - **The rate** is what arrives: as long as no queue stands, what is lost all the same is
-///   sent beside it, up to 2 %, or the path would never be quite full. Where a queue stands, 3 % less is
+/// - **The rate** is what arrives: as long as no queue stands, what is lost all the same is sent
+///   beside it, up to 2 %, or the path would never be quite full. Where a queue stands, 3 % less is
 ///   sent: other flows may fill it, too.
 /// - **ECN marks** (RFC 3168), which the draft leaves open, count as much as losses do where a
 ///   queue stands: a mark says that one does.
@@ -116,12 +116,15 @@ impl Bbr {
             0 => FIRST * self.packet * 1_000_000_000 / self.path.least().max(MILLISECOND),
             // What came after a long outage, or is reported when it is asked for only, is no
             // measure: the least window is sent within a round trip in any case.
-            rate => rate.max(LEAST * self.packet * 1_000_000_000 / view.rtt.smoothed.max(MILLISECOND)),
+            rate => {
+                rate.max(LEAST * self.packet * 1_000_000_000 / view.rtt.smoothed.max(MILLISECOND))
+            }
         };
         let gain = self.cycle.pacing_gain() * self.losses.gain();
         self.pace = NonZeroU64::new((rate as f64 * gain) as u64);
         let least = LEAST * self.packet;
-        let target = self.path.in_flight(self.cycle.window_gain()) + self.path.lump() + 2 * self.burst();
+        let target =
+            self.path.in_flight(self.cycle.window_gain()) + self.path.lump() + 2 * self.burst();
         let more = self.wanted.saturating_add(acknowledged);
         self.wanted = if self.cycle.is_filled() {
             more.min(target)
@@ -165,9 +168,11 @@ impl Congestion for Bbr {
             self.delivery.on_limited(in_flight);
         }
         let took = acknowledged.measured().map(|at| view.now.nanoseconds_since(at).max(1));
-        let is_stale = took.is_some_and(|took| self.path.see_round_trip(view.now, took)) && !self.was_idle;
+        let is_stale =
+            took.is_some_and(|took| self.path.see_round_trip(view.now, took)) && !self.was_idle;
         self.losses.see(acknowledged.octets, took, view.in_flight);
-        let new_round = sample.is_some_and(|sample| self.path.see_rate(&sample, self.delivery.delivered));
+        let new_round =
+            sample.is_some_and(|sample| self.path.see_rate(&sample, self.delivery.delivered));
         self.path.see_lump(view.now, acknowledged.octets, self.wanted);
         let few = if self.cycle.is_filled() { 0 } else { STARTUP_LOST_MOST * self.packet };
         let congested = new_round && self.losses.judge(self.path.least(), LEAST * self.packet, few);

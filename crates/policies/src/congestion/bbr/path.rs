@@ -117,7 +117,8 @@ mod tests {
     fn goes_stale(took: Nanoseconds) -> bool {
         let (mut path, least) = (Path::new(), 16_000_000);
         path.see_round_trip(Instant::START, least);
-        (1..200).any(|tenth| path.see_round_trip(Instant::from_nanoseconds(tenth * SECOND / 10), took))
+        (1..200)
+            .any(|tenth| path.see_round_trip(Instant::from_nanoseconds(tenth * SECOND / 10), took))
     }
 
     #[test]

@@ -57,14 +57,19 @@ impl<M> Sixteen<M> {
 /// First missing, first received after, next missing and so on; rising.
 fn boundaries<M: Message>(view: &View, packet: &mut M) -> Result<Vec<u64>, Dropped> {
     let octets = packet.len();
-    let (threes, []) = packet.front(octets).ok_or(Dropped::Malformed)?.as_chunks::<BOUNDARY>() else {
+    let (threes, []) = packet.front(octets).ok_or(Dropped::Malformed)?.as_chunks::<BOUNDARY>()
+    else {
         return Err(Dropped::Malformed);
     };
     let number = |three: &[u8; BOUNDARY]| {
         unwrap(u32::from_be_bytes([0, three[0], three[1], three[2]]), 24, view.sent_upto)
     };
     let boundaries: Vec<u64> = threes.iter().map(number).collect();
-    if boundaries.is_sorted_by(|one, other| one < other) { Ok(boundaries) } else { Err(Dropped::Malformed) }
+    if boundaries.is_sorted_by(|one, other| one < other) {
+        Ok(boundaries)
+    } else {
+        Err(Dropped::Malformed)
+    }
 }
 
 fn pairs(boundaries: &[u64]) -> impl Iterator<Item = Range<u64>> {
@@ -136,7 +141,8 @@ impl<M: Message> Format<M> for Sixteen<M> {
             Kind::Data => {
                 let number = unwrap(header.number, 24, view.received_upto);
                 let (span, label) = (number..number + 1, Label::default());
-                segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
+                segment.unit =
+                    Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
             }
             Kind::Poll => {
                 segment.signals = Signals::FINISH.when(header.flags & STREAM_END != 0);
@@ -155,7 +161,8 @@ impl<M: Message> Format<M> for Sixteen<M> {
                     report.answers = Some(unwrap(header.poll, 24, u64::from(view.asked)) as u32);
                     report.held.extend(pairs(boundaries.get(1..).unwrap_or_default()));
                 }
-                (segment.reports, segment.credit) = (true, Some(report.upto + u64::from(header.credit)));
+                (segment.reports, segment.credit) =
+                    (true, Some(report.upto + u64::from(header.credit)));
             }
             kind => {
                 let known = SIGNALS.into_iter().find(|(_, other)| *other == kind);
@@ -164,7 +171,8 @@ impl<M: Message> Format<M> for Sixteen<M> {
                     .with(Signals::FINISH.when(header.flags & STREAM_END != 0))
                     .with(Signals::STOP.when(header.flags & HAS_ALL != 0));
                 if let Some(code) = packet.front(CODE).and_then(|code| code.try_into().ok()) {
-                    segment.signals = segment.signals.with(Signals::because(u32::from_be_bytes(code)));
+                    segment.signals =
+                        segment.signals.with(Signals::because(u32::from_be_bytes(code)));
                 }
             }
         }
@@ -206,10 +214,9 @@ impl<M: Message> Format<M> for Sixteen<M> {
             flag(&mut flags, STREAM_END, say, Signals::FINISH);
             (Kind::Poll, view.sent_upto, say.inquiry.take().unwrap_or(view.asked))
         };
-        let credit = say
-            .credit
-            .take()
-            .map_or(u8::MAX, |edge| u8::try_from(edge.saturating_sub(view.received_upto)).unwrap_or(u8::MAX));
+        let credit = say.credit.take().map_or(u8::MAX, |edge| {
+            u8::try_from(edge.saturating_sub(view.received_upto)).unwrap_or(u8::MAX)
+        });
         let header = Packet {
             source: self.here,
             destination: self.there,

@@ -47,11 +47,22 @@ pub(super) enum Kind {
 impl FieldValue for Kind {
     fn from_bits(bits: u64) -> Option<Self> {
         use Kind::{
-            Begin, BeginAcknowledge, Data, End, EndAcknowledge, Poll, Reject, Status, UnsolicitedStatus,
+            Begin, BeginAcknowledge, Data, End, EndAcknowledge, Poll, Reject, Status,
+            UnsolicitedStatus,
         };
-        [Begin, BeginAcknowledge, End, EndAcknowledge, Reject, Data, Poll, Status, UnsolicitedStatus]
-            .into_iter()
-            .find(|kind| *kind as u64 == bits)
+        [
+            Begin,
+            BeginAcknowledge,
+            End,
+            EndAcknowledge,
+            Reject,
+            Data,
+            Poll,
+            Status,
+            UnsolicitedStatus,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u64 == bits)
     }
 
     fn to_bits(&self) -> u64 {

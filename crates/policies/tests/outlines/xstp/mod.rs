@@ -8,10 +8,13 @@ use core::num::NonZeroU64;
 
 use stackwright_policies::acknowledgement::{GapAtOnce, OnRequest};
 use stackwright_policies::{
-    congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate, recovery, rtt,
+    congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate, recovery,
+    rtt,
 };
 use stackwright_transport::words::{MILLISECOND, SECOND};
-use stackwright_transport::{Boxed, Exchange, IntoPart, Policies, SlotPart, Slots, configuration, slots};
+use stackwright_transport::{
+    Boxed, Exchange, IntoPart, Policies, SlotPart, Slots, configuration, slots,
+};
 use stackwright_trial::Promise;
 
 use crate::setting::{M, have_the_same_trace, may_be_exchanged, talks};

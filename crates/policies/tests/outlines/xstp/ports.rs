@@ -86,10 +86,18 @@ impl Host for Ports {
     }
 
     /// A BGN that nobody awaits is rejected; an END of what is gone is acknowledged once more.
-    fn unawaited(&mut self, _: &Context, remote: Participant, key: &(u16, u16), packet: &mut M) -> Option<M> {
+    fn unawaited(
+        &mut self,
+        _: &Context,
+        remote: Participant,
+        key: &(u16, u16),
+        packet: &mut M,
+    ) -> Option<M> {
         let header = sound(packet)?;
         let (kind, code) = match header.kind {
-            Kind::Begin if !self.buried.contains(&(remote, *key)) => (Kind::Reject, Some(self.refusal)),
+            Kind::Begin if !self.buried.contains(&(remote, *key)) => {
+                (Kind::Reject, Some(self.refusal))
+            }
             Kind::End => (Kind::EndAcknowledge, None),
             _ => return None,
         };

@@ -16,8 +16,11 @@ use super::header::{Addresses, Control, Diagnostic, Options, Packet, PacketForma
 /// The longest packet.
 const PACKET: usize = 600;
 
-const SIGNALS: [(Signals, Options); 3] =
-    [(Signals::FINISH, Options::WCLOSE), (Signals::STOP, Options::RCLOSE), (Signals::END, Options::END)];
+const SIGNALS: [(Signals, Options); 3] = [
+    (Signals::FINISH, Options::WCLOSE),
+    (Signals::STOP, Options::RCLOSE),
+    (Signals::END, Options::END),
+];
 
 /// The count of spans, in ECNTL.
 const COUNT: usize = 4;
@@ -193,7 +196,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
             }
             PacketFormat::Diagnostic => {
                 let Diagnostic { code, value } = packet.pull().map_err(malformed)?;
-                let signal = if code == Diagnostic::REFUSED { Signals::REFUSE } else { Signals::END };
+                let signal =
+                    if code == Diagnostic::REFUSED { Signals::REFUSE } else { Signals::END };
                 segment.signals = signal.with(Signals::because(value));
             }
         }
@@ -204,7 +208,12 @@ impl<M: Message> Format<M> for Xtp4<M> {
         if say.signals.has(Signals::END) && !say.signals.has(Signals::FINISH) {
             let (returned, key) = self.keys();
             let value = core::mem::take(&mut say.signals).code();
-            return diagnose(returned, key, Diagnostic { code: Diagnostic::ABANDONED, value }, octets);
+            return diagnose(
+                returned,
+                key,
+                Diagnostic { code: Diagnostic::ABANDONED, value },
+                octets,
+            );
         }
         let opening = say.signals.has(Signals::OPEN);
         let report = say.report.take();
@@ -225,9 +234,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
         // so on none.
         let says = match &unit {
             None => say.signals,
-            Some(unit) => {
-                Signals::FINISH.when(say.signals.has(Signals::FINISH) && unit.span.end >= view.sent_upto)
-            }
+            Some(unit) => Signals::FINISH
+                .when(say.signals.has(Signals::FINISH) && unit.span.end >= view.sent_upto),
         };
         for (signal, option) in SIGNALS {
             options = options.with(option.when(says.has(signal)));

@@ -153,7 +153,9 @@ impl FieldValue for Options {
 impl FieldValue for PacketFormat {
     fn from_bits(bits: u64) -> Option<Self> {
         use PacketFormat::{Control, Data, Diagnostic, ErrorControl, First};
-        [Data, Control, First, ErrorControl, Diagnostic].into_iter().find(|format| *format as u64 == bits)
+        [Data, Control, First, ErrorControl, Diagnostic]
+            .into_iter()
+            .find(|format| *format as u64 == bits)
     }
 
     fn to_bits(&self) -> u64 {

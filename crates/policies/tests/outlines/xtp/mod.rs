@@ -7,8 +7,8 @@ mod header;
 use core::net::{Ipv4Addr, SocketAddrV4};
 
 use stackwright_policies::{
-    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
-    recovery, rtt,
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
+    rate, recovery, rtt,
 };
 use stackwright_transport::slots::{Format, Integrity};
 use stackwright_transport::words::{Dropped, Incoming, MILLISECOND, Report, SECOND, View};
@@ -211,7 +211,8 @@ fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
     let [here, there] = [80, 81].map(|port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port));
     let (mut format, mut report) = (Xtp4::<M>::new(key, here, there), Report::default());
     let packet = M::with_headroom(0, octets);
-    integrity::Internet::new().verify(&packet, Format::<M>::check(&format, octets, octets.len()))?;
+    integrity::Internet::new()
+        .verify(&packet, Format::<M>::check(&format, octets, octets.len()))?;
     Ok((format.decode(&NOTHING, None, packet, &mut report)?, report))
 }
 

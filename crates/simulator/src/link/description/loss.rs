@@ -50,7 +50,8 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Loss, E> {
-        Probability::deserialize(number.into_deserializer()).map(|probability| Loss::from(probability.0))
+        Probability::deserialize(number.into_deserializer())
+            .map(|probability| Loss::from(probability.0))
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Loss, E> {

@@ -21,8 +21,8 @@
 //! rate = "2 Mb/s"
 //! ```
 //!
-//! All may be left out. A table `channel` makes it a half-duplex channel that all share, of which `rate`, `delay`,
-//! `queue`, `mtu`, `overhead` and `bit-errors` may be said as well:
+//! All may be left out. A table `channel` makes it a half-duplex channel that all share, of which
+//! `rate`, `delay`, `queue`, `mtu`, `overhead` and `bit-errors` may be said as well:
 //!
 //! ```toml
 //! rate = "1200 b/s"

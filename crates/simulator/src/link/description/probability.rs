@@ -20,7 +20,8 @@ impl Visitor<'_> for Reader {
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Probability, E> {
         let fits = (0.0..=1.0).contains(&number);
-        fits.then_some(Probability(number)).ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
+        fits.then_some(Probability(number))
+            .ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Probability, E> {

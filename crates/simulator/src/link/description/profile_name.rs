@@ -35,8 +35,12 @@ impl Visitor<'_> for Reader {
         known.map(|known| ProfileName(known.name)).ok_or_else(|| {
             let expected: &dyn de::Expected = &self;
             match Profile::suggestion(name) {
-                Some(near) => E::custom(format_args!("there is no profile `{name}`: is `{near}` meant?")),
-                None => E::custom(format_args!("there is no profile `{name}`, expected {expected}")),
+                Some(near) => {
+                    E::custom(format_args!("there is no profile `{name}`: is `{near}` meant?"))
+                }
+                None => {
+                    E::custom(format_args!("there is no profile `{name}`, expected {expected}"))
+                }
             }
         })
     }

@@ -4,13 +4,17 @@ use stackwright_contract::{Duration, Instant};
 use thiserror::Error;
 
 use super::{LinkDescription, Outage, Pass, Shared};
-use crate::{ChannelConditions, Conditions, Discipline, Hearing, Outages, Passes, Profile, Queue, Reorder};
+use crate::{
+    ChannelConditions, Conditions, Discipline, Hearing, Outages, Passes, Profile, Queue, Reorder,
+};
 
 /// What is wrong with a description whose every field can be read. It names the field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum LinkFlaw {
     /// A field that stands in a table for one way.
-    #[error("`{field}` is said of a link, not of one way: it cannot stand under `forward` or `back`")]
+    #[error(
+        "`{field}` is said of a link, not of one way: it cannot stand under `forward` or `back`"
+    )]
     OfBothWays {
         /// Which.
         field: &'static str,
@@ -136,7 +140,8 @@ impl LinkDescription {
             return Err(LinkFlaw::OfALink { field });
         }
         let unfit = |field, expected| LinkFlaw::Unfit { field, expected };
-        let Shared { key_up, tail, slot, persistence, hidden } = self.channel.clone().unwrap_or_default();
+        let Shared { key_up, tail, slot, persistence, hidden } =
+            self.channel.clone().unwrap_or_default();
         let rate = match self.rate {
             Some(rate) => rate.0.ok_or(unfit("rate", "a limit, since a shared channel has one"))?,
             None => base.rate,
@@ -185,7 +190,10 @@ fn passes(pass: &Pass) -> Result<Outages, LinkFlaw> {
 
 fn spans(outages: &[Outage]) -> Result<Outages, LinkFlaw> {
     if outages.iter().any(|outage| outage.from.0 >= outage.to.0) {
-        return Err(LinkFlaw::Unfit { field: "outages", expected: "a `to` that is later than its `from`" });
+        return Err(LinkFlaw::Unfit {
+            field: "outages",
+            expected: "a `to` that is later than its `from`",
+        });
     }
     if outages.is_empty() {
         return Ok(Outages::None);

@@ -76,8 +76,8 @@ const SIZES: &[(&str, u64)] = &[
 
 const UNLIMITED: &str = "unlimited";
 
-/// A number that is not negative, and one of the units behind it. It is exact, and a fraction is rounded to a whole number
-/// of the first unit.
+/// A number that is not negative, and one of the units behind it. It is exact, and a fraction is
+/// rounded to a whole number of the first unit.
 fn whole(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?;
@@ -108,7 +108,8 @@ impl Quantity for Time {
 }
 
 impl Quantity for OctetCount {
-    const EXPECTED: &'static str = "a size such as 1200 or \"64 kB\" (B, kB, MB, GB, TB, KiB, MiB, GiB)";
+    const EXPECTED: &'static str =
+        "a size such as 1200 or \"64 kB\" (B, kB, MB, GB, TB, KiB, MiB, GiB)";
 
     fn read(text: &str) -> Option<Self> {
         whole(text, SIZES).map(OctetCount)
@@ -230,7 +231,10 @@ mod tests {
         let octets = |text| OctetCount::read(text).map(|octets| octets.0);
         assert_eq!(octets("64 kB"), Some(64_000));
         assert_eq!(octets("1.5MiB"), Some(3 << 19));
-        assert_eq!(octets("-1 B").or(octets("12 parsecs")).or(octets("1..2 MB")).or(octets("1200")), None);
+        assert_eq!(
+            octets("-1 B").or(octets("12 parsecs")).or(octets("1..2 MB")).or(octets("1200")),
+            None
+        );
         let rate = |text| Rate::read(text).map(|rate| rate.0);
         assert_eq!(rate("100 Mb/s"), Some(Some(12_500_000)));
         assert_eq!(rate("9.6 kb/s"), Some(Some(1200)));
@@ -240,9 +244,18 @@ mod tests {
         assert_eq!(places("64 kB"), Some((Some(64_000), None)));
         assert_eq!(places("64 KiB"), Some((Some(65_536), None)));
         assert_eq!(places("50 packets"), Some((None, Some(50))));
-        for text in
-            ["", "20", "ms", "-1 s", "1..2 s", "20 Ms", "1e9 s", "nan s", "inf s", "99999999999999999999 s"]
-        {
+        for text in [
+            "",
+            "20",
+            "ms",
+            "-1 s",
+            "1..2 s",
+            "20 Ms",
+            "1e9 s",
+            "nan s",
+            "inf s",
+            "99999999999999999999 s",
+        ] {
             assert_eq!(time(text), None, "{text}");
         }
         for text in ["7 b/s", "0 Mb/s", "100 Mb", "100 mb/s"] {

@@ -30,8 +30,8 @@ pub struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Returns when the newest packet left that was sent once, where that measures the path: what left before something that was sent
-    /// again may have been acknowledged only with that.
+    /// Returns when the newest packet left that was sent once, where that measures the path: what
+    /// left before something that was sent again may have been acknowledged only with that.
     pub fn measured(&self) -> Option<Instant> {
         self.newest.filter(|newest| self.repeated.is_none_or(|repeated| *newest > repeated))
     }
@@ -58,7 +58,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Accounts for `count` packets of a range, which are the first of `pieces`, behind `skipped` others.
+    /// Accounts for `count` packets of a range, which are the first of `pieces`, behind `skipped`
+    /// others.
     #[inline(always)] // for each range
     fn add<M: Message>(
         &mut self,
@@ -114,7 +115,8 @@ impl<M: Message> SentQueue<M> {
         }
         self.remove(first..end, settling.pool);
         if let Some(range) = self.ranges.get(first).filter(|range| range.numbers.start < span.end) {
-            let (pieces, count) = (&range.payload.pieces, range.packets_before(span.end, self.numbering));
+            let (pieces, count) =
+                (&range.payload.pieces, range.packets_before(span.end, self.numbering));
             if count > 0 {
                 tally.add(range, (pieces, 0, count), pieces.octets(count), settling);
                 self.ranges[first].skip(count, self.numbering);

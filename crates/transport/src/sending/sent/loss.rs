@@ -1,5 +1,5 @@
-//! Packets are believed to be lost: by what a report says, by order and time of transmission, or by silence. A loss is a change of
-//! state of a range, or of a part of it that is split off first.
+//! Packets are believed to be lost: by what a report says, by order and time of transmission, or by
+//! silence. A loss is a change of state of a range, or of a part of it that is split off first.
 
 use core::ops::Range;
 
@@ -20,8 +20,8 @@ pub struct Suspect {
 }
 
 impl<M: Message> SentQueue<M> {
-    /// Asks of all packets in flight that have numbers in `span` whether they are lost: once per range. Returns the octets of those
-    /// that are.
+    /// Asks of all packets in flight that have numbers in `span` whether they are lost: once per
+    /// range. Returns the octets of those that are.
     pub(crate) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
         let (mut at, mut octets) = (self.find(span.start), 0);
         while let Some(range) = self.ranges.get(at).filter(|range| range.numbers.start < span.end) {
@@ -44,8 +44,8 @@ impl<M: Message> SentQueue<M> {
         octets
     }
 
-    /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged one, or before `before` (RFC 9002
-    /// §6.1, RFC 8985 §6.2). Returns their octets.
+    /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged
+    /// one, or before `before` (RFC 9002 §6.1, RFC 8985 §6.2). Returns their octets.
     pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
         let mut octets = 0;
         while let Some(at) = self.oldest() {
@@ -79,7 +79,8 @@ impl<M: Message> SentQueue<M> {
 
     /// Has the highest packet in flight sent again: its acknowledgement tells about all before it.
     pub(crate) fn probe(&mut self) -> bool {
-        let Some(mut at) = self.ranges.iter().rposition(|range| range.state == State::InFlight) else {
+        let Some(mut at) = self.ranges.iter().rposition(|range| range.state == State::InFlight)
+        else {
             return false;
         };
         let count = self.ranges[at].count;

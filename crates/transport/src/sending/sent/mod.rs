@@ -8,9 +8,10 @@
 //! transmissions  11…151 (but 61, 107), 61                                     in the order sent
 //! ```
 //!
-//! A burst is one range as long as its packets share a fate. An acknowledgement or a loss splits a range at most at two places, and
-//! settled packets leave the queue at once. So the queue grows with the number of holes, not with the number of packets. This is
-//! Linux's retransmit queue, where an skb of several segments is split when a SACK demands it (`tcp_match_skb_to_sack`).
+//! A burst is one range as long as its packets share a fate. An acknowledgement or a loss splits a
+//! range at most at two places, and settled packets leave the queue at once. So the queue grows
+//! with the number of holes, not with the number of packets. This is Linux's retransmit queue,
+//! where an skb of several segments is split when a SACK demands it (`tcp_match_skb_to_sack`).
 
 mod acknowledge;
 mod loss;
@@ -36,8 +37,8 @@ use crate::words::Numbering;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     InFlight,
-    /// The lowest is sent again first: for it there is always room, whereas for one that lies higher the receiver may have to take
-    /// others first.
+    /// The lowest is sent again first: for it there is always room, whereas for one that lies
+    /// higher the receiver may have to take others first.
     Lost,
 }
 
@@ -121,8 +122,8 @@ impl<M: Message> SentRange<M> {
     }
 }
 
-/// Packets that were sent one after the other. Never split: packets that were acknowledged or sent again since are skipped when it is
-/// read.
+/// Packets that were sent one after the other. Never split: packets that were acknowledged or sent
+/// again since are skipped when it is read.
 #[derive(Clone, Debug)]
 struct Transmission {
     numbers: Range<u64>,
@@ -218,7 +219,12 @@ impl<M: Message> SentQueue<M> {
     /// Records that the first `count` pieces of `payload`, which are all that its body holds, are
     /// sent for the first time. Returns them.
     #[inline(always)] // a message is not moved to get there
-    pub(super) fn push(&mut self, payload: Payload<M>, count: usize, leaving: &Leaving) -> &mut SentRange<M> {
+    pub(super) fn push(
+        &mut self,
+        payload: Payload<M>,
+        count: usize,
+        leaving: &Leaving,
+    ) -> &mut SentRange<M> {
         // Field by field they stay in registers.
         let Payload { pieces, body, since, lifetime, credit } = payload;
         let start = self.sent_upto;
@@ -268,8 +274,8 @@ impl<M: Message> SentQueue<M> {
         Some(range)
     }
 
-    /// Returns the index of the first range that ends behind `number`. It looks first at the front, and where it found one last: what is
-    /// asked next is near, as a rule. Else it takes O(log n).
+    /// Returns the index of the first range that ends behind `number`. It looks first at the front,
+    /// and where it found one last: what is asked next is near, as a rule. Else it takes O(log n).
     #[inline]
     fn find(&self, number: u64) -> usize {
         let ends = |at: usize| self.ranges.get(at).is_none_or(|range| range.numbers.end > number);

@@ -13,7 +13,8 @@ use stackwright_contract::services::Credit;
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use super::{
-    Acknowledged, Leaving, Numbering, Payload, Range, SentQueue, SentRange, Settling, State, Transmission,
+    Acknowledged, Leaving, Numbering, Payload, Range, SentQueue, SentRange, Settling, State,
+    Transmission,
 };
 use crate::sending::messages::Messages;
 use crate::sending::pieces::Pieces;
@@ -61,7 +62,8 @@ struct Packet {
 #[derive(Default)]
 struct Model {
     packets: Vec<Packet>,
-    /// Of each message, the packets that are not settled, and the octets that the application gets back.
+    /// Of each message, the packets that are not settled, and the octets that the application gets
+    /// back.
     messages: Vec<(u32, usize)>,
     released: Credit,
     orders: u64,
@@ -84,7 +86,10 @@ impl Model {
     fn acknowledge(&mut self, span: Range<u64>, copies: Instant, sum: &mut Acknowledged) {
         for at in 0..self.packets.len() {
             let packet = self.packets[at].clone();
-            if packet.state.is_none() || packet.span.start < span.start || packet.span.end > span.end {
+            if packet.state.is_none()
+                || packet.span.start < span.start
+                || packet.span.end > span.end
+            {
                 continue;
             }
             sum.octets += packet.octets as u64;
@@ -178,7 +183,8 @@ impl Pair {
         self.message = message.wrapping_add(more + 1);
         let label = Label { message, count, ..Label::default() };
         let pieces = Pieces::new(label, self.messages.enter(more + 1), piece, each).and(more);
-        let octets: Vec<u8> = (0..each * (more as usize + 1)).map(|_| self.random.next() as u8).collect();
+        let octets: Vec<u8> =
+            (0..each * (more as usize + 1)).map(|_| self.random.next() as u8).collect();
         let body = BufferTree::with_headroom(8, &octets);
         // What the framing put before it is not the application's.
         let credit = each.saturating_sub(2);
@@ -189,19 +195,26 @@ impl Pair {
 
     fn leaving(&mut self, count: usize) -> Leaving {
         let in_parts = count == 1 && self.random.chance(3);
-        Leaving { now: at(self.now), inquiry_number: self.asked.wrapping_add(1), in_parts, is_kept: true }
+        Leaving {
+            now: at(self.now),
+            inquiry_number: self.asked.wrapping_add(1),
+            in_parts,
+            is_kept: true,
+        }
     }
 
     fn push(&mut self) {
         let (mut payload, mut message) = self.begun.take().unwrap_or_else(|| self.payload());
         let all = payload.pieces.count();
-        let count = if self.random.chance(2) { all } else { 1 + self.random.below(all as u64) as usize };
+        let count =
+            if self.random.chance(2) { all } else { 1 + self.random.below(all as u64) as usize };
         let sent = self.leaving(count);
         let (mut pieces, mut body) = (payload.pieces, payload.body.share());
         for _ in 0..count {
             let (octets, label) = (pieces.first_octets(), *pieces.label());
             let Leaving { inquiry_number, in_parts, .. } = sent;
-            let end = self.model.upto + if self.numbering == Numbering::Packets { 1 } else { octets as u64 };
+            let end = self.model.upto
+                + if self.numbering == Numbering::Packets { 1 } else { octets as u64 };
             self.model.packets.push(Packet {
                 span: self.model.upto..end,
                 octets,
@@ -278,13 +291,15 @@ impl Pair {
                 let is_lost = |times: u16, inquiry_number: u32| {
                     if once { times == 1 } else { answer.wrapping_sub(inquiry_number) as i32 >= 0 }
                 };
-                let overlaps = |other: &Range<u64>| other.start < span.end && other.end > span.start;
+                let overlaps =
+                    |other: &Range<u64>| other.start < span.end && other.end > span.start;
                 let judged = self.queue.judge(span.clone(), |suspect| {
                     assert!(overlaps(&suspect.span));
                     is_lost(suspect.times, suspect.stamp)
                 });
-                let is_lost =
-                    |packet: &Packet| overlaps(&packet.span) && is_lost(packet.times, packet.inquiry_number);
+                let is_lost = |packet: &Packet| {
+                    overlaps(&packet.span) && is_lost(packet.times, packet.inquiry_number)
+                };
                 assert_eq!(judged, self.model.lose(is_lost));
             }
             11 => {
@@ -344,7 +359,10 @@ impl Pair {
         assert_eq!(queue.oldest_at(), model.oldest().map(|packet| packet.sent_at));
         let lost = model.of(State::Lost).next().map(|packet| packet.span.start);
         assert_eq!(queue.first_lost().map(|range| range.numbers.start), lost);
-        assert_eq!(core::mem::take(&mut self.messages.released), core::mem::take(&mut self.model.released));
+        assert_eq!(
+            core::mem::take(&mut self.messages.released),
+            core::mem::take(&mut self.model.released)
+        );
     }
 
     /// Compares each packet of each range.
@@ -357,7 +375,10 @@ impl Pair {
                 let packet = unsettled.next().expect("a packet");
                 assert_eq!((packet.span.start, packet.order), (start, range.order + index as u64));
                 assert_eq!((packet.times, packet.sent_at), (range.times, range.sent_at));
-                assert_eq!((packet.state, packet.inquiry_number), (Some(range.state), range.inquiry_number));
+                assert_eq!(
+                    (packet.state, packet.inquiry_number),
+                    (Some(range.state), range.inquiry_number)
+                );
                 assert_eq!(packet.in_parts, range.in_parts);
                 assert_eq!((packet.octets, packet.label), (pieces.first_octets(), *pieces.label()));
                 if let Some(octet) = packet.first_octet {
@@ -411,13 +432,15 @@ fn memory(queue: &SentQueue<BufferTree>) -> usize {
         + queue.transmissions.capacity() * size_of::<Transmission>()
 }
 
-/// 4,096 packets in flight in bursts of 44, and one in a hundred of those that left before is missing.
+/// 4,096 packets in flight in bursts of 44, and one in a hundred of those that left before is
+/// missing.
 #[test]
 fn holes_cost_little_memory() {
     let (mut queue, mut random) = (SentQueue::new(Numbering::Packets, 1), Random(1));
     let (mut messages, pool) = (Messages::new(), Pool::new(64, 1));
     let label = Label { count: 44, ..Label::default() };
-    let leaving = Leaving { now: Instant::START, inquiry_number: 0, in_parts: false, is_kept: true };
+    let leaving =
+        Leaving { now: Instant::START, inquiry_number: 0, in_parts: false, is_kept: true };
     while queue.sent_upto() < 2 * 4096 {
         let pieces = Pieces::new(label, messages.enter(1), 1, 44);
         let body = BufferTree::with_headroom(0, &[7; 44]);
@@ -434,5 +457,9 @@ fn holes_cost_little_memory() {
     assert!(queue.in_flight() > 4096 && queue.ranges.len() < 4096 / 44 + 60);
     assert!(memory(&queue) <= 128 << 10, "{} octets", memory(&queue));
     let lost = queue.lose_overtaken(3, None);
-    assert!((20..60).contains(&lost) && memory(&queue) <= 128 << 10, "{lost} of {}", memory(&queue));
+    assert!(
+        (20..60).contains(&lost) && memory(&queue) <= 128 << 10,
+        "{lost} of {}",
+        memory(&queue)
+    );
 }

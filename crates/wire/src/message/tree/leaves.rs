@@ -20,7 +20,9 @@ impl<'a> Leaves<'a> {
     #[inline]
     pub(super) fn of(pieces: &'a Pieces) -> Self {
         match pieces {
-            Pieces::Headed(short, slice) => Leaves::Headed(Some(short.octets()), Some(slice.octets())),
+            Pieces::Headed(short, slice) => {
+                Leaves::Headed(Some(short.octets()), Some(slice.octets()))
+            }
             Pieces::Gapped(gapped) => Leaves::Gapped(gapped.segments()),
             pieces => {
                 let (first, second) = pieces.as_slices();
@@ -36,7 +38,9 @@ impl<'a> Iterator for Leaves<'a> {
     #[inline]
     fn next(&mut self) -> Option<Leaf<'a>> {
         match self {
-            Leaves::Listed(first, second) => first.next().or_else(|| second.next()).map(Piece::leaf),
+            Leaves::Listed(first, second) => {
+                first.next().or_else(|| second.next()).map(Piece::leaf)
+            }
             Leaves::Headed(header, body) => header.take().or_else(|| body.take()).map(Leaf::Octets),
             Leaves::Gapped(segments) => segments.next().map(Leaf::Octets),
         }

@@ -25,7 +25,9 @@ use slice::Slice;
 pub use slice::Unshared;
 
 use super::segments::Cursor;
-use super::{Block, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, copy_leaves, split_segments};
+use super::{
+    Block, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, copy_leaves, split_segments,
+};
 
 /// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a
 /// file.
@@ -188,7 +190,9 @@ impl Message for BufferTree {
         let has_headroom = match &self.pieces {
             Pieces::One(Piece::Octets(slice)) => slice.has_headroom(octets),
             Pieces::Gapped(gapped) => gapped.has_headroom(octets),
-            pieces => matches!(pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)),
+            pieces => {
+                matches!(pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets))
+            }
         };
         if !has_headroom {
             self.pieces.head(octets);
@@ -215,7 +219,9 @@ impl Message for BufferTree {
     fn segments_mut(&mut self) -> SegmentsMut<'_> {
         match &mut self.pieces {
             Pieces::Gapped(gapped) => gapped.segments_mut(),
-            pieces => pieces.unshared(self.length).map_or_else(SegmentsMut::default, SegmentsMut::contiguous),
+            pieces => pieces
+                .unshared(self.length)
+                .map_or_else(SegmentsMut::default, SegmentsMut::contiguous),
         }
     }
 
@@ -304,7 +310,8 @@ impl Message for BufferTree {
     }
 
     fn join(&mut self, rest: Self) {
-        if let (Pieces::Many(pieces), Pieces::One(Piece::Octets(slice))) = (&mut self.pieces, &rest.pieces)
+        if let (Pieces::Many(pieces), Pieces::One(Piece::Octets(slice))) =
+            (&mut self.pieces, &rest.pieces)
             && slice.len() > SMALL_PIECE
             && let Pieces::One(piece) = rest.pieces
         {
@@ -381,11 +388,15 @@ impl Message for BufferTree {
         {
             let length = header.len() + self.length;
             if slice.has_headroom(header.len()) {
-                return BufferTree { length, pieces: Pieces::One(Piece::Octets(slice.behind(header))) };
+                return BufferTree {
+                    length,
+                    pieces: Pieces::One(Piece::Octets(slice.behind(header))),
+                };
             }
             // The headroom of what others hold too is not written: the header is in the message.
             if Short::EMPTY.has_headroom(header.len()) {
-                let mut packet = BufferTree { length, pieces: Pieces::Headed(Short::EMPTY, slice.clone()) };
+                let mut packet =
+                    BufferTree { length, pieces: Pieces::Headed(Short::EMPTY, slice.clone()) };
                 // In its place: octets that were just written are not read back to be moved.
                 if let Pieces::Headed(short, _) = &mut packet.pieces {
                     short.push_front(header.len()).copy_from_slice(header);
@@ -407,7 +418,9 @@ impl Message for BufferTree {
 
     #[inline]
     fn copy_to(&self, octets: &mut [u8]) -> usize {
-        let Pieces::One(Piece::Octets(slice)) = &self.pieces else { return copy_leaves(self, octets) };
+        let Pieces::One(Piece::Octets(slice)) = &self.pieces else {
+            return copy_leaves(self, octets);
+        };
         let length = slice.len().min(octets.len());
         octets[..length].copy_from_slice(&slice.octets()[..length]);
         length
@@ -417,7 +430,9 @@ impl Message for BufferTree {
     fn reclaim(self, pool: &Pool<Self>) {
         // What others hold too, as most do, is dropped in its place, without a move.
         match &self.pieces {
-            Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => return,
+            Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => {
+                return;
+            }
             _ => {}
         }
         match self.pieces {

@@ -210,7 +210,9 @@ impl Pieces {
     #[inline(never)] // nearly every message has one slice
     pub(super) fn give(self, pool: &Pool<BufferTree>) {
         match self {
-            Pieces::Gapped(gapped) => gapped.into_block().into_iter().for_each(|block| pool.give(block)),
+            Pieces::Gapped(gapped) => {
+                gapped.into_block().into_iter().for_each(|block| pool.give(block))
+            }
             pieces => pieces.for_each(|piece| piece.give(pool)),
         }
     }
@@ -258,7 +260,9 @@ impl Pieces {
                 pieces.push_front(piece);
                 Pieces::Many(pieces)
             }
-            Pieces::Headed(..) | Pieces::Gapped(_) => unreachable!("it is a list since the line above"),
+            Pieces::Headed(..) | Pieces::Gapped(_) => {
+                unreachable!("it is a list since the line above")
+            }
         };
     }
 
@@ -278,7 +282,9 @@ impl Pieces {
                 Pieces::Many(pieces)
             }
             Pieces::Many(_) => unreachable!("that was looked at first"),
-            Pieces::Headed(..) | Pieces::Gapped(_) => unreachable!("it is a list since the line above"),
+            Pieces::Headed(..) | Pieces::Gapped(_) => {
+                unreachable!("it is a list since the line above")
+            }
         };
     }
 

@@ -179,8 +179,8 @@ impl Slice {
     /// Appends `octets` in place, if nobody else holds the block and there is room behind. Returns
     /// whether it did.
     pub(super) fn append(&mut self, octets: &[u8]) -> bool {
-        let spare =
-            Arc::get_mut(&mut self.block).and_then(|block| block.get_mut(self.end..self.end + octets.len()));
+        let spare = Arc::get_mut(&mut self.block)
+            .and_then(|block| block.get_mut(self.end..self.end + octets.len()));
         if let Some(spare) = spare {
             spare.copy_from_slice(octets);
             self.end += octets.len();

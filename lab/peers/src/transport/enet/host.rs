@@ -14,7 +14,8 @@ use crate::problem::{Problem, Tried as _};
 /// What the format has numbers for.
 pub(super) const MOST_PEERS: usize = 4095;
 
-/// The longest wait for a datagram, in milliseconds: ENet counts time in these, and does not tell when it next has to look.
+/// The longest wait for a datagram, in milliseconds: ENet counts time in these, and does not tell
+/// when it next has to look.
 const WAIT: u16 = 1;
 
 pub(super) struct Host(rusty_enet::Host<UdpSocket>);

@@ -1,4 +1,5 @@
-//! ENet by the crate `rusty_enet`, a translation of the library in C: reliable packets on one channel.
+//! ENet by the crate `rusty_enet`, a translation of the library in C: reliable packets on one
+//! channel.
 
 mod host;
 mod receive;

@@ -22,7 +22,9 @@ pub(super) fn serve(mut host: Host, plan: &Plan, tally: &Tally) -> Result<(), Pr
                         host.flush();
                     }
                 }
-                EventNoRef::Disconnect { .. } if plan.workload == Workload::Bulk && !tally.is_over() => {
+                EventNoRef::Disconnect { .. }
+                    if plan.workload == Workload::Bulk && !tally.is_over() =>
+                {
                     return Err(Problem::new("ENet gave the association up"));
                 }
                 EventNoRef::Connect { .. } | EventNoRef::Disconnect { .. } => {}

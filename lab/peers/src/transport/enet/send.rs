@@ -12,7 +12,8 @@ use crate::course::Course;
 use crate::plan::{Plan, Workload};
 use crate::problem::Problem;
 
-/// Octets given to ENet that are not yet acknowledged: some of its windows of 64 kB, as it bounds no queue by itself.
+/// Octets given to ENet that are not yet acknowledged: some of its windows of 64 kB, as it bounds
+/// no queue by itself.
 const AHEAD: usize = 1 << 20;
 
 /// How many openings are under way at once, as everywhere here.

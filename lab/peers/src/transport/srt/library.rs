@@ -1,7 +1,8 @@
-//! libsrt as it is installed: looked for while the program runs, so that it builds where there is none.
+//! libsrt as it is installed: looked for while the program runs, so that it builds where there is
+//! none.
 //!
-//! The only place that calls C. Its functions take numbers, lengths beside pointers, and give -1 for an error whose number
-//! and sentence the calling thread may then ask for.
+//! The only place that calls C. Its functions take numbers, lengths beside pointers, and give -1
+//! for an error whose number and sentence the calling thread may then ask for.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -31,7 +32,8 @@ pub(super) struct Event {
     pub(super) what: c_int,
 }
 
-/// The beginning of the statistics, and more room than the rest takes: they are 560 octets in 1.5 and grow at their end.
+/// The beginning of the statistics, and more room than the rest takes: they are 560 octets in 1.5
+/// and grow at their end.
 #[repr(C)]
 struct Statistics {
     milliseconds: i64,
@@ -93,8 +95,8 @@ fn functions() -> Result<&'static Functions, Problem> {
     let load = || {
         // SAFETY: loading libsrt runs its constructors, which only set up its own tables.
         let library = NAMES.into_iter().find_map(|name| unsafe { Library::new(name) }.ok());
-        let library =
-            library.ok_or("libsrt is not installed (as root: apt-get install libsrt1.5-openssl)")?;
+        let library = library
+            .ok_or("libsrt is not installed (as root: apt-get install libsrt1.5-openssl)")?;
         // It starts threads that never end: it is never unloaded.
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: its name says which version of which interface it is.
@@ -122,11 +124,12 @@ fn call(work: impl FnOnce(&Functions) -> c_int) -> Result<c_int, Failed> {
     if result != -1 {
         return Ok(result);
     }
-    // SAFETY: a null pointer says that the number of the system is not wanted; the sentence is the library's own, ends with a
-    // zero, and is copied before this thread calls it again.
+    // SAFETY: a null pointer says that the number of the system is not wanted; the sentence is the
+    // library's own, ends with a zero, and is copied before this thread calls it again.
     unsafe {
         let number = (functions.getlasterror)(std::ptr::null_mut());
-        let sentence = CStr::from_ptr((functions.getlasterror_str)()).to_string_lossy().into_owned();
+        let sentence =
+            CStr::from_ptr((functions.getlasterror_str)()).to_string_lossy().into_owned();
         Err(Failed { number, sentence })
     }
 }
@@ -138,12 +141,14 @@ pub(super) fn create() -> Result<c_int, Failed> {
 
 pub(super) fn bind(socket: c_int, address: &SockAddr) -> Result<(), Failed> {
     // SAFETY: the address is valid for its length. So it is below.
-    call(|srt| unsafe { (srt.bind)(socket, address.as_ptr().cast(), address.len() as c_int) }).map(|_| ())
+    call(|srt| unsafe { (srt.bind)(socket, address.as_ptr().cast(), address.len() as c_int) })
+        .map(|_| ())
 }
 
 pub(super) fn connect(socket: c_int, address: &SockAddr) -> Result<(), Failed> {
     // SAFETY: as above.
-    call(|srt| unsafe { (srt.connect)(socket, address.as_ptr().cast(), address.len() as c_int) }).map(|_| ())
+    call(|srt| unsafe { (srt.connect)(socket, address.as_ptr().cast(), address.len() as c_int) })
+        .map(|_| ())
 }
 
 pub(super) fn listen(socket: c_int, waiting: c_int) -> Result<(), Failed> {
@@ -162,7 +167,8 @@ pub(super) fn close(socket: c_int) {
 }
 
 pub(super) fn local(socket: c_int) -> Result<SockAddr, Failed> {
-    // SAFETY: the library writes at most as many octets as the length says that there are, and a valid address.
+    // SAFETY: the library writes at most as many octets as the length says that there are, and a
+    // valid address.
     let address = unsafe {
         SockAddr::try_init(|storage, length| {
             let mut octets = *length as c_int;
@@ -172,7 +178,9 @@ pub(super) fn local(socket: c_int) -> Result<SockAddr, Failed> {
             Ok(())
         })
     };
-    address.map(|((), address)| address).map_err(|why| Failed { number: 0, sentence: why.to_string() })
+    address
+        .map(|((), address)| address)
+        .map_err(|why| Failed { number: 0, sentence: why.to_string() })
 }
 
 /// Sets an option that is a number.
@@ -193,21 +201,25 @@ pub(super) fn set_pair(socket: c_int, option: c_int, value: [c_int; 2]) -> Resul
 fn set_raw<T>(socket: c_int, option: c_int, value: &T) -> Result<(), Failed> {
     let length = size_of::<T>() as c_int;
     // SAFETY: the value is valid for its length; an option of another length is refused.
-    call(|srt| unsafe { (srt.setsockflag)(socket, option, std::ptr::from_ref(value).cast(), length) })
-        .map(|_| ())
+    call(|srt| unsafe {
+        (srt.setsockflag)(socket, option, std::ptr::from_ref(value).cast(), length)
+    })
+    .map(|_| ())
 }
 
 /// A message, without a time to live, in order.
 pub(super) fn send(socket: c_int, message: &[u8]) -> Result<usize, Failed> {
     let length = c_int::try_from(message.len()).unwrap_or(c_int::MAX);
     // SAFETY: the message is valid for its length.
-    call(|srt| unsafe { (srt.sendmsg)(socket, message.as_ptr(), length, -1, 1) }).map(|sent| sent as usize)
+    call(|srt| unsafe { (srt.sendmsg)(socket, message.as_ptr(), length, -1, 1) })
+        .map(|sent| sent as usize)
 }
 
 pub(super) fn receive(socket: c_int, buffer: &mut [u8]) -> Result<usize, Failed> {
     let length = c_int::try_from(buffer.len()).unwrap_or(c_int::MAX);
     // SAFETY: the buffer is valid for its length.
-    call(|srt| unsafe { (srt.recvmsg)(socket, buffer.as_mut_ptr(), length) }).map(|got| got as usize)
+    call(|srt| unsafe { (srt.recvmsg)(socket, buffer.as_mut_ptr(), length) })
+        .map(|got| got as usize)
 }
 
 /// How many packets were sent again.
@@ -247,10 +259,15 @@ pub(super) fn epoll_remove(epoll: c_int, socket: c_int) -> Result<(), Failed> {
 }
 
 /// Waits so many milliseconds; how many events there are.
-pub(super) fn epoll_wait(epoll: c_int, events: &mut [Event], milliseconds: i64) -> Result<usize, Failed> {
+pub(super) fn epoll_wait(
+    epoll: c_int,
+    events: &mut [Event],
+    milliseconds: i64,
+) -> Result<usize, Failed> {
     let length = events.len() as c_int;
     // SAFETY: there is room for as many events as it says.
-    let found = call(|srt| unsafe { (srt.epoll_uwait)(epoll, events.as_mut_ptr(), length, milliseconds) });
+    let found =
+        call(|srt| unsafe { (srt.epoll_uwait)(epoll, events.as_mut_ptr(), length, milliseconds) });
     // It tells how many there would be, even when there is no room for them.
     found.map(|found| (found as usize).min(events.len()))
 }

@@ -1,4 +1,5 @@
-//! SRT by the library in C that Debian packs, and threads of its own: messages, never late on purpose and never given up.
+//! SRT by the library in C that Debian packs, and threads of its own: messages, never late on
+//! purpose and never given up.
 
 mod associations;
 mod library;

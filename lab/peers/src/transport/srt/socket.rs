@@ -35,7 +35,8 @@ mod number {
 /// Headers of IP and UDP, as SRT counts them: those of IPv4, whatever lies below.
 const HEADERS: i32 = 28;
 
-/// How long an opening may take, in milliseconds: on long links that lose packets, the default of 3 s is not enough.
+/// How long an opening may take, in milliseconds: on long links that lose packets, the default of 3
+/// s is not enough.
 const OPENING: i32 = 60_000;
 
 /// One socket; closed when it is dropped.
@@ -61,7 +62,8 @@ impl Socket {
     }
 
     fn configure(&self, plan: &Plan, address: IpAddr) -> Result<(), Failed> {
-        // Messages that are neither late on purpose nor given up. Live mode without these two is no faster for single ones.
+        // Messages that are neither late on purpose nor given up. Live mode without these two is no
+        // faster for single ones.
         library::set(self.0, number::TRANSTYPE, number::FILE)?;
         library::set_flag(self.0, number::MESSAGEAPI, true)?;
         let datagram = i32::from(plan.datagram(address));

@@ -25,11 +25,11 @@ fn segment(plan: &Plan, address: IpAddr) -> u32 {
     u32::from(plan.datagram(address)) + 8 - 20
 }
 
-/// A socket that sends no longer packets than all others may, and is told whose congestion control to take. Its buffers are
-/// left to the kernel, which fits them to the link.
+/// A socket that sends no longer packets than all others may, and is told whose congestion control
+/// to take. Its buffers are left to the kernel, which fits them to the link.
 fn socket(plan: &Plan, address: SocketAddr) -> Result<Socket, Problem> {
-    let socket =
-        Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).tried("a socket")?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
+        .tried("a socket")?;
     let segment = segment(plan, address.ip());
     if segment <= LONGEST {
         socket.set_tcp_mss(segment).tried("the longest segment")?;

@@ -1,4 +1,5 @@
-//! A bulk of datagrams, without a word from the receiver: in batches that pass the kernel whole, or one a call.
+//! A bulk of datagrams, without a word from the receiver: in batches that pass the kernel whole, or
+//! one a call.
 
 use std::io::{ErrorKind, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -6,7 +7,8 @@ use std::os::fd::AsRawFd as _;
 
 use nix::errno::Errno;
 use nix::sys::socket::{
-    ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg, setsockopt, sockopt,
+    ControlMessage, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, sendmmsg, setsockopt,
+    sockopt,
 };
 
 use super::super::{GLANCE, Sent};
@@ -31,7 +33,8 @@ pub(super) fn receive(socket: &UdpSocket, plan: &Plan, tally: &Tally) -> Result<
         while !tally.is_over() {
             match socket.recv(&mut buffer) {
                 Ok(length) => tally.count(length),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                 Err(error) => return Err(error).tried("receiving"),
             }
         }
@@ -43,7 +46,8 @@ pub(super) fn receive(socket: &UdpSocket, plan: &Plan, tally: &Tally) -> Result<
     // The length of a segment comes with each batch; a count of octets does not ask for it.
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCHES, None);
     while !tally.is_over() {
-        let mut slices: Vec<_> = buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
+        let mut slices: Vec<_> =
+            buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
         let flags = MsgFlags::MSG_WAITFORONE;
         match recvmmsg(socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None) {
             Ok(received) => tally.count(received.map(|message| message.bytes).sum()),
@@ -69,11 +73,15 @@ pub(super) fn send(
     if plan.plain {
         while !course.is_over() {
             let sent = socket.send(&batch);
-            heed(sent.map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default())), course)?;
+            heed(
+                sent.map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default())),
+                course,
+            )?;
         }
         return Ok(Sent::default());
     }
-    let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(BATCHES, Some(nix::cmsg_space!(u16)));
+    let mut headers =
+        MultiHeaders::<SockaddrStorage>::preallocate(BATCHES, Some(nix::cmsg_space!(u16)));
     let slices = [[IoSlice::new(&batch)]; BATCHES];
     while !course.is_over() {
         let segment = [ControlMessage::UdpGsoSegments(&datagram)];

@@ -27,7 +27,8 @@ pub(super) fn answer(socket: &UdpSocket, plan: &Plan, tally: &Tally) -> Result<(
                 tally.count(length);
                 socket.send_to(&message, from).tried("replying")?;
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(error).tried("receiving"),
         }
     }
@@ -50,7 +51,11 @@ pub(super) fn requests(socket: &UdpSocket, plan: &Plan, course: &Course) -> Resu
 }
 
 /// A socket for each: all that an association can be where there is none.
-pub(super) fn associations(plan: &Plan, remote: SocketAddr, course: &Course) -> Result<Sent, Problem> {
+pub(super) fn associations(
+    plan: &Plan,
+    remote: SocketAddr,
+    course: &Course,
+) -> Result<Sent, Problem> {
     let message = plan.message();
     let mut reply = vec![0; plan.size];
     let mut open = Vec::with_capacity(plan.associations());
@@ -77,7 +82,9 @@ fn receive(socket: &UdpSocket, reply: &mut [u8]) -> Result<(), Problem> {
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                return Err(Problem::new("a datagram was lost, and raw UDP does not send it again"));
+                return Err(Problem::new(
+                    "a datagram was lost, and raw UDP does not send it again",
+                ));
             }
             Err(error) => return Err(error).tried("receiving"),
         }

@@ -1,4 +1,5 @@
-//! Datagrams and nothing above them: what a transport over UDP cannot exceed. What is lost stays lost.
+//! Datagrams and nothing above them: what a transport over UDP cannot exceed. What is lost stays
+//! lost.
 
 mod bulk;
 mod exchange;

@@ -1,8 +1,10 @@
 //! ARTP by hand: what the engine is measured against.
 //!
-//! It does what [`policies`](stackwright_artp::policies) selects, with the same messages, headers and pool, and speaks to the engine;
-//! but as nobody would who had to exchange a part: it is one type, every decision is where it is used, and numbers stay as wide as on
-//! the wire. What happens rarely is the simplest that is right. Sessions are not closed. Make it faster where you can; never slower.
+//! It does what [`policies`](stackwright_artp::policies) selects, with the same messages, headers
+//! and pool, and speaks to the engine; but as nobody would who had to exchange a part: it is one
+//! type, every decision is where it is used, and numbers stay as wide as on the wire. What happens
+//! rarely is the simplest that is right. Sessions are not closed. Make it faster where you can;
+//! never slower.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -21,7 +23,9 @@ mod timers;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 
-use stackwright_artp::header::{Fragment, Microseconds, Packet, PacketKind, Proposal, Verdict, Version};
+use stackwright_artp::header::{
+    Fragment, Microseconds, Packet, PacketKind, Proposal, Verdict, Version,
+};
 use stackwright_artp::{Config, Secrets};
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Credit, MessageKind, MessageProperties};

@@ -22,7 +22,9 @@ impl Monolith {
         let look = packet.len().min(HEADERS + Signed::LENGTH);
         let front = packet.front(look).ok_or(Dropped::Malformed)?;
         let header = Packet::decode(front).map_err(malformed)?;
-        let plain = header.kind == PacketKind::Data && header.options == 0 && header.version == Version::One;
+        let plain = header.kind == PacketKind::Data
+            && header.options == 0
+            && header.version == Version::One;
         let (mut credit, mut ranges, mut priority) = (None, false, 128);
         let (mut fragment, mut signature) = (Fragment { datagram: 0, index: 0, count: 1 }, None);
         if plain {
@@ -95,7 +97,8 @@ impl Monolith {
         }
         self.enter(now, header.sequence)?;
         let number = (kind == MessageKind::Data).then_some(fragment.datagram);
-        let properties = MessageProperties { number, priority, kind, ..MessageProperties::default() };
+        let properties =
+            MessageProperties { number, priority, kind, ..MessageProperties::default() };
         let (mut message, numbers) = if fragment.count == 1 {
             (packet, 1)
         } else {
@@ -198,7 +201,11 @@ impl Monolith {
         }
     }
 
-    pub(crate) fn take(&mut self, now: Instant, credit: Credit) -> Option<(BufferTree, MessageProperties)> {
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        credit: Credit,
+    ) -> Option<(BufferTree, MessageProperties)> {
         let octets = self.inbox.front()?.0.len();
         if credit.messages == 0 || octets > credit.octets {
             return None;

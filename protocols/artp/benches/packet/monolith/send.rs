@@ -43,7 +43,11 @@ impl Monolith {
         Ok(())
     }
 
-    pub(crate) fn transmit(&mut self, now: Instant, memory: &mut Memory<BufferTree>) -> Option<BufferTree> {
+    pub(crate) fn transmit(
+        &mut self,
+        now: Instant,
+        memory: &mut Memory<BufferTree>,
+    ) -> Option<BufferTree> {
         if !matches!(self.state, State::Open) || self.confirms {
             match self.state {
                 State::Asking(at) if at > now => return None,
@@ -113,7 +117,8 @@ impl Monolith {
         };
         while let Some(number) = self.lost.front() {
             let place = number.wrapping_sub(self.first) as usize;
-            let Some(sent) = self.flight.get_mut(place).filter(|sent| sent.stands == Stands::Lost) else {
+            let Some(sent) = self.flight.get_mut(place).filter(|sent| sent.stands == Stands::Lost)
+            else {
                 self.lost.pop_front();
                 continue;
             };

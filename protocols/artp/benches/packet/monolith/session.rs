@@ -38,7 +38,9 @@ impl Monolith {
             return Err(Dropped::NotOurs);
         }
         match (&self.state, item.kind, theirs.verdict) {
-            (State::Idle | State::Granted, ControlKind::Request, Verdict::Asked) => self.state = State::Asked,
+            (State::Idle | State::Granted, ControlKind::Request, Verdict::Asked) => {
+                self.state = State::Asked
+            }
             (State::Asking(_) | State::Open, ControlKind::Reply, Verdict::Granted)
                 if theirs.echo == self.ours.nonce =>
             {
@@ -58,7 +60,11 @@ impl Monolith {
     }
 
     #[cold]
-    pub(super) fn speak_of_session(&mut self, now: Instant, memory: &Memory<BufferTree>) -> BufferTree {
+    pub(super) fn speak_of_session(
+        &mut self,
+        now: Instant,
+        memory: &Memory<BufferTree>,
+    ) -> BufferTree {
         let nonce = self.theirs.as_ref().map_or(0, |theirs| theirs.nonce);
         let mut value = [0; Proposal::LENGTH];
         let (kind, id, length) = match self.state {

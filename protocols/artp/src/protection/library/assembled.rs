@@ -1,4 +1,5 @@
-//! By *ring* or AWS-LC, which have the same interface but for what is sealed out of place and how a tag is given.
+//! By *ring* or AWS-LC, which have the same interface but for what is sealed out of place and how a
+//! tag is given.
 
 #[cfg(feature = "aws-lc")]
 use aws_lc_rs as library;
@@ -10,7 +11,8 @@ use library::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
 
 use super::Cipher;
 
-/// "Less safe" is a key whose caller guarantees that no nonce is used twice, as all callers here do.
+/// "Less safe" is a key whose caller guarantees that no nonce is used twice, as all callers here
+/// do.
 pub(in super::super) struct Aead(LessSafeKey);
 
 impl Aead {
@@ -19,7 +21,9 @@ impl Aead {
             Cipher::Aes256Gcm => &AES_256_GCM,
             Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
         };
-        Aead(LessSafeKey::new(UnboundKey::new(algorithm, key).expect("both have keys of 32 octets")))
+        Aead(LessSafeKey::new(
+            UnboundKey::new(algorithm, key).expect("both have keys of 32 octets"),
+        ))
     }
 
     /// Encrypts in place and returns the tag; `None`: it is longer than the cipher can.
@@ -49,7 +53,8 @@ impl Aead {
         Some(tag)
     }
 
-    /// Encrypts `plain` into `into`, which is as long; otherwise as [`Aead::seal`]. *ring* only works in place.
+    /// Encrypts `plain` into `into`, which is as long; otherwise as [`Aead::seal`]. *ring* only
+    /// works in place.
     #[cfg(not(feature = "aws-lc"))]
     pub(in super::super) fn seal_into(
         &self,

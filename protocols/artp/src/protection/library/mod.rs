@@ -5,7 +5,8 @@
 //! | `portable.rs` | RustCrypto (feature `seal`): Rust alone, wherever Rust runs |
 //! | `assembled.rs` | *ring* (feature `ring`) or AWS-LC (feature `aws-lc`): inner loops in assembly for each processor |
 //!
-//! Where several are enabled, the fastest is used: AWS-LC, then *ring*. All of them put the same octets on the wire.
+//! Where several are enabled, the fastest is used: AWS-LC, then *ring*. All of them put the same
+//! octets on the wire.
 
 #[cfg(any(feature = "ring", feature = "aws-lc"))]
 mod assembled;
@@ -20,7 +21,8 @@ pub(super) use portable::{Aead, Extracted};
 /// How datagrams are sealed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cipher {
-    /// AES-256 in Galois/counter mode (NIST SP 800-38D): the faster one where the processor knows AES.
+    /// AES-256 in Galois/counter mode (NIST SP 800-38D): the faster one where the processor knows
+    /// AES.
     Aes256Gcm,
     /// ChaCha20 and Poly1305 (RFC 8439): the faster one everywhere else.
     ChaCha20Poly1305,
@@ -76,7 +78,8 @@ mod tests {
         for (plain, into) in [(3, 2), (2, 3), (0, 1)] {
             let (plain, into) = (vec![1; plain], vec![0; into]);
             for cipher in [Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305] {
-                let (one, other) = (Aead::new(cipher, &[7; 32]), portable::Aead::new(cipher, &[7; 32]));
+                let (one, other) =
+                    (Aead::new(cipher, &[7; 32]), portable::Aead::new(cipher, &[7; 32]));
                 assert_eq!(one.seal_into([3; 12], b"", &plain, &mut into.clone()), None);
                 assert_eq!(other.seal_into([3; 12], b"", &plain, &mut into.clone()), None);
             }

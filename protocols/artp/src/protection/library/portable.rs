@@ -44,7 +44,12 @@ impl Aead {
         self.encrypt(nonce, associated, InOutBuf::new(plain, into).ok()?)
     }
 
-    fn encrypt(&self, nonce: [u8; 12], associated: &[u8], octets: InOutBuf<'_, '_, u8>) -> Option<[u8; 16]> {
+    fn encrypt(
+        &self,
+        nonce: [u8; 12],
+        associated: &[u8],
+        octets: InOutBuf<'_, '_, u8>,
+    ) -> Option<[u8; 16]> {
         let nonce = nonce.into();
         let tag = match self {
             Aead::Aes(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets),
@@ -64,8 +69,12 @@ impl Aead {
     ) -> bool {
         let (nonce, tag) = (nonce.into(), tag.into());
         let opened = match self {
-            Aead::Aes(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
-            Aead::ChaCha(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
+            Aead::Aes(cipher) => {
+                cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag)
+            }
+            Aead::ChaCha(cipher) => {
+                cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag)
+            }
         };
         opened.is_ok()
     }
