@@ -109,6 +109,8 @@ impl Hooks for Masked {
 struct Ends {
     said: Vec<String>,
     lowers: VecDeque<Handle>,
+    /// Where something was sent last.
+    sent: Option<Handle>,
 }
 
 fn text(batch: Batch<M>) -> String {
@@ -147,7 +149,8 @@ where
                 self.lowers.push_back(association);
                 "await below".into()
             }
-            AssociationRequest::Send { batch, properties, .. } => {
+            AssociationRequest::Send { association, batch, properties } => {
+                self.sent = Some(association);
                 let expedited = format!("{properties:?}").contains("expedited: true");
                 format!("send {}{}", text(batch), if expedited { ", expedited" } else { "" })
             }
@@ -286,6 +289,72 @@ fn an_abort_is_answered_as_one() {
     let (mut scene, _) = streams(9, 9);
     let said = scene.ask(AssociationRequest::Abort { association: name(1), code: 5 });
     assert_eq!(said, ["close below", "ended 1: Aborted"]);
+}
+
+/// Datagrams whose label alone tells whose they are; an even one moves its association.
+struct Roaming;
+
+impl Hooks for Roaming {
+    type Features = Base;
+    type Provides = Datagrams<M>;
+    type Uses = Datagrams<M>;
+    type Header = Label;
+    type Key = u8;
+    type PassiveKey = ();
+    type Association = u8;
+    type Timer = ();
+    const FACTS: Facts = Facts { header_room: 1, ..Facts::named("roaming") };
+    const KEY_ALONE: bool = true;
+
+    fn key(header: &Label) -> u8 {
+        header.number
+    }
+
+    fn create(&mut self, _: &Context, key: &u8, _: Participant, _: Origin) -> u8 {
+        *key
+    }
+
+    fn follows(&mut self, number: &mut u8, remote: Participant, _: &Label) -> bool {
+        assert_eq!(remote, place(8));
+        number.is_multiple_of(2)
+    }
+
+    fn push(&mut self, at: &mut impl Place<Self>, message: M, _: MessageProperties) {
+        let number = *at.association();
+        at.forward(&Label { number }, message);
+    }
+}
+
+#[test]
+fn a_key_alone_finds_an_association_and_may_move_it() {
+    for (key, moves) in [(3, false), (4, true)] {
+        let mut scene = Scene::new(Roaming);
+        scene.ask(AssociationRequest::Listen { listener: name(0), local: place(1) });
+        let awaits =
+            AssociationRequest::Await { listener: name(0), association: name(1), credit: ROOM };
+        scene.ask(awaits);
+        let [first, second] = [0; 2].map(|_| scene.ends.lowers.pop_front().expect("a name below"));
+        scene.opened_below(first, ROOM);
+        assert_eq!(scene.comes(first, &[key, b'a']).last().expect("it came"), "delivered a");
+        let path = PathLimits::UNBOUNDED;
+        let (local, remote) = (place(1), place(8));
+        let arrived = AssociationIndication::Opened {
+            association: second,
+            local,
+            remote,
+            credit: ROOM,
+            path,
+        };
+        scene.tell(arrived);
+        let said = scene.comes(second, &[key, b'b']);
+        assert!(said.contains(&"delivered b".into()), "{said:?}");
+        // Of the two associations below, one is closed: nothing stands on it.
+        assert!(said.contains(&"close below".into()), "{said:?}");
+        let batch = octets(b"c", 1);
+        let properties = MessageProperties::default();
+        scene.ask(AssociationRequest::Send { association: name(1), batch, properties });
+        assert_eq!(scene.ends.sent, Some(if moves { second } else { first }));
+    }
 }
 
 /// Datagrams with a label; messages for which nobody is here are answered with so many octets.

@@ -113,6 +113,9 @@ pub trait Hooks: Sized + 'static {
     /// Whether senders for whose messages nobody is here are told so: then one name more waits
     /// below than above, and whoever comes under it is [refused](Hooks::refuse).
     const REFUSES: bool = false;
+    /// Whether a key alone finds an association, from whichever peer a message comes. Otherwise keys
+    /// tell apart only the associations with one peer.
+    const KEY_ALONE: bool = false;
 
     /// A message came from `remote` whose key nobody has, and no name waits for it: returns the
     /// answer, where there is one. An answer has at most as many octets as the message, or 64, so
@@ -184,6 +187,18 @@ pub trait Hooks: Sized + 'static {
         _command: Command,
     ) -> Option<Result<u32, CommandError>> {
         Some(Err(CommandError::Unknown))
+    }
+
+    /// Decides about a message of another peer than the association's: where [a key
+    /// alone](Hooks::KEY_ALONE) found it, from `remote`. Returns whether what is sent goes there from
+    /// now on; by default it does not. The message is [popped](Hooks::pop) in either case.
+    fn follows(
+        &mut self,
+        _association: &mut Self::Association,
+        _remote: Participant,
+        _header: &Self::Header,
+    ) -> bool {
+        false
     }
 
     /// Answers a [question](stackwright_contract::ask) about an association. One that stays open

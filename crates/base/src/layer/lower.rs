@@ -190,7 +190,7 @@ impl<H: Hooks> Lowers<H> {
     /// As many names wait below as above; and one, where whoever comes too many is refused.
     pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
         while let Some(door) = self.door(name)
-            && door.awaited < door.wanted + usize::from(H::REFUSES)
+            && door.awaited < door.wanted + usize::from(H::REFUSES || H::KEY_ALONE)
         {
             door.awaited += 1;
             let association = self.names.name(Lower::Awaited { door: name });

@@ -169,6 +169,11 @@ impl<H: Hooks> Layer<H> {
         self.lowers.names.len()
     }
 
+    /// Returns the first half of an association's key.
+    const fn key_scope(lower: Handle) -> Handle {
+        if H::KEY_ALONE { Handle { index: 0, generation: 0 } } else { lower }
+    }
+
     /// A name of the same association that is not over: an endpoint that is shared outlives its
     /// names.
     fn living(&self, name: Handle) -> Handle {

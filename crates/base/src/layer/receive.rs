@@ -179,10 +179,43 @@ impl<H: Hooks> Layer<H> {
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
-        match self.base.find(&(lower, H::key(header))) {
-            Some(name) => Some(name),
+        match self.base.find(&(Self::key_scope(lower), H::key(header))) {
+            Some(name) => {
+                if H::KEY_ALONE {
+                    self.roam(name, lower, header, out);
+                }
+                Some(name)
+            }
             None => self.arrive(cx, lower, header, message, out),
         }
+    }
+
+    /// A message for an association came from a peer that is not its own, perhaps: the protocol
+    /// decides whether the association moves there.
+    fn roam(
+        &mut self,
+        name: Handle,
+        lower: Handle,
+        header: &H::Header,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let Layer { hooks, base, lowers, .. } = self;
+        let (Some(link), Some(below)) = (base.get_mut(name), lowers.association(lower)) else {
+            return;
+        };
+        if link.lower == lower || !hooks.follows(&mut link.own, below.remote, header) {
+            return;
+        }
+        let left = core::mem::replace(&mut link.lower, lower);
+        link.remote = below.remote;
+        below.users += 1;
+        if link.wants_room {
+            below.wanting.push_back(name);
+        }
+        if let Some(left) = lowers.association(left) {
+            left.wanting.retain(|wants| *wants != name);
+        }
+        lowers.release(left, name, out);
     }
 
     /// The first message of somebody: he gets a name, where one waits and he is welcome. Otherwise

@@ -113,7 +113,7 @@ impl<H: Hooks> Layer<H> {
         link: Link<H>,
     ) -> Result<(), Ended> {
         let (lower, first) = (link.lower, link.down);
-        let key = (lower, key);
+        let key = (Self::key_scope(lower), key);
         if matches!(Self::SELECTION.session, Session::Present(_)) && self.base.find(&key).is_some()
         {
             self.hooks.gone(link.own);
@@ -167,7 +167,7 @@ impl<H: Hooks> Layer<H> {
         if let Some(local) = local {
             out.indicate(AssociationIndication::Listening { listener, local });
         }
-        if H::REFUSES {
+        if H::REFUSES || H::KEY_ALONE {
             self.lowers.await_below(name, out);
         }
     }
