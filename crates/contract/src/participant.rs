@@ -112,6 +112,13 @@ impl From<Address> for Participant {
     }
 }
 
+/// A host and a port.
+impl<H: Into<IpAddr>> From<(H, u16)> for Participant {
+    fn from(place: (H, u16)) -> Self {
+        SocketAddr::from(place).into()
+    }
+}
+
 /// The flow label of an IPv6 address is left out: it belongs to a packet, not to its sender.
 impl From<SocketAddr> for Participant {
     fn from(address: SocketAddr) -> Self {

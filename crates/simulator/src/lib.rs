@@ -19,11 +19,11 @@
 //!
 //! ```
 //! use stackwright_contract::{Duration, Instant};
-//! use stackwright_simulator::{Carried, Conditions, Link, Packet};
+//! use stackwright_simulator::{Carried, Conditions, Link, LinkPacket};
 //!
 //! struct Frame(Vec<u8>);
 //!
-//! impl Packet for Frame {
+//! impl LinkPacket for Frame {
 //!     fn octets(&self) -> usize {
 //!         self.0.len()
 //!     }

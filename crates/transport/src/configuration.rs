@@ -28,11 +28,11 @@ impl<T: ?Sized> SlotPart<T> {
 /// How a policy becomes a part that is chosen while a program runs.
 ///
 /// ```
-/// use stackwright_transport::{IntoPart, Part, component, slots::Rate};
+/// use stackwright_transport::{IntoPart, SlotPart, component, slots::Rate};
 /// struct Unlimited;
 /// impl Rate for Unlimited {}
 /// component! { Unlimited: "rate absent", "sends as fast as the window allows" }
-/// let part: Part<dyn Rate> = Unlimited.part();
+/// let part: SlotPart<dyn Rate> = Unlimited.part();
 /// assert_eq!(part.facts().name, "rate absent");
 /// ```
 pub trait IntoPart<T: ?Sized> {

@@ -1,7 +1,5 @@
 //! A message from one end of an association to the other: the first example of the README.
 
-use std::net::SocketAddr;
-
 use stackwright::{compose::Over, wire::BufferTree};
 use stackwright_artp as artp;
 use stackwright_endpoint::{Config, Endpoint, System};
@@ -12,8 +10,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let config = artp::Config::new(system.secret());
         Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
     };
-    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-    let endpoint = Endpoint::bind(any_port, Config::default(), stack).await?;
+    let endpoint = Endpoint::bind(([127, 0, 0, 1], 0), Config::default(), stack).await?;
     let here = endpoint.local().ok_or("not listening")?;
     let (one, other) = tokio::try_join!(endpoint.connect(here), endpoint.accept())?;
     one.send(b"hello").await?;

@@ -52,7 +52,7 @@ pub enum FilterVerdict {
 /// batch must leave the number of messages and their lengths as they are.
 ///
 /// ```
-/// use stackwright_compose::filter::{Filter, Verdict};
+/// use stackwright_compose::filter::{Filter, FilterVerdict};
 /// use stackwright_contract::{Context, Guarantees, services::Batch};
 /// use stackwright_wire::Message;
 ///
@@ -62,9 +62,12 @@ pub enum FilterVerdict {
 /// impl<M: Message> Filter<M> for EveryThird {
 ///     const NAME: &'static str = "every third";
 ///     const PASSES: Guarantees = Guarantees::ALL.without(Guarantees::RELIABLE);
-///     fn down(&mut self, _cx: &Context, _batch: &mut Batch<M>) -> Verdict {
+///     fn down(&mut self, _cx: &Context, _batch: &mut Batch<M>) -> FilterVerdict {
 ///         self.0 += 1;
-///         if self.0.is_multiple_of(3) { Verdict::Drop("its turn") } else { Verdict::Pass }
+///         if self.0.is_multiple_of(3) {
+///             return FilterVerdict::Drop("its turn");
+///         }
+///         FilterVerdict::Pass
 ///     }
 /// }
 /// ```

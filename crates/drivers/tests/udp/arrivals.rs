@@ -102,7 +102,7 @@ fn nobody_arrives_without_a_name_and_unlisten_ends_all_that_wait() {
     side.expect(name(4), AMPLE);
     assert_eq!(side.ended(name(4)), Ended::Unlistened);
     side.ask(Ask::Close { name: name(0) });
-    assert_eq!(side.dropped(), 2);
+    assert_eq!(side.dropped(), 3);
 }
 
 #[test]
