@@ -87,7 +87,7 @@ slot! {
         fn read_plain(&mut self, view: &View, receipts: &Receipts, front: Option<&Self::Front>, packet: &mut M, behind: Option<&mut BatchMessages<M>>) -> Option<(UnitHeader, Timestamp)> = None;
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands
         /// before the body of its unit, or the whole of a packet that has none. Of a unit that is
-        /// too long for a packet it says a [part](Saying::part), and is asked for the next one as
+        /// too long for a packet it says a [part](Outgoing::part), and is asked for the next one as
         /// soon as that may leave; where it is asked for another unit instead, that one begins
         /// again.
         fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, header: &mut Vec<u8>);
@@ -113,7 +113,7 @@ slot! {
         /// for the second time or a later one.
         fn on_repeated(&mut self, view: &View, number: u64, octets: usize) = ();
         /// Units were acknowledged: the longest body of those that left whole has `longest` octets,
-        /// and one at least left in [parts](Saying::part) or none did.
+        /// and one at least left in [parts](Outgoing::part) or none did.
         fn on_acknowledged(&mut self, longest: usize, in_parts: bool) = ();
     }
 }
