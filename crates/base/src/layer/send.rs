@@ -1,7 +1,7 @@
 //! From above, downward: openings, listeners, messages, closing.
 //!
-//! What happens once an association is marked as cold: out of line, it does not crowd the way of
-//! the messages.
+//! Whatever happens once per association is marked as cold: out of line, it stays off the fast path
+//! of the messages.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
 
-/// Why a word is dropped whose association has ended.
+/// Why a request is dropped whose association has ended.
 pub(super) const OVER: &str = "a word for an association that is over";
 
 impl<H: Hooks> Layer<H> {
@@ -30,7 +30,7 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
-        // Associations with one peer share one below, whose address the layer below gives.
+        // Associations with one peer share one below, whose address the layer below assigns.
         if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
             return Self::refuse(
                 cx,
@@ -47,7 +47,8 @@ impl<H: Hooks> Layer<H> {
             Ok(opening) => opening,
             Err(why) => return Self::refuse(cx, name, why, "open: the protocol refuses it", out),
         };
-        // Names that are not told apart share the one endpoint, and with it the association below.
+        // Names that are not distinguished share the one endpoint, and with it the association
+        // below.
         let shared = match Self::SELECTION.session {
             Session::Absent => self.base.iter().next().map(|(_, link)| link.lower),
             Session::Present(_) => None,
@@ -67,13 +68,13 @@ impl<H: Hooks> Layer<H> {
                 out,
             );
         }
-        // Where the association below is open already, this one can speak.
+        // If the association below is open already, this one can send.
         if self.lowers.association(lower).is_some_and(|below| below.local.is_some()) {
             self.opens(cx, name, out);
         }
     }
 
-    /// An association that was asked for can speak below.
+    /// Begins an association that this side opened and that can send below.
     pub(super) fn opens(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
         self.at(cx, name, out, |hooks, at| {
             if hooks.opened(at) {
@@ -126,7 +127,7 @@ impl<H: Hooks> Layer<H> {
         }
         if let Some(link) = self.base.get_mut(name) {
             if joined {
-                // Whoever joins an endpoint has room of his own.
+                // A name that joins an endpoint has credit of its own.
                 link.down += first;
             }
             link.unopened.push((name, first));
@@ -244,7 +245,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Several messages; one by one where the protocol does not take them together.
+    /// Handles several messages; one by one if the protocol does not take them together.
     #[inline(never)]
     pub(super) fn push_batch(
         &mut self,
@@ -292,7 +293,7 @@ impl<H: Hooks> Layer<H> {
         match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
             None => cx.dropped(H::FACTS.name, OVER),
             Some(true) => self.end(name, Ended::Finished, out),
-            Some(false) => {} // the protocol says the last word
+            Some(false) => {} // the protocol ends it later
         }
     }
 
@@ -310,7 +311,7 @@ impl<H: Hooks> Layer<H> {
         match self.at(cx, name, out, |hooks, at| hooks.abort(at, code)) {
             None => cx.dropped(H::FACTS.name, OVER),
             Some(true) => self.end(name, Ended::Aborted, out),
-            Some(false) => {} // the protocol says the last word
+            Some(false) => {} // the protocol ends it later
         }
     }
 
@@ -321,7 +322,8 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Ends the name of a listener, or one that waits for an arrival. `false`: it is neither.
+    /// Ends the name of a listener, or one that waits for an arrival. Returns `false` if it is
+    /// neither.
     fn close_listening(&mut self, name: Handle, out: &mut impl Outlet<Self>) -> bool {
         if let Some(spot) = self.awaited.remove(name) {
             if let Some(enabled) = self.base.enabled().get_mut(&spot) {
@@ -338,7 +340,7 @@ impl<H: Hooks> Layer<H> {
         true
     }
 
-    /// The last word on an association.
+    /// Ends an association, and tells the layer above.
     #[cold]
     pub(super) fn end(&mut self, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {
         let Some(link) = self.base.get_mut(name) else { return };
