@@ -58,8 +58,7 @@ pub(super) struct Association<T: Transfer> {
     /// The names above that wait for more credit.
     pub(super) wanting: VecDeque<Handle>,
     credit: Credit,
-    /// The octets and messages of the credit when nothing is on its way, at most the greatest value
-    /// of each number.
+    /// The octets and messages of the credit when nothing is on its way, saturated at 32 bits.
     room_most: [u32; 2],
     /// What was delivered since credit was last given back.
     used: Credit,

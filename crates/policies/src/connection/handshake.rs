@@ -25,7 +25,7 @@ const TRIES_MOST: u32 = 4;
 /// ```
 /// use stackwright_policies::connection::Handshake;
 /// use stackwright_transport::slots::Connection;
-/// assert!(!Handshake::new(1_000_000_000).may_send(1), "nobody has asked yet");
+/// assert!(!Handshake::new(1_000_000_000).may_send(1), "no peer has asked yet");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {

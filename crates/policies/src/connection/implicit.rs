@@ -30,7 +30,7 @@ const DOUBLED_MOST: u32 = 3;
 /// ```
 /// use stackwright_policies::connection::Implicit;
 /// use stackwright_transport::slots::Connection;
-/// assert!(!Implicit::new(60_000_000_000).may_send(1), "nobody has asked for it");
+/// assert!(!Implicit::new(60_000_000_000).may_send(1), "no peer has asked for it");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Implicit {
