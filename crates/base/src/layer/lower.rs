@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{AssociationRequest, Batch, Credit, PropertiesOf, Transfer};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits};
 
-use super::{Hooks, Layer, MessageOf, Spot, charged};
+use super::{Hooks, Layer, ListenKey, MessageOf, charged};
 use crate::map::{ChainedHash, Keyed, Map, MapKind};
 
 /// The credit upward on each association below: what is delivered is handled at once. A driver that
@@ -21,10 +21,10 @@ const BACKLOG_MOST: usize = 64;
 
 /// The state of a name that was given to the layer below.
 pub(super) enum Lower<K> {
-    Door(Door<K>),
+    Listener(Listener<K>),
     /// It waits for a peer to arrive at this listener.
     Awaited {
-        door: Handle,
+        listener: Handle,
     },
     /// It is an association, whose state is in a table of its own: sending and delivering read only
     /// that.
@@ -34,7 +34,7 @@ pub(super) enum Lower<K> {
 }
 
 /// A listener below, shared by all enable objects that listen at the same address.
-pub(super) struct Door<K> {
+pub(super) struct Listener<K> {
     /// The address that was requested.
     asked: Participant,
     /// The address at which it listens.
@@ -48,7 +48,7 @@ pub(super) struct Door<K> {
 pub(super) struct Association<T: Transfer> {
     pub(super) remote: Participant,
     /// The listener through which it arrived; `None` for one that we opened.
-    pub(super) door: Option<Handle>,
+    pub(super) listener: Option<Handle>,
     /// The number of names above that use it, and those of them that wait for it to be open.
     pub(super) users: usize,
     pub(super) waiting: Vec<Handle>,
@@ -119,9 +119,9 @@ impl<H: Hooks> Lowers<H> {
         let mut association = Association::new(remote);
         association.opened(local, path, credit);
         if let Some(lower) = self.names.get_mut(name)
-            && let Lower::Awaited { door } = core::mem::replace(lower, Lower::Association)
+            && let Lower::Awaited { listener } = core::mem::replace(lower, Lower::Association)
         {
-            association.door = Some(door);
+            association.listener = Some(listener);
         }
         self.associations.insert(name, association);
     }
@@ -135,9 +135,9 @@ impl<H: Hooks> Lowers<H> {
         Some(association)
     }
 
-    pub(super) fn door(&mut self, name: Handle) -> Option<&mut Door<H::PassiveKey>> {
+    pub(super) fn listener(&mut self, name: Handle) -> Option<&mut Listener<H::PassiveKey>> {
         match self.names.get_mut(name) {
-            Some(Lower::Door(door)) => Some(door),
+            Some(Lower::Listener(listener)) => Some(listener),
             _ => None,
         }
     }
@@ -152,35 +152,36 @@ impl<H: Hooks> Lowers<H> {
     ) -> Handle {
         // A request for any port asks for a port of its own.
         let any = asked.internet().is_some_and(|address| address.port() == 0);
-        let listens = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if !any && door.asked == asked);
+        let listens = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Listener(at) if !any && at.asked == asked);
         let there = self.names.iter().find(|(_, lower)| listens(lower)).map(|(name, _)| name);
         if let Some(name) = there
-            && let Some(door) = self.door(name)
+            && let Some(listener) = self.listener(name)
         {
-            if !door.enabled.contains(&key) {
-                door.enabled.push(key);
+            if !listener.enabled.contains(&key) {
+                listener.enabled.push(key);
             }
             return name;
         }
-        let door = Door { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
-        let listener = self.names.name(Lower::Door(door));
-        out.request(AssociationRequest::Listen { listener, local: asked });
-        listener
+        let listener =
+            Listener { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
+        let name = self.names.name(Lower::Listener(listener));
+        out.request(AssociationRequest::Listen { listener: name, local: asked });
+        name
     }
 
     /// Returns a listener that has an enable object for `key`.
-    pub(super) fn door_of(&self, key: &H::PassiveKey) -> Option<Handle> {
-        let has = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if door.enabled.contains(key));
+    pub(super) fn listener_of(&self, key: &H::PassiveKey) -> Option<Handle> {
+        let has = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Listener(at) if at.enabled.contains(key));
         self.names.iter().find(|(_, lower)| has(lower)).map(|(name, _)| name)
     }
 
     /// Removes an enable object without listeners above; with the last one of an address, the
     /// listener below is closed.
-    pub(super) fn unlisten(&mut self, (name, key): &Spot<H>, out: &mut impl Outlet<Layer<H>>) {
+    pub(super) fn unlisten(&mut self, (name, key): &ListenKey<H>, out: &mut impl Outlet<Layer<H>>) {
         let name = *name;
-        let Some(door) = self.door(name) else { return };
-        door.enabled.retain(|enabled| enabled != key);
-        if door.enabled.is_empty() {
+        let Some(listener) = self.listener(name) else { return };
+        listener.enabled.retain(|enabled| enabled != key);
+        if listener.enabled.is_empty() {
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
             }
@@ -190,11 +191,11 @@ impl<H: Hooks> Lowers<H> {
 
     /// Has as many names wait below as above; and one more, where surplus arrivals are refused.
     pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
-        while let Some(door) = self.door(name)
-            && door.awaited < door.wanted + usize::from(H::REFUSES || H::KEY_ALONE)
+        while let Some(listener) = self.listener(name)
+            && listener.awaited < listener.wanted + usize::from(H::REFUSES || H::KEY_ALONE)
         {
-            door.awaited += 1;
-            let association = self.names.name(Lower::Awaited { door: name });
+            listener.awaited += 1;
+            let association = self.names.name(Lower::Awaited { listener: name });
             let credit = charged::<H::Uses>(ROOM);
             out.request(AssociationRequest::Await { listener: name, association, credit });
         }
@@ -363,7 +364,7 @@ impl<T: Transfer> Association<T> {
     pub(super) fn new(remote: Participant) -> Self {
         Association {
             remote,
-            door: None,
+            listener: None,
             users: 0,
             waiting: Vec::new(),
             local: None,

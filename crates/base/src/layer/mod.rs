@@ -43,16 +43,16 @@ pub struct Layer<H: Hooks> {
     hooks: H,
     base: Base<H::Features, Associations<H>>,
     /// The listeners above, by name.
-    listeners: Mirror<Spot<H>>,
+    listeners: Mirror<ListenKey<H>>,
     /// The names above that wait for an arrival, and their listener.
-    awaited: Mirror<Spot<H>>,
+    awaited: Mirror<ListenKey<H>>,
     lowers: Lowers<H>,
     /// The names that asked to be called when the batch is done.
     due: VecDeque<Handle>,
 }
 
 /// The key of an enable object: the listener below, and the key among those that share it.
-type Spot<H> = (Handle, <H as Hooks>::PassiveKey);
+type ListenKey<H> = (Handle, <H as Hooks>::PassiveKey);
 
 /// Returns what `T` charges of a credit: a stream has none for messages.
 #[inline(always)]
@@ -67,7 +67,7 @@ impl<H: Hooks> Subject for Associations<H> {
     // Associations of several peers may have the same key: they are distinguished by the
     // association below and the key.
     type Key = (Handle, H::Key);
-    type PassiveKey = Spot<H>;
+    type PassiveKey = ListenKey<H>;
     type Association = Link<H>;
     type Enabled = Enabled;
     type Timer = H::Timer;

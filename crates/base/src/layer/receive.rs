@@ -9,7 +9,9 @@ use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message as _;
 
 use super::lower::Lower;
-use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, MessageOf, Origin, Place as _, Spot};
+use super::{
+    Arrival, Awaiting, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin, Place as _,
+};
 use crate::opening::Enabled as _;
 
 /// Why a message is dropped whose header cannot be read.
@@ -26,14 +28,14 @@ impl<H: Hooks> Layer<H> {
         local: Participant,
         out: &mut impl Outlet<Self>,
     ) {
-        let Some(door) = self.lowers.door(lower) else { return };
-        door.local = Some(local);
-        for key in &door.enabled {
+        let Some(listener) = self.lowers.listener(lower) else { return };
+        listener.local = Some(local);
+        for key in &listener.enabled {
             let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else {
                 continue;
             };
-            for listener in &enabled.names {
-                out.indicate(AssociationIndication::Listening { listener: *listener, local });
+            for name in &enabled.names {
+                out.indicate(AssociationIndication::Listening { listener: *name, local });
             }
         }
     }
@@ -61,13 +63,13 @@ impl<H: Hooks> Layer<H> {
                 self.more_room_below(cx, lower, Credit::default(), out);
             }
             // Its first message tells for which listener it comes.
-            Some(Lower::Awaited { door }) => {
-                let door = *door;
+            Some(Lower::Awaited { listener }) => {
+                let listener = *listener;
                 self.lowers.arrived(lower, remote, local, path, credit);
-                if let Some(door) = self.lowers.door(door) {
-                    door.awaited -= 1;
+                if let Some(below) = self.lowers.listener(listener) {
+                    below.awaited -= 1;
                 }
-                self.lowers.await_below(door, out);
+                self.lowers.await_below(listener, out);
             }
             _ => {}
         }
@@ -231,7 +233,7 @@ impl<H: Hooks> Layer<H> {
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
-        let Some((spot, remote)) = self.expected(lower, header) else {
+        let Some((listen_key, remote)) = self.expected(lower, header) else {
             self.refuse_arrival(cx, lower, header, message, out);
             return None;
         };
@@ -251,9 +253,9 @@ impl<H: Hooks> Layer<H> {
             }
         }
         let Awaiting { association: name, credit, .. } =
-            self.base.enabled().get_mut(&spot)?.awaiting.pop_front()?;
-        if let Some(door) = self.lowers.door(spot.0) {
-            door.wanted -= 1;
+            self.base.enabled().get_mut(&listen_key)?.awaiting.pop_front()?;
+        if let Some(below) = self.lowers.listener(listen_key.0) {
+            below.wanted -= 1;
         }
         self.awaited.remove(name);
         let key = H::key(header);
@@ -310,16 +312,20 @@ impl<H: Hooks> Layer<H> {
     }
 
     /// Returns the enable object that expects this message, if a name waits there; and the peer.
-    fn expected(&mut self, lower: Handle, header: &H::Header) -> Option<(Spot<H>, Participant)> {
+    fn expected(
+        &mut self,
+        lower: Handle,
+        header: &H::Header,
+    ) -> Option<(ListenKey<H>, Participant)> {
         let asked = H::passive_key(header);
         let below = self.lowers.association(lower)?;
-        let (remote, door) = (below.remote, below.door);
+        let (remote, listener) = (below.remote, below.listener);
         below.local?;
         // An association that we opened came through no listener: any listener for that key takes
         // what arrives on it.
-        let spot = (door.or_else(|| self.lowers.door_of(&asked))?, asked);
-        let enabled = self.base.enabled().get_mut(&spot)?;
-        (!enabled.awaiting.is_empty()).then_some((spot, remote))
+        let listen_key = (listener.or_else(|| self.lowers.listener_of(&asked))?, asked);
+        let enabled = self.base.enabled().get_mut(&listen_key)?;
+        (!enabled.awaiting.is_empty()).then_some((listen_key, remote))
     }
 
     #[cold]
@@ -344,13 +350,13 @@ impl<H: Hooks> Layer<H> {
                     self.end(name, why, out);
                 }
             }
-            Some(Lower::Awaited { door }) => {
-                if let Some(door) = self.lowers.door(door) {
-                    door.awaited -= 1;
+            Some(Lower::Awaited { listener }) => {
+                if let Some(below) = self.lowers.listener(listener) {
+                    below.awaited -= 1;
                 }
             }
-            Some(Lower::Door(door)) => {
-                for key in door.enabled {
+            Some(Lower::Listener(listener)) => {
+                for key in listener.enabled {
                     let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else {
                         continue;
                     };

@@ -11,7 +11,9 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 
-use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _, Spot, charged};
+use super::{
+    Awaiting, Enabled, Hooks, Layer, Link, ListenKey, MessageOf, Origin, Place as _, charged,
+};
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
@@ -158,13 +160,13 @@ impl<H: Hooks> Layer<H> {
                 return Self::refuse(cx, listener, why, "listen: the protocol refuses it", out);
             }
         };
-        let spot = (self.lowers.listen(local, key.clone(), out), key);
-        let enabled = self.base.enabled().enable(spot.clone(), Enabled::default);
+        let listen_key = (self.lowers.listen(local, key.clone(), out), key);
+        let enabled = self.base.enabled().enable(listen_key.clone(), Enabled::default);
         let Some(enabled) = enabled else { unreachable!("ActivePassive has enable objects") };
         enabled.names.push(listener);
-        let name = spot.0;
-        let local = self.lowers.door(name).and_then(|door| door.local);
-        self.listeners.insert(listener, spot);
+        let name = listen_key.0;
+        let local = self.lowers.listener(name).and_then(|below| below.local);
+        self.listeners.insert(listener, listen_key);
         if let Some(local) = local {
             out.indicate(AssociationIndication::Listening { listener, local });
         }
@@ -182,7 +184,7 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
-        let Some(spot) = self.listeners.get(listener).cloned() else {
+        let Some(listen_key) = self.listeners.get(listener).cloned() else {
             return Self::refuse(
                 cx,
                 association,
@@ -191,27 +193,32 @@ impl<H: Hooks> Layer<H> {
                 out,
             );
         };
-        let Some(enabled) = self.base.enabled().get_mut(&spot) else { return };
+        let Some(enabled) = self.base.enabled().get_mut(&listen_key) else { return };
         enabled.awaiting.push_back(Awaiting { listener, association, credit });
-        let name = spot.0;
-        self.awaited.insert(association, spot);
-        if let Some(door) = self.lowers.door(name) {
-            door.wanted += 1;
+        let name = listen_key.0;
+        self.awaited.insert(association, listen_key);
+        if let Some(below) = self.lowers.listener(name) {
+            below.wanted += 1;
         }
         self.lowers.await_below(name, out);
     }
 
     /// Ends a listener, and the names that wait for its arrivals.
     #[cold]
-    fn unlisten(&mut self, listener: Handle, spot: &Spot<H>, out: &mut impl Outlet<Self>) {
-        if let Some(enabled) = self.base.enabled().get_mut(spot) {
+    fn unlisten(
+        &mut self,
+        listener: Handle,
+        listen_key: &ListenKey<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        if let Some(enabled) = self.base.enabled().get_mut(listen_key) {
             enabled.names.retain(|name| *name != listener);
             let waiting = core::mem::take(&mut enabled.awaiting).into_iter();
             let (gone, stay): (VecDeque<_>, _) =
                 waiting.partition(|waits| waits.listener == listener);
             enabled.awaiting = stay;
-            if let Some(door) = self.lowers.door(spot.0) {
-                door.wanted -= gone.len();
+            if let Some(below) = self.lowers.listener(listen_key.0) {
+                below.wanted -= gone.len();
             }
             for Awaiting { association, .. } in gone {
                 self.awaited.remove(association);
@@ -221,8 +228,8 @@ impl<H: Hooks> Layer<H> {
                 });
             }
         }
-        if self.base.enabled().disable(spot).is_some() {
-            self.lowers.unlisten(spot, out);
+        if self.base.enabled().disable(listen_key).is_some() {
+            self.lowers.unlisten(listen_key, out);
         }
         out.indicate(AssociationIndication::Ended { name: listener, why: Ended::Unlistened });
     }
@@ -325,18 +332,18 @@ impl<H: Hooks> Layer<H> {
     /// Ends the name of a listener, or one that waits for an arrival. Returns `false` if it is
     /// neither.
     fn close_listening(&mut self, name: Handle, out: &mut impl Outlet<Self>) -> bool {
-        if let Some(spot) = self.awaited.remove(name) {
-            if let Some(enabled) = self.base.enabled().get_mut(&spot) {
+        if let Some(listen_key) = self.awaited.remove(name) {
+            if let Some(enabled) = self.base.enabled().get_mut(&listen_key) {
                 enabled.awaiting.retain(|waits| waits.association != name);
-                if let Some(door) = self.lowers.door(spot.0) {
-                    door.wanted -= 1;
+                if let Some(below) = self.lowers.listener(listen_key.0) {
+                    below.wanted -= 1;
                 }
             }
             out.indicate(AssociationIndication::Ended { name, why: Ended::Finished });
             return true;
         }
-        let Some(spot) = self.listeners.remove(name) else { return false };
-        self.unlisten(name, &spot, out);
+        let Some(listen_key) = self.listeners.remove(name) else { return false };
+        self.unlisten(name, &listen_key, out);
         true
     }
 
