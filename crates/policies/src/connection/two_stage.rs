@@ -36,8 +36,8 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// It is closed by telling the peer (stage 1 of §1.4.4) when all data sent has arrived; the peer
 /// that is told loses what is still under way from its own side.
 ///
-/// Choose it where the application decides which peers it serves. It costs a round trip before the first
-/// datagram.
+/// Choose it where the application decides which peers it serves. It costs a round trip before the
+/// first datagram.
 ///
 /// ```
 /// use stackwright_policies::connection::TwoStage;

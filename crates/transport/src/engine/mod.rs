@@ -40,8 +40,8 @@ use crate::words::{Ending, Numbering, Phase, Report, View};
 use batch::Blocks;
 pub use receive::Delivery;
 
-/// The number of inquiries of which the time of sending is kept: an answer that takes longer does
-/// not measure the path.
+/// The number of the last inquiries whose time of sending is kept: an answer that takes longer is
+/// no measurement of the path.
 const QUESTIONS: usize = 8;
 
 /// The number of batches that are written at once at most, in gapped buffers: work per write is

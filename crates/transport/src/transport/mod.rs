@@ -245,8 +245,8 @@ impl<H: Host> Hooks for Associations<H> {
         self.receive(at, &header, packet, Some(behind));
     }
 
-    /// Returns the format's longest message as the limit, whatever the path below takes: a message is
-    /// cut into as many packets as it needs.
+    /// Returns the format's longest message as the limit, whatever the path below takes: a message
+    /// is cut into as many packets as it needs.
     fn path(session: &HostedAssociation<H>, below: PathLimits) -> PathLimits {
         let longest = match H::Transfer::MESSAGES {
             true => PathLimits::of_longest(session.engine.slots().format.longest()),
