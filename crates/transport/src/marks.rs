@@ -39,7 +39,7 @@ enum State {
         units: u32,
         arrived: u32,
     },
-    /// The path does not pass ECN, or does no more.
+    /// The path does not pass ECN, or no longer does.
     Failed,
 }
 

@@ -5,7 +5,7 @@ use stackwright_transport::slots::Connection;
 use stackwright_transport::words::{Ending, Phase, View};
 
 /// Takes an association that both sides know of from elsewhere: it is open from the start, and is
-/// over here when all data sent has been acknowledged. The peer is not told.
+/// over here when all data sent has arrived. The peer is not told.
 ///
 /// Choose it where something else arranges associations: a control channel, a configuration file.
 ///

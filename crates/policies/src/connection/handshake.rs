@@ -12,8 +12,8 @@ use super::halves::Halves;
 const TRIES_MOST: u32 = 4;
 
 /// Opens with a request and its answer (SSCOP's BGN and BGAK), and closes with a request and its
-/// answer when all data sent has been acknowledged (END and ENDAK). A request is repeated at an
-/// interval (Timer_CC) until it is answered.
+/// answer when all data sent has arrived (END and ENDAK). A request is repeated at an interval
+/// (Timer_CC) until it is answered.
 ///
 /// Each side may close its half before, and is told that all of it has arrived; where both halves
 /// are closed, the association is over. An end that closes no half is an abort.
@@ -101,8 +101,8 @@ impl Handshake {
             .with(Signals::FINISH.when(self.closes_half(view) && self.halves.due(view)))
     }
 
-    /// Returns whether this side's half is closed. Where both halves are closed at once, the end
-    /// says it.
+    /// Returns whether to tell the peer that this half is closed. Where both halves are closed at
+    /// once, the end tells it.
     fn closes_half(&self, view: &View) -> bool {
         matches!(self.state, State::Open(_))
             && !self.halves.is_stopping()

@@ -25,7 +25,7 @@ const DOUBLED_MOST: u32 = 3;
 /// it is over must be longer than the other side's timeout.
 ///
 /// Choose it for short exchanges. The side that answers knows nothing of the one that asks: a
-/// listener bounds what one request may cost.
+/// listener bounds what one peer may cost.
 ///
 /// ```
 /// use stackwright_policies::connection::Implicit;

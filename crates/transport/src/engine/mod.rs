@@ -120,7 +120,8 @@ pub struct Association<C: Configuration> {
     asked_at: Option<Box<[Instant; QUESTIONS]>>,
     heard: u32,
     answered: u32,
-    /// The messages that the application has not taken, and the count of numbers received for them.
+    /// The messages that the application has not taken, and the count of all numbers that were
+    /// received and not taken.
     inbox: VecDeque<Arrived<C::Message>>,
     pending: u64,
     /// Since when something is in flight and nothing was received from the peer.

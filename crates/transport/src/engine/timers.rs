@@ -115,7 +115,7 @@ impl<C: Configuration> Association<C> {
         Some(self.stirred.later(wait))
     }
 
-    /// Returns when they are needed for what was received: all of
+    /// Returns when `handle_timeout` and `transmit` are needed for what was received: the part of
     /// [`next_deadline`](Self::next_deadline) that a message delivered as it came can bring nearer.
     #[inline]
     pub fn next_receiving(&self) -> Instant {

@@ -17,7 +17,7 @@ pub struct PacketInfo {
     pub signals: Signals,
     /// The length, in octets.
     pub octets: usize,
-    /// Whether it reports of something that was sent: its sender receives our packets.
+    /// Whether it reports on something that was sent: its sender receives our packets.
     pub reports: bool,
     /// Its sender's number after the last.
     pub next: Option<u64>,
@@ -30,8 +30,8 @@ slot! {
         fn open(&mut self, view: &View) = ();
         /// Closes this side's half: the layer above sends no more.
         fn finish(&mut self) = ();
-        /// Records that the layer above takes no more: after [`finish`](Connection::finish) too,
-        /// both halves are closed.
+        /// Records that the layer above takes no more: together with
+        /// [`finish`](Connection::finish), both halves are closed.
         fn stop(&mut self) = ();
         /// Returns whether the peer has closed its half, and all that it sent is here.
         fn heard_all(&self, view: &View) -> bool = false;

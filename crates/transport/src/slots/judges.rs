@@ -40,8 +40,8 @@ slot! {
         fn lag(&self, view: &View) -> Option<Nanoseconds> = None;
         /// Returns the timeout after which a unit is lost that was not acknowledged; `None`: never.
         fn patience(&self, view: &View) -> Option<Nanoseconds> = None;
-        /// Returns the time without any acknowledgement after which the newest unit is sent once
-        /// more; `None`: never.
+        /// Returns how long nothing at all must have been received before the newest unit is sent
+        /// once more; `None`: never.
         fn probes_after(&self, view: &View) -> Option<Nanoseconds> = None;
         /// Returns the time without an acknowledgement after which the peer is dead, while one is
         /// owed, though what was sent timed out `timeouts` times meanwhile; `None`: it may be
