@@ -11,15 +11,15 @@ use crate::opening::Enabled;
 use crate::session::{Removed, Table, Taken};
 use crate::{events, opening, session};
 
-/// What the author of a protocol says of its associations: the types that the base is filled with.
+/// What the author of a protocol specifies of its associations: the types that fill the base.
 pub trait Subject {
-    /// Tells an association from the others (PIX's ActiveId).
+    /// The key that distinguishes associations (PIX's ActiveId).
     type Key: Key;
-    /// Tells a listener from the others (PIX's PassiveId).
+    /// The key that distinguishes listeners (PIX's PassiveId).
     type PassiveKey: Key;
-    /// What is known of an association.
+    /// The state of an association.
     type Association;
-    /// What is known of a listener.
+    /// The state of a listener.
     type Enabled;
     /// The kinds of timers. An association has at most one of each.
     type Timer: Copy + PartialEq;
@@ -36,7 +36,7 @@ pub struct Base<C: Configuration, S: Subject> {
     table: TableOf<C, S::Key, Entry<C, S>>,
     enabled: EnabledOf<C, S::PassiveKey, S::Enabled>,
     events: EventsOf<C, S::Timer>,
-    /// Names that the base gives itself, where no layer above gives them.
+    /// The names that the base assigns itself, where no layer above assigns them.
     own: Names<()>,
 }
 
@@ -46,10 +46,11 @@ struct Entry<C: Configuration, S: Subject> {
 }
 
 impl<C: Configuration, S: Subject> Base<C, S> {
-    /// What was selected.
+    /// The features that were selected.
     pub const SELECTION: Selection = C::SELECTION;
 
-    /// An empty base. The keys of its hashes follow from `seed`: a peer must not know it.
+    /// Creates an empty base. The keys of its hashes are derived from `seed`: a peer must not know
+    /// it.
     pub fn new(seed: u64) -> Self {
         Base {
             table: Table::new(seed),
@@ -59,12 +60,12 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         }
     }
 
-    /// Takes an association in under the name that the asker gave. Where associations are not told
-    /// apart and there is one already, the name is one more of that one, and `association` is given
-    /// back.
+    /// Installs an association under the name that the caller assigned. Where associations are not
+    /// distinguished and there is one already, `name` becomes another name of that one, and
+    /// `association` is returned.
     ///
     /// # Errors
-    /// Where the key is taken.
+    /// If the key is taken.
     pub fn install(
         &mut self,
         name: Handle,
@@ -75,10 +76,10 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         Ok(self.table.insert(name, key, entry)?.map(|entry| entry.association))
     }
 
-    /// The same under a name that the base gives.
+    /// Installs an association under a name that the base assigns.
     ///
     /// # Errors
-    /// Where the key is taken.
+    /// If the key is taken.
     pub fn open(&mut self, key: S::Key, association: S::Association) -> Result<Handle, Taken> {
         let name = self.own.name(());
         match self.install(name, key, association) {
@@ -90,25 +91,25 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         }
     }
 
-    /// The association of `key`: what a layer asks for every message that arrives.
+    /// Returns the association of `key`: the lookup of a layer for every message that arrives.
     #[inline]
     pub fn find(&self, key: &S::Key) -> Option<Handle> {
         self.table.find(key)
     }
 
-    /// What `name` stands for.
+    /// Returns the association of `name`.
     #[inline]
     pub fn get(&self, name: Handle) -> Option<&S::Association> {
         self.table.get(name).map(|entry| &entry.association)
     }
 
-    /// What `name` stands for.
+    /// Returns the association of `name`, to be changed.
     #[inline]
     pub fn get_mut(&mut self, name: Handle) -> Option<&mut S::Association> {
         self.table.get_mut(name).map(|entry| &mut entry.association)
     }
 
-    /// What `name` stands for, and its timers beside it.
+    /// Returns the association of `name`, and its timers beside it.
     #[inline]
     pub(crate) fn with_timers(
         &mut self,
@@ -118,7 +119,7 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         Some((association, Timers { name, timers, events: &mut self.events }))
     }
 
-    /// Counts one name less. With the last one the association goes, and its timers with it.
+    /// Ends `name`. With its last name the association is removed, and its timers with it.
     pub fn close(&mut self, name: Handle) -> Removed<S::Association> {
         let removed = match self.table.remove(name) {
             Removed::Unknown => return Removed::Unknown,
@@ -134,55 +135,55 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         removed
     }
 
-    /// All names with what they stand for, in the order of their index.
+    /// Returns all names with their associations, in the order of their index.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &S::Association)> {
         self.table.iter().map(|(name, entry)| (name, &entry.association))
     }
 
-    /// How many names live.
+    /// Returns the number of live names.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether none lives.
+    /// Returns whether no name is live.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// The enable objects.
+    /// Returns the enable objects.
     pub fn enabled(&mut self) -> &mut impl Enabled<S::PassiveKey, S::Enabled> {
         &mut self.enabled
     }
 
-    /// The timer of this kind expires at `at`, and not when it was to before. Does nothing for a
-    /// name that is over.
+    /// Sets the timer of this kind to expire at `at`, and no longer at its earlier deadline. Does
+    /// nothing for a name that has ended.
     ///
     /// # Panics
-    /// Where the selection has no event manager.
+    /// If the selection has no event manager.
     pub fn schedule(&mut self, name: Handle, timer: S::Timer, at: Instant) {
         if let Some((_, mut timers)) = self.with_timers(name) {
             timers.schedule(timer, at);
         }
     }
 
-    /// The timer of this kind does not expire.
+    /// Cancels the timer of this kind.
     pub fn cancel(&mut self, name: Handle, timer: S::Timer) {
         if let Some((_, mut timers)) = self.with_timers(name) {
             timers.cancel(timer);
         }
     }
 
-    /// When the next timer expires.
+    /// Returns when the next timer expires.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         self.events.next_deadline()
     }
 
-    /// The next timer that has expired `now`; `None` where none has (any more).
+    /// Removes and returns the next timer that has expired at `now`, if there is one.
     pub fn expire(&mut self, now: Instant) -> Option<(Handle, S::Timer)> {
         let (mut name, timer) = self.events.expire(now)?;
         if self.table.get(name).is_none() {
-            // An endpoint that is shared keeps its timers when the name that set them is over.
+            // A shared endpoint keeps its timers when the name that set them has ended.
             name = self.table.iter().next()?.0;
         }
         if let Some(entry) = self.table.get_mut(name) {

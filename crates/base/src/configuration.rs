@@ -7,25 +7,25 @@ use stackwright_wire::Message;
 use crate::features::{self, Selection};
 use crate::{events, opening, session};
 
-/// A selection of features, as the compiler sees it: PIX's configuration repository.
+/// A selection of features as the compiler sees it: PIX's configuration repository.
 ///
 /// It is written by [`generate!`](crate::generate), or by hand as [`Features`]; both give the
 /// identical type.
 pub trait Configuration {
     /// How messages are held.
     type Message: Message;
-    /// Whether associations are told apart.
+    /// Whether associations are distinguished.
     type Session: session::Alternative;
     /// What fires timers.
     type Events: events::Alternative;
-    /// How associations come about.
+    /// How associations are opened.
     type Opening: opening::Alternative;
 
-    /// The same as a value.
+    /// The same selection as a value.
     const SELECTION: Selection;
 }
 
-/// The selection of these four.
+/// The selection of these four alternatives.
 ///
 /// ```
 /// use stackwright_base::features::{Opening, Selection};
@@ -52,7 +52,7 @@ where
     type Opening = O;
 
     const SELECTION: Selection = Selection {
-        // What holds regions of files is a tree.
+        // A message that holds regions of files is a tree.
         message: if M::HOLDS_REGIONS {
             features::Message::BufferTree
         } else {

@@ -1,6 +1,6 @@
-//! Generated bases: the product line of PIX. Every protocol with associations stands on one, which
-//! already opens, listens, finds the association for a message, counts references, times out and
-//! closes; its author adds what makes the protocol itself.
+//! Generated bases: the product line of PIX. Every protocol with associations is built on one,
+//! which already opens, listens, finds the association for a message, counts references, times out
+//! and closes; its author adds what is specific to the protocol.
 //!
 //! | to read | for |
 //! | --- | --- |
@@ -20,7 +20,7 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-// What the macro writes names this crate from outside; so it works in here too.
+// The macro's output names this crate from outside; this makes it work in here too.
 extern crate self as stackwright_base;
 
 mod base;
@@ -44,8 +44,8 @@ pub use layer::{Arrival, Envelope, Hooks, Layer, MessageOf, Origin, Place};
 #[doc(hidden)]
 pub use stackwright_macros::__generate;
 
-/// Names a selection of features: reads the specification, completes it with defaults, validates
-/// it, assembles the type.
+/// Names a selection of features: reads the specification, completes it with defaults, validates it
+/// and assembles the type.
 ///
 /// `strict` before the name also refuses what builds and makes no sense. `<M>` behind it leaves
 /// open how messages are held. The type is the same as one written by hand:
@@ -54,7 +54,7 @@ pub use stackwright_macros::__generate;
 /// use stackwright_base::{Features, events, generate, map, message, opening, session};
 ///
 /// generate! {
-///     /// The base of a server that answers whoever asks.
+///     /// The base of a server that answers any client.
 ///     strict pub Answering { events: Simple, map: OpenAddressing }
 /// }
 ///

@@ -1,35 +1,35 @@
-//! The feature Opening: whether associations are opened from here, and whether they arrive.
+//! The feature Opening: whether this side opens associations, and whether peers do.
 //!
-//! A passive opening makes an *enable object* (thesis §4.1.2): identical listeners are counted, and
-//! the last one that is closed takes it away.
+//! A passive opening creates an *enable object* (thesis §4.1.2): identical listeners are counted,
+//! and closing the last one removes it.
 
 use crate::features;
 use crate::map::{ChainedHash, Key, Keyed, Map, MapKind};
 
 /// An alternative of the feature.
 pub trait Alternative {
-    /// The same as a value.
+    /// The same alternative as a value.
     const SELECTED: features::Opening;
-    /// Where the enable objects are.
+    /// The store of the enable objects.
     type Enabled<K: Key, E>: Enabled<K, E>;
 }
 
 /// Enable objects by their passive key.
 pub trait Enabled<K, E> {
-    /// None yet; see [`Map::new`] for the seed.
+    /// Creates an empty store; see [`Map::new`] for the seed.
     fn new(seed: u64) -> Self;
-    /// The enable object of `key`, which counts one more; `fresh` makes it. `None` where nothing
-    /// arrives.
+    /// Returns the enable object of `key`, which counts one more; `fresh` creates it. `None` if
+    /// nothing arrives.
     fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<&mut E>;
-    /// The enable object counts one less; gives it where that was the last one.
+    /// Counts one less on the enable object; returns it if that was the last one.
     fn disable(&mut self, key: &K) -> Option<E>;
-    /// Takes the enable object away, however many count on it.
+    /// Removes the enable object, however many count on it.
     fn disable_all(&mut self, key: &K) -> Option<E>;
-    /// The enable object of `key`.
+    /// Returns the enable object of `key`.
     fn get_mut(&mut self, key: &K) -> Option<&mut E>;
 }
 
-/// Nothing is opened, nothing arrives: only the interface is there.
+/// Nothing is opened, nothing arrives: only the interface exists.
 pub struct Absent;
 
 impl Alternative for Absent {
@@ -37,7 +37,7 @@ impl Alternative for Absent {
     type Enabled<K: Key, E> = Nobody;
 }
 
-/// Associations are opened from here.
+/// Associations are opened by this side.
 pub struct Active;
 
 impl Alternative for Active {
@@ -45,7 +45,7 @@ impl Alternative for Active {
     type Enabled<K: Key, E> = Nobody;
 }
 
-/// Associations are opened from here, and arrive.
+/// Associations are opened by this side, and by peers.
 pub struct ActivePassive;
 
 impl Alternative for ActivePassive {
@@ -54,7 +54,7 @@ impl Alternative for ActivePassive {
     type Enabled<K: Key, E> = PassiveMap<<ChainedHash<Keyed> as MapKind>::Of<K, (E, usize)>>;
 }
 
-/// Nobody listens, ever.
+/// The store where there is never a listener.
 pub struct Nobody;
 
 impl<K, E> Enabled<K, E> for Nobody {
@@ -75,7 +75,7 @@ impl<K, E> Enabled<K, E> for Nobody {
     }
 }
 
-/// The enable objects, each with how many count on it.
+/// The enable objects, each with its count.
 pub struct PassiveMap<M>(M);
 
 impl<M: Map<K, (E, usize)>, K: Key, E> Enabled<K, E> for PassiveMap<M> {

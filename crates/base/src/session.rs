@@ -1,4 +1,4 @@
-//! The feature Session: whether associations are told apart, and how one is found by its key.
+//! The feature Session: whether associations are distinguished, and how one is found by its key.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -10,55 +10,55 @@ use crate::map::{self, ChainedHashCached, Key, Map};
 
 /// An alternative of the feature.
 pub trait Alternative {
-    /// The same as a value.
+    /// The same alternative as a value.
     const SELECTED: features::Session;
-    /// Where the associations are.
+    /// The store of the associations.
     type Table<K: Key, A>: Table<K, A>;
 }
 
 /// Associations by name, and by key.
 pub trait Table<K, A> {
-    /// An empty table; see [`Map::new`] for the seed.
+    /// Creates an empty table; see [`Map::new`] for the seed.
     fn new(seed: u64) -> Self;
 
-    /// Takes an association in. Where there is one already to which `name` may belong too, the new
-    /// one is given back.
+    /// Installs an association. If there is one already to which `name` may belong too, the new one
+    /// is returned.
     ///
     /// # Errors
-    /// Where the key is taken.
+    /// If the key is taken.
     fn insert(&mut self, name: Handle, key: K, association: A) -> Result<Option<A>, Taken>;
 
-    /// The association of `key`.
+    /// Returns the association of `key`.
     fn find(&self, key: &K) -> Option<Handle>;
 
-    /// What the name stands for.
+    /// Returns the association of `name`.
     fn get(&self, name: Handle) -> Option<&A>;
 
-    /// What the name stands for.
+    /// Returns the association of `name`, to be changed.
     fn get_mut(&mut self, name: Handle) -> Option<&mut A>;
 
-    /// The name is over. Gives the association where this was its last name.
+    /// Ends a name. Returns the association if this was its last name.
     fn remove(&mut self, name: Handle) -> Removed<A>;
 
-    /// How many names live.
+    /// Returns the number of live names.
     fn len(&self) -> usize;
 
-    /// Whether none lives.
+    /// Returns whether no name is live.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All names, in the order of their index.
+    /// Returns all names, in the order of their index.
     fn iter<'a>(&'a self) -> impl Iterator<Item = (Handle, &'a A)>
     where
         A: 'a;
 }
 
-/// An association of that key is there already.
+/// The error that an association of that key exists already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taken;
 
-/// What became of an association when a name of it was over.
+/// What became of an association when a name of it ended.
 #[derive(Debug)]
 pub enum Removed<A> {
     /// There was no such name.
@@ -69,7 +69,7 @@ pub enum Removed<A> {
     Last(A),
 }
 
-/// Associations are told apart by their keys, found by a map of the kind `M`.
+/// Associations are distinguished by their keys, found by a map of the kind `M`.
 pub struct Present<M = ChainedHashCached>(PhantomData<fn() -> M>);
 
 impl<M: map::MapKind> Alternative for Present<M> {
@@ -77,7 +77,7 @@ impl<M: map::MapKind> Alternative for Present<M> {
     type Table<K: Key, A> = Apart<M::Of<K, Handle>, K, A>;
 }
 
-/// Associations told apart.
+/// Associations that are distinguished.
 pub struct Apart<M, K, A> {
     names: Mirror<(K, A)>,
     keys: M,
@@ -130,7 +130,7 @@ impl<M: Map<K, Handle>, K: Key, A> Table<K, A> for Apart<M, K, A> {
     }
 }
 
-/// Associations are not told apart: all names belong to one default endpoint, and each of them
+/// Associations are not distinguished: all names belong to one default endpoint, and each of them
 /// counts.
 pub struct Absent;
 

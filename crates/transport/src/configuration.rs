@@ -1,5 +1,5 @@
-//! A configuration: one policy for each slot. One line lists the slots; all that has one field a
-//! slot is made from it.
+//! A configuration: one policy for each slot. One line lists the slots; everything with one field
+//! per slot is generated from it.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -12,20 +12,20 @@ use crate::slots::{
     Lifetime, Ordering, Rate, Recovery, Rtt,
 };
 
-/// A policy that a program chose while it runs, and what the rule book knows of it.
+/// A policy that a program chooses at run time, and its facts for the rule book.
 pub struct SlotPart<T: ?Sized> {
     facts: Facts,
     policy: Box<T>,
 }
 
 impl<T: ?Sized> SlotPart<T> {
-    /// What the rule book knows of it.
+    /// Returns its facts for the rule book.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 }
 
-/// How a policy becomes a part that is chosen while a program runs.
+/// Turns a policy into a part that a program chooses at run time.
 ///
 /// ```
 /// use stackwright_transport::{IntoPart, SlotPart, component, slots::Rate};
@@ -36,31 +36,31 @@ impl<T: ?Sized> SlotPart<T> {
 /// assert_eq!(part.facts().name, "rate absent");
 /// ```
 pub trait IntoPart<T: ?Sized> {
-    /// The same policy, in a box.
+    /// Boxes the policy.
     fn part(self) -> SlotPart<T>;
 }
 
-/// Replaces a judge between two packets: numbers, octets and receipts are not theirs.
+/// Replaces a judge between two packets: a judge holds no numbers, octets or receipts.
 pub trait Exchange<T: ?Sized> {
-    /// Puts `part` into its slot, and gives what was there.
+    /// Puts `part` into its slot, and returns the part that was there.
     ///
     /// # Errors
-    /// Where the rule book refuses what would come of it; then all is as it was.
+    /// If the rule book refuses the result; then nothing has changed.
     fn exchange(&mut self, part: SlotPart<T>) -> Result<SlotPart<T>, Misfit>;
 }
 
-/// What the format of a configuration is handed of a packet.
+/// What the format of a configuration is given of a packet that was read before.
 pub type FrontOf<C> =
     <<C as Configuration>::Format as Format<<C as Configuration>::Message>>::Front;
 
 macro_rules! slots {
     (data { $($data:ident: $Data:ident $([$($of:tt)*])?,)* } judges { $($judge:ident: $Judge:ident,)* }) => {
-        /// One type for each slot. It is written by [`configuration!`](crate::configuration).
+        /// One type for each slot; written by [`configuration!`](crate::configuration).
         pub trait Configuration: 'static {
             /// How messages are held.
             type Message: Message;
-            /// What the rule book knows of the policies, in the order of [`SLOTS`]; none where they
-            /// are chosen while the program runs.
+            /// The facts of the policies, in the order of [`SLOTS`]; empty if they are chosen at
+            /// run time.
             const PARTS: &'static [Facts];
             $(
                 #[doc = concat!("What fits the slot `", stringify!($data), "`.")]
@@ -75,7 +75,7 @@ macro_rules! slots {
         /// The names of the slots, in the order in which facts are listed.
         pub const SLOTS: [&str; 13] = [$(stringify!($data),)* $(stringify!($judge),)*];
 
-        /// The policies of a configuration that is written down, by name.
+        /// The policies of a static configuration, by name.
         #[allow(missing_docs, reason = "each field is the slot of its name")]
         pub struct Policies<C: Configuration> {
             $(pub $data: C::$Data,)*
@@ -86,21 +86,21 @@ macro_rules! slots {
         pub struct Slots<C: Configuration> {
             $(pub(crate) $data: C::$Data,)*
             $(pub(crate) $judge: C::$Judge,)*
-            /// Where they were chosen while the program runs.
+            /// The facts of policies that were chosen at run time.
             facts: Option<Box<[Facts; SLOTS.len()]>>,
         }
 
         impl<C: Configuration> From<Policies<C>> for Slots<C> {
             fn from(policies: Policies<C>) -> Self {
-                // Boxes get in here only from `Parts` and from a configuration, of which the rule
-                // book has heard.
+                // Boxes get in here only from `Parts` and from a configuration, both of which the
+                // rule book has checked.
                 const { assert!(!C::PARTS.is_empty(), "what is chosen while the program runs is made of Parts") };
                 Slots { $($data: policies.$data,)* $($judge: policies.$judge,)* facts: None }
             }
         }
 
         impl<C: Configuration> Slots<C> {
-            /// The same policies, in boxes.
+            /// Boxes the same policies.
             pub fn boxed(self) -> Slots<Boxed<C::Message, FrontOf<C>>>
             where
                 $(C::$Data: Component + 'static,)*
@@ -114,7 +114,7 @@ macro_rules! slots {
                 }
             }
 
-            /// What the rule book knows of them, in the order of [`SLOTS`].
+            /// Returns their facts, in the order of [`SLOTS`].
             pub fn facts(&self) -> &[Facts] {
                 self.facts.as_deref().map_or(C::PARTS, |facts| facts)
             }
@@ -134,8 +134,8 @@ macro_rules! slots {
             )*
         }
 
-        /// The configuration whose slots are boxes: what a program chooses while it runs. Its
-        /// format is handed an `F`.
+        /// The configuration whose slots are boxes, which a program fills at run time. Its format
+        /// is given an `F`.
         pub struct Boxed<M, F = ()>(PhantomData<fn() -> (M, F)>);
 
         impl<M: Message, F: Front<M>> Configuration for Boxed<M, F> {
@@ -145,8 +145,8 @@ macro_rules! slots {
             $(type $Judge = Box<dyn $Judge>;)*
         }
 
-        /// What a program chose, by name. The only way from here to an association leads through
-        /// the rule book.
+        /// The policies that a program chose, by name. They become an association only through the
+        /// rule book.
         #[allow(missing_docs, reason = "each field is the slot of its name")]
         pub struct Parts<M: Message, F: Front<M> = ()> {
             $(pub $data: SlotPart<dyn $Data<M, $($($of)*)?>>,)*
@@ -154,12 +154,12 @@ macro_rules! slots {
         }
 
         impl<M: Message, F: Front<M>> Parts<M, F> {
-            /// What the rule book knows of each, in the order of [`SLOTS`].
+            /// Returns the facts of each, in the order of [`SLOTS`].
             pub fn facts(&self) -> [Facts; SLOTS.len()] {
                 [$(self.$data.facts,)* $(self.$judge.facts,)*]
             }
 
-            /// Asks the rule book.
+            /// Checks the policies with the rule book.
             ///
             /// # Errors
             /// The first rule that they break.
@@ -201,8 +201,7 @@ macro_rules! slots {
     (@of $P:ident, $Data:ident, Front = F) => { dyn $Data<M, Front = $P::Front> };
 }
 
-// Those that hold data stay what they are as long as an association lives; a judge can be
-// exchanged.
+// A policy that holds data stays for the life of an association; a judge can be exchanged.
 slots! {
     data { format: Format [Front = F], ordering: Ordering, framing: Framing, integrity: Integrity, }
     judges {
@@ -218,7 +217,7 @@ slots! {
     }
 }
 
-/// Names a configuration and asks the rule book about it: one that makes no transport does not
+/// Names a configuration and checks it with the rule book: one that makes no transport does not
 /// compile.
 ///
 /// Slots are written in the order in which facts are listed ([`SLOTS`]).
@@ -240,8 +239,8 @@ macro_rules! configuration {
             $(type $Slot = $SlotPart;)*
         }
 
-        // For one message in the place of all, so that `cargo check` already says it: no fact
-        // depends on the message.
+        // For one message instead of all, so that `cargo check` already reports it: no fact depends
+        // on the message.
         const _: () = {
             #[allow(dead_code, reason = "not every policy holds messages")]
             type $M = $crate::SingleBuffer;

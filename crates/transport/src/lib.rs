@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | [`slots`] | what can be selected: the questions that a policy answers |
 //! | [`configuration!`], [`Policies`] | a selection that is written down |
-//! | [`Parts`], [`Boxed`] | one that a program makes while it runs |
+//! | [`Parts`], [`Boxed`] | one that a program makes at run time |
 //! | [`rules`] | which policies make a transport together |
 //! | [`Association`] | the engine: what happens when a packet arrives, and before one leaves |
 //! | [`Transport`], [`Host`] | many associations as one protocol, on a generated base |

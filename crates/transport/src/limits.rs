@@ -1,20 +1,20 @@
-//! What the associations of a layer may hold together.
+//! The memory that the associations of a layer share.
 
 use alloc::rc::Rc;
 use core::cell::Cell;
 
-/// How much memory all associations of a layer reserve together for messages that are not whole: a
-/// peer begins as many as it likes, on as many associations as there are, and need never end one.
+/// How much memory all associations of a layer reserve together for incomplete messages: a peer
+/// begins as many as it likes, on as many associations as there are, and need never end one.
 ///
-/// Each association has `each` octets to itself. Beyond these, it takes as much of what is left as
-/// it leaves to the others, or a few would have it all. What does not fit is refused before it is
-/// acknowledged, and comes again.
+/// Each association has `each` octets to itself. Beyond these, it takes at most as much of the rest
+/// as it leaves to the others, so that a few cannot take it all. What does not fit is refused
+/// before it is acknowledged, and is sent again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Together, in octets.
+    /// The total, in octets.
     pub octets: usize,
-    /// Of these, what each association has to itself: messages that fit always go on. With less
-    /// left than that, no association is begun, and none is granted.
+    /// The share of each association, in octets, part of the total: messages that fit always
+    /// proceed. With less left than that, no association is begun, and none is granted.
     pub each: usize,
 }
 
@@ -23,7 +23,7 @@ impl Limits {
     pub const NONE: Limits = Limits { octets: usize::MAX, each: 0 };
 }
 
-/// What is reserved.
+/// The memory that is reserved.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: Limits,
@@ -35,19 +35,19 @@ impl Budget {
         Rc::new(Budget { limits, left: Cell::new(limits.octets) })
     }
 
-    /// Whether there may be another association.
+    /// Returns whether there may be another association.
     pub(crate) fn admits(&self) -> bool {
         self.left.get() >= self.limits.each
     }
 
-    /// The part of a new association.
+    /// Returns the share of a new association.
     pub(crate) fn share(self: &Rc<Self>) -> Share {
         self.left.set(self.left.get().saturating_sub(self.limits.each));
         Share { budget: Rc::clone(self), held: 0 }
     }
 }
 
-/// What an association has reserved. It is free again with the association.
+/// The memory that an association has reserved. It is freed with the association.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Rc<Budget>,
@@ -55,19 +55,19 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// What it takes of what is not its own, where it has reserved so much.
+    /// Returns what the association takes beyond its own share when it has reserved `held` octets.
     fn beyond(&self, held: usize) -> usize {
         held.saturating_sub(self.budget.limits.each)
     }
 
-    /// Whether so much may be reserved.
+    /// Returns whether `held` octets may be reserved.
     pub(crate) fn admits(&self, held: usize) -> bool {
         let (before, after) = (self.beyond(self.held), self.beyond(held));
         let left = self.budget.left.get().saturating_add(before);
         after <= before || left.checked_sub(after).is_some_and(|others| others >= after)
     }
 
-    /// So much is reserved now.
+    /// Sets the reservation to `held` octets.
     #[inline]
     pub(crate) fn set(&mut self, held: usize) {
         if held != self.held {

@@ -1,45 +1,45 @@
-//! What routers say of congestion by marks, as both ends count them (RFC 3168, RFC 9000 §13.4). A
-//! mechanism, and not a policy.
+//! ECN: what routers signal about congestion by marks, as both ends count them, and the validation
+//! that the path passes them (RFC 3168, RFC 9000 §13.4). A mechanism, and not a policy.
 
 use stackwright_contract::services::Ecn;
 
 use crate::words::{EcnCounts, View};
 
-/// So often something leaves that may be marked, before it is known whether that passes (RFC 9000
-/// §A.4).
+/// The number of ECN-capable packets that are sent before it is known whether the path passes them
+/// (RFC 9000 §A.4).
 const TRIES: u8 = 10;
 
-/// Whether marks still come back is judged each time when so many units were heard of.
+/// The number of acknowledged units after which ECN is validated again.
 const JUDGED: u32 = 32;
 
-/// What one association knows of marks.
+/// The ECN state of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// What was received.
+    /// The counts of what was received.
     received: EcnCounts,
-    /// What the peer has received, as it said last.
+    /// The peer's counts, as it reported last.
     heard: EcnCounts,
     state: State,
 }
 
-/// Whether what leaves may be marked. Who only acknowledges never hears whether that passes: after
-/// the tries, nothing of his may.
+/// Whether packets that leave may be ECN-capable. A sender of acknowledgements alone never learns
+/// whether the path passes them: after the tries, none of its packets are ECN-capable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// It is tried whether that passes.
+    /// The path is being tested.
     Testing { left: u8 },
-    /// Nothing was heard of the tries yet.
+    /// The tests are sent; there is no feedback yet.
     Unknown,
-    /// It passes.
+    /// The path passes ECN.
     Capable {
-        /// So many units of which it will be heard may have left before.
+        /// The number of units that may have left before, and are still to be acknowledged.
         before: u32,
-        /// Of how many others was heard that they arrived, and how many packets arrived that could
-        /// be marked, since it was last judged.
+        /// The number of other units that were acknowledged, and that of ECN-capable packets that
+        /// arrived, since the last validation.
         units: u32,
         arrived: u32,
     },
-    /// It did, and does not any more.
+    /// The path does not pass ECN, or no longer does.
     Failed,
 }
 
@@ -50,7 +50,7 @@ impl Default for State {
 }
 
 impl Marks {
-    /// So many packets arrived that say this.
+    /// Counts packets that arrived with this codepoint.
     #[inline]
     pub(crate) fn on_received(&mut self, ecn: Ecn, packets: u32) {
         let EcnCounts { capable, experienced } = &mut self.received;
@@ -62,13 +62,13 @@ impl Marks {
         }
     }
 
-    /// What there is to tell of them.
+    /// Returns the counts to report.
     #[inline]
     pub(crate) fn received(&self) -> EcnCounts {
         self.received
     }
 
-    /// What is said of congestion on what leaves now.
+    /// Returns the codepoint for what leaves now.
     #[inline]
     pub(crate) fn bear(&mut self) -> Ecn {
         match &mut self.state {
@@ -85,8 +85,8 @@ impl Marks {
         }
     }
 
-    /// The peer says so, and that so many more units have arrived. The view is of before. Gives how
-    /// many packets met congestion that were not heard of.
+    /// Handles the counts that the peer reports with `acknowledged` newly acknowledged units. The
+    /// view is of before. Returns how many packets newly met congestion.
     #[inline]
     pub(crate) fn heed(&mut self, view: &View, said: Option<EcnCounts>, acknowledged: u64) -> u32 {
         let (more, marked) = said.map_or((0, 0), |said| self.hear(said));
@@ -102,8 +102,8 @@ impl Marks {
                 *units = units.saturating_add(acknowledged.saturating_sub(*before));
                 *before = before.saturating_sub(acknowledged);
                 if *units >= JUDGED {
-                    // Where the way now takes off what could be marked, it would take off the marks
-                    // too. A part of it may: then most of them still come through.
+                    // A path that now removes ECT from packets would remove CE too. A part of it
+                    // may: then most marks still come through.
                     let passes = *arrived >= *units / 2;
                     (*units, *arrived) = (0, 0);
                     if !passes {
@@ -116,7 +116,7 @@ impl Marks {
         marked
     }
 
-    /// How many packets more arrived that could be marked, and how many that were.
+    /// Returns how many more ECN-capable packets arrived, and how many of them were marked.
     fn hear(&mut self, said: EcnCounts) -> (u32, u32) {
         let more = said.capable.wrapping_sub(self.heard.capable);
         let marked = said.experienced.wrapping_sub(self.heard.experienced);
@@ -128,8 +128,8 @@ impl Marks {
         (more, marked)
     }
 
-    /// Something of ours seems not to have arrived: it may be that nothing passes that could be
-    /// marked.
+    /// Records that something of ours seems not to have arrived: the path may drop ECN-capable
+    /// packets.
     #[inline]
     pub(crate) fn doubt(&mut self) {
         if let State::Testing { .. } = self.state {
@@ -142,7 +142,7 @@ impl Marks {
 mod tests {
     use super::*;
 
-    /// What is known when it was heard that the first try arrived.
+    /// Returns the state after feedback that the first test packet arrived.
     fn capable() -> Marks {
         let mut marks = Marks::default();
         assert_eq!(marks.bear(), Ecn::Ect);
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(Some(marks.received()), said(1, 1));
     }
 
-    /// A peer who says that he received more marks than packets is not believed.
+    /// A peer that reports more marks than packets is not believed.
     #[test]
     fn more_marks_than_packets_are_none() {
         assert_eq!(capable().heed(&View::START, said(2, 5), 1), 0);

@@ -16,27 +16,28 @@ pub struct Receipts {
 }
 
 impl Receipts {
-    /// Nothing was received; the first number that will be is `first`.
+    /// Creates the receipts of an association that has received nothing; its first number will be
+    /// `first`.
     pub const fn new(first: u64) -> Self {
         Receipts { upto: first, beyond: Vec::new() }
     }
 
-    /// All numbers before this one were received, or are not waited for.
+    /// Returns the number before which all were received, or are no longer expected.
     #[inline]
     pub fn upto(&self) -> u64 {
         self.upto
     }
 
-    /// The number after the highest one.
+    /// Returns the number after the highest one.
     #[inline]
     pub fn highest(&self) -> u64 {
         self.beyond.last().map_or(self.upto, |span| span.end)
     }
 
-    /// The numbers right before `start` that were never received, where none behind it was.
+    /// Returns the numbers right before `start` that were never received, if none behind it was.
     #[inline]
     pub(crate) fn gap_before(&self, start: u64) -> Option<Range<u64>> {
-        // As a rule, nothing is missing.
+        // The usual case: nothing is missing.
         if start <= self.upto {
             return None;
         }
@@ -44,19 +45,19 @@ impl Receipts {
         (start > highest).then_some(highest..start)
     }
 
-    /// What lies beyond the first hole.
+    /// Returns the spans beyond the first hole.
     #[inline]
     pub fn beyond(&self) -> &[Range<u64>] {
         &self.beyond
     }
 
-    /// The holes.
+    /// Returns the holes.
     pub fn missing(&self) -> impl Iterator<Item = Range<u64>> {
         let starts = core::iter::once(self.upto).chain(self.beyond.iter().map(|span| span.end));
         starts.zip(&self.beyond).map(|(from, span)| from..span.start)
     }
 
-    /// Below `upto` nothing is missed any more: what still comes is a duplicate.
+    /// Gives up the numbers below `upto`: any that still arrives is a duplicate.
     pub fn skip_to(&mut self, upto: u64) {
         self.upto = self.upto.max(upto);
         let swallowed = self.beyond.partition_point(|span| span.start <= self.upto);
@@ -65,24 +66,24 @@ impl Receipts {
         }
     }
 
-    /// Gives back memory that it does not need now.
+    /// Frees memory that is not needed now.
     pub(crate) fn shrink(&mut self) {
         self.beyond.shrink_to_fit();
     }
 
-    /// Whether a span can be entered: nobody can make it hold more than 64 KiB.
+    /// Returns whether a span can be entered: no peer can make the receipts larger than 64 KiB.
     #[inline]
     pub fn has_room(&self, span: &Range<u64>) -> bool {
         self.beyond.len() < SPANS_MOST || span.start <= self.upto
     }
 
-    /// Whether all of a span was received.
+    /// Returns whether all of a span was received.
     pub(crate) fn holds(&self, span: &Range<u64>) -> bool {
         self.hole_from(span.start).start >= span.end
     }
 
-    /// Returns the first numbers from `start` on that were never received. There is no end to those
-    /// beyond the highest.
+    /// Returns the first numbers from `start` on that were never received. The hole beyond the
+    /// highest number has no end.
     #[inline]
     pub fn hole_from(&self, start: u64) -> Range<u64> {
         let start = start.max(self.upto);
@@ -115,7 +116,7 @@ impl Receipts {
     }
 
     fn enter_beyond(&mut self, span: &Range<u64>) -> bool {
-        // As a rule, it goes on where the last one ended, or is beyond it.
+        // The usual case: it continues the last span, or is beyond it.
         let place = if span.start >= self.highest() {
             self.beyond.len()
         } else {
@@ -128,7 +129,7 @@ impl Receipts {
         let meets_next = next.is_some_and(|next| next.start == span.end);
         let meets_last = place.checked_sub(1).filter(|last| self.beyond[*last].end == span.start);
         match meets_last {
-            // Only the first hole is before it: that is filled now.
+            // Only the first hole is before it, and is filled now.
             _ if span.start == self.upto => {
                 self.upto = if meets_next { self.beyond.remove(0).end } else { span.end };
             }

@@ -1,11 +1,10 @@
-//! The rule book: which policies make a transport together. One `const fn` over facts: in a
-//! constant for a configuration that is written down, an ordinary call for one that is chosen while
-//! a program runs.
+//! The rule book: which policies make a transport together. One `const fn` over facts: evaluated in
+//! a constant for a static configuration, an ordinary call for one that is chosen at run time.
 
 use stackwright_contract::Guarantees;
 use stackwright_contract::rules::Sentence;
 
-/// What a policy needs, gives or cannot live with.
+/// The properties that a policy needs, gives or excludes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Property(u32);
 
@@ -14,7 +13,7 @@ macro_rules! properties {
         impl Property {
             $($(#[$doc])* pub const $NAME: Property = Property(1 << $bit);)*
 
-            /// Each with the words that a refusal uses.
+            /// Each property with its words in a refusal.
             const WORDS: &'static [(Property, &'static str)] = &[$((Property::$NAME, $words)),*];
         }
     };
@@ -27,23 +26,23 @@ properties! {
     UNASKED = 1: "reports without a question",
     /// The sender asks.
     ASKS = 2: "a sender that asks for reports",
-    /// What is lost is sent again.
+    /// Lost units are sent again.
     REPEATS = 3: "lost units to be sent again",
-    /// Units go up in the order of their numbers, all of them.
+    /// All units are delivered, in the order of their numbers.
     TOTAL = 4: "total order",
     /// Messages can expire.
     EXPIRES = 5: "messages that may expire",
     /// Holes are forgiven: late units are lost.
     FORGIVES = 6: "holes that are forgiven",
-    /// What was altered is noticed.
+    /// Alterations are detected.
     CHECKS = 7: "a check for altered octets",
-    /// The format says spans, or numbers one by one.
+    /// The format carries spans, or numbers one by one.
     SPANS = 8: "a format that carries spans",
-    /// The format carries numbered questions.
+    /// The format carries numbered inquiries.
     INQUIRIES = 9: "a format that carries numbered questions",
     /// The format carries credit.
     CREDIT = 10: "a format that carries credit",
-    /// The format carries the place of a piece in its message.
+    /// The format carries the position of a piece in its message.
     FRAGMENTS = 11: "a format that carries the place of a fragment",
     /// The format marks the end of a message.
     MARKS = 12: "a format that marks the end of a message",
@@ -59,11 +58,11 @@ properties! {
     COUNTS_OCTETS = 17: "numbers that count octets",
     /// Messages keep their bounds.
     BOUNDS = 18: "messages that keep their bounds",
-    /// The receiver answers a question, with its number.
+    /// The receiver answers an inquiry, with its number.
     ANSWERS = 19: "answers to questions",
-    /// The format says below which number nothing comes any more.
+    /// The format carries the number below which nothing is sent any more.
     SETTLES = 20: "a format that says what will not come any more",
-    /// It is said how fast to send.
+    /// The congestion judge gives a rate of sending.
     PACES = 21: "a congestion judge that says how fast",
 }
 
@@ -71,23 +70,23 @@ impl Property {
     /// None.
     pub const NONE: Property = Property(0);
 
-    /// These and those.
+    /// Returns the union with `other`.
     #[must_use]
     pub const fn and(self, other: Property) -> Property {
         Property(self.0 | other.0)
     }
 
-    /// Those of these that `other` lacks.
+    /// Returns the properties that `other` lacks.
     const fn beyond(self, other: Property) -> Property {
         Property(self.0 & !other.0)
     }
 
-    /// Those that are in both.
+    /// Returns the properties that are in both.
     const fn shared(self, other: Property) -> Property {
         Property(self.0 & other.0)
     }
 
-    /// Whether all of `wanted` are here.
+    /// Returns whether all of `wanted` are here.
     pub const fn has(self, wanted: Property) -> bool {
         self.0 & wanted.0 == wanted.0
     }
@@ -103,38 +102,39 @@ impl Property {
         "nothing"
     }
 
-    /// In words, as a refusal uses them.
+    /// Returns the words of a refusal for these properties.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         Self::WORDS.iter().filter(move |(property, _)| self.has(*property)).map(|(_, words)| *words)
     }
 }
 
-/// What the rule book has to know of a policy.
+/// The facts of a policy for the rule book.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
-    /// As it stands in a refusal.
+    /// Its name in a refusal.
     pub name: &'static str,
-    /// Why one takes it, as half a sentence: "sends again what was not heard of in time".
+    /// What it does, as half a sentence: "sends again what was not acknowledged in time".
     pub does: &'static str,
-    /// Needed from the other policies.
+    /// The properties that it needs from the other policies.
     pub needs: Property,
-    /// One of these must be given.
+    /// The properties of which it needs one.
     pub needs_one_of: Property,
-    /// Given to the others.
+    /// The properties that it gives to the others.
     pub gives: Property,
-    /// What must not be given.
+    /// The properties that must not be given.
     pub shuns: Property,
 }
 
 impl Facts {
-    /// Nothing needed, nothing given: the start of a description.
+    /// Creates facts that need and give nothing: the start of a description.
     pub const fn of(name: &'static str, does: &'static str) -> Facts {
         let none = Property::NONE;
         Facts { name, does, needs: none, needs_one_of: none, gives: none, shuns: none }
     }
 }
 
-/// What is known of a policy before there is one. A box is none: nothing unchecked can be built.
+/// The facts of a policy type, known before there is a value. A box has none: nothing unchecked can
+/// be built.
 pub trait Component {
     /// Its facts.
     const FACTS: Facts;
@@ -143,15 +143,15 @@ pub trait Component {
 /// Why these policies make no transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Misfit {
-    /// One needs what no other gives.
+    /// A policy needs what no other gives.
     Missing(&'static str, Property),
-    /// One needs one of several things, and no other gives any.
+    /// A policy needs one of several properties, and no other gives any.
     MissingAll(&'static str, Property),
-    /// One cannot live with what another gives.
+    /// A policy excludes what another gives.
     Clash(&'static str, &'static str, Property),
 }
 
-/// Whether these policies make a transport.
+/// Checks that these policies make a transport.
 ///
 /// # Errors
 /// The first rule that they break.
@@ -180,7 +180,7 @@ pub const fn check(parts: &[Facts]) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// What these policies give together.
+/// Returns the properties that these policies give together.
 pub const fn given(parts: &[Facts]) -> Property {
     let (mut gives, mut index) = (Property::NONE, 0);
     while index < parts.len() {
@@ -190,7 +190,7 @@ pub const fn given(parts: &[Facts]) -> Property {
     gives
 }
 
-/// What a transport of these policies promises to the layer above.
+/// Returns the guarantees of a transport of these policies to the layer above.
 pub const fn promised(parts: &[Facts]) -> Guarantees {
     let gives = given(parts);
     let mut promised = Guarantees::ONCE; // the engine's own
@@ -207,7 +207,7 @@ pub const fn promised(parts: &[Facts]) -> Guarantees {
 }
 
 impl Misfit {
-    /// The refusal as a sentence.
+    /// Returns the refusal as a sentence.
     pub const fn explain(&self) -> Sentence {
         match self {
             Misfit::Missing(name, what) => Sentence::of(&[
@@ -237,10 +237,10 @@ impl Misfit {
     }
 }
 
-/// For a constant: does not compile where the policies make no transport.
+/// Checks policies in a constant: does not compile if they make no transport.
 ///
 /// # Panics
-/// With the refusal.
+/// If a rule is broken; the message is the refusal.
 #[track_caller]
 pub const fn insist(parts: &[Facts]) {
     if let Err(misfit) = check(parts) {

@@ -1,4 +1,4 @@
-//! The absent alternative: for protocols that never wait for anything.
+//! The absent alternative: for protocols that never wait.
 
 use core::marker::PhantomData;
 
@@ -6,8 +6,8 @@ use stackwright_contract::Instant;
 
 use super::Expires;
 
-/// No event manager. It costs nothing, nothing ever expires, and nothing can be scheduled: it is
-/// not [`Events`], so that a protocol which wants to is told when it is compiled.
+/// An event manager that schedules nothing. It costs nothing and nothing ever expires. It does not
+/// implement [`Events`], so a protocol that schedules does not compile on it.
 ///
 /// [`Events`]: super::Events
 #[derive(Debug)]

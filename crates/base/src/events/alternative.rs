@@ -1,5 +1,5 @@
-//! The alternatives as a base takes them: all four can be asked to schedule, and the absent one
-//! cannot do it.
+//! The alternatives as a base uses them: all four have the operation to schedule, which fails on
+//! the absent one.
 
 use alloc::vec::Vec;
 
@@ -10,31 +10,31 @@ use crate::features::EventManager;
 
 /// An alternative of the feature EventManager.
 pub trait Alternative {
-    /// The same as a value.
+    /// The same alternative as a value.
     const SELECTED: EventManager;
-    /// Where the events of a base are.
+    /// The store of a base's events.
     type Store<T>: Store<T>;
-    /// What an association keeps of its timers.
+    /// The timers that an association keeps.
     type Pending<K: Copy + PartialEq>: Pending<K>;
 }
 
 /// The timers of one association: at most one of each kind.
 pub trait Pending<K>: Default {
-    /// A timer of this kind is set, and none was.
+    /// Records that a timer of this kind, which was not set, is set now.
     fn set(&mut self, kind: K, ticket: Ticket);
-    /// The timer of this kind is not set any more.
+    /// Records that the timer of this kind is no longer set, and returns its ticket.
     fn take(&mut self, kind: K) -> Option<Ticket>;
-    /// None is.
+    /// Removes any timer that is set, and returns its ticket.
     fn take_any(&mut self) -> Option<Ticket>;
 }
 
-/// As few as there are kinds: a list is searched sooner than a table. The only one of an
-/// association asks for no memory.
+/// The timers of an association, at most one of each kind. A short list is searched faster than a
+/// table. An association's only timer allocates no memory.
 pub struct Few<K>(Timers<K>);
 
 enum Timers<K> {
     One(Option<(K, Ticket)>),
-    /// There were several at once before, and may be again.
+    /// Several timers were set at once before, and may be again.
     Several(Vec<(K, Ticket)>),
 }
 
@@ -74,7 +74,7 @@ impl<K: PartialEq> Pending<K> for Few<K> {
     }
 }
 
-/// Without event manager no timer is ever set, and none takes room.
+/// The timers without an event manager: none is ever set, and none takes memory.
 #[derive(Default)]
 pub struct Never;
 
@@ -90,8 +90,8 @@ impl<K> Pending<K> for Never {
     }
 }
 
-/// Where the events of a base are. It is written once for all selections: whether one has events at
-/// all, the base asks its [`Needs`](crate::features::Needs) before.
+/// The store of a base's events. It is written once for all selections; the base checks its
+/// [`Needs`](crate::features::Needs) before it schedules.
 pub trait Store<T>: Expires<T> {
     /// See [`Events::schedule`]; `None` where nothing can be scheduled.
     fn try_schedule(&mut self, at: Instant, what: T) -> Option<Ticket>;

@@ -7,12 +7,13 @@ use super::{Events, Expires, Ticket};
 
 /// A list in which each entry holds the time after its predecessor (PIX's DeltaListManager).
 ///
-/// To cancel and to expire take constant time; to schedule, as long as there are events with an
-/// earlier deadline. So it suits a few events of which the new one is mostly among the first.
+/// Cancelling and expiring take constant time; scheduling takes time linear in the number of events
+/// with an earlier deadline. So it suits a few events of which the new one is mostly among the
+/// first.
 #[derive(Debug)]
 pub struct DeltaList<T = ()> {
-    /// Each link's time is what passes after its predecessor's deadline; the first one's, after
-    /// `origin`.
+    /// The links. The time of each is what passes after its predecessor's deadline; that of the
+    /// first, after `origin`.
     list: List<T>,
     /// An instant that is not later than any deadline.
     origin: u64,
@@ -37,8 +38,8 @@ impl<T> Expires<T> for DeltaList<T> {
         if deadline > now.nanoseconds() {
             return None;
         }
-        // The next one's time is after this deadline: nobody else has to be told that time has
-        // passed.
+        // The next link's time counts from this deadline: no other link has to change as time
+        // passes.
         self.origin = deadline;
         self.list.remove(first)
     }
@@ -54,8 +55,8 @@ impl<T> Events<T> for DeltaList<T> {
     fn schedule(&mut self, at: Instant, what: T) -> Ticket {
         let at = at.nanoseconds();
         if at < self.origin {
-            // A deadline before the last that fired: the origin moves back, and the first one away
-            // from it.
+            // The deadline is before the last that fired: the origin moves back, and the first link
+            // away from it.
             if let Some(first) = self.list.first() {
                 *self.list.time_mut(first) += self.origin - at;
             }

@@ -1,17 +1,17 @@
-//! A doubly linked list in a slab: what the ordered list and the delta list have in common.
+//! A doubly linked list in a slab, shared by the ordered list and the delta list.
 
 use super::slab::{NOWHERE, Slab, Ticket};
 
 /// A link of the list.
 #[derive(Clone, Copy, Debug)]
 struct Link {
-    /// A deadline, or the time after the predecessor's: whoever owns the list knows.
+    /// A deadline, or the time after the predecessor's, as the owner of the list defines.
     time: u64,
     before: u32,
     after: u32,
 }
 
-/// The list. Places are indices, and `NOWHERE` is before the first and after the last.
+/// The list. Places are indices; `NOWHERE` is before the first and after the last.
 #[derive(Debug)]
 pub(super) struct List<T> {
     slab: Slab<Link, T>,
@@ -26,42 +26,42 @@ impl<T> Default for List<T> {
 }
 
 impl<T> List<T> {
-    /// The first place, where there is one.
+    /// Returns the first place, if there is one.
     pub(super) fn first(&self) -> Option<u32> {
         (self.first != NOWHERE).then_some(self.first)
     }
 
-    /// The last place, where there is one.
+    /// Returns the last place, if there is one.
     pub(super) fn last(&self) -> Option<u32> {
         (self.last != NOWHERE).then_some(self.last)
     }
 
-    /// The place before `place`.
+    /// Returns the place before `place`.
     pub(super) fn before(&self, place: u32) -> Option<u32> {
         Some(self.slab.at(place).before).filter(|place| *place != NOWHERE)
     }
 
-    /// The place after `place`.
+    /// Returns the place after `place`.
     pub(super) fn after(&self, place: u32) -> Option<u32> {
         Some(self.slab.at(place).after).filter(|place| *place != NOWHERE)
     }
 
-    /// The time at `place`.
+    /// Returns the time at `place`.
     pub(super) fn time(&self, place: u32) -> u64 {
         self.slab.at(place).time
     }
 
-    /// The time at `place`, to be changed.
+    /// Returns the time at `place`, to be changed.
     pub(super) fn time_mut(&mut self, place: u32) -> &mut u64 {
         &mut self.slab.at_mut(place).time
     }
 
-    /// The place that `ticket` names; `None` where it is stale.
+    /// Returns the place of `ticket`; `None` if it is stale.
     pub(super) fn find(&self, ticket: Ticket) -> Option<u32> {
         self.slab.note(ticket).map(|_| ticket.index)
     }
 
-    /// Puts `what` between two neighbours.
+    /// Inserts `what` between two neighbours.
     pub(super) fn insert(
         &mut self,
         before: Option<u32>,
@@ -76,8 +76,8 @@ impl<T> List<T> {
         ticket
     }
 
-    /// Takes what is at `place`, which is free from then on. Apart from `expire`, which is asked
-    /// far more often than something fires.
+    /// Removes and returns what is at `place`, which is free from then on. It is apart from
+    /// `expire`, which is called far more often than an event fires.
     #[inline(never)]
     pub(super) fn remove(&mut self, place: u32) -> Option<T> {
         let Link { before, after, .. } = *self.slab.at(place);
@@ -99,7 +99,7 @@ impl<T> List<T> {
         }
     }
 
-    /// How long the list is.
+    /// Returns the length of the list.
     pub(super) fn len(&self) -> usize {
         self.slab.len()
     }

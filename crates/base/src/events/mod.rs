@@ -1,4 +1,4 @@
-//! Event managers: what shall happen, and when. All of them keep one contract, and the same script
+//! Event managers: events and their deadlines. All of them keep one contract, and the same script
 //! gives the same firings.
 //!
 //! | alternative | schedule | cancel, expire | suits |
@@ -25,20 +25,19 @@ pub use simple::Simple;
 pub use slab::Ticket;
 pub use timing_wheel::TimingWheel;
 
-/// What every alternative can be asked, the absent one too: so a base without event manager is
+/// The operations of every alternative, the absent one included: a base without an event manager is
 /// written like any other.
 pub trait Expires<T>: Default {
-    /// When the next event fires. In constant time, and exact.
+    /// Returns when the next event fires: in constant time, and exact.
     fn next_deadline(&self) -> Option<Instant>;
 
-    /// Takes the next event whose deadline is not later than `now`; `None` where there is none (any
-    /// more).
+    /// Removes and returns the next event whose deadline is not later than `now`, if there is one.
     fn expire(&mut self, now: Instant) -> Option<T>;
 
-    /// How many events are scheduled.
+    /// Returns the number of scheduled events.
     fn len(&self) -> usize;
 
-    /// Whether none is.
+    /// Returns whether no event is scheduled.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -53,14 +52,13 @@ pub trait Expires<T>: Default {
     label = "nothing can be scheduled here"
 )]
 pub trait Events<T>: Expires<T> {
-    /// Names a scheduled event: it goes stale when the event fires or is cancelled, and is
-    /// recognised then.
+    /// The name of a scheduled event. It goes stale when the event fires or is cancelled, and is
+    /// then recognised as stale.
     type Ticket: Copy + Eq + core::fmt::Debug;
 
-    /// `what` shall happen at `at`, which may have passed already.
+    /// Schedules `what` at `at`, which may have passed already.
     fn schedule(&mut self, at: Instant, what: T) -> Self::Ticket;
 
-    /// It shall not happen. Gives what was scheduled; `None` where it has fired, or was cancelled
-    /// before.
+    /// Cancels an event and returns it; `None` if it has fired or was cancelled before.
     fn cancel(&mut self, ticket: Self::Ticket) -> Option<T>;
 }

@@ -7,12 +7,12 @@ use super::{Events, Expires, Ticket};
 
 /// A list in the order of deadlines (the x-Kernel's and PIX's SimpleEventManager).
 ///
-/// To cancel and to expire take constant time; to schedule, as long as there are events with a
-/// later deadline. So it suits a few events, or any number of which each is the last one when it is
-/// scheduled, as with a single fixed timeout.
+/// Cancelling and expiring take constant time; scheduling takes time linear in the number of events
+/// with a later deadline. So it suits a few events, or any number of which each is the last one
+/// when it is scheduled, as with a single fixed timeout.
 #[derive(Debug)]
 pub struct Simple<T = ()> {
-    /// Each link's time is its deadline.
+    /// The links. The time of each is its deadline.
     list: List<T>,
 }
 
@@ -45,7 +45,7 @@ impl<T> Events<T> for Simple<T> {
 
     fn schedule(&mut self, at: Instant, what: T) -> Ticket {
         let at = at.nanoseconds();
-        // From the end, because a new deadline is mostly among the last ones; and past none of the
+        // From the end, because a new deadline is mostly among the last ones; and behind all of the
         // same deadline.
         let (mut before, mut after) = (self.list.last(), None);
         while let Some(place) = before

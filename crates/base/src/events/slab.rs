@@ -1,34 +1,33 @@
-//! Where events are kept, and how a ticket that has gone stale is recognised: written once, for
-//! every alternative.
+//! The memory of events, and the recognition of stale tickets: written once for every alternative.
 
 use alloc::vec::Vec;
 
-/// No place, where a place is an index.
+/// The index of no place.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// Names a scheduled event: it goes stale when the event fires or is cancelled, and is recognised
-/// then.
+/// The name of a scheduled event. It goes stale when the event fires or is cancelled, and is then
+/// recognised as stale.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ticket {
     /// The place of the event.
     pub(super) index: u32,
-    /// How many events had this place before.
+    /// The number of events that had this place before.
     pub(super) generation: u32,
 }
 
 /// A place for one event.
 #[derive(Debug)]
 struct Place<N, T> {
-    /// How many events were here before.
+    /// The number of events that had this place before.
     generation: u32,
-    /// What the event manager notes about the event; without meaning where there is none.
+    /// The event manager's note about the event; without meaning where there is none.
     note: N,
-    /// `None` where the place is free.
+    /// The event; `None` where the place is free.
     what: Option<T>,
 }
 
-/// Events, each with a note of its manager. Places are used again, so that nothing is allocated in
-/// the steady state.
+/// Events, each with a note of its manager. Places are reused, so that nothing is allocated in the
+/// steady state.
 #[derive(Debug)]
 pub(super) struct Slab<N, T> {
     places: Vec<Place<N, T>>,
@@ -42,7 +41,7 @@ impl<N, T> Default for Slab<N, T> {
 }
 
 impl<N, T> Slab<N, T> {
-    /// Keeps `what`.
+    /// Stores `what`, and returns its ticket.
     pub(super) fn insert(&mut self, note: N, what: T) -> Ticket {
         if let Some(index) = self.free.pop() {
             let place = &mut self.places[index as usize];
@@ -59,28 +58,28 @@ impl<N, T> Slab<N, T> {
         Ticket { index, generation: 0 }
     }
 
-    /// The note about the event of this ticket; `None` where the ticket is stale.
+    /// Returns the note about the event of this ticket; `None` if the ticket is stale.
     pub(super) fn note(&self, ticket: Ticket) -> Option<&N> {
         let place = self.places.get(ticket.index as usize)?;
         (place.generation == ticket.generation && place.what.is_some()).then_some(&place.note)
     }
 
-    /// The note about the event at `index`, which has to be there.
+    /// Returns the note about the event at `index`, which has to exist.
     pub(super) fn at(&self, index: u32) -> &N {
         &self.places[index as usize].note
     }
 
-    /// The note about the event at `index`, to be changed.
+    /// Returns the note about the event at `index`, to be changed.
     pub(super) fn at_mut(&mut self, index: u32) -> &mut N {
         &mut self.places[index as usize].note
     }
 
-    /// The ticket of the event at `index`, which has to be there.
+    /// Returns the ticket of the event at `index`, which has to exist.
     pub(super) fn ticket(&self, index: u32) -> Ticket {
         Ticket { index, generation: self.places[index as usize].generation }
     }
 
-    /// Gives the event at `index` away; its ticket is stale from now on.
+    /// Removes and returns the event at `index`; its ticket is stale from now on.
     pub(super) fn remove(&mut self, index: u32) -> Option<T> {
         let place = &mut self.places[index as usize];
         let what = place.what.take()?;
@@ -89,7 +88,7 @@ impl<N, T> Slab<N, T> {
         Some(what)
     }
 
-    /// How many events are here.
+    /// Returns the number of events.
     pub(super) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

@@ -12,16 +12,16 @@ use self::slots::{Least, Slots};
 use super::slab::{NOWHERE, Slab};
 use super::{Events, Expires, Ticket};
 
-/// A tick of the wheel is 2^20 nanoseconds, about a millisecond. Events of one tick are sorted when
-/// it is reached.
+/// The binary logarithm of a tick in nanoseconds: a tick is about a millisecond. Events of one tick
+/// are sorted when it is reached.
 const TICK: u32 = 20;
-/// A level has 2^8 slots, and a slot of it is as long as the whole level below.
+/// The binary logarithm of the slots of a level. A slot is as long as the whole level below.
 const BITS: u32 = 8;
 const WIDTH: usize = 1 << BITS;
-/// So many levels reach to the end of time; the last one has few slots.
+/// The number of levels that reach to the end of time; the last one has few slots.
 const LEVELS: usize = ((64 - TICK).div_ceil(BITS)) as usize;
 
-/// The note about an event that is not in a slot any more, but about to fire.
+/// The note about an event that is no longer in a slot, but about to fire.
 const DUE: u32 = NOWHERE;
 
 /// A hierarchical timing wheel (Varghese and Lauck, scheme 7), with cancellation, and exact: events
@@ -31,22 +31,22 @@ const DUE: u32 = NOWHERE;
 /// which a timeout below a minute passes mostly one, and the events of one tick are sorted. Empty
 /// slots cost nothing, however long they last.
 ///
-/// A heap is beside it, for what is scheduled for a tick that was reached already: the past, the
-/// present millisecond; and the time before a crowd of far events, when the first one of them was
+/// A heap beside it holds what is scheduled for a tick that was reached already: the past, the
+/// present millisecond, and the time before many far events when the first one of them was
 /// cancelled while nothing nearer was scheduled.
 #[derive(Debug)]
 pub struct TimingWheel<T = ()> {
-    /// Each note is the spot in a slot, or `DUE`.
+    /// The events. Each note is the position in a slot, or `DUE`.
     slab: Slab<u32, T>,
     slots: Slots,
-    /// Which slots are not empty.
+    /// The slots that are not empty.
     occupied: Occupied,
-    /// The tick that was reached. Whatever is in a slot comes later, in the level of the highest
-    /// digit in which its tick differs from this one.
+    /// The tick that was reached. Anything in a slot comes later, in the level of the highest digit
+    /// in which its tick differs from this one.
     reached: u64,
     due: Due,
     next: Option<u64>,
-    /// The last `now` that was heard while nothing was scheduled.
+    /// The last `now` that was given while nothing was scheduled.
     now: u64,
 }
 
@@ -91,7 +91,7 @@ impl<T> Events<T> for TimingWheel<T> {
         match self.next {
             Some(next) => self.next = Some(next.min(at)),
             None => {
-                // The wheel is empty, so it may stand anywhere, and stands best where time does.
+                // The wheel is empty, so it may stand anywhere, and best at the current time.
                 self.reached = self.now.min(at) >> TICK;
                 self.next = Some(at);
             }
@@ -125,7 +125,7 @@ impl<T> Events<T> for TimingWheel<T> {
 }
 
 impl<T> TimingWheel<T> {
-    /// Puts an event into the slot where it belongs. Its tick is yet to come.
+    /// Puts an event, whose tick is yet to come, into its slot.
     fn put(&mut self, at: u64, place: u32) {
         let tick = at >> TICK;
         let level = (tick ^ self.reached).ilog2() / BITS;
@@ -134,9 +134,9 @@ impl<T> TimingWheel<T> {
         *self.slab.at_mut(place) = self.slots.push(slot, at, place);
     }
 
-    /// Moves the wheel on to the beginning of its first slot, and what is in there down. Entries
-    /// stay in order, and everything scheduled from now on for the same deadlines goes to where
-    /// they go, so it comes after them.
+    /// Advances the wheel to the beginning of its first slot, and moves the entries of that slot
+    /// down. Entries stay in order. Anything scheduled from now on for the same deadlines goes to
+    /// the same slots, and so comes after them.
     fn open(&mut self, slot: usize) {
         self.occupied.clear(slot);
         let (level, digit) = (slot / WIDTH, (slot % WIDTH) as u64);
@@ -155,8 +155,8 @@ impl<T> TimingWheel<T> {
         self.due.sort();
     }
 
-    /// Takes the next event, which there is. Apart from `expire`, which is asked far more often
-    /// than something fires.
+    /// Removes and returns the next event, which has to exist. It is apart from `expire`, which is
+    /// called far more often than an event fires.
     #[inline(never)]
     fn fire(&mut self) -> Option<T> {
         let entry = loop {
@@ -170,7 +170,7 @@ impl<T> TimingWheel<T> {
         what
     }
 
-    /// The next event has fired or was cancelled: which one is it now?
+    /// Determines the next event after the last one has fired or was cancelled.
     fn find_next(&mut self) {
         self.next = loop {
             if let Some(entry) = self.due.first(|ticket| self.slab.note(ticket).is_some()) {
@@ -179,7 +179,7 @@ impl<T> TimingWheel<T> {
             let Some(slot) = self.occupied.first() else { break None };
             match self.slots.least(slot) {
                 Least::Is(deadline) => break Some(deadline),
-                // The wheel runs ahead of time, since its lower levels are searched more easily.
+                // The wheel runs ahead of time, because its lower levels are cheaper to search.
                 Least::Unknown => self.open(slot),
             }
         };

@@ -1,4 +1,4 @@
-//! The feature model as values: what may be selected, what is completed, what is refused and in
+//! The feature model as values: what may be selected, what is completed, and what is refused with
 //! which sentence.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //! └── opening   Absent | Active | ActivePassive
 //! ```
 //!
-//! 2 × 2 × 4 × 3 = 48 selections, the map of a session apart. All of it works in constants, so that
-//! [`generate!`](crate::generate) and a program that reads a specification ask the same functions
-//! and give the same sentences.
+//! 2 × 2 × 4 × 3 = 48 selections, without the map of a session. All functions are constant, so that
+//! [`generate!`](crate::generate) and a program that reads a specification call the same ones and
+//! give the same sentences.
 
 mod parts;
 mod refusal;
@@ -27,11 +27,11 @@ pub use specification::Specification;
 pub struct Selection {
     /// How messages are held.
     pub message: Message,
-    /// Whether associations are told apart.
+    /// Whether associations are distinguished.
     pub session: Session,
     /// What fires timers.
     pub events: EventManager,
-    /// How associations come about.
+    /// How associations are opened.
     pub opening: Opening,
 }
 
@@ -47,14 +47,14 @@ macro_rules! feature {
             /// All alternatives, in the order of the model.
             pub const ALL: &'static [Self] = &[$($feature::$alternative),*];
 
-            /// As it stands in a specification.
+            /// Returns the word that stands for it in a specification.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($feature::$alternative => stringify!($alternative),)*
                 }
             }
 
-            /// The alternative called `word`.
+            /// Returns the alternative called `word`.
             pub(crate) const fn named(word: &str) -> Option<Self> {
                 $(if specification::same(word, stringify!($alternative)) {
                     return Some($feature::$alternative);
@@ -87,7 +87,7 @@ feature! {
     }
 }
 
-/// Whether associations are told apart.
+/// Whether associations are distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Session {
     /// All of them share one default endpoint.
@@ -97,7 +97,7 @@ pub enum Session {
 }
 
 impl Session {
-    /// As it stands in a specification.
+    /// Returns the word that stands for it in a specification.
     pub const fn name(self) -> &'static str {
         match self {
             Session::Absent => "Absent",
@@ -109,7 +109,7 @@ impl Session {
 feature! {
     /// What fires timers.
     EventManager {
-        /// Nothing does.
+        /// Nothing fires timers.
         Absent,
         /// An ordered list.
         Simple,
@@ -121,25 +121,25 @@ feature! {
 }
 
 feature! {
-    /// How associations come about.
+    /// How associations are opened.
     Opening {
-        /// They do not: only the interface is there.
+        /// They are not: only the interface exists.
         Absent,
-        /// They are opened from here.
+        /// They are opened by this side.
         Active,
-        /// They are opened from here, and arrive.
+        /// They are opened by this side, and by peers.
         ActivePassive,
     }
 }
 
-/// Which features a protocol, or a part of a test, cannot do without.
+/// The features that a protocol, or a part of a test, requires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Needs {
     /// It opens associations.
     pub opening: bool,
-    /// It hears of associations that arrive.
+    /// It accepts associations that peers open.
     pub listening: bool,
-    /// It tells associations apart.
+    /// It distinguishes associations.
     pub sessions: bool,
     /// It has timers.
     pub timers: bool,
@@ -152,7 +152,7 @@ impl Needs {
 }
 
 impl Selection {
-    /// What is selected where a specification says nothing.
+    /// The selection of an empty specification.
     pub const DEFAULT: Selection = Selection {
         message: Message::BufferTree,
         session: Session::Present(Map::ChainedHashCached),
@@ -160,7 +160,7 @@ impl Selection {
         opening: Opening::ActivePassive,
     };
 
-    /// The 48 selections, each with the default map.
+    /// Returns the 48 selections, each with the default map.
     pub fn all() -> impl Iterator<Item = Selection> {
         Message::ALL.iter().flat_map(|message| {
             [Session::Absent, Session::Present(Map::ChainedHashCached)].into_iter().flat_map(
@@ -178,8 +178,8 @@ impl Selection {
         })
     }
 
-    /// Whether it makes sense, and not only builds: who opens associations without telling them
-    /// apart gives all of them one endpoint.
+    /// Checks that the selection makes sense, and does not only build: a protocol that opens
+    /// associations without distinguishing them gives all of them one endpoint.
     ///
     /// # Errors
     /// The refusal.
@@ -192,10 +192,10 @@ impl Selection {
         }
     }
 
-    /// Whether `who` finds here what it needs.
+    /// Checks that the selection has what `who` needs.
     ///
     /// # Errors
-    /// The first thing that is missing.
+    /// The first feature that is missing.
     pub const fn offers<'a>(&self, needs: Needs, who: &'a str) -> Result<(), Refusal<'a>> {
         let missing = match (needs, self.session, self.events, self.opening) {
             (Needs { opening: true, .. }, _, _, Opening::Absent) => {
@@ -238,10 +238,10 @@ pub const fn select(specification: &str, strict: bool) -> Result<Selection, Refu
     }
 }
 
-/// The same for a constant, where a refusal is an error.
+/// Checks a specification in a constant, where a refusal is a compile error.
 ///
 /// # Panics
-/// With the refusal.
+/// If the specification is refused; the message is the refusal.
 #[doc(hidden)]
 #[track_caller]
 pub const fn must_select(specification: &str, strict: bool) {

@@ -1,19 +1,19 @@
-//! The conformance table: what a base is tried with, and which features each part needs.
+//! The conformance table: the tests of a base, and which features each part needs.
 
 use super::Needs;
 
 /// A part of the conformance script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FeaturePart {
-    /// In a word.
+    /// Its name, one word.
     pub name: &'static str,
-    /// What is tried.
+    /// What it tests.
     pub purpose: &'static str,
-    /// Without which it cannot be tried: a base without them refuses the part with a sentence.
+    /// The features that it needs: a base without them refuses the part with a sentence.
     pub needs: Needs,
 }
 
-/// All parts, in the order in which they are tried.
+/// All parts, in the order in which they run.
 pub const PARTS: [FeaturePart; 7] = [
     FeaturePart {
         name: "open",

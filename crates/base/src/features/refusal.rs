@@ -1,5 +1,5 @@
-//! Why a selection is refused: one sentence each, put together at compile time and at run time by
-//! the same function.
+//! Why a selection is refused: one sentence each, composed at compile time and at run time by the
+//! same function.
 
 use stackwright_contract::rules::Sentence;
 
@@ -10,63 +10,63 @@ use super::Opening;
 pub enum Refusal<'a> {
     /// A word where `feature: Alternative` was expected.
     Syntax {
-        /// What stands there.
+        /// The text that was found.
         near: &'a str,
     },
     /// The model has no such feature.
     UnknownFeature {
-        /// What stands there.
+        /// The text that was found.
         word: &'a str,
     },
     /// The feature has no such alternative.
     UnknownAlternative {
-        /// Of which feature.
+        /// The feature.
         feature: &'static str,
-        /// What stands there.
+        /// The text that was found.
         word: &'a str,
-        /// What might.
+        /// The alternatives that exist.
         alternatives: &'static str,
     },
     /// A feature is selected more than once.
     Twice {
-        /// Which.
+        /// The feature.
         feature: &'static str,
     },
     /// Alternatives exclude each other.
     Several {
-        /// Of which feature.
+        /// The feature.
         feature: &'static str,
-        /// What stands there.
+        /// The text that was found.
         words: &'a str,
     },
     /// A feature that cannot be absent.
     Mandatory {
-        /// Which.
+        /// The feature.
         feature: &'static str,
-        /// What there is to select.
+        /// The alternatives that exist.
         alternatives: &'static str,
     },
-    /// Who listens can be asked to open as well: passive opening depends on active opening (PIX's
-    /// grammar, thesis fig. 2.6).
+    /// Passive opening without active opening: a listener can be asked to open as well, so passive
+    /// opening depends on active opening (PIX's grammar, thesis fig. 2.6).
     PassiveAlone,
     /// A map without a session that it would find.
     MapAlone,
     /// In strict mode: associations that share one endpoint.
     OneEndpoint {
-        /// How they would come about.
+        /// How they would be opened.
         opening: Opening,
     },
-    /// A protocol needs what is absent.
+    /// A protocol needs a feature that is absent.
     Needed {
-        /// Who.
+        /// The protocol.
         who: &'a str,
-        /// What, and why it is not there.
+        /// What is missing, and why.
         missing: &'static str,
     },
 }
 
 impl Refusal<'_> {
-    /// The refusal as a sentence.
+    /// Returns the refusal as a sentence.
     pub const fn explain(&self) -> Sentence {
         match *self {
             Refusal::Syntax { near } => Sentence::of(&[

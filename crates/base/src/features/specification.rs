@@ -1,9 +1,9 @@
 //! A short specification, as `events: Simple, opening: ActivePassive`: read, completed, validated.
-//! The generator's three steps (thesis §2.3.3), each a function that works in constants.
+//! The generator's three steps (thesis §2.3.3), each a constant function.
 
 use super::{EventManager, Map, Message, Opening, Refusal, Selection, Session};
 
-/// What a specification says. What it leaves out is completed.
+/// The content of a specification. What it leaves out is completed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Specification {
     message: Option<Message>,
@@ -20,14 +20,14 @@ const EVENTS: &str = "Absent, Simple, DeltaList, TimingWheel";
 const OPENINGS: &str = "Absent, Active, ActivePassive";
 
 impl Specification {
-    /// Says nothing yet.
+    /// The empty specification.
     pub const EMPTY: Specification =
         Specification { message: None, present: None, map: None, events: None, opening: None };
 
     /// Reads `feature: Alternative, feature: Alternative`.
     ///
     /// # Errors
-    /// The first entry that cannot be.
+    /// The first entry that is not valid.
     pub const fn parse(text: &str) -> Result<Specification, Refusal<'_>> {
         let mut specification = Specification::EMPTY;
         let mut rest = trimmed(text);
@@ -47,10 +47,10 @@ impl Specification {
         Ok(specification)
     }
 
-    /// The same, with one entry more.
+    /// Adds one entry.
     ///
     /// # Errors
-    /// Where there is no such feature or alternative, or the feature was selected before.
+    /// If there is no such feature or alternative, or the feature was selected before.
     pub const fn with<'a>(mut self, feature: &'a str, word: &'a str) -> Result<Self, Refusal<'a>> {
         let several = has(word, b'+') || has(word, b'|');
         macro_rules! select {
@@ -105,10 +105,10 @@ impl Specification {
         Ok(self)
     }
 
-    /// Completes what was left out, and asks whether it can be built.
+    /// Completes what was left out, and checks that the result can be built.
     ///
     /// # Errors
-    /// Where it cannot.
+    /// If it cannot.
     pub const fn complete(self) -> Result<Selection, Refusal<'static>> {
         let Selection { message, events, opening, .. } = Selection::DEFAULT;
         let session = match (self.present, self.map) {
@@ -135,7 +135,7 @@ impl Specification {
     }
 }
 
-// Constants know few of the methods of texts: these three stand in for `==`, `split_once` and
+// Constants cannot call most methods of `str`: these three stand in for `==`, `split_once` and
 // `trim`.
 
 pub(super) const fn same(one: &str, other: &str) -> bool {
@@ -154,7 +154,7 @@ const fn trimmed(text: &str) -> &str {
     }
 }
 
-/// What is before the first `mark`, and what is behind it.
+/// Returns what is before the first `mark`, and what is behind it.
 const fn cut(text: &str, mark: u8) -> (&str, &str) {
     let octets = text.as_bytes();
     let mut index = 0;

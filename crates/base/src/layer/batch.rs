@@ -1,5 +1,5 @@
-//! Messages that come from below together. Those that follow each other and are for the same
-//! association are popped in one place: all else is as if each had come by itself.
+//! Messages that the layer below delivers together. Those that follow each other and are for the
+//! same association are popped together: the effect is that of single messages.
 
 use stackwright_contract::services::{Batch, BatchMessages, PropertiesOf, Transfer as _};
 use stackwright_contract::{Context, Handle, Outlet};
@@ -8,7 +8,7 @@ use super::receive::UNREADABLE;
 use super::{Envelope as _, Hooks, Layer, MessageOf};
 
 impl<H: Hooks> Layer<H> {
-    /// Handles several messages, in order. Their room is given back at the end.
+    /// Handles several messages, in order. Their credit is given back at the end.
     #[inline(never)]
     pub(super) fn pop_batch(
         &mut self,
@@ -30,17 +30,17 @@ impl<H: Hooks> Layer<H> {
                 Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
                 None => break,
             }
-            // A stranger who is not welcome is gone before the next message is looked at.
+            // A peer that was not accepted is closed before the next message is handled.
             self.lowers.close_unused(lower, out);
         }
-        // What came has been handled: the room is free again.
+        // The messages have been handled: their credit is given back.
         if let Some(association) = self.lowers.association(lower) {
             association.delivered(lower, credit, out);
         }
     }
 
-    /// A message goes to its association, and those that follow it and are for the same. Returns
-    /// the first that is not.
+    /// Handles a message and those that follow it for the same association. Returns the first one
+    /// that is not.
     #[inline(always)]
     fn lead_several(
         &mut self,
@@ -56,7 +56,7 @@ impl<H: Hooks> Layer<H> {
         let mut other = None;
         self.at_arrival(cx, name, properties, out, |hooks, at| {
             hooks.pop_batch(at, header, message, left);
-            // What is behind its end is not for it any more.
+            // Once the association has ended, what follows is not for it.
             while !at.is_over()
                 && let Some(message) = left.next()
             {

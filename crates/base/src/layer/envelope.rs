@@ -1,18 +1,18 @@
-//! What is read of a message before it is known whose it is.
+//! The part of a message that is read before its association is known.
 
 use stackwright_wire::{Header, Malformed, Message};
 
-/// What is read of a message from below before it is known whose it is, and put before one that
-/// goes down.
+/// What is read of a message from below before its association is known, and written before one
+/// that goes down.
 ///
-/// Every [`Header`] is one: it is taken off, and put before. A protocol whose check covers its
-/// header has one of its own, which only looks at the front of the message and leaves it as it
-/// came.
+/// Every [`Header`] is an envelope: it is removed from arriving messages, and put before leaving
+/// ones. A protocol whose check covers its header has an envelope of its own, which only reads the
+/// front of the message and leaves it unchanged.
 pub trait Envelope<M>: Sized {
-    /// Reads it, and takes off what need not stay.
+    /// Reads it, and removes what need not stay.
     ///
     /// # Errors
-    /// What is wrong with it. The message is dropped then, and counted.
+    /// What is wrong with it. The message is then dropped and counted.
     fn open(message: &mut M) -> Result<Self, Malformed>;
 
     /// Puts it before a message.

@@ -33,39 +33,39 @@ pub type MessageOf<H> = <<H as Hooks>::Features as Configuration>::Message;
 pub trait Hooks: Sized + 'static {
     /// The selection of its base.
     type Features: Configuration;
-    /// What it offers to the layer above: datagrams or a stream.
+    /// The service that it offers to the layer above: datagrams or a stream.
     type Provides: Transfer<Message = MessageOf<Self>>;
-    /// What it expects from the layer below.
+    /// The service that it expects from the layer below.
     type Uses: Transfer<Message = MessageOf<Self>>;
-    /// What it puts before a message, and reads of one before it is known whose it is.
+    /// What it writes before a message, and reads of one before its association is known.
     type Header: Envelope<MessageOf<Self>>;
-    /// Tells an association from the others with the same peer; `()` where a peer has only one.
+    /// The key that distinguishes associations with the same peer; `()` if a peer has only one.
     type Key: Key + Default;
-    /// Tells a listener from the others; `()` where there is only one in a place.
+    /// The key that distinguishes listeners; `()` if an address has only one.
     type PassiveKey: Key + Default;
-    /// What it knows of an association.
+    /// The state of an association.
     type Association;
-    /// Its kinds of timers; `()` for one, and for none.
+    /// The kinds of its timers; `()` for one, and for none.
     type Timer: Copy + PartialEq;
 
     /// What the rule book has to know of it.
     const FACTS: Facts;
-    /// Which features it cannot do without.
+    /// The features that it requires.
     const NEEDS: Needs = Needs::NOTHING;
-    /// How much may be on its way down on one association, where [`first_room`](Hooks::first_room)
-    /// does not say otherwise.
+    /// The credit of the layer above on one association, where [`first_room`](Hooks::first_room)
+    /// does not define another: how much may be on its way down.
     const ROOM: Credit = Credit { octets: 64 << 10, messages: 16 };
 
-    /// How much may be on its way down on an association that begins now.
+    /// Returns the credit of the layer above on a new association: how much may be on its way down.
     fn first_room(&self) -> Credit {
         Self::ROOM
     }
 
-    /// An association is to be opened: with whom below, and what is its key? By default with the
-    /// same, and the only one.
+    /// Opens an association: returns its peer below, and its key. By default the peer is the same,
+    /// and the key the only one.
     ///
     /// # Errors
-    /// Why it cannot be.
+    /// Why the association cannot be opened.
     fn open(
         &mut self,
         _cx: &Context,
@@ -74,11 +74,11 @@ pub trait Hooks: Sized + 'static {
         Ok((remote, Self::Key::default()))
     }
 
-    /// Somebody listens: where below, and what is its key? By default in the same place, and the
-    /// only one.
+    /// Listens: returns the address to listen at below, and the key of the listener. By default the
+    /// address is the same, and the key the only one.
     ///
     /// # Errors
-    /// Why that cannot be.
+    /// Why it cannot listen.
     fn listen(
         &mut self,
         _cx: &Context,
@@ -87,19 +87,19 @@ pub trait Hooks: Sized + 'static {
         Ok((local, Self::PassiveKey::default()))
     }
 
-    /// Whose message this is.
+    /// Returns the key of a message's association.
     #[inline(always)]
     fn key(_header: &Self::Header) -> Self::Key {
         Self::Key::default()
     }
 
-    /// For which listener it is, where it is nobody's yet.
+    /// Returns the key of a message's listener, for a message that has no association yet.
     fn passive_key(_header: &Self::Header) -> Self::PassiveKey {
         Self::PassiveKey::default()
     }
 
-    /// A message came whose key nobody has, from `remote`; somebody listens for it, and a name
-    /// waits. By default he is welcome.
+    /// Decides about a message from `remote` that belongs to no association, while a listener
+    /// expects it and a name waits. By default it begins an association.
     fn arrival(
         &mut self,
         _cx: &Context,
@@ -110,16 +110,16 @@ pub trait Hooks: Sized + 'static {
         Arrival::Welcome
     }
 
-    /// Whether senders for whose messages nobody is here are told so: then one name more waits
-    /// below than above, and whoever comes under it is [refused](Hooks::refuse).
+    /// Whether peers are told that no listener expects their messages. Then one name more waits
+    /// below than above, and a peer that takes it is [refused](Hooks::refuse).
     const REFUSES: bool = false;
-    /// Whether a key alone finds an association, from whichever peer a message comes. Otherwise keys
-    /// tell apart only the associations with one peer.
+    /// Whether a key alone finds an association, whichever peer a message comes from. Otherwise
+    /// keys distinguish only the associations with one peer.
     const KEY_ALONE: bool = false;
 
-    /// A message came from `remote` whose key nobody has, and no name waits for it: returns the
-    /// answer, where there is one. An answer has at most as many octets as the message, or 64, so
-    /// that nobody is overwhelmed in another's name.
+    /// Returns the answer, if there is one, to a message from `remote` that belongs to no
+    /// association and for which no name waits. An answer has at most as many octets as the
+    /// message, or 64, so that a sender with a forged address cannot flood a victim.
     fn refuse(
         &mut self,
         _cx: &Context,
@@ -130,7 +130,7 @@ pub trait Hooks: Sized + 'static {
         None
     }
 
-    /// A new association with `remote`, as it is called below.
+    /// Creates an association with `remote`, its peer as the layer below names it.
     fn create(
         &mut self,
         cx: &Context,
@@ -139,15 +139,15 @@ pub trait Hooks: Sized + 'static {
         origin: Origin,
     ) -> Self::Association;
 
-    /// An association that was asked for can speak below. `true`: it is open; `false`: the protocol
-    /// has something to agree on first, and says [`opened`](Place::opened) then. An arrival is open
-    /// from the first.
+    /// Begins an association that this side opened, once the one below can send. Returns `true` if
+    /// it is open; `false` if the protocol has to agree on something first, and calls
+    /// [`opened`](Place::opened) then. An association that a peer opened is open from the start.
     fn opened(&mut self, _at: &mut impl Place<Self>) -> bool {
         true
     }
 
-    /// A message comes from above. What the protocol has to say of it stands in the header with
-    /// which it [forwards](Place::forward) it.
+    /// Handles a message from above. What the protocol has to tell about it goes into the header
+    /// with which it [forwards](Place::forward) it.
     fn push(
         &mut self,
         at: &mut impl Place<Self>,
@@ -155,10 +155,10 @@ pub trait Hooks: Sized + 'static {
         properties: PropertiesOf<Self::Provides>,
     );
 
-    /// Several messages come from above.
+    /// Handles several messages from above.
     ///
     /// # Errors
-    /// Returns those that are to be [pushed](Hooks::push) one by one: by default all.
+    /// Returns the messages that are to be [pushed](Hooks::push) one by one: by default all.
     fn push_batch(
         &mut self,
         _at: &mut impl Place<Self>,
@@ -168,9 +168,9 @@ pub trait Hooks: Sized + 'static {
         Err(messages)
     }
 
-    /// Returns the limits of the path above an association, of those below. By default a header is
-    /// put before each message, as long as the facts say; a layer that cuts messages knows better,
-    /// and a stream has no bound.
+    /// Returns the path limits of an association, derived from those below. By default they are
+    /// reduced by a header, of the length that the facts state; a layer that cuts messages
+    /// overrides this, and a stream has no bound.
     fn path(_association: &Self::Association, below: PathLimits) -> PathLimits {
         if Self::Provides::MESSAGES {
             below.behind_header(Self::FACTS.header_room as u32)
@@ -179,8 +179,8 @@ pub trait Hooks: Sized + 'static {
         }
     }
 
-    /// Does what the layer above [commands](stackwright_contract::Command); `None`: it is done
-    /// later, and [answered](Place::controlled) then. By default no command is known.
+    /// Executes a [command](stackwright_contract::Command) of the layer above; `None` if it is
+    /// executed later, and [answered](Place::controlled) then. By default no command is known.
     fn control(
         &mut self,
         _at: &mut impl Place<Self>,
@@ -189,9 +189,10 @@ pub trait Hooks: Sized + 'static {
         Some(Err(CommandError::Unknown))
     }
 
-    /// Decides about a message of another peer than the association's: where [a key
-    /// alone](Hooks::KEY_ALONE) found it, from `remote`. Returns whether what is sent goes there from
-    /// now on; by default it does not. The message is [popped](Hooks::pop) in either case.
+    /// Decides about a message that does not come from the association's peer, but from `remote`,
+    /// where [a key alone](Hooks::KEY_ALONE) found the association. Returns whether the association
+    /// sends to `remote` from now on; by default it does not. The message is [popped](Hooks::pop)
+    /// in either case.
     fn follows(
         &mut self,
         _association: &mut Self::Association,
@@ -202,18 +203,18 @@ pub trait Hooks: Sized + 'static {
     }
 
     /// Answers a [question](stackwright_contract::ask) about an association. One that stays open
-    /// goes on to the layer below: behind a header, as long as the facts say.
+    /// goes on to the layer below, with the header that the facts state taken into account.
     fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
 
-    /// A message came from below, and its header was read. By default it goes up; where there is no
-    /// room, it is dropped.
+    /// Handles a message from below, whose header was read. By default it is delivered; without
+    /// credit of the layer above it is dropped.
     #[inline(always)]
     fn pop(&mut self, at: &mut impl Place<Self>, _header: Self::Header, message: MessageOf<Self>) {
         at.deliver(message, Default::default());
     }
 
-    /// A message came, and others `behind` it in the same batch: those may be taken, from the first
-    /// on, that are known to be for the same association. By default none is.
+    /// Handles a message and may take messages `behind` it in the same batch: those, from the first
+    /// on, that are known to be for the same association. By default it takes none.
     #[inline(always)]
     fn pop_batch(
         &mut self,
@@ -225,94 +226,93 @@ pub trait Hooks: Sized + 'static {
         self.pop(at, header, message);
     }
 
-    /// What came for it has been [popped](Hooks::pop): one message, or several of a batch. By
-    /// default there is nothing left to do.
+    /// Is called after the messages of an association were [popped](Hooks::pop): one message, or
+    /// several of a batch. By default it does nothing.
     #[inline(always)]
     fn popped(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The layer above has room (again). By default that is only remembered.
+    /// Handles new credit of the layer above. By default the credit is only recorded.
     fn room(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The association below, where [room was wanted](Place::wants_room), has some.
+    /// Handles new credit below, which the association [asked for](Place::wants_room).
     fn room_came(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The batch is done, and flushed, in which it was [put off](Place::later) what there is to
-    /// say.
+    /// Sends what was [put off](Place::later) until the batch is done and flushed.
     fn batch(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// A timer has expired.
+    /// Handles a timer that has expired.
     fn expired(&mut self, _at: &mut impl Place<Self>, _timer: Self::Timer) {}
 
-    /// An association is over, or was not needed: what was kept of it elsewhere can go.
+    /// Frees what was kept elsewhere for an association that has ended or was not needed.
     fn gone(&mut self, _association: Self::Association) {}
 
-    /// The layer below delivers no more. By default nothing follows from that: datagrams have no
+    /// Handles that the layer below delivers no more. By default it does nothing: datagrams have no
     /// half close.
     fn finished_below(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The upper layer sends no more, and takes what still comes. By default nothing follows from
-    /// that: a service without half close does nothing.
+    /// Handles that the layer above sends no more, and still receives. By default it does nothing,
+    /// as a service without half close.
     fn finish(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The upper layer ends it at once, and the peer is told `code` where the protocol can say it.
-    /// `true`: it is over; `false`: the protocol says [`end`](Place::end). By default as
-    /// [`close`](Hooks::close).
+    /// Aborts the association: the peer is told `code`, where the protocol can carry it. Returns
+    /// `true` if the association has ended; `false` if the protocol calls [`end`](Place::end)
+    /// later. By default it [closes](Hooks::close).
     fn abort(&mut self, at: &mut impl Place<Self>, _code: Code) -> bool {
         self.close(at)
     }
 
-    /// The upper layer has closed it: both halves. `true`: at once; `false`: the protocol has
-    /// something to bring to its end, and says [`end`](Place::end) then.
+    /// Closes both halves of the association for the layer above. Returns `true` if it has ended;
+    /// `false` if the protocol has something to complete, and calls [`end`](Place::end) then.
     fn close(&mut self, _at: &mut impl Place<Self>) -> bool {
         true
     }
 }
 
-/// Who began an association.
+/// The side that began an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// The layer above asked for it.
+    /// This side: the layer above opened it.
     Asked,
-    /// A message of the peer's arrived.
+    /// The peer: a message of its arrived.
     Arrived,
 }
 
-/// What becomes of a message whose key nobody has.
+/// What becomes of a message that belongs to no association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival<M> {
     /// It begins an association.
     Welcome,
-    /// Nothing is made of it; it is counted, with the reason.
+    /// It is dropped and counted, with the reason.
     Ignored(&'static str),
-    /// Nothing is made of it, and this goes back as it is, where there is room below: one message
-    /// at most for one, so that nobody is overwhelmed in another's name.
+    /// It is dropped, and this message is sent back as it is, if there is credit below: at most one
+    /// answer per message, so that a sender with a forged address cannot flood a victim.
     Answered(M),
 }
 
-/// Where a hook is called: at one association, between the layers above and below it.
+/// The context in which a hook is called: one association, between the layers above and below it.
 pub trait Place<H: Hooks> {
-    /// What is known of the association.
+    /// Returns the state of the association.
     fn association(&mut self) -> &mut H::Association;
-    /// What every handler is lent.
+    /// Returns the context that every handler borrows.
     fn cx(&self) -> &Context;
-    /// With whom it is, as he is called below.
+    /// Returns the peer, as the layer below names it.
     fn remote(&self) -> Participant;
-    /// It is open: the layer above is told, where it was not yet. Does nothing before the
-    /// association below is open.
+    /// Declares the association open: the layer above is told, if it was not yet. Does nothing
+    /// before the association below is open.
     fn opened(&mut self);
     /// Sends a message of the protocol's own.
     fn send(&mut self, header: &H::Header, message: MessageOf<H>);
-    /// Sends messages of the protocol's own that bear their headers already: no envelope is closed
-    /// on them. Where there is room below for all of them, they are one word; otherwise each is
+    /// Sends messages of the protocol's own that bear their headers already: no envelope is
+    /// written. With credit below for all of them, they are sent as one request; otherwise each is
     /// sent by itself.
     fn send_batch(&mut self, messages: Batch<MessageOf<H>>);
-    /// The properties of the message that is [popped](Hooks::pop) now.
+    /// Returns the properties of the message that is being [popped](Hooks::pop).
     fn arrived(&self) -> PropertiesOf<H::Uses>;
-    /// What is sent from now on has these properties; at first the default ones.
+    /// Sets the properties of all that is sent from now on; the initial ones are the default.
     fn bear(&mut self, properties: PropertiesOf<H::Uses>);
-    /// Sends a message of the upper layer, which gets its room back when it has left.
+    /// Sends a message of the layer above, which gets its credit back when the message has left.
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
-    /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.
+    /// Delivers a message, if there is credit for it; otherwise the message is dropped and counted.
     fn deliver(&mut self, message: MessageOf<H>, properties: PropertiesOf<H::Provides>);
     /// Delivers messages together, as if one by one; the number in `properties` is that of the
     /// first.
@@ -321,32 +321,34 @@ pub trait Place<H: Hooks> {
         messages: Batch<MessageOf<H>>,
         properties: PropertiesOf<H::Provides>,
     );
-    /// How much may be delivered.
+    /// Returns the credit of the layer above: how much may be delivered.
     fn room(&self) -> Credit;
-    /// So much of what the upper layer sent is done with: it may send more.
+    /// Gives credit back to the layer above, for messages that are done: it may send more.
     fn give_room(&mut self, credit: Credit);
-    /// How much may be sent now: what is sent beyond it waits. All associations with one peer share
-    /// it.
+    /// Returns the credit below: how much may be sent now. What is sent beyond it waits. All
+    /// associations with one peer share it.
     fn room_below(&self) -> Credit;
-    /// How much that is when nothing is on its way: who waits for so much gets it.
+    /// Returns the credit below when nothing is on its way: waiting for up to this much succeeds.
     fn room_below_most(&self) -> Credit;
-    /// [`room_came`](Hooks::room_came) is called, once, when there is more room below. Those that
-    /// want it are called in the order in which they asked, as long as there is some.
+    /// Has [`room_came`](Hooks::room_came) called, once, when there is more credit below. The
+    /// associations that wait for it are called in the order in which they asked, while some is
+    /// left.
     fn wants_room(&mut self);
-    /// [`batch`](Hooks::batch) is called, once, when this batch is done; from within it, with the
-    /// next one.
+    /// Has [`batch`](Hooks::batch) called, once, when this batch is done; from within that hook,
+    /// after the next one.
     fn later(&mut self);
-    /// The timer expires at `at`, and not when it was to before.
+    /// Sets the timer to expire at `at`, and no longer at its earlier deadline.
     fn wake(&mut self, timer: H::Timer, at: Instant);
-    /// The timer does not expire.
+    /// Cancels the timer.
     fn cancel(&mut self, timer: H::Timer);
     /// Answers the oldest command that is not answered yet.
     fn controlled(&mut self, outcome: Result<u32, CommandError>);
-    /// The peer sends no more: the layer above is told, once what came before it was delivered.
+    /// Declares that the peer sends no more: the layer above is told after what came before was
+    /// delivered.
     fn finished(&mut self);
-    /// Nothing more is sent on the association below, behind what waits: half close, where nobody
-    /// else shares it.
+    /// Sends no more on the association below, after the messages that wait: a half close, if no
+    /// other association shares it.
     fn finish_below(&mut self);
-    /// The association is over, when the hook is.
+    /// Ends the association, when the hook returns.
     fn end(&mut self, why: Ended);
 }

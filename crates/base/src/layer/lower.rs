@@ -6,69 +6,69 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{AssociationRequest, Batch, Credit, PropertiesOf, Transfer};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits};
 
-use super::{Hooks, Layer, MessageOf, Spot, charged};
+use super::{Hooks, Layer, ListenKey, MessageOf, charged};
 use crate::map::{ChainedHash, Keyed, Map, MapKind};
 
-/// Room upward on each association below: what is delivered is handled at once. A driver that gets
-/// much in one system call has room for all of it.
+/// The credit upward on each association below: what is delivered is handled at once. A driver that
+/// receives much in one system call has credit for all of it.
 const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
-/// How much of it is used before it is given back, in one word.
+/// The used credit that is worth a request: then it is given back.
 const GIVEN_BACK: Credit = Credit { octets: ROOM.octets / 4, messages: ROOM.messages / 4 };
 
-/// How many messages may wait for room below before those of the protocol's own are dropped.
+/// How many messages may wait for credit below before those of the protocol's own are dropped.
 const BACKLOG_MOST: usize = 64;
 
-/// What a name given to the layer below stands for.
+/// The state of a name that was given to the layer below.
 pub(super) enum Lower<K> {
-    Door(Door<K>),
-    /// Waits for somebody to arrive at that door.
+    Listener(Listener<K>),
+    /// It waits for a peer to arrive at this listener.
     Awaited {
-        door: Handle,
+        listener: Handle,
     },
-    /// What is known of it stands in a table of its own: who sends and delivers looks there and
-    /// nowhere else.
+    /// It is an association, whose state is in a table of its own: sending and delivering read only
+    /// that.
     Association,
-    /// Nobody cares any more; its last word is awaited.
+    /// It is no longer used; its last indication is awaited.
     Closing,
 }
 
-/// A listener below: shared by all enable objects that listen at the same place.
-pub(super) struct Door<K> {
-    /// Where it was asked to listen.
+/// A listener below, shared by all enable objects that listen at the same address.
+pub(super) struct Listener<K> {
+    /// The address that was requested.
     asked: Participant,
-    /// Where it does.
+    /// The address at which it listens.
     pub(super) local: Option<Participant>,
     pub(super) enabled: Vec<K>,
-    /// How many names wait above, and below. Each arrival above may be somebody new below.
+    /// How many names wait above, and below. Each arrival above may be a new peer below.
     pub(super) wanted: usize,
     pub(super) awaited: usize,
 }
 
 pub(super) struct Association<T: Transfer> {
     pub(super) remote: Participant,
-    /// Through which listener it came; `None` for one that we opened.
-    pub(super) door: Option<Handle>,
-    /// Names above that stand on it; those that wait for it to be open.
+    /// The listener through which it arrived; `None` for one that we opened.
+    pub(super) listener: Option<Handle>,
+    /// The number of names above that use it, and those of them that wait for it to be open.
     pub(super) users: usize,
     pub(super) waiting: Vec<Handle>,
     pub(super) local: Option<Participant>,
-    /// What its path takes.
+    /// The limits of its path.
     pub(super) path: PathLimits,
-    /// Names above that want to hear when there is more room.
+    /// The names above that wait for more credit.
     pub(super) wanting: VecDeque<Handle>,
     credit: Credit,
-    /// How many octets and messages that is when nothing is on its way: so many of each that it is
-    /// not asked whether there are more.
+    /// The octets and messages of the credit when nothing is on its way, saturated at 32 bits.
     room_most: [u32; 2],
-    /// What was delivered since room was last given back.
+    /// What was delivered since credit was last given back.
     used: Credit,
     backlog: VecDeque<Waiting<T>>,
-    /// Nothing more is sent, once nothing waits; not yet said.
+    /// Whether the half is to be closed once nothing waits, and this was not requested yet.
     finishing: bool,
 }
 
-/// A message for which there was no room below, and who gets how much room back for it.
+/// A message for which there was no credit below, the name that gets credit back for it, and how
+/// much.
 struct Waiting<T: Transfer> {
     message: Batch<T::Message>,
     bears: PropertiesOf<T>,
@@ -95,19 +95,19 @@ impl<H: Hooks> Lowers<H> {
         self.associations.get_mut(name)
     }
 
-    /// How much may be sent now. Nothing where the association is not open, or messages wait.
+    /// Returns how much may be sent now: nothing if the association is not open, or messages wait.
     pub(super) fn room(&self, name: Handle) -> Credit {
         self.associations.get(name).map_or(Credit::default(), Association::free)
     }
 
-    /// How much that is when nothing is on its way.
+    /// Returns how much may be sent when nothing is on its way.
     pub(super) fn room_most(&self, name: Handle) -> Credit {
         let [octets, messages] =
             self.associations.get(name).map_or([0; 2], |association| association.room_most);
         Credit { octets: octets as usize, messages: messages as usize }
     }
 
-    /// Somebody came, under a name that waited for it.
+    /// Records that a peer arrived, under a name that waited for it.
     pub(super) fn arrived(
         &mut self,
         name: Handle,
@@ -119,14 +119,14 @@ impl<H: Hooks> Lowers<H> {
         let mut association = Association::new(remote);
         association.opened(local, path, credit);
         if let Some(lower) = self.names.get_mut(name)
-            && let Lower::Awaited { door } = core::mem::replace(lower, Lower::Association)
+            && let Lower::Awaited { listener } = core::mem::replace(lower, Lower::Association)
         {
-            association.door = Some(door);
+            association.listener = Some(listener);
         }
         self.associations.insert(name, association);
     }
 
-    /// The association is over, whether or not its last word has come.
+    /// Removes an association that has ended, whether or not its last indication has come.
     pub(super) fn forget(&mut self, name: Handle) -> Option<Association<H::Uses>> {
         let association = self.associations.remove(name)?;
         if self.by_remote.resolve(&association.remote) == Some(name) {
@@ -135,51 +135,53 @@ impl<H: Hooks> Lowers<H> {
         Some(association)
     }
 
-    pub(super) fn door(&mut self, name: Handle) -> Option<&mut Door<H::PassiveKey>> {
+    pub(super) fn listener(&mut self, name: Handle) -> Option<&mut Listener<H::PassiveKey>> {
         match self.names.get_mut(name) {
-            Some(Lower::Door(door)) => Some(door),
+            Some(Lower::Listener(listener)) => Some(listener),
             _ => None,
         }
     }
 
-    /// The listener at `asked`, for the enable object of `key` too; asked for where there is none.
+    /// Returns the listener at `asked`, for the enable object of `key` too; it is requested if
+    /// there is none.
     pub(super) fn listen(
         &mut self,
         asked: Participant,
         key: H::PassiveKey,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
-        // Who asks for any port wants one of his own.
+        // A request for any port asks for a port of its own.
         let any = asked.internet().is_some_and(|address| address.port() == 0);
-        let listens = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if !any && door.asked == asked);
+        let listens = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Listener(at) if !any && at.asked == asked);
         let there = self.names.iter().find(|(_, lower)| listens(lower)).map(|(name, _)| name);
         if let Some(name) = there
-            && let Some(door) = self.door(name)
+            && let Some(listener) = self.listener(name)
         {
-            if !door.enabled.contains(&key) {
-                door.enabled.push(key);
+            if !listener.enabled.contains(&key) {
+                listener.enabled.push(key);
             }
             return name;
         }
-        let door = Door { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
-        let listener = self.names.name(Lower::Door(door));
-        out.request(AssociationRequest::Listen { listener, local: asked });
-        listener
+        let listener =
+            Listener { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
+        let name = self.names.name(Lower::Listener(listener));
+        out.request(AssociationRequest::Listen { listener: name, local: asked });
+        name
     }
 
-    /// A listener that has an enable object for `key`.
-    pub(super) fn door_of(&self, key: &H::PassiveKey) -> Option<Handle> {
-        let has = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if door.enabled.contains(key));
+    /// Returns a listener that has an enable object for `key`.
+    pub(super) fn listener_of(&self, key: &H::PassiveKey) -> Option<Handle> {
+        let has = |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Listener(at) if at.enabled.contains(key));
         self.names.iter().find(|(_, lower)| has(lower)).map(|(name, _)| name)
     }
 
-    /// The enable object of a place, where nobody listens any more, is gone; with the last one, the
-    /// listener.
-    pub(super) fn unlisten(&mut self, (name, key): &Spot<H>, out: &mut impl Outlet<Layer<H>>) {
+    /// Removes an enable object without listeners above; with the last one of an address, the
+    /// listener below is closed.
+    pub(super) fn unlisten(&mut self, (name, key): &ListenKey<H>, out: &mut impl Outlet<Layer<H>>) {
         let name = *name;
-        let Some(door) = self.door(name) else { return };
-        door.enabled.retain(|enabled| enabled != key);
-        if door.enabled.is_empty() {
+        let Some(listener) = self.listener(name) else { return };
+        listener.enabled.retain(|enabled| enabled != key);
+        if listener.enabled.is_empty() {
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
             }
@@ -187,19 +189,20 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// As many names wait below as above; and one, where whoever comes too many is refused.
+    /// Has as many names wait below as above; and one more, where surplus arrivals are refused.
     pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
-        while let Some(door) = self.door(name)
-            && door.awaited < door.wanted + usize::from(H::REFUSES || H::KEY_ALONE)
+        while let Some(listener) = self.listener(name)
+            && listener.awaited < listener.wanted + usize::from(H::REFUSES || H::KEY_ALONE)
         {
-            door.awaited += 1;
-            let association = self.names.name(Lower::Awaited { door: name });
+            listener.awaited += 1;
+            let association = self.names.name(Lower::Awaited { listener: name });
             let credit = charged::<H::Uses>(ROOM);
             out.request(AssociationRequest::Await { listener: name, association, credit });
         }
     }
 
-    /// The association with `remote`, which counts one user more; asked for where there is none.
+    /// Returns the association with `remote`, which counts one user more; it is requested if there
+    /// is none.
     pub(super) fn share(
         &mut self,
         remote: Participant,
@@ -222,7 +225,7 @@ impl<H: Hooks> Lowers<H> {
         name
     }
 
-    /// One user more of the association, where there is such a one.
+    /// Counts one user more of the association, if it exists.
     pub(super) fn join(&mut self, name: Handle, user: Handle) -> bool {
         let Some(association) = self.association(name) else { return false };
         association.users += 1;
@@ -232,8 +235,8 @@ impl<H: Hooks> Lowers<H> {
         true
     }
 
-    /// Counts one user less, who need not hear that it is open any more, and closes what nobody
-    /// uses.
+    /// Counts one user less, which need not be told any more that the association is open, and
+    /// closes an association without users.
     pub(super) fn release(&mut self, name: Handle, user: Handle, out: &mut impl Outlet<Layer<H>>) {
         let Some(association) = self.association(name) else { return };
         association.users = association.users.saturating_sub(1);
@@ -241,7 +244,7 @@ impl<H: Hooks> Lowers<H> {
         self.close_unused(name, out);
     }
 
-    /// Closes the association where nobody uses it, and nothing waits to be sent.
+    /// Closes the association if it has no users, and nothing waits to be sent.
     pub(super) fn close_unused(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
         let Some(association) = self.association(name) else { return };
         if association.users == 0 && association.backlog.is_empty() {
@@ -253,7 +256,7 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Nothing more is sent behind what waits.
+    /// Closes the sending half behind what waits.
     #[cold]
     pub(super) fn finish(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
         let Some(association) = self.association(name) else { return };
@@ -271,7 +274,7 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Sends a message, or several by one word; gives them back where there is no room for all of
+    /// Sends a message, or several in one request; returns them if there is no credit for all of
     /// them yet, or others wait already.
     #[inline(always)]
     pub(super) fn send(
@@ -294,8 +297,9 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Keeps a message until there is room; `back` gets its room back then. What nobody gets room
-    /// back for is bounded by nobody: where much waits already, it is dropped.
+    /// Queues a message until there is credit; `back` then gets credit back. A message for which no
+    /// name gets credit back is not bounded by the layer above: if much waits already, it is
+    /// dropped.
     #[cold]
     pub(super) fn queue(
         &mut self,
@@ -313,8 +317,8 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// There is more room below: what waits for it leaves, and `back` hears who gets his room back.
-    /// Gives whether somebody wants to hear of it.
+    /// Adds credit below: waiting messages leave, and `back` is told which names get their credit
+    /// back. Returns whether a name waits for credit.
     #[inline]
     pub(super) fn more_room<O: Outlet<Layer<H>>>(
         &mut self,
@@ -360,7 +364,7 @@ impl<T: Transfer> Association<T> {
     pub(super) fn new(remote: Participant) -> Self {
         Association {
             remote,
-            door: None,
+            listener: None,
             users: 0,
             waiting: Vec::new(),
             local: None,
@@ -387,7 +391,7 @@ impl<T: Transfer> Association<T> {
         core::mem::take(&mut self.waiting)
     }
 
-    /// So much was delivered: its room is given back when there is enough to be worth a word.
+    /// Counts what was delivered: its credit is given back once it is worth a request.
     #[inline]
     pub(super) fn delivered<H: Hooks<Uses = T>>(
         &mut self,
@@ -412,7 +416,7 @@ impl<T: Transfer> Association<T> {
         if self.backlog.is_empty() { self.credit } else { Credit::default() }
     }
 
-    /// Whose turn it is of those that want room, as long as there is some.
+    /// Returns the next name that waits for credit, while there is some.
     pub(super) fn next_wanting(&mut self) -> Option<Handle> {
         let Credit { octets, messages } = self.free();
         if octets > 0 && (messages > 0 || !T::MESSAGES) { self.wanting.pop_front() } else { None }

@@ -3,13 +3,13 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `hooks.rs` | what the author says, with defaults |
-//! | `envelope.rs` | what is read of a message before it is known whose it is |
+//! | `hooks.rs` | what the author adds, with defaults |
+//! | `envelope.rs` | what is read of a message before its association is known |
 //! | `lower.rs` | the associations below, shared and counted |
-//! | `send.rs` | from above, downward |
-//! | `receive.rs` | from below, upward |
-//! | `batch.rs` | messages that come from below together |
-//! | `place.rs` | where a hook is called |
+//! | `send.rs` | from the layer above, downward |
+//! | `receive.rs` | from the layer below, upward |
+//! | `batch.rs` | messages that the layer below delivers together |
+//! | `place.rs` | the context in which a hook is called |
 
 mod batch;
 mod envelope;
@@ -42,17 +42,17 @@ use lower::Lowers;
 pub struct Layer<H: Hooks> {
     hooks: H,
     base: Base<H::Features, Associations<H>>,
-    /// What a name of a listener above stands for.
-    listeners: Mirror<Spot<H>>,
-    /// Names above that wait for an arrival, and where.
-    awaited: Mirror<Spot<H>>,
+    /// The listeners above, by name.
+    listeners: Mirror<ListenKey<H>>,
+    /// The names above that wait for an arrival, and their listener.
+    awaited: Mirror<ListenKey<H>>,
     lowers: Lowers<H>,
-    /// Those that have something to say when the batch is done.
+    /// The names that asked to be called when the batch is done.
     due: VecDeque<Handle>,
 }
 
-/// Where somebody listens: the listener below, and what tells those apart that share it.
-type Spot<H> = (Handle, <H as Hooks>::PassiveKey);
+/// The key of an enable object: the listener below, and the key among those that share it.
+type ListenKey<H> = (Handle, <H as Hooks>::PassiveKey);
 
 /// Returns what `T` charges of a credit: a stream has none for messages.
 #[inline(always)]
@@ -60,31 +60,31 @@ const fn charged<T: Transfer>(credit: Credit) -> Credit {
     if T::MESSAGES { credit } else { Credit::of_octets(credit.octets) }
 }
 
-/// What the base of a layer is filled with.
+/// The types that fill the base of a layer.
 struct Associations<H>(core::marker::PhantomData<H>);
 
 impl<H: Hooks> Subject for Associations<H> {
-    // Associations of several peers may have the same key: what tells them apart is who brings the
-    // message, and the key.
+    // Associations of several peers may have the same key: they are distinguished by the
+    // association below and the key.
     type Key = (Handle, H::Key);
-    type PassiveKey = Spot<H>;
+    type PassiveKey = ListenKey<H>;
     type Association = Link<H>;
     type Enabled = Enabled;
     type Timer = H::Timer;
 }
 
-/// An association, and what the layer itself has to know of it.
+/// An association, and the layer's own state of it.
 struct Link<H: Hooks> {
-    /// The association below that carries it, and with whom that is.
+    /// The association below that carries it, and its peer.
     lower: Handle,
     remote: Participant,
-    /// How much the layer above takes.
+    /// The credit of the layer above: how much it takes.
     up: Credit,
     /// How much of the layer above is on its way down.
     down: Credit,
-    /// Names that have not heard yet that it is open, each with its first room downward.
+    /// The names that were not told yet that it is open, each with its first credit downward.
     unopened: Vec<(Handle, Credit)>,
-    /// Whether it is among those that are due, and those that want room below.
+    /// Whether it is among those that are due, and those that wait for credit below.
     due: bool,
     wants_room: bool,
     /// The properties of what it sends.
@@ -93,7 +93,7 @@ struct Link<H: Hooks> {
 }
 
 impl<H: Hooks> Link<H> {
-    /// The layer above may send so much more.
+    /// Gives credit to the layer above: it may send that much more.
     #[inline]
     fn give(&mut self, name: Handle, credit: Credit, out: &mut impl Outlet<Layer<H>>) {
         self.down += credit;
@@ -101,15 +101,15 @@ impl<H: Hooks> Link<H> {
     }
 }
 
-/// An enable object: who above listens in a place, and who waits for arrivals.
+/// An enable object: the listeners above at an address, and the names that wait for arrivals.
 #[derive(Default)]
 struct Enabled {
     names: Vec<Handle>,
     awaiting: VecDeque<Awaiting>,
 }
 
-/// A name for somebody who arrives, the listener that gave it, and the room above for what he
-/// sends.
+/// A name for a peer that arrives, the listener that gave it, and the credit above for what the
+/// peer sends.
 struct Awaiting {
     listener: Handle,
     association: Handle,
@@ -117,14 +117,14 @@ struct Awaiting {
 }
 
 impl<H: Hooks> Layer<H> {
-    /// What was selected.
+    /// The features that were selected.
     pub const SELECTION: Selection = <H::Features as Configuration>::SELECTION;
 
-    /// Whether the selection has what the protocol needs. In a constant, a refusal is an error
-    /// where the constant stands.
+    /// Checks that the selection has what the protocol needs. In a constant, a refusal is a compile
+    /// error there.
     ///
     /// # Panics
-    /// With the refusal.
+    /// If it lacks something; the message is the refusal.
     #[track_caller]
     pub const fn fits() {
         if let Err(refusal) = Self::offers() {
@@ -132,7 +132,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Whether the selection has what the protocol needs.
+    /// Checks that the selection has what the protocol needs.
     ///
     /// # Errors
     /// What is missing.
@@ -140,8 +140,8 @@ impl<H: Hooks> Layer<H> {
         Self::SELECTION.offers(H::NEEDS, H::FACTS.name)
     }
 
-    /// The protocol of `hooks`. A peer must not know `seed`. Does not compile where the selection
-    /// lacks what it needs.
+    /// Creates the protocol of `hooks`. A peer must not know `seed`. Does not compile if the
+    /// selection lacks what the protocol needs.
     pub fn new(hooks: H, seed: u64) -> Self {
         const { Self::fits() };
         Layer {
@@ -154,17 +154,17 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// The author's part.
+    /// Returns the author's part.
     pub fn hooks(&self) -> &H {
         &self.hooks
     }
 
-    /// How many names above live.
+    /// Returns the number of live names above.
     pub fn associations(&self) -> usize {
         self.base.len()
     }
 
-    /// How many names it gave to the layer below, whose last word has not come.
+    /// Returns the number of names given to the layer below whose last indication has not come.
     pub fn names(&self) -> usize {
         self.lowers.names.len()
     }
@@ -174,8 +174,7 @@ impl<H: Hooks> Layer<H> {
         if H::KEY_ALONE { Handle { index: 0, generation: 0 } } else { lower }
     }
 
-    /// A name of the same association that is not over: an endpoint that is shared outlives its
-    /// names.
+    /// Returns a live name of the same association: a shared endpoint outlives its names.
     fn living(&self, name: Handle) -> Handle {
         match Self::SELECTION.session {
             Session::Absent if self.base.get(name).is_none() => {
@@ -270,7 +269,7 @@ impl<H: Hooks> Protocol for Layer<H> {
             AssociationIndication::Changed { association, path } => {
                 self.changed_below(association, path, out)
             }
-            // Associations above share those below: none of their commands goes on.
+            // Associations above share those below: none of their commands is passed on.
             AssociationIndication::Controlled { .. } => {}
             AssociationIndication::Listening { listener, local } => {
                 self.listening_below(listener, local, out)

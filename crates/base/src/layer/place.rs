@@ -1,4 +1,4 @@
-//! Where a hook is called: one association, its timers, the way down and the way up.
+//! The context in which a hook is called: one association, its timers, the layers above and below.
 
 use alloc::collections::VecDeque;
 use core::mem;
@@ -13,8 +13,8 @@ use super::lower::Lowers;
 use super::{Associations, Envelope as _, Hooks, Layer, Link, MessageOf, Place, charged};
 use crate::base::Timers;
 
-// All on the way of a message is always inlined: only then does a hook work on the association
-// itself, and not on a place in memory that holds what leads to it.
+// Everything on the path of a message is always inlined: only then does a hook work on the
+// association itself, and not through a pointer in memory.
 
 pub(super) struct At<'a, H: Hooks, O> {
     cx: &'a Context,
@@ -30,7 +30,7 @@ pub(super) struct At<'a, H: Hooks, O> {
 }
 
 impl<H: Hooks> Layer<H> {
-    /// Calls a hook at an association. One for an association that is over is not called.
+    /// Calls a hook at an association. An association that has ended is skipped.
     #[inline(always)]
     pub(super) fn at<O: Outlet<Self>, R>(
         &mut self,
@@ -42,7 +42,7 @@ impl<H: Hooks> Layer<H> {
         self.at_arrival(cx, name, Default::default(), out, hook)
     }
 
-    /// The same, for what came with these properties.
+    /// Calls a hook at an association, for a message that came with these properties.
     #[inline(always)]
     pub(super) fn at_arrival<O: Outlet<Self>, R>(
         &mut self,
@@ -64,37 +64,37 @@ impl<H: Hooks> Layer<H> {
 }
 
 impl<H: Hooks, O> At<'_, H, O> {
-    /// The layer above takes so much more.
+    /// Adds credit of the layer above: it takes that much more.
     pub(super) fn takes_more(&mut self, credit: Credit) {
         self.link.up += credit;
     }
 
-    /// The layer above sends so much.
+    /// Counts what the layer above sends.
     #[inline(always)]
     pub(super) fn taken(&mut self, sent: Credit) {
         assert!(self.link.down.covers(sent), "a Send keeps within the room");
         self.link.down -= sent;
     }
 
-    /// Whether the association is over when the hook is.
+    /// Returns whether the association has ended when the hook returns.
     #[inline(always)]
     pub(super) fn is_over(&self) -> bool {
         self.over.is_some()
     }
 
-    /// Whether it is due. From now on it is not.
+    /// Returns whether it was due. From now on it is not.
     pub(super) fn was_due(&mut self) -> bool {
         mem::take(&mut self.link.due)
     }
 
-    /// Whether it wants room below. From now on it does not.
+    /// Returns whether it waited for credit below. From now on it does not.
     pub(super) fn wanted_room(&mut self) -> bool {
         mem::take(&mut self.link.wants_room)
     }
 }
 
 impl<H: Hooks, O: Outlet<Layer<H>>> At<'_, H, O> {
-    /// Sends a message of the protocol's own, whose header is there.
+    /// Sends a message of the protocol's own that has its header already.
     #[inline(always)]
     fn send_closed(&mut self, message: MessageOf<H>) {
         let Link { lower, bears, .. } = *self.link;

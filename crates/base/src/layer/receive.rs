@@ -9,13 +9,15 @@ use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message as _;
 
 use super::lower::Lower;
-use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, MessageOf, Origin, Place as _, Spot};
+use super::{
+    Arrival, Awaiting, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin, Place as _,
+};
 use crate::opening::Enabled as _;
 
-/// Why a message is dropped whose header says nothing.
+/// Why a message is dropped whose header cannot be read.
 pub(super) const UNREADABLE: &str = "a header that cannot be read";
 
-/// A refusal may have so many octets, even where it answers less.
+/// The octets that a refusal may have in any case, even if it answers less.
 const REFUSAL_MOST: usize = 64;
 
 impl<H: Hooks> Layer<H> {
@@ -26,14 +28,14 @@ impl<H: Hooks> Layer<H> {
         local: Participant,
         out: &mut impl Outlet<Self>,
     ) {
-        let Some(door) = self.lowers.door(lower) else { return };
-        door.local = Some(local);
-        for key in &door.enabled {
+        let Some(listener) = self.lowers.listener(lower) else { return };
+        listener.local = Some(local);
+        for key in &listener.enabled {
             let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else {
                 continue;
             };
-            for listener in &enabled.names {
-                out.indicate(AssociationIndication::Listening { listener: *listener, local });
+            for name in &enabled.names {
+                out.indicate(AssociationIndication::Listening { listener: *name, local });
             }
         }
     }
@@ -57,24 +59,24 @@ impl<H: Hooks> Layer<H> {
                     }
                     self.opens(cx, name, out);
                 }
-                // What was sent, and who wanted room, before it was open.
+                // Messages that were sent, and names that waited for credit, before it was open.
                 self.more_room_below(cx, lower, Credit::default(), out);
             }
-            // For whom he comes, his first message tells.
-            Some(Lower::Awaited { door }) => {
-                let door = *door;
+            // Its first message tells for which listener it comes.
+            Some(Lower::Awaited { listener }) => {
+                let listener = *listener;
                 self.lowers.arrived(lower, remote, local, path, credit);
-                if let Some(door) = self.lowers.door(door) {
-                    door.awaited -= 1;
+                if let Some(below) = self.lowers.listener(listener) {
+                    below.awaited -= 1;
                 }
-                self.lowers.await_below(door, out);
+                self.lowers.await_below(listener, out);
             }
             _ => {}
         }
     }
 
-    /// The path below has changed: every association on it hears of it that the layer above knows
-    /// to be open.
+    /// Handles a change of the path below: every association on it that the layer above knows to be
+    /// open is told.
     #[cold]
     pub(super) fn changed_below(
         &mut self,
@@ -111,11 +113,11 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Those that want room below hear of it, in the order in which they asked. For whom none is
-    /// left, it is his turn next.
+    /// Calls the associations that wait for credit below, in the order in which they asked. One for
+    /// which none is left comes first the next time.
     #[cold]
     fn room_came(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
-        // Who asks from now on hears of the next room.
+        // An association that asks from now on waits for the next credit.
         let wanting = self.lowers.association(lower).map_or(0, |below| below.wanting.len());
         for _ in 0..wanting {
             let next = self.lowers.association(lower).and_then(|below| below.next_wanting());
@@ -145,13 +147,13 @@ impl<H: Hooks> Layer<H> {
         }
         match self.lowers.association(lower) {
             Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
-            // What came has been handled: the room is free again.
+            // The messages have been handled: their credit is given back.
             Some(association) => association.delivered(lower, credit, out),
             None => {}
         }
     }
 
-    /// A message goes to its association.
+    /// Passes a message to its association.
     #[inline(always)]
     fn lead(
         &mut self,
@@ -169,7 +171,8 @@ impl<H: Hooks> Layer<H> {
         });
     }
 
-    /// Whose message that is. `None`: nobody's, and it has been dealt with.
+    /// Returns the association of a message; `None` if there is none, and the message has been
+    /// dealt with.
     #[inline(always)]
     pub(super) fn whose(
         &mut self,
@@ -190,7 +193,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// A message for an association came from a peer that is not its own, perhaps: the protocol
+    /// Handles a message that may come from another peer than the association's own: the protocol
     /// decides whether the association moves there.
     fn roam(
         &mut self,
@@ -218,8 +221,8 @@ impl<H: Hooks> Layer<H> {
         lowers.release(left, name, out);
     }
 
-    /// The first message of somebody: he gets a name, where one waits and he is welcome. Otherwise
-    /// it is dealt with.
+    /// Handles the first message of a peer: the association gets a name, if one waits and the
+    /// protocol accepts the peer. Otherwise the message is dealt with.
     #[cold]
     #[inline(never)]
     fn arrive(
@@ -230,7 +233,7 @@ impl<H: Hooks> Layer<H> {
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
-        let Some((spot, remote)) = self.expected(lower, header) else {
+        let Some((listen_key, remote)) = self.expected(lower, header) else {
             self.refuse_arrival(cx, lower, header, message, out);
             return None;
         };
@@ -241,7 +244,8 @@ impl<H: Hooks> Layer<H> {
                 return None;
             }
             Arrival::Answered(answer) => {
-                // It does not wait for room: strangers would fill memory with what is said to them.
+                // The answer does not wait for credit: unknown peers could fill memory with
+                // answers.
                 if self.lowers.send(lower, answer.into(), Default::default(), out).is_err() {
                     cx.dropped(H::FACTS.name, "an answer for which there is no room below");
                 }
@@ -249,9 +253,9 @@ impl<H: Hooks> Layer<H> {
             }
         }
         let Awaiting { association: name, credit, .. } =
-            self.base.enabled().get_mut(&spot)?.awaiting.pop_front()?;
-        if let Some(door) = self.lowers.door(spot.0) {
-            door.wanted -= 1;
+            self.base.enabled().get_mut(&listen_key)?.awaiting.pop_front()?;
+        if let Some(below) = self.lowers.listener(listen_key.0) {
+            below.wanted -= 1;
         }
         self.awaited.remove(name);
         let key = H::key(header);
@@ -267,8 +271,8 @@ impl<H: Hooks> Layer<H> {
         Some(name)
     }
 
-    /// A message for which no association is here, and no name waits: its sender is told so, where
-    /// the protocol can.
+    /// Handles a message for which there is no association, and no name waits: its sender is told,
+    /// if the protocol can say so.
     fn refuse_arrival(
         &mut self,
         cx: &Context,
@@ -289,7 +293,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// The layer below will deliver no more. Every association on it is told.
+    /// Handles that the layer below delivers no more: every association on it is told.
     #[cold]
     pub(super) fn finished_below(
         &mut self,
@@ -302,22 +306,26 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// The associations that stand on one below.
+    /// Returns the associations that use one below.
     fn carried(&self, lower: Handle) -> Vec<Handle> {
         self.base.iter().filter(|(_, link)| link.lower == lower).map(|(name, _)| name).collect()
     }
 
-    /// Where somebody listens for who comes so, and a name waits; and who he is.
-    fn expected(&mut self, lower: Handle, header: &H::Header) -> Option<(Spot<H>, Participant)> {
+    /// Returns the enable object that expects this message, if a name waits there; and the peer.
+    fn expected(
+        &mut self,
+        lower: Handle,
+        header: &H::Header,
+    ) -> Option<(ListenKey<H>, Participant)> {
         let asked = H::passive_key(header);
         let below = self.lowers.association(lower)?;
-        let (remote, door) = (below.remote, below.door);
+        let (remote, listener) = (below.remote, below.listener);
         below.local?;
-        // An association that we opened came through no listener: whoever listens for that key
-        // takes what arrives on it.
-        let spot = (door.or_else(|| self.lowers.door_of(&asked))?, asked);
-        let enabled = self.base.enabled().get_mut(&spot)?;
-        (!enabled.awaiting.is_empty()).then_some((spot, remote))
+        // An association that we opened came through no listener: any listener for that key takes
+        // what arrives on it.
+        let listen_key = (listener.or_else(|| self.lowers.listener_of(&asked))?, asked);
+        let enabled = self.base.enabled().get_mut(&listen_key)?;
+        (!enabled.awaiting.is_empty()).then_some((listen_key, remote))
     }
 
     #[cold]
@@ -342,13 +350,13 @@ impl<H: Hooks> Layer<H> {
                     self.end(name, why, out);
                 }
             }
-            Some(Lower::Awaited { door }) => {
-                if let Some(door) = self.lowers.door(door) {
-                    door.awaited -= 1;
+            Some(Lower::Awaited { listener }) => {
+                if let Some(below) = self.lowers.listener(listener) {
+                    below.awaited -= 1;
                 }
             }
-            Some(Lower::Door(door)) => {
-                for key in door.enabled {
+            Some(Lower::Listener(listener)) => {
+                for key in listener.enabled {
                     let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else {
                         continue;
                     };

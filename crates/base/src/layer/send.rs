@@ -1,7 +1,7 @@
 //! From above, downward: openings, listeners, messages, closing.
 //!
-//! What happens once an association is marked as cold: out of line, it does not crowd the way of
-//! the messages.
+//! Whatever happens once per association is marked as cold: out of line, it stays off the fast path
+//! of the messages.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -11,12 +11,14 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 
-use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _, Spot, charged};
+use super::{
+    Awaiting, Enabled, Hooks, Layer, Link, ListenKey, MessageOf, Origin, Place as _, charged,
+};
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
 
-/// Why a word is dropped whose association has ended.
+/// Why a request is dropped whose association has ended.
 pub(super) const OVER: &str = "a word for an association that is over";
 
 impl<H: Hooks> Layer<H> {
@@ -30,7 +32,7 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
-        // Associations with one peer share one below, whose address the layer below gives.
+        // Associations with one peer share one below, whose address the layer below assigns.
         if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
             return Self::refuse(
                 cx,
@@ -47,7 +49,8 @@ impl<H: Hooks> Layer<H> {
             Ok(opening) => opening,
             Err(why) => return Self::refuse(cx, name, why, "open: the protocol refuses it", out),
         };
-        // Names that are not told apart share the one endpoint, and with it the association below.
+        // Names that are not distinguished share the one endpoint, and with it the association
+        // below.
         let shared = match Self::SELECTION.session {
             Session::Absent => self.base.iter().next().map(|(_, link)| link.lower),
             Session::Present(_) => None,
@@ -67,13 +70,13 @@ impl<H: Hooks> Layer<H> {
                 out,
             );
         }
-        // Where the association below is open already, this one can speak.
+        // If the association below is open already, this one can send.
         if self.lowers.association(lower).is_some_and(|below| below.local.is_some()) {
             self.opens(cx, name, out);
         }
     }
 
-    /// An association that was asked for can speak below.
+    /// Begins an association that this side opened and that can send below.
     pub(super) fn opens(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
         self.at(cx, name, out, |hooks, at| {
             if hooks.opened(at) {
@@ -126,7 +129,7 @@ impl<H: Hooks> Layer<H> {
         }
         if let Some(link) = self.base.get_mut(name) {
             if joined {
-                // Whoever joins an endpoint has room of his own.
+                // A name that joins an endpoint has credit of its own.
                 link.down += first;
             }
             link.unopened.push((name, first));
@@ -157,13 +160,13 @@ impl<H: Hooks> Layer<H> {
                 return Self::refuse(cx, listener, why, "listen: the protocol refuses it", out);
             }
         };
-        let spot = (self.lowers.listen(local, key.clone(), out), key);
-        let enabled = self.base.enabled().enable(spot.clone(), Enabled::default);
+        let listen_key = (self.lowers.listen(local, key.clone(), out), key);
+        let enabled = self.base.enabled().enable(listen_key.clone(), Enabled::default);
         let Some(enabled) = enabled else { unreachable!("ActivePassive has enable objects") };
         enabled.names.push(listener);
-        let name = spot.0;
-        let local = self.lowers.door(name).and_then(|door| door.local);
-        self.listeners.insert(listener, spot);
+        let name = listen_key.0;
+        let local = self.lowers.listener(name).and_then(|below| below.local);
+        self.listeners.insert(listener, listen_key);
         if let Some(local) = local {
             out.indicate(AssociationIndication::Listening { listener, local });
         }
@@ -181,7 +184,7 @@ impl<H: Hooks> Layer<H> {
         credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
-        let Some(spot) = self.listeners.get(listener).cloned() else {
+        let Some(listen_key) = self.listeners.get(listener).cloned() else {
             return Self::refuse(
                 cx,
                 association,
@@ -190,27 +193,32 @@ impl<H: Hooks> Layer<H> {
                 out,
             );
         };
-        let Some(enabled) = self.base.enabled().get_mut(&spot) else { return };
+        let Some(enabled) = self.base.enabled().get_mut(&listen_key) else { return };
         enabled.awaiting.push_back(Awaiting { listener, association, credit });
-        let name = spot.0;
-        self.awaited.insert(association, spot);
-        if let Some(door) = self.lowers.door(name) {
-            door.wanted += 1;
+        let name = listen_key.0;
+        self.awaited.insert(association, listen_key);
+        if let Some(below) = self.lowers.listener(name) {
+            below.wanted += 1;
         }
         self.lowers.await_below(name, out);
     }
 
     /// Ends a listener, and the names that wait for its arrivals.
     #[cold]
-    fn unlisten(&mut self, listener: Handle, spot: &Spot<H>, out: &mut impl Outlet<Self>) {
-        if let Some(enabled) = self.base.enabled().get_mut(spot) {
+    fn unlisten(
+        &mut self,
+        listener: Handle,
+        listen_key: &ListenKey<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        if let Some(enabled) = self.base.enabled().get_mut(listen_key) {
             enabled.names.retain(|name| *name != listener);
             let waiting = core::mem::take(&mut enabled.awaiting).into_iter();
             let (gone, stay): (VecDeque<_>, _) =
                 waiting.partition(|waits| waits.listener == listener);
             enabled.awaiting = stay;
-            if let Some(door) = self.lowers.door(spot.0) {
-                door.wanted -= gone.len();
+            if let Some(below) = self.lowers.listener(listen_key.0) {
+                below.wanted -= gone.len();
             }
             for Awaiting { association, .. } in gone {
                 self.awaited.remove(association);
@@ -220,8 +228,8 @@ impl<H: Hooks> Layer<H> {
                 });
             }
         }
-        if self.base.enabled().disable(spot).is_some() {
-            self.lowers.unlisten(spot, out);
+        if self.base.enabled().disable(listen_key).is_some() {
+            self.lowers.unlisten(listen_key, out);
         }
         out.indicate(AssociationIndication::Ended { name: listener, why: Ended::Unlistened });
     }
@@ -244,7 +252,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Several messages; one by one where the protocol does not take them together.
+    /// Handles several messages; one by one if the protocol does not take them together.
     #[inline(never)]
     pub(super) fn push_batch(
         &mut self,
@@ -292,7 +300,7 @@ impl<H: Hooks> Layer<H> {
         match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
             None => cx.dropped(H::FACTS.name, OVER),
             Some(true) => self.end(name, Ended::Finished, out),
-            Some(false) => {} // the protocol says the last word
+            Some(false) => {} // the protocol ends it later
         }
     }
 
@@ -310,7 +318,7 @@ impl<H: Hooks> Layer<H> {
         match self.at(cx, name, out, |hooks, at| hooks.abort(at, code)) {
             None => cx.dropped(H::FACTS.name, OVER),
             Some(true) => self.end(name, Ended::Aborted, out),
-            Some(false) => {} // the protocol says the last word
+            Some(false) => {} // the protocol ends it later
         }
     }
 
@@ -321,24 +329,25 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Ends the name of a listener, or one that waits for an arrival. `false`: it is neither.
+    /// Ends the name of a listener, or one that waits for an arrival. Returns `false` if it is
+    /// neither.
     fn close_listening(&mut self, name: Handle, out: &mut impl Outlet<Self>) -> bool {
-        if let Some(spot) = self.awaited.remove(name) {
-            if let Some(enabled) = self.base.enabled().get_mut(&spot) {
+        if let Some(listen_key) = self.awaited.remove(name) {
+            if let Some(enabled) = self.base.enabled().get_mut(&listen_key) {
                 enabled.awaiting.retain(|waits| waits.association != name);
-                if let Some(door) = self.lowers.door(spot.0) {
-                    door.wanted -= 1;
+                if let Some(below) = self.lowers.listener(listen_key.0) {
+                    below.wanted -= 1;
                 }
             }
             out.indicate(AssociationIndication::Ended { name, why: Ended::Finished });
             return true;
         }
-        let Some(spot) = self.listeners.remove(name) else { return false };
-        self.unlisten(name, &spot, out);
+        let Some(listen_key) = self.listeners.remove(name) else { return false };
+        self.unlisten(name, &listen_key, out);
         true
     }
 
-    /// The last word on an association.
+    /// Ends an association, and tells the layer above.
     #[cold]
     pub(super) fn end(&mut self, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {
         let Some(link) = self.base.get_mut(name) else { return };

@@ -5,9 +5,9 @@ use super::hashing::{Hashing, Trusted};
 use super::recent::Recent;
 use super::{Key, Map};
 
-/// A [`Chained`] map that looks first at the binding which was installed or found last.
+/// A [`Chained`] map that first checks the binding that was installed or found last.
 ///
-/// Messages come in runs: the next is most often for the same association. That key is then
+/// Messages come in bursts: the next is most often for the same association. Its key is then
 /// compared once and not hashed.
 #[derive(Debug)]
 pub struct Cached<K, V, H = Trusted> {
@@ -16,12 +16,12 @@ pub struct Cached<K, V, H = Trusted> {
 }
 
 impl<K: Key, V, H: Hashing> Cached<K, V, H> {
-    /// An empty map that always has so many buckets, and at least one. The thesis' map has 101.
+    /// Creates an empty map with a fixed number of buckets, at least one. The thesis' map has 101.
     pub fn with_buckets(seed: u64, buckets: usize) -> Self {
         Cached { map: Chained::with_buckets(seed, buckets), recent: Recent::new() }
     }
 
-    /// What `told` makes of the binding of `key` and its place.
+    /// Applies `told` to the binding of `key` and its place.
     #[inline]
     fn find<'a, T>(&'a self, key: &K, told: impl FnOnce(usize, &'a Node<K, V>) -> T) -> Option<T> {
         if self.recent.awake() {
@@ -37,7 +37,7 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
         self.map.find(key, told)
     }
 
-    /// The long way, of the few misses while the cache is awake.
+    /// The slow path, for the few misses while the cache is awake.
     #[cold]
     #[inline(never)]
     fn find_awake<'a, T>(
@@ -54,7 +54,8 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     }
 }
 
-/// The map without its cache: it finds the same, and neither uses the cache nor tells it anything.
+/// Returns the map without its cache: it finds the same bindings, and neither uses nor updates the
+/// cache.
 impl<K, V, H> AsRef<Chained<K, V, H>> for Cached<K, V, H> {
     fn as_ref(&self) -> &Chained<K, V, H> {
         &self.map

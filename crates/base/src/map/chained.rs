@@ -9,7 +9,7 @@ use super::{Key, Map};
 /// The end of a chain.
 const END: u32 = u32::MAX;
 
-/// One binding. All of them lie in one vector without holes, and a chain goes through it by places.
+/// One binding. All of them are in one vector without holes; a chain links them by place.
 #[derive(Debug)]
 pub(super) struct Node<K, V> {
     pub(super) key: K,
@@ -21,12 +21,12 @@ pub(super) struct Node<K, V> {
 
 /// A map of chains through buckets.
 ///
-/// As a rule it has as many buckets as bindings, within a factor of two, so that a chain has no
-/// length to speak of. With [`with_buckets`](Chained::with_buckets) their number stays, as in the
-/// x-Kernel, and chains grow.
+/// By default it has as many buckets as bindings, within a factor of two, so that chains stay
+/// short. With [`with_buckets`](Chained::with_buckets) the number is fixed, as in the x-Kernel, and
+/// chains grow.
 #[derive(Debug)]
 pub struct Chained<K, V, H = Trusted> {
-    /// Where each chain begins.
+    /// The first place of each chain.
     heads: Vec<u32>,
     nodes: Vec<Node<K, V>>,
     grows: bool,
@@ -34,7 +34,7 @@ pub struct Chained<K, V, H = Trusted> {
 }
 
 impl<K: Key, V, H: Hashing> Chained<K, V, H> {
-    /// An empty map that always has so many buckets, and at least one. The thesis' map has 101.
+    /// Creates an empty map with a fixed number of buckets, at least one. The thesis' map has 101.
     pub fn with_buckets(seed: u64, buckets: usize) -> Self {
         Chained { heads: vec![END; buckets.max(1)], grows: false, ..Self::new(seed) }
     }
@@ -44,14 +44,14 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         self.hashing.hash(key) as u32
     }
 
-    /// The bucket of a hash: that part of all buckets which the hash is of 2^32. No remainder is
-    /// taken, and any number of buckets will do.
+    /// Returns the bucket of a hash: the same fraction of all buckets as the hash is of 2^32. This
+    /// takes no remainder, and works for any number of buckets.
     #[inline]
     fn bucket(&self, hash: u32) -> usize {
         ((u64::from(hash) * self.heads.len() as u64) >> 32) as usize
     }
 
-    /// The binding at `place`, if there is such a place.
+    /// Returns the binding at `place`, if there is such a place.
     #[inline]
     pub(super) fn at(&self, place: usize) -> Option<&Node<K, V>> {
         self.nodes.get(place)
@@ -62,10 +62,11 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         self.nodes.get_mut(place)
     }
 
-    /// What `told` makes of the binding of `key` and its place.
+    /// Applies `told` to the binding of `key` and its place.
     ///
-    /// It is asked inside of the loop: made of what the loop gives, the same has to be tested and
-    /// jumped to once more, and a processor remembers so many jumps to foresee where a chain ends.
+    /// It is called inside the loop: applied to the loop's result, the same condition would be
+    /// tested and branched on once more, and a processor has limited branch history to predict
+    /// where a chain ends.
     #[inline]
     pub(super) fn find<'a, T>(
         &'a self,
@@ -93,7 +94,7 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         None
     }
 
-    /// Installs; gives the place, too.
+    /// Installs a binding; also returns its place.
     pub(super) fn put(&mut self, key: K, value: V) -> (usize, Option<V>) {
         let hash = self.hash(&key);
         if let Some(place) = self.find_hashed(&key, hash, |place, _| place) {
@@ -108,7 +109,7 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         (place, None)
     }
 
-    /// Erases; gives the place, too, at which there is now what was last.
+    /// Erases a binding; also returns its place, which the last binding has now.
     pub(super) fn take(&mut self, key: &K) -> Option<(usize, V)> {
         let (place, hash, next) = self.find(key, |place, node| (place, node.hash, node.next))?;
         *self.link_to(hash, place) = next;
@@ -127,7 +128,7 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         self.nodes[place].next = core::mem::replace(&mut self.heads[bucket], name);
     }
 
-    /// What says that the node at `place`, of this hash, is next: a bucket, or another node.
+    /// Returns the link to the node at `place`, of this hash: in a bucket, or in another node.
     fn link_to(&mut self, hash: u32, place: usize) -> &mut u32 {
         let bucket = self.bucket(hash);
         let mut before = None;

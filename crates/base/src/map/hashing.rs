@@ -1,5 +1,5 @@
-//! From a key to the 64 bits that say where to look for it: quickly, or so that nobody can choose
-//! keys that collide.
+//! From a key to the 64 bits of its hash: quickly, or so that a peer cannot choose keys that
+//! collide.
 
 use core::hash::{Hash, Hasher};
 
@@ -7,19 +7,19 @@ use siphasher::sip::SipHasher13;
 
 /// How a map hashes its keys.
 pub trait Hashing {
-    /// A hashing that depends on `seed`, if it is a keyed one.
+    /// Creates a hashing that depends on `seed`, if it is a keyed one.
     fn new(seed: u64) -> Self;
 
-    /// The hash of `key`. The lower 32 bits are the better ones, and all that our maps use unless
-    /// they are very large.
+    /// Returns the hash of `key`. The lower 32 bits are the better ones, and the only ones that our
+    /// maps use unless they are very large.
     fn hash<K: Hash>(&self, key: &K) -> u64;
 }
 
-/// For keys that we choose, or that only peers we trust choose: one multiplication for 16 octets,
-/// and one more.
+/// The hash for keys that this side or trusted peers choose: one multiplication per 16 octets, and
+/// one more.
 ///
-/// Whoever reads this file can make keys that collide. It depends on no seed, so that the compiler
-/// computes what depends on a key's length alone.
+/// Anyone can construct keys that collide. It depends on no seed, so that the compiler computes
+/// what depends on a key's length alone.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Trusted;
 
@@ -37,7 +37,7 @@ impl Hashing for Trusted {
     }
 }
 
-/// For keys that any peer chooses: SipHash-1-3, under a key that it does not know.
+/// The hash for keys that any peer chooses: SipHash-1-3, under a key that the peer does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct Keyed {
     key: (u64, u64),
@@ -48,7 +48,7 @@ impl Hashing for Keyed {
         Keyed { key: (spread(seed), spread(!seed)) }
     }
 
-    /// Not inlined: it is long, and would take the registers of whoever calls it.
+    /// Not inlined: it is long, and would take the registers of its caller.
     #[inline(never)]
     fn hash<K: Hash>(&self, key: &K) -> u64 {
         let mut hasher = Secret(SipHasher13::new_with_keys(self.key.0, self.key.1));
@@ -57,8 +57,8 @@ impl Hashing for Keyed {
     }
 }
 
-/// [`SipHasher13`], which takes octets one number at a time: the compiler knows how many a key of
-/// fixed length has, and keeps all of it in registers.
+/// [`SipHasher13`], fed one number at a time: the compiler knows how many a key of fixed length
+/// has, and keeps all of it in registers.
 struct Secret(SipHasher13);
 
 impl Hasher for Secret {
@@ -108,7 +108,7 @@ impl Hasher for Secret {
     }
 }
 
-/// The finish of SplitMix64: near seeds give keys that have nothing in common.
+/// Returns the finish of SplitMix64: near seeds give unrelated keys.
 fn spread(seed: u64) -> u64 {
     let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let seed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -116,7 +116,7 @@ fn spread(seed: u64) -> u64 {
     seed ^ seed >> 31
 }
 
-/// Digits of pi: numbers with nothing up the sleeve.
+/// Digits of pi, as constants that cannot have been chosen for a purpose.
 const FIRST: u64 = 0x243f_6a88_85a3_08d3;
 const SECOND: u64 = 0x1319_8a2e_0370_7345;
 const THIRD: u64 = 0xa409_3822_299f_31d1;
@@ -142,7 +142,7 @@ impl Folding {
         self.0 = fold(self.0 ^ first, SECOND ^ second);
     }
 
-    /// More octets than a key usually has, of which the last 16 may be read twice.
+    /// Adds more octets than a key usually has; the last 16 may be read twice.
     #[inline(never)]
     fn add_long(&mut self, octets: &[u8]) {
         let (chunks, _) = octets.as_chunks::<16>();
@@ -154,22 +154,22 @@ impl Folding {
     }
 }
 
-/// The first and the last eight octets, which overlap in fewer than 16.
+/// Returns the first and the last eight octets, which overlap in fewer than 16.
 #[inline]
 fn ends(octets: &[u8]) -> Option<(u64, u64)> {
     let (first, last) = (octets.first_chunk()?, octets.last_chunk()?);
     Some((u64::from_le_bytes(*first), u64::from_le_bytes(*last)))
 }
 
-/// The same with four octets.
+/// Returns the first and the last four octets, which overlap in fewer than eight.
 #[inline]
 fn short_ends(octets: &[u8]) -> Option<(u64, u64)> {
     let (first, last) = (octets.first_chunk()?, octets.last_chunk()?);
     Some((u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()))
 }
 
-/// What tells octets of one length apart is all in the two numbers; their length, a slice's hash
-/// has told before.
+/// The two numbers hold all that distinguishes octets of one length; a slice's hash has written the
+/// length before.
 impl Hasher for Folding {
     #[inline]
     fn write(&mut self, octets: &[u8]) {
@@ -213,8 +213,8 @@ impl Hasher for Folding {
         self.add(number as u64);
     }
 
-    /// Once more: after one multiplication, keys that are equally far from each other are so still,
-    /// and crowd.
+    /// Multiplies once more: after one multiplication, equally spaced keys are still equally
+    /// spaced, and cluster.
     #[inline]
     fn finish(&self) -> u64 {
         fold(self.0, FOURTH)
@@ -227,7 +227,8 @@ mod tests {
 
     use super::*;
 
-    /// Octets, numbers before them and after them: the same digest as the library's for the whole.
+    /// Octets, with numbers before and after them, give the same digest as the library's hash of
+    /// the whole.
     #[test]
     fn one_number_at_a_time_is_the_same_siphash() {
         let octets: Vec<u8> = (1..=40).collect();

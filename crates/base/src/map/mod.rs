@@ -1,4 +1,4 @@
-//! Maps from keys to what they stand for: the x-Kernel's and PIX's map managers, and ours.
+//! Maps from keys to values: the x-Kernel's and PIX's map managers, and ours.
 
 mod cached;
 mod chained;
@@ -16,29 +16,29 @@ pub use chained::Chained;
 pub use hashing::{Hashing, Keyed, Trusted};
 pub use open::Open;
 
-/// What a map is asked with. Octets of a header are one, and so is a name.
+/// A key of a map: octets of a header, or a name.
 pub trait Key: Clone + Eq + Hash {}
 
 impl<K: Clone + Eq + Hash> Key for K {}
 
 /// A map's operations, with PIX's names (thesis §4.2).
 pub trait Map<K: Key, V> {
-    /// An empty map. What its hash depends on, where it is a keyed one, follows from `seed`.
+    /// Creates an empty map. The key of its hash, if it is a keyed one, is derived from `seed`.
     fn new(seed: u64) -> Self;
 
-    /// Binds `key` to `value`; gives what it was bound to before, which is suppressed.
+    /// Binds `key` to `value`; returns the value that it was bound to before.
     fn install(&mut self, key: K, value: V) -> Option<V>;
 
-    /// Takes the binding of `key` away.
+    /// Removes the binding of `key`.
     fn erase(&mut self, key: &K) -> Option<V>;
 
-    /// What `key` is bound to.
+    /// Returns the value that `key` is bound to.
     fn lookup(&self, key: &K) -> Option<&V>;
 
-    /// What `key` is bound to, to be changed.
+    /// Returns the value that `key` is bound to, to be changed.
     fn lookup_mut(&mut self, key: &K) -> Option<&mut V>;
 
-    /// What `key` is bound to, as a value: all that a demultiplexer wants.
+    /// Returns a copy of the value that `key` is bound to: all that a demultiplexer needs.
     fn resolve(&self, key: &K) -> Option<V>
     where
         V: Copy,
@@ -46,27 +46,27 @@ pub trait Map<K: Key, V> {
         self.lookup(key).copied()
     }
 
-    /// All bindings, in no order that means anything.
+    /// Returns all bindings, in unspecified order.
     fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>
     where
         K: 'a,
         V: 'a;
 
-    /// How many bindings there are.
+    /// Returns the number of bindings.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// An alternative of the feature Map: the kind, before it is known what is mapped.
+/// An alternative of the feature Map: the kind of a map, for any key and value.
 ///
-/// Each takes the hashing as a parameter. It is a [`Keyed`] one unless it is said that nobody else
-/// chooses the keys.
+/// Each takes the hashing as a parameter. It is a [`Keyed`] one unless only this side or trusted
+/// peers choose the keys.
 pub trait MapKind {
-    /// The same as a value.
+    /// The same alternative as a value.
     const SELECTED: features::Map;
     /// The map of this kind.
     type Of<K: Key, V>: Map<K, V>;

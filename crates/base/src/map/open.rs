@@ -1,5 +1,4 @@
-//! Open addressing: bindings in one table, each as near as there is room to the slot that its hash
-//! names.
+//! Open addressing: bindings in one table, each as near as possible to the slot of its hash.
 
 use alloc::vec::Vec;
 
@@ -9,33 +8,34 @@ use super::{Key, Map};
 
 /// Our map: open addressing by linear probing, with the cache of [`Cached`](super::Cached).
 ///
-/// A lookup goes to one slot, compares the key there, and is done. So that it seldom has to go
-/// further, which no processor foresees, most of the table is empty: fifteen of sixteen slots of a
-/// small one, five of eight of a large one. An erased binding leaves nothing behind: those that it
-/// had kept from their slots move up.
+/// A lookup goes to one slot, compares the key there, and is done. To make further steps, which no
+/// processor predicts, rare, most of the table is empty: fifteen of sixteen slots of a small one,
+/// five of eight of a large one. An erased binding leaves no tombstone: bindings that it had
+/// displaced move up.
 #[derive(Debug)]
 pub struct Open<K, V, H = Trusted> {
-    /// None, or a power of two.
+    /// The slots: none, or a power of two.
     slots: Vec<Option<(K, V)>>,
     bindings: usize,
     recent: Recent,
     hashing: H,
 }
 
-/// The greatest table that is kept as good as empty, for speed alone: a binding has some hundreds
-/// of octets in it. Where memory is dear, [`Cached`](super::Cached) is the map.
+/// The number of slots of the largest table that is kept almost empty, for speed alone: a binding
+/// takes some hundreds of octets in it. Where memory is scarce, [`Cached`](super::Cached) is the
+/// map to use.
 const SMALL: usize = 1 << 14;
-/// The first table.
+/// The number of slots of the first table.
 const LEAST: usize = 1 << 5;
 
-/// How many bindings a table of so many slots takes.
+/// Returns how many bindings a table of `slots` slots takes.
 const fn room(slots: usize) -> usize {
     if slots <= SMALL { slots / 16 } else { slots / 8 * 3 }
 }
 
 impl<K: Key, V, H: Hashing> Open<K, V, H> {
-    /// The slot that a hash names; any number where there are no slots. A slot's number after
-    /// adding or subtracting is one again in the same way.
+    /// Returns the slot of a hash; any number if there are no slots. A slot's number after adding
+    /// or subtracting is reduced to a slot in the same manner.
     #[inline]
     fn slot(&self, hash: usize) -> usize {
         hash & self.slots.len().wrapping_sub(1)
@@ -46,8 +46,8 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         self.hashing.hash(key) as usize
     }
 
-    /// The binding of `key` and its place. The short way, and all that is copied into callers: the
-    /// first slot tells.
+    /// Returns the binding of `key` and its place. This is the fast path, and all that is copied
+    /// into callers: the first slot decides.
     #[inline]
     fn find(&self, key: &K) -> Option<(usize, &(K, V))> {
         let place = self.slot(self.hash(key));
@@ -55,7 +55,7 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         if binding.0 == *key { Some((place, binding)) } else { self.find_beyond(key, place) }
     }
 
-    /// The long way: `place` has another key's binding.
+    /// Continues the lookup on the slow path: `place` has another key's binding.
     #[cold]
     #[inline(never)]
     fn find_beyond(&self, key: &K, mut place: usize) -> Option<(usize, &(K, V))> {
@@ -69,7 +69,7 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         }
     }
 
-    /// The same, looked for first where the last was found.
+    /// Looks first where the last binding was found.
     #[inline]
     fn find_recent(&self, key: &K) -> Option<(usize, &(K, V))> {
         if self.recent.awake() {
@@ -85,7 +85,7 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         self.find(key)
     }
 
-    /// The long way, of the few misses while the cache is awake.
+    /// The slow path, for the few misses while the cache is awake.
     #[cold]
     #[inline(never)]
     fn find_awake(&self, key: &K) -> Option<(usize, &(K, V))> {
@@ -97,7 +97,7 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         found
     }
 
-    /// Puts a binding that is not there into the first empty slot; gives its place.
+    /// Puts a new binding into the first empty slot; returns its place.
     fn put(&mut self, binding: (K, V)) -> usize {
         let mut place = self.slot(self.hash(&binding.0));
         while self.slots[place].is_some() {
@@ -116,13 +116,13 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
         }
     }
 
-    /// Moves up what the binding that was at `hole` had kept from nearer slots.
+    /// Moves up the bindings that the one at `hole` had displaced from nearer slots.
     fn close(&mut self, mut hole: usize) {
         let mut place = self.slot(hole + 1);
         while let Some((key, _)) = &self.slots[place] {
             let wanted = self.slot(self.hash(key));
-            // How far it is from where it wants to be, and from the hole: it must not move beyond
-            // the former.
+            // The distances from its preferred slot, and from the hole: it must not move beyond the
+            // former.
             let away = self.slot(place.wrapping_sub(wanted));
             if away >= self.slot(place.wrapping_sub(hole)) {
                 self.slots.swap(hole, place);

@@ -1,11 +1,11 @@
-//! Both sides know of the association from elsewhere.
+//! The policy without an exchange: both sides know of the association from elsewhere.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Connection;
 use stackwright_transport::words::{Ending, Phase, View};
 
-/// Both sides know of the association from elsewhere: it is open from the start, and over here when
-/// all that was sent has arrived. Nobody is told.
+/// Takes an association that both sides know of from elsewhere: it is open from the start, and is
+/// over here when all data sent has arrived. The peer is not told.
 ///
 /// Choose it where something else arranges associations: a control channel, a configuration file.
 ///

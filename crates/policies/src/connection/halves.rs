@@ -7,17 +7,18 @@ use stackwright_transport::words::{Nanoseconds, Signals, View};
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// Which half is closed, and who knows. `FINISH` closes a half; `STOP` answers it, when all that
-/// was sent is there, and is said besides by a side that takes no more whatever comes.
+/// Which half is closed, and which side knows. `FINISH` closes a half. `STOP` answers it when all
+/// data of that half is received; a side that takes no more, whatever arrives, sends it as well.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Halves {
     finishing: bool,
     stopping: bool,
-    /// `FINISH` has left, and leaves again at this time if it is not answered; so often before.
+    /// When `FINISH`, which has left, leaves again unless it is answered; and how often it left
+    /// before.
     said: Option<(Instant, u32)>,
     /// The peer's number after its last.
     their_end: Option<u64>,
-    /// The peer takes no more.
+    /// Whether the peer takes no more.
     they_stop: bool,
 }
 
@@ -31,7 +32,7 @@ impl Halves {
 
     pub(super) fn stop(&mut self) {
         self.stopping = true;
-        // It has not heard of that.
+        // The peer does not know that yet: `FINISH` leaves again at once.
         self.said = self.said.map(|(_, tries)| (Instant::START, tries));
     }
 
@@ -42,40 +43,40 @@ impl Halves {
         self.they_stop |= tidings.signals.has(Signals::STOP);
     }
 
-    /// We send no more once all has left.
+    /// Returns whether we send no more once all data has left.
     pub(super) const fn is_finishing(&self) -> bool {
         self.finishing
     }
 
-    /// We take no more.
+    /// Returns whether we take no more.
     pub(super) const fn is_stopping(&self) -> bool {
         self.stopping
     }
 
-    /// The peer takes no more: it has all, or wants none.
+    /// Returns whether the peer takes no more: it has all data, or wants none.
     pub(super) const fn they_stop(&self) -> bool {
         self.they_stop
     }
 
-    /// All that the peer has sent is here, and it said that there is no more.
+    /// Returns whether all data that the peer sent is here, and it said that there is no more.
     pub(super) fn has_all(&self, view: &View) -> bool {
         self.their_end.is_some_and(|end| view.received_upto >= end)
     }
 
-    /// All that we have to send has left: the number after the last is known, even if some of it
-    /// has to leave again.
+    /// Returns whether all data that we have to send has left: the number after the last is known,
+    /// even if some of it has to leave again.
     pub(super) fn has_said_all(&self, view: &View) -> bool {
         self.finishing && (view.drained || self.said.is_some())
     }
 
-    /// Whether `FINISH` must leave now, for the first time or again.
+    /// Returns whether `FINISH` must leave now, for the first time or again.
     pub(super) fn due(&self, view: &View) -> bool {
         self.has_said_all(view)
             && !self.is_answered()
             && self.said.is_none_or(|(again, _)| again <= view.now)
     }
 
-    /// `FINISH` left; an answer takes `wait`, as a rule.
+    /// Records that `FINISH` left; an answer takes `wait`, as a rule.
     pub(super) fn on_finish_said(&mut self, view: &View, wait: Nanoseconds) {
         let tries = self.said.map_or(0, |(_, tries)| tries);
         self.said =
@@ -89,8 +90,8 @@ impl Halves {
         }
     }
 
-    /// The peer knows all that we have to tell of our half. That we take no more, only an end
-    /// answers.
+    /// Returns whether the peer knows all that we have to tell of our half. That we take no more is
+    /// answered only by an end.
     const fn is_answered(&self) -> bool {
         self.they_stop && !self.stopping
     }

@@ -1,4 +1,4 @@
-//! A question and its answer open, and close.
+//! The policy with a request and its answer, to open and to close.
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Code;
@@ -8,24 +8,24 @@ use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals,
 
 use super::halves::Halves;
 
-/// How often a question is asked (MaxCC, Q.2110), where nothing else is wished.
+/// How often a request is sent at most (MaxCC, Q.2110), unless configured.
 const TRIES_MOST: u32 = 4;
 
-/// A question and its answer open (SSCOP's BGN and BGAK), and a question and its answer close when
-/// all that was sent has arrived (END and ENDAK). A question is asked every so often (Timer_CC)
-/// until it is answered.
+/// Opens with a request and its answer (SSCOP's BGN and BGAK), and closes with a request and its
+/// answer when all data sent has arrived (END and ENDAK). A request is repeated at an interval
+/// (Timer_CC) until it is answered.
 ///
-/// Each side may close its half before, and hears that all of it has arrived; where both halves are
-/// closed, it is over. An end that closes no half is an abort.
+/// Each side may close its half before, and is told that all of it has arrived; where both halves
+/// are closed, the association is over. An end that closes no half is an abort.
 ///
 /// The side that is asked for an association sends as soon as it has agreed. Choose it where
-/// addresses cannot be forged: [`TwoStage`](super::TwoStage) does not believe one that has not
-/// shown that it hears.
+/// addresses cannot be forged: [`TwoStage`](super::TwoStage) trusts an address only once its owner
+/// has shown that it receives.
 ///
 /// ```
 /// use stackwright_policies::connection::Handshake;
 /// use stackwright_transport::slots::Connection;
-/// assert!(!Handshake::new(1_000_000_000).may_send(1), "nobody has asked yet");
+/// assert!(!Handshake::new(1_000_000_000).may_send(1), "no peer has asked yet");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
@@ -33,28 +33,28 @@ pub struct Handshake {
     every: Nanoseconds,
     tries_most: u32,
     halves: Halves,
-    /// What the peer is owed.
+    /// The answer that the peer is owed.
     answer: Signals,
-    /// Why we leave.
+    /// The reason for which we leave.
     why: Ending,
-    /// The peer leaves, and has told why: it has closed its half, or aborts with a code.
+    /// How the peer leaves, if it does: it has closed its half, or aborts with a code.
     left: Option<Result<(), Code>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Idle,
-    /// We ask, again at this time; so often before.
+    /// We ask, again at this time; the count is of the requests before.
     Asking(Instant, u32),
-    /// `false`: we agreed, and nothing was heard since.
+    /// It is open. `false`: we agreed, and have received nothing since.
     Open(bool),
-    /// We tell that it is over, again at this time; so often before.
+    /// We tell that it is over, again at this time; the count is of the attempts before.
     Leaving(Instant, u32),
     Ended(Ending),
 }
 
 impl Handshake {
-    /// An answer is waited for `every` long.
+    /// Waits `every` for an answer.
     pub const fn new(every: Nanoseconds) -> Self {
         Handshake {
             state: State::Idle,
@@ -67,7 +67,7 @@ impl Handshake {
         }
     }
 
-    /// Asks so often, at most.
+    /// Limits the number of requests to `most`.
     #[must_use]
     pub const fn tries(self, most: u32) -> Self {
         Handshake { tries_most: most, ..self }
@@ -85,10 +85,10 @@ impl Handshake {
         }
     }
 
-    /// What must leave for its own sake.
+    /// Returns the signals that must leave for their own sake.
     fn says(&self, view: &View) -> Signals {
         let end = match self.why {
-            // What the peer sent has arrived, though it may not have heard of that.
+            // What the peer sent has arrived, though it may not know that yet.
             Ending::Finished => Signals::END
                 .with(Signals::FINISH)
                 .with(Signals::STOP.when(self.halves.has_all(view))),
@@ -101,7 +101,8 @@ impl Handshake {
             .with(Signals::FINISH.when(self.closes_half(view) && self.halves.due(view)))
     }
 
-    /// Where both halves are closed at once, the end says it.
+    /// Returns whether to tell the peer that this half is closed. Where both halves are closed at
+    /// once, the end tells it.
     fn closes_half(&self, view: &View) -> bool {
         matches!(self.state, State::Open(_))
             && !self.halves.is_stopping()
@@ -171,7 +172,7 @@ impl Connection for Handshake {
     }
 
     fn signals(&self, view: &View) -> Signals {
-        // Questions take along that our half is closed, and answers that the peer's is.
+        // Requests also carry that our half is closed, and answers that the peer's is.
         self.says(view).with(Signals::FINISH.when(self.closes_half(view))).with(
             Signals::STOP.when(matches!(self.state, State::Open(_)) && self.halves.has_all(view)),
         )
@@ -194,8 +195,8 @@ impl Connection for Handshake {
             _ if signals.has(Signals::ENDED) => State::Ended(match self.left {
                 _ if self.why != Ending::Finished => self.why,
                 Some(Err(code)) => Ending::Reset(code),
-                // It has all that it sent acknowledged; what of ours has not arrived nobody takes
-                // any more.
+                // It has all that it sent acknowledged; the peer takes no more of our data that has
+                // not arrived.
                 _ if view.idle && view.drained || self.halves.they_stop() => Ending::Finished,
                 _ => Ending::Reset(0),
             }),
@@ -220,7 +221,7 @@ impl Connection for Handshake {
             State::Asking(at, tries) if at <= view.now && tries >= self.tries_most => {
                 Phase::Ended(Ending::Silent)
             }
-            // All that we sent has arrived, or is of no use: only the answer is missing.
+            // All data that we sent has arrived, or is of no use: only the answer is missing.
             State::Leaving(at, tries) if at <= view.now && tries >= self.tries_most => {
                 Phase::Ended(self.why)
             }

@@ -1,4 +1,4 @@
-//! The first packet opens, and all that was said closes.
+//! The policy without an exchange before data: the first packet opens, and closed halves close.
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
@@ -7,36 +7,36 @@ use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals,
 
 use super::halves::Halves;
 
-/// How often an abort is told, at most: nothing answers it.
+/// How often an abort is sent, at most: nothing answers it.
 const ABORTS_MOST: u32 = 8;
 
-/// How often the wait before it is told again is doubled, at most.
+/// How often the wait before it is sent again is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// The first packet opens, with data in it (XTP's FIRST); no answer is waited for.
+/// Opens with the first packet, which has data in it (XTP's FIRST), and waits for no answer.
 ///
-/// Each side closes its half when it has sent all (WCLOSE), and hears that all has arrived
-/// (RCLOSE). Where both halves are closed, it is over (END). A side that takes no more besides says
-/// so with its half, and closes both in one round trip (XTP §5, *abbreviated*): the other one has
-/// all of that, says the same, and that it is over. An end that closes no half is an abort: it is
-/// told several times, and whenever something comes, because nothing answers it.
+/// Each side closes its half when it has sent all its data (WCLOSE), and is told that all has
+/// arrived (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more
+/// says so with its half, and closes both in one round trip (XTP §5, *abbreviated*): the other one
+/// has all of that, says the same, and that it is over. An end that closes no half is an abort: it
+/// is sent several times, and whenever something arrives, because nothing answers it.
 ///
-/// The questions of the inquiry slot carry the signals. The linger of the side that says last that
-/// it is over must be longer than the other side's patience.
+/// The inquiries of the inquiry slot carry the signals. The linger of the side that says last that
+/// it is over must be longer than the other side's timeout.
 ///
 /// Choose it for short exchanges. The side that answers knows nothing of the one that asks: a
-/// listener bounds what one may cost.
+/// listener bounds what one peer may cost.
 ///
 /// ```
 /// use stackwright_policies::connection::Implicit;
 /// use stackwright_transport::slots::Connection;
-/// assert!(!Implicit::new(60_000_000_000).may_send(1), "nobody has asked for it");
+/// assert!(!Implicit::new(60_000_000_000).may_send(1), "no peer has asked for it");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Implicit {
     state: State,
     linger: Nanoseconds,
-    /// `OPEN` has left.
+    /// Whether `OPEN` has left.
     called: bool,
     halves: Halves,
 }
@@ -44,28 +44,29 @@ pub struct Implicit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Idle,
-    /// We opened, and nothing was heard.
+    /// We opened, and have received nothing.
     Calling,
     Active,
     /// We have said that it is over, and say it again until then.
     Lingering(Instant, Ending),
-    /// We tell that it is over at once, again at this time; so often before.
+    /// We say that it is over at once, again at this time; the count is of the attempts before.
     Aborting(Instant, u32, Ending),
     Ended(Ending),
 }
 
 impl Implicit {
-    /// The side that says last that it is over answers for so long.
+    /// Lets the side that says last that it is over answer for `linger`.
     pub const fn new(linger: Nanoseconds) -> Self {
         Implicit { state: State::Idle, linger, called: false, halves: Halves::OPEN }
     }
 
-    /// All that we have to send has left. Not before something was heard: an opening has no number.
+    /// Returns whether all data that we have to send has left. Never before something was received:
+    /// an opening has no number.
     fn has_said_all(&self, view: &View) -> bool {
         self.state == State::Active && self.halves.has_said_all(view)
     }
 
-    /// Nothing is missing here, and the peer takes no more.
+    /// Returns whether nothing is missing here, and the peer takes no more.
     fn is_over(&self, view: &View) -> bool {
         self.halves.has_all(view) && self.halves.they_stop()
     }
@@ -104,14 +105,14 @@ impl Connection for Implicit {
         let signals = tidings.signals;
         match self.state {
             State::Idle if !signals.has(Signals::OPEN) => return Err(Dropped::NotOurs),
-            // Of one whose opening was answered, a late copy was refused.
+            // A late copy of an opening that was answered may be refused: that ends nothing.
             State::Calling if signals.has(Signals::REFUSE) => {
                 self.state = State::Ended(Ending::Refused(signals.code()));
                 return Ok(());
             }
             _ if signals.has(Signals::REFUSE) => return Err(Dropped::NotOurs),
             State::Aborting(_, tries, why) => {
-                // It has not heard that it is over, or it has.
+                // The peer does not know that it is over, or it does.
                 let over = signals.has(Signals::END);
                 self.state =
                     if over { State::Ended(why) } else { State::Aborting(view.now, tries, why) };
@@ -122,8 +123,8 @@ impl Connection for Implicit {
         }
         self.halves.on_heard(tidings);
         if signals.has(Signals::END) {
-            // A side that closes its half with the end has all that we sent, if we have said that
-            // it is all.
+            // A side that closes its half with the end has all data that we sent, if we have said
+            // that there is no more.
             let closes = signals.has(Signals::FINISH) && self.halves.is_finishing();
             let ending = if closes { Ending::Finished } else { Ending::Reset(signals.code()) };
             self.state = match self.state {
@@ -208,7 +209,7 @@ impl Connection for Implicit {
 
 component! {
     Implicit: "connection implicit", "opens with the first packet",
-    // Questions carry and repeat what it says; and it is over only when nothing is missing.
+    // Inquiries carry and repeat its signals; and it is over only when nothing is missing.
     needs: Property::SIGNALS.and(Property::ASKS).and(Property::REPEATS),
     shuns: Property::EXPIRES,
 }

@@ -1,4 +1,11 @@
 //! The slot `connection`: how an association comes about and ends.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Agreed`] | associations that something else arranges | |
+//! | [`Implicit`] | short exchanges: the first packet has data in it | XTP §5 |
+//! | [`Handshake`] | networks in which addresses cannot be forged | SSCOP (Q.2110) |
+//! | [`TwoStage`] | applications that decide which peers they serve | ARTP §1.4.3, §1.4.4 |
 
 mod agreed;
 mod halves;

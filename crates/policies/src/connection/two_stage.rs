@@ -1,48 +1,48 @@
-//! Asked for, and granted or refused, before any data: ARTP's arrangement.
+//! The policy that asks before any data, and is granted or refused: ARTP's arrangement.
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
 
-/// How often a question is asked before the other side is believed to be gone, where nothing else
-/// is wished.
+/// How often a request is sent before the peer is taken to be gone, unless configured.
 const TRIES_MOST: u32 = 10;
 
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// How often an end is told before it is believed without an answer: what was sent has arrived
-/// anyhow.
+/// How often an end is sent before it counts without an answer: all data sent has arrived anyhow.
 const FAREWELLS_MOST: u32 = 3;
 
-/// How often a silent peer is asked whether he is there before he is not.
+/// How often a silent peer is probed before it is taken to be gone.
 const ALIVE_MOST: u32 = 5;
 
-/// What may be sent to whom nobody has heard yet, in octets for each octet from there: who asks in
-/// another's name must not make us flood him (RFC 9000 §8.1).
+/// What may be sent to a peer that is not validated yet, in octets for each octet received from it:
+/// a sender with a forged address must not make us flood its victim (RFC 9000 §8.1).
 const AMPLIFICATION_MOST: u64 = 3;
 
-/// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who
-/// asked confirms that it heard the answer; before that, or before it reports anything or ends it,
-/// it is sent at most three times what came from it. So it confirms as often as it would have
-/// asked, and nothing that it hears shows that it need not: who has spent what he may send says
-/// nothing more by himself. Where data comes and no confirmation, the answer is said again at once,
-/// the first time: it calls forth another.
+/// Requests an association, which is granted or refused before any data flows (ARTP §1.4.3). The
+/// side that requested it confirms that it received the answer. Until it confirms, reports anything
+/// or ends the association, it is sent at most three times the octets that came from it. So it
+/// confirms as often as it would have sent the request, and nothing that it receives shows that it
+/// need not: a granting side that has spent its budget sends nothing more of its own accord. Where
+/// data arrives without a confirmation, the answer is sent again at once, the first time: it
+/// triggers another confirmation.
 ///
-/// Who has nothing to say may ask now and then whether the peer is still there, where that is
-/// wished: as he asked or granted before, and is answered as he was before.
+/// A side that has nothing to send may probe now and then whether the peer is still there, where
+/// that is configured: it repeats its earlier request or grant, and receives the same answer as
+/// before.
 ///
-/// It is closed by telling (stage 1 of §1.4.4) when all that was sent has arrived; who hears that
-/// has lost what is still under way from his own side.
+/// It is closed by telling the peer (stage 1 of §1.4.4) when all data sent has arrived; the peer
+/// that is told loses what is still under way from its own side.
 ///
-/// Choose it where the application decides whom it serves. It costs a round trip before the first
-/// datagram.
+/// Choose it where the application decides which peers it serves. It costs a round trip before the
+/// first datagram.
 ///
 /// ```
 /// use stackwright_policies::connection::TwoStage;
 /// use stackwright_transport::slots::Connection;
-/// assert!(!TwoStage::new(1_000_000_000).may_send(1), "nobody has asked yet");
+/// assert!(!TwoStage::new(1_000_000_000).may_send(1), "no peer has asked yet");
 /// ```
 #[derive(Clone, Debug)]
 pub struct TwoStage {
@@ -51,16 +51,16 @@ pub struct TwoStage {
     every: Nanoseconds,
     tries_most: u32,
     finishing: bool,
-    /// We have asked for it.
+    /// Whether we requested it.
     asks: bool,
-    /// After how long without a word the peer is asked whether he is there, and when next.
+    /// After how long a silence the peer is probed, and when next.
     every_silence: Option<Nanoseconds>,
     alive: Question,
-    /// What the peer is owed.
+    /// The answer that the peer is owed.
     answer: Signals,
-    /// We confirm, again at this time.
+    /// When we confirm again.
     confirming: Option<Question>,
-    /// One side has abandoned it.
+    /// How it ends, where one side has abandoned it.
     abandoned: Option<Ending>,
 }
 
@@ -69,8 +69,8 @@ enum State {
     Idle,
     /// We ask, again at this time.
     Asking(Question),
-    /// We have said yes, and say it again at this time, until it is heard; but not longer than
-    /// until then.
+    /// We have agreed, and say so again at this time, until the peer shows that it knows; but no
+    /// longer than until the last of these.
     Granting(Question, Budget, Instant),
     Open,
     /// We tell that it is over, again at this time.
@@ -84,7 +84,7 @@ struct Question {
     tries: u32,
 }
 
-/// In octets.
+/// What may be sent to a peer that is not validated yet, in octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Budget {
     heard: u64,
@@ -112,7 +112,7 @@ impl Budget {
 }
 
 impl TwoStage {
-    /// The first answer is waited for `every` long, the next twice as long, and so on.
+    /// Waits `every` for the first answer, twice as long for the next, and so on.
     pub const fn new(every: Nanoseconds) -> Self {
         TwoStage {
             state: State::Idle,
@@ -128,20 +128,20 @@ impl TwoStage {
         }
     }
 
-    /// Asks so often, at most, and confirms as often that the answer was heard.
+    /// Limits the number of requests to `most`, and that of the confirmations that the answer came.
     #[must_use]
     pub const fn tries(self, most: u32) -> Self {
         TwoStage { tries_most: most, ..self }
     }
 
-    /// Asks whether the peer is there when nothing was heard for so long; `None`: never, as in the
+    /// Probes whether the peer is there after a silence this long; `None`: never, as in the
     /// document.
     #[must_use]
     pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
         TwoStage { every_silence: silence, ..self }
     }
 
-    /// Whether to ask now if the peer is there.
+    /// Returns whether to probe now if the peer is there.
     fn wonders(&self, view: &View) -> bool {
         matches!(self.state, State::Open) && self.alive.is_due(view)
     }
@@ -166,8 +166,8 @@ impl TwoStage {
         }
     }
 
-    /// Signals came, or something came before the association is open, or the peer is to be asked
-    /// now and then.
+    /// Handles signals, anything that arrives before the association is open, and the time at which
+    /// the peer is to be probed.
     fn hear(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         let signals = tidings.signals;
         // As long as the other side may go on asking.
@@ -179,12 +179,12 @@ impl TwoStage {
         if let State::Granting(question, budget, until) = &mut self.state {
             budget.heard += tidings.octets as u64;
             if signals.has(Signals::OPEN) {
-                (question.at, *until) = (view.now, patience); // it was not heard, or is late
+                (question.at, *until) = (view.now, patience); // it was lost, or is late
             } else if signals == Signals::NONE && question.tries == 1 {
-                question.at = view.now; // who sends has heard it, and his confirmation is lost, or late
+                question.at = view.now; // the sender has it: its confirmation is lost, or late
             }
-            // Who ends it has heard our answer as well: what he sent goes up before he is answered,
-            // or it never would.
+            // An end, too, shows that our answer was received. What the peer sent with it is
+            // delivered before it is answered: afterwards it never would be.
             if signals.has(Signals::CONFIRM | Signals::END) || tidings.reports {
                 self.state = State::Open;
             }
@@ -208,7 +208,7 @@ impl TwoStage {
             self.answer = self.answer.with(Signals::CONFIRM);
         }
         if matches!(self.state, State::Open) {
-            // Who asks again what he knows wants to know whether we are here.
+            // A peer that repeats what it knows is asking whether we are here.
             self.answer = self.answer.with(Signals::ACCEPT.when(signals.has(Signals::OPEN)));
             let next = self.every_silence.map_or(Instant::END, |silence| view.now.later(silence));
             self.alive = Question::first(next);
@@ -222,7 +222,7 @@ impl TwoStage {
         if signals.has(Signals::ENDED) && matches!(self.state, State::Leaving(_)) {
             self.state = State::Ended(self.abandoned.unwrap_or(Ending::Finished));
         }
-        // What else comes has nowhere to go.
+        // Anything else that arrives has nowhere to go.
         if self.abandoned.is_some() && signals == Signals::NONE {
             Err(Dropped::NotOurs)
         } else {
@@ -230,7 +230,7 @@ impl TwoStage {
         }
     }
 
-    /// These signals left, or something did before the association is open.
+    /// Handles signals that left, and anything that left before the association is open.
     fn say(&mut self, view: &View, signals: Signals, octets: usize) {
         if let State::Granting(question, budget, _) = &mut self.state {
             budget.said += octets as u64;
@@ -259,8 +259,8 @@ impl TwoStage {
             State::Leaving(question) if signals.has(Signals::END) => {
                 State::Leaving(question.asked(view.now, self.every))
             }
-            // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any
-            // more.
+            // A peer that leaves has all that it sent acknowledged; it takes no more of what we
+            // sent.
             _ if signals.has(Signals::ENDED) => {
                 let all_arrived = view.idle && view.drained;
                 let ending = if all_arrived { Ending::Finished } else { Ending::Reset(0) };
@@ -271,10 +271,10 @@ impl TwoStage {
     }
 }
 
-/// The octets of an answer, for the budget: a bound.
+/// The octets of an answer, for the budget: an upper bound.
 const GRANT: usize = 128;
 
-/// The octets before data: a bound, too.
+/// The octets before data: an upper bound as well.
 const HEADER: usize = 64;
 
 impl Connection for TwoStage {
@@ -298,7 +298,7 @@ impl Connection for TwoStage {
 
     #[inline]
     fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
-        // As nearly always.
+        // The usual case, and so the first test.
         let is_data = tidings.signals == Signals::NONE && matches!(self.state, State::Open);
         if is_data && self.every_silence.is_none() { Ok(()) } else { self.hear(view, tidings) }
     }
@@ -314,7 +314,7 @@ impl Connection for TwoStage {
 
     #[inline]
     fn signals(&self, view: &View) -> Signals {
-        // For nearly every packet.
+        // The usual case: nearly every packet.
         if matches!(self.state, State::Open)
             && !self.finishing
             && self.alive.at > view.now

@@ -1,9 +1,8 @@
 //! Packets that leave as one batch: pieces of messages, for the first time or again, and nothing
-//! else is said.
+//! else.
 //!
-//! The judges are asked how many packets may leave, a writer writes them, and the judges are told:
-//! by the same questions as for one packet that leaves alone (`send.rs`), whose octets are the
-//! same.
+//! The judges are asked how many packets may leave, a writer writes them, and the judges are told,
+//! with the same calls as for one packet that leaves alone (`send.rs`), whose octets are the same.
 //!
 //! | writer | where | what it writes |
 //! | --- | --- | --- |
@@ -24,11 +23,11 @@ use crate::slots::{
 };
 use crate::words::{Outgoing, Signals, View};
 
-/// How many blocks may be on their way down: more of them would not be in the processor's cache any
-/// more when they leave.
+/// How many blocks may be on their way down: with more, they would have left the processor's cache
+/// before they leave the host.
 const LENT_MOST: usize = 16;
 
-/// The blocks in which batches lie. When the driver drops one, it is written again.
+/// The blocks in which batches are written. A block is reused when the driver drops it.
 #[derive(Debug)]
 pub(super) struct Blocks<M: Message> {
     pool: Pool<M>,
@@ -36,7 +35,7 @@ pub(super) struct Blocks<M: Message> {
 }
 
 impl<M: Message> Blocks<M> {
-    /// Each has `octets` octets; 0: there are none.
+    /// Creates blocks of `octets` octets each; 0: there are none.
     pub(super) fn new(octets: usize) -> Self {
         Blocks { pool: Pool::new(octets, LENT_MOST), lent: Vec::new() }
     }
@@ -45,13 +44,13 @@ impl<M: Message> Blocks<M> {
         self.pool.block()
     }
 
-    /// Returns a block that nobody reads any more.
+    /// Returns a block that is no longer read.
     fn take(&mut self) -> Option<M::Block> {
         let may = self.pool.regain(&mut self.lent) || self.lent.len() < LENT_MOST;
         may.then(|| self.pool.take())
     }
 
-    /// The octets `start..end` of a block leave.
+    /// Lends the octets `start..end` of a block, which leave.
     fn lend(&mut self, block: M::Block, start: usize, end: usize) -> M {
         let packets = M::from_block(block, start, end);
         self.lent.push(packets.share());
@@ -63,20 +62,21 @@ impl<M: Message> Blocks<M> {
 pub(super) enum Writer<M: Message> {
     /// Into a block, behind its first `start` octets.
     Copied { block: M::Block, start: usize },
-    /// Where their pieces lie: these were, with `before` octets before each piece.
+    /// Into the gaps of their messages: these packets were written, with `before` octets before
+    /// each piece.
     InPlace { packets: Option<M>, before: usize },
 }
 
 /// A batch that is being written.
 pub(super) struct Unfinished<M: Message> {
     writer: Writer<M>,
-    /// How many octets it has at most, and for how many packets there is room.
+    /// The octets that it has at most, and the packets for which there is credit.
     most: usize,
     left: usize,
     octets: usize,
     /// The octets of each packet but the last.
     segment: usize,
-    /// It has a shorter packet, or no other one fits: nothing may follow.
+    /// Whether nothing may follow: it has a shorter packet, or no other one fits.
     is_ended: bool,
 }
 
@@ -89,8 +89,8 @@ impl<M: Message> Unfinished<M> {
         matches!(self.writer, Writer::InPlace { .. })
     }
 
-    /// Whether it ends before a message of so many packets: it is long enough, and another batch
-    /// has room for the whole message, which the peer then gets in one piece.
+    /// Returns whether the batch ends before a message of `packets` packets: it is long enough, and
+    /// another batch has space for the whole message, which the peer then gets in one piece.
     fn ends_before(&self, packets: usize) -> bool {
         let message = packets * self.segment;
         2 * self.octets > self.most && self.octets + message > self.most && message <= self.most
@@ -112,7 +112,7 @@ impl<M: Message> Unfinished<M> {
 }
 
 impl<C: Configuration> Association<C> {
-    /// Whether the association is well, and nobody but the application has something to say.
+    /// Returns whether the association is live, and has nothing but data to send.
     pub(super) fn has_only_data(&self, view: &View) -> bool {
         let slots = &self.slots;
         <C::Message as Message>::SHARES
@@ -125,7 +125,7 @@ impl<C: Configuration> Association<C> {
             && !self.has_ended(view)
     }
 
-    /// Writes as many of the next packets of data as may leave: they leave.
+    /// Writes as many of the next packets of data as may leave. They count as sent.
     #[inline(never)]
     pub(super) fn write_batch(
         &mut self,
@@ -175,8 +175,8 @@ impl<C: Configuration> Association<C> {
             if batch.ends_before(next.count) || self.defers(view) {
                 break;
             }
-            // What lies apart waits for the next batch: once its first packets are copied, somebody
-            // holds its block, and all of it is copied.
+            // A gapped buffer waits for the next batch: once its first packets are copied, its
+            // block is shared, and all of it has to be copied.
             if !batch.is_in_place() && batch.octets > 0 && self.lies_apart(memory, room) {
                 break;
             }
@@ -186,7 +186,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Writes as many of the next packets as may leave: they leave. Whether there are any.
+    /// Writes as many of the next packets as may leave, which count as sent. Returns whether there
+    /// are any.
     #[inline]
     fn write_entry(
         &mut self,
@@ -229,7 +230,7 @@ impl<C: Configuration> Association<C> {
             view.sent_upto = view.sent_upto.max(left.number(count));
             view.idle = false;
             batch.is_ended |= count < several;
-            // A judge that heeds what follows looks at what waits.
+            // A judge that depends on what follows looks at what waits.
             if batch.is_ended || self.slots.inquiry.heeds_last() {
                 break;
             }
@@ -244,7 +245,7 @@ impl<C: Configuration> Association<C> {
                 (Some(packets), Some(these)) => packets.join(these),
                 (packets, these) => *packets = these,
             }
-            // All are equally long, or nothing follows.
+            // All packets are equally long, or nothing follows.
             batch.is_ended |=
                 written < next.count || batch.octets - before < next.count * batch.segment;
         }
@@ -255,7 +256,7 @@ impl<C: Configuration> Association<C> {
 
     /// Copies as many of the packets that are `left` as fit, and that are no longer than the
     /// packets before them. `rest` is what is left of their octets once the packet behind `header`
-    /// was written; `None`: none was. Returns the number of packets, and their octets.
+    /// was written; `None` if none was. Returns the number of packets, and their octets.
     #[inline]
     fn copy(
         &mut self,
@@ -312,7 +313,7 @@ impl<C: Configuration> Association<C> {
         (count, octets)
     }
 
-    /// Writes what stands before a packet of data.
+    /// Writes what precedes the octets of a packet of data.
     #[inline]
     fn write_header(&mut self, view: &View, next: &Next, header: &mut Vec<u8>) {
         let (slots, span, (since, lifetime)) = (&mut self.slots, next.span(), next.wish);

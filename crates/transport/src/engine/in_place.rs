@@ -1,9 +1,9 @@
-//! Messages that lie where their packets leave from: only what stands between their pieces is
-//! written.
+//! Gapped buffers: messages in the memory from which their packets leave. Only the headers between
+//! their pieces are written.
 //!
 //! ```text
-//! ├─ header ─┼─ piece ─┼─ header ─┼─ piece ─┼─ header ─┼─ piece ─┤   a message, in a block that nobody else holds
-//! └───────────────── a run: nothing was copied ──────────────────┘
+//! ├─ header ─┼─ piece ─┼─ header ─┼─ piece ─┼─ header ─┼─ piece ─┤   a message, in a block that is not shared
+//! └──────────────── a batch: nothing was copied ─────────────────┘
 //! ```
 
 use stackwright_contract::services::{Credit, MessageProperties};
@@ -15,12 +15,12 @@ use crate::sending::Next;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
 
 impl<C: Configuration> Association<C> {
-    /// Messages of so many octets to be written, and then to be [sent](Association::send_batch),
-    /// that lie where their packets leave from: what stands between the pieces is written there,
-    /// and nothing is copied. What they hold is anything. They are one behind the other, as many as
-    /// leave in one run, or in several if those may leave at one moment, and no more than `most`.
-    /// `None`: one leaves in one packet, or in more than one run, or what stands before its pieces
-    /// is not known yet.
+    /// Reserves messages of `octets` octets, to be written and then
+    /// [sent](Association::send_batch), in a gapped buffer: the headers between the pieces are
+    /// written there, and nothing is copied. The content is arbitrary at first. The messages are
+    /// one behind the other, as many as leave in one batch, or in several if those may leave at one
+    /// moment, and no more than `most`. `None` if a message leaves in one packet, or in more than
+    /// one batch, or the length of its headers is not known yet.
     pub fn draft(
         &self,
         octets: usize,
@@ -40,22 +40,22 @@ impl<C: Configuration> Association<C> {
         let last = (octets + before).checked_sub(behind * piece).filter(|last| *last > 0)?;
         let (skip, skip_last) = slots.format.gaps(piece, last)?;
         let stride = skip + Some(piece).filter(|piece| *piece > before)?;
-        // Before the first is room for any header.
+        // Before the first piece is space for any header.
         let start = memory.headroom + slots.format.headroom().max(skip) - skip;
-        // A packet that is shorter than the others ends a run.
+        // A packet that is shorter than the others ends a batch.
         let short = stride.checked_sub(skip_last + last)?;
         let each = count * stride - short;
         let together = if short == 0 { most } else { most.min(1) };
         let run = memory.blocks.octets() / each;
-        // A message that lies in two runs would come in two pieces.
+        // A message in two batches would arrive in two pieces.
         let runs = if together > run { self.runs_at_once(together, run, each, piece) } else { 1 };
         let messages = Some(together.min(run * runs)).filter(|messages| *messages > 0)?;
         let all = start + messages * each;
         let pool = &memory.pool;
         let octets = if runs > 1 { all.max(memory.blocks.octets() * runs) } else { all };
         let block = match pool.block() {
-            // What is nearly as long as a block of the pool is one: there are more of them than of
-            // other lengths.
+            // A buffer that is nearly as long as a block of the pool is one: there are more of them
+            // than of other lengths.
             block if (all..2 * all).contains(&block) => pool.take(),
             _ => {
                 pool.again(octets).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(octets))
@@ -68,8 +68,8 @@ impl<C: Configuration> Association<C> {
         (messages.segments_mut().len() > 0).then_some(messages)
     }
 
-    /// In how many runs of `run` messages some `messages` lie at once: one, two, four, so that
-    /// their blocks have few lengths.
+    /// Returns in how many batches of `run` messages `messages` are laid out at once: one, two or
+    /// four, so that their blocks have few lengths.
     fn runs_at_once(&self, messages: usize, run: usize, each: usize, piece: usize) -> usize {
         let Some(wanted) = messages.checked_div(run) else { return 1 };
         let leave = self.leaves_at_once(piece) / (run * each) as u64;
@@ -77,9 +77,10 @@ impl<C: Configuration> Association<C> {
         1 << runs.ilog2()
     }
 
-    /// Whether the message that waits first lies so, with room for any header before it, and nobody
-    /// has to know whether another one follows. It is known before anybody is asked whether it may
-    /// leave: who tries a window that is shut is asked once.
+    /// Returns whether the message that waits first is in a gapped buffer, with space for any
+    /// header before it, and no judge depends on whether another one follows. This is determined
+    /// before any judge is asked whether it may leave: a policy that tries a shut window is asked
+    /// once.
     #[inline]
     pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Credit) -> bool {
         let headroom = self.slots.format.headroom();
@@ -95,9 +96,9 @@ impl<C: Configuration> Association<C> {
                 .is_some_and(|(gap, first)| first.len() == body && gap.len() >= headroom.max(1))
     }
 
-    /// Writes what stands before as many of the pieces that are `left` as fit, behind so many
-    /// others: `header` before the first of all, and what follows from it before the others. Gives
-    /// how many they are, and the octets of their packets.
+    /// Writes the headers of as many of the pieces that are `left` as fit, behind `behind` others:
+    /// `header` before the first of all, and what follows from it before the others. Returns the
+    /// number of pieces, and the octets of their packets.
     #[inline]
     pub(super) fn write_gaps(
         &mut self,
@@ -114,7 +115,7 @@ impl<C: Configuration> Association<C> {
         let stride = header.len() + next.pieces.first_octets();
         let mut segments = segments.split_segments(most);
         let mut count = 0;
-        // Before the first is room for any header.
+        // Before the first piece is space for any header.
         if behind == 0 {
             let Some((gap, _)) = segments.next() else { return (0, 0) };
             let Some(start) = gap.len().checked_sub(header.len()) else { return (0, 0) };
@@ -122,7 +123,7 @@ impl<C: Configuration> Association<C> {
             count = 1;
         }
         let (packets, packet) = (segments.octets_with_gaps(), segments.layout().stride());
-        // Packets that leave together have one length.
+        // Packets of one batch have one length.
         if packets > 0 && packet == stride {
             let left = next.skip(count);
             let span = left.span();

@@ -1,5 +1,5 @@
-//! The engine: the order in which a packet earns trust, and the order in which one is made. It
-//! knows no protocol.
+//! The engine: the order of checks for a packet that arrives, and the order of steps for one that
+//! leaves. It knows no protocol.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -7,7 +7,7 @@
 //! | `report.rs` | a report arrives |
 //! | `send.rs` | a packet leaves |
 //! | `batch.rs` | several leave together |
-//! | `in_place.rs` | several leave from where their message lies |
+//! | `in_place.rs` | several leave from a gapped buffer |
 //! | `timers.rs` | time has passed |
 
 mod batch;
@@ -40,22 +40,22 @@ use crate::words::{Ending, Numbering, Phase, Report, View};
 use batch::Blocks;
 pub use receive::Delivery;
 
-/// Of how many questions it is known when they were asked: whose answers take longer are no measure
-/// of the way.
+/// The number of the last inquiries whose time of sending is kept: an answer that takes longer is
+/// no measurement of the path.
 const QUESTIONS: usize = 8;
 
-/// So many runs are written at once, at most, where their messages lie as they leave: what is done
-/// for each is done once for all of them. Four took as long again in the kernel as they spared:
-/// what leaves in longer bursts waits in a longer queue, and in a colder cache.
+/// The number of batches that are written at once at most, in gapped buffers: work per write is
+/// then done once for all of them. Four cost as much more in the kernel as they saved: a longer
+/// burst waits in a longer queue, and in a colder cache.
 const RUNS_MOST: usize = 2;
 
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
 pub struct Memory<M: Message> {
-    /// Where blocks of packets come from and go to. A stack has one for all its layers: what one of
-    /// them takes, another gives back.
+    /// The pool of blocks of packets. A stack has one for all its layers: a block that one of them
+    /// takes, another gives back.
     pub pool: Rc<Pool<M>>,
-    /// Octets to leave free before a packet, for the headers of the layers below.
+    /// The octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
     pub(crate) budget: Rc<Budget>,
     blocks: Blocks<M>,
@@ -65,13 +65,13 @@ pub struct Memory<M: Message> {
 }
 
 impl<M: Message> Memory<M> {
-    /// Packets have at most `packet` octets, and `headroom` octets are left free before them; at
-    /// most `most` blocks are kept.
+    /// Creates memory for packets of at most `packet` octets, with `headroom` octets free before
+    /// them; at most `most` blocks are kept.
     pub fn new(packet: usize, headroom: usize, most: usize) -> Self {
         Memory::sharing(Rc::new(Pool::new(headroom + packet, most)), headroom)
     }
 
-    /// Blocks come from `pool`, and `headroom` octets are left free before packets.
+    /// Creates memory whose blocks come from `pool`, with `headroom` octets free before packets.
     pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
         let blocks = Blocks::new(0);
         let (heard, saying) = (Report::default(), Report::default());
@@ -79,21 +79,20 @@ impl<M: Message> Memory<M> {
         Memory { pool, headroom, budget, blocks, header: Vec::new(), heard, saying }
     }
 
-    /// All associations that share it hold no more than `limits` say for messages that are not
-    /// whole.
+    /// Limits what all associations that share this memory hold together for incomplete messages.
     #[must_use]
     pub fn limited(self, limits: Limits) -> Self {
         Memory { budget: Budget::new(limits), ..self }
     }
 
-    /// Packets that [leave together](Association::transmit) lie in blocks of so many octets, and
-    /// `headroom` before them: as many as the driver below sends by one system call.
+    /// Writes packets that [leave together](Association::transmit) into blocks of `octets` octets,
+    /// with `headroom` before them: as many as the driver below sends in one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
         Memory { blocks: Blocks::new(self.headroom + octets), ..self }
     }
 
-    /// The octets of a block in which several runs lie.
+    /// Returns the octets of a block that holds several batches.
     fn several_runs(&self) -> usize {
         self.blocks.octets() * RUNS_MOST
     }
@@ -103,63 +102,64 @@ impl<M: Message> Memory<M> {
 struct Arrived<M> {
     message: M,
     properties: MessageProperties,
-    /// How many numbers it had.
+    /// The count of its numbers.
     numbers: u64,
 }
 
-/// One association: its policies, and what every transport has and nobody chooses.
+/// One association: its policies, and the state that every transport has and no policy replaces.
 pub struct Association<C: Configuration> {
     slots: Slots<C>,
     sending: Sending<C::Message>,
     receipts: Receipts,
     marks: Marks,
-    /// The peer's first number is known.
+    /// Whether the peer's first number is known.
     begun: bool,
-    /// The last question; when each of the last ones was asked, where there was one; the last one
-    /// that was answered; the last one of the peer's.
+    /// The number of the last inquiry; when each of the last ones was sent, if there was one; the
+    /// last one that was answered; the last one of the peer's.
     asked: u32,
     asked_at: Option<Box<[Instant; QUESTIONS]>>,
     heard: u32,
     answered: u32,
-    /// Messages that the application has not taken, and how many numbers of all that was received.
+    /// The messages that the application has not taken, and the count of all numbers that were
+    /// received and not taken.
     inbox: VecDeque<Arrived<C::Message>>,
     pending: u64,
-    /// Since when something is in flight and nothing was heard of the peer.
+    /// Since when something is in flight and nothing was received from the peer.
     quiet_since: Instant,
-    /// How often something timed out since then.
+    /// The number of timeouts since then.
     timeouts: u32,
     /// When something was last acknowledged, or sent while nothing was in flight.
     moved: Instant,
     /// When the first number that is not acknowledged last rose, or a timeout expired: the
     /// retransmission timer runs from then.
     timer_since: Instant,
-    /// The layer above takes no more.
+    /// Whether the layer above takes no more.
     closing: bool,
-    /// When something was last sent, or heard of.
+    /// When something was last sent or received.
     stirred: Instant,
     /// When a unit last left.
     left_at: Instant,
     probed: bool,
-    /// Since when the peer's window is shut, with nothing in flight.
+    /// Since when the peer's window has been shut, with nothing in flight.
     shut_since: Option<Instant>,
-    /// When a queue last grew, as long as they hold memory.
+    /// When a queue last grew, while they hold memory.
     used: Option<Instant>,
     /// The unit that everything waits for and that framing refused last, and since when.
     refused: Option<Box<(u64, Instant)>>,
-    /// What it has reserved of what all associations of its layer may hold.
+    /// What it has reserved of the memory that all associations of its layer share.
     share: Share,
-    /// Over by our own judgement.
+    /// Why this side ended it, if it did.
     given_up: Option<Ending>,
 }
 
 impl<C: Configuration> Association<C> {
-    /// An association of these policies.
+    /// Creates an association of these policies.
     pub fn new(slots: Slots<C>) -> Self {
         Association::holding(slots, Budget::new(Limits::NONE).share())
     }
 
-    /// The same, with others that hold no more together than `memory` is [limited](Memory::limited)
-    /// to.
+    /// Creates an association that shares `memory`: all that share it hold no more together than
+    /// its [limit](Memory::limited).
     pub fn sharing(slots: Slots<C>, memory: &Memory<C::Message>) -> Self {
         Association::holding(slots, memory.budget.share())
     }
@@ -204,8 +204,8 @@ impl<C: Configuration> Association<C> {
             sent_upto: self.sending.sent_upto(),
             settled_upto: self.sending.settled_upto(),
             received_upto: self.receipts.upto(),
-            // Where the application has nothing to take, nothing waits for it: pieces do not stop
-            // those that make them whole.
+            // If the application has nothing to take, nothing waits for it: pieces do not hold up
+            // those that complete their message.
             pending: if self.inbox.is_empty() { 0 } else { self.pending },
             asked: self.asked,
             answered: self.answered,
@@ -214,31 +214,32 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// The layer above wants an association with the peer.
+    /// Opens the association for the layer above.
     pub fn open(&mut self, now: Instant) {
         let view = self.view(now);
         self.slots.connection.open(&view);
     }
 
-    /// The layer above has no more to send: half close, where the connection policy has it.
+    /// Closes this side's half, if the connection policy has a half close: the layer above sends no
+    /// more.
     pub fn finish(&mut self) {
         self.slots.connection.finish();
     }
 
-    /// The layer above has closed it: both halves.
+    /// Closes both halves for the layer above.
     pub fn close(&mut self) {
         self.finish();
         self.stop();
     }
 
-    /// The layer above takes no more.
+    /// Records that the layer above takes no more.
     fn stop(&mut self) {
         self.closing = true;
         self.slots.connection.stop();
     }
 
-    /// The layer above ends it at once: what was not sent does not leave any more, and what was is
-    /// not repeated. The peer is told `code`, where the format can say it.
+    /// Ends the association at once for the layer above: what was not sent leaves no more, and what
+    /// was sent is not repeated. The peer is told `code`, if the format can carry it.
     pub fn abort(&mut self, now: Instant, code: Code) {
         self.stop();
         let view = self.view(now);
@@ -246,30 +247,30 @@ impl<C: Configuration> Association<C> {
         self.abandon(&view, Ending::Aborted(code));
     }
 
-    /// This side ends the association. The peer is told, where it can be.
+    /// Ends the association on this side. The peer is told, if it can be.
     pub(super) fn abandon(&mut self, view: &View, why: Ending) {
         if !self.slots.connection.abandon(view, why) {
             self.given_up = Some(why);
         }
     }
 
-    /// Whether the peer sends no more, and all that it sent was [taken](Association::take).
+    /// Returns whether the peer sends no more, and all that it sent was [taken](Association::take).
     pub fn heard_all(&self, now: Instant) -> bool {
         self.inbox.is_empty() && self.slots.connection.heard_all(&self.view(now))
     }
 
-    /// Whether the layer above takes no more.
+    /// Returns whether the layer above takes no more.
     #[inline]
     pub fn is_closing(&self) -> bool {
         self.closing
     }
 
-    /// A message to be sent.
+    /// Takes a message to be sent.
     ///
     /// # Errors
-    /// Gives it back where it is longer than the format can say, or than the peer takes, where it
-    /// has no octets and only octets have numbers, and where its framing can do nothing before the
-    /// association has begun.
+    /// Returns the message if it is longer than the format can carry or the peer takes, if it has
+    /// no octets and only octets have numbers, or if its framing needs the association to have
+    /// begun.
     pub fn send(
         &mut self,
         now: Instant,
@@ -290,12 +291,12 @@ impl<C: Configuration> Association<C> {
             return Ok(());
         }
         if octets == 0 && self.slots.format.numbering() == Numbering::Octets {
-            return Err(message); // no octet, no number: nobody would hear of it
+            return Err(message); // no octet, no number: it could not be acknowledged
         }
         let room = self.slots.format.room(octets, &properties);
         let cut = self.slots.framing.begin(message, &properties, room, &memory.pool)?;
         let lifetime = properties.lifetime.filter(|_| self.slots.format.expires());
-        // Those that are counted follow it, in however many pieces it leaves.
+        // Counted numbers follow it, in however many pieces it leaves.
         if properties.number.is_some() {
             self.sending.watch_numbers();
         }
@@ -303,18 +304,18 @@ impl<C: Configuration> Association<C> {
         Ok(())
     }
 
-    /// Messages to be sent, as if one by one: those that are [laid out](Association::draft) wait,
-    /// and leave, as one.
+    /// Takes messages to be sent, with the effect of single ones: those that are [laid
+    /// out](Association::draft) wait and leave as one.
     ///
     /// # Errors
-    /// Gives them back where they do not: they are to be [sent](Association::send) one by one.
+    /// Returns the messages if they do not; they are to be [sent](Association::send) one by one.
     pub fn send_batch(
         &mut self,
         now: Instant,
         batch: Batch<C::Message>,
     ) -> Result<(), Batch<C::Message>> {
         let (octets, messages, slots) = (batch.longest(), batch.count(), &mut self.slots);
-        // Where numbers are chosen, each is looked at.
+        // Where an application chooses numbers, each message is checked.
         if messages < 2 || octets > slots.format.longest() || self.sending.watches_numbers() {
             return Err(batch);
         }
@@ -332,12 +333,12 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// The next message for the application, within `room`; none while the association is half
-    /// open.
+    /// Returns the next message for the application, within `room`; none while the association is
+    /// half open.
     #[inline]
     pub fn take(&mut self, now: Instant, room: Credit) -> Option<(C::Message, MessageProperties)> {
         if self.is_half_open() {
-            return None; // it may have been recorded, and be said by somebody who does not hear us
+            return None; // it may be recorded, and replayed with a forged address
         }
         let octets = self.inbox.front()?.message.len();
         if room.messages == 0 || octets > room.octets {
@@ -348,14 +349,15 @@ impl<C: Configuration> Association<C> {
         Some((message, properties))
     }
 
-    /// The next octets of a stream, at most so many; none while the association is half open.
+    /// Returns the next octets of a stream, at most `most`; none while the association is half
+    /// open.
     pub fn take_octets(&mut self, now: Instant, most: usize) -> Option<C::Message> {
         if self.is_half_open() || most == 0 {
             return None;
         }
         let first = self.inbox.front_mut()?;
         if first.message.len() > most {
-            // Its numbers are pending until the last octet is taken.
+            // The numbers are pending until the last octet is taken.
             return Some(first.message.split_to(most));
         }
         let Arrived { message, numbers, .. } = self.inbox.pop_front()?;
@@ -363,14 +365,14 @@ impl<C: Configuration> Association<C> {
         Some(message)
     }
 
-    /// Numbers are not pending any more.
+    /// Records that numbers are no longer pending.
     #[inline]
     fn taken(&mut self, now: Instant, numbers: u64) {
         self.pending = self.pending.saturating_sub(numbers);
         self.on_taken(&self.view(now));
     }
 
-    /// Fewer numbers are pending.
+    /// Tells the policies that fewer numbers are pending.
     #[inline]
     fn on_taken(&mut self, view: &View) {
         if self.slots.flow.on_taken(view) {
@@ -378,14 +380,16 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// How many messages wait for the application; none while the association is half open.
+    /// Returns the number of messages that wait for the application; 0 while the association is
+    /// half open.
     #[inline]
     pub fn inbox(&self) -> usize {
         if self.is_half_open() { 0 } else { self.inbox.len() }
     }
 
-    /// What all that leaves now says of congestion. Routers may mark what this end answers for,
-    /// once it is known that the other end is no stranger and says how much was marked.
+    /// Returns the ECN codepoint for all that leaves now. It is ECN-capable if the congestion judge
+    /// reacts to marks, the peer has shown that it receives our packets, and both sides report how
+    /// many came marked.
     #[inline]
     pub fn ecn(&mut self) -> Ecn {
         let slots = &self.slots;
@@ -395,30 +399,30 @@ impl<C: Configuration> Association<C> {
         if may { self.marks.bear() } else { Ecn::NotEct }
     }
 
-    /// So many packets arrived that say this of congestion, and were [taken](Association::receive),
-    /// or had been before.
+    /// Counts packets that arrived with this ECN codepoint, and were
+    /// [accepted](Association::receive), or had been before.
     #[inline]
     pub fn on_marked(&mut self, ecn: Ecn, packets: u32) {
         self.marks.on_received(ecn, packets);
     }
 
-    /// What the layer above may send again since this was asked last.
+    /// Returns what the layer above may send again since the last call.
     pub fn released(&mut self) -> Credit {
         mem::take(&mut self.sending.messages.released)
     }
 
-    /// Whether the layer above may send something again.
+    /// Returns whether the layer above may send something again.
     #[inline]
     pub(crate) fn has_released(&self) -> bool {
         self.sending.messages.released != Credit::default()
     }
 
-    /// Where the association stands.
+    /// Returns the phase of the association.
     pub fn phase(&self, now: Instant) -> Phase {
         self.phase_in(&self.view(now))
     }
 
-    /// Whether the peer began it and has not shown that it hears us.
+    /// Returns whether the peer began it and has not shown that it receives our packets.
     pub fn is_half_open(&self) -> bool {
         self.slots.connection.is_half_open()
     }
@@ -434,22 +438,22 @@ impl<C: Configuration> Association<C> {
         matches!(self.phase_in(view), Phase::Ended(_))
     }
 
-    /// The policies.
+    /// Returns the policies.
     pub fn slots(&self) -> &Slots<C> {
         &self.slots
     }
 
-    /// The policies, of which judges may be exchanged between two packets.
+    /// Returns the policies, of which judges may be exchanged between two packets.
     pub fn slots_mut(&mut self) -> &mut Slots<C> {
         &mut self.slots
     }
 
-    /// What was sent and what waits.
+    /// Returns what was sent and what waits.
     pub fn sending(&self) -> &Sending<C::Message> {
         &self.sending
     }
 
-    /// What was received.
+    /// Returns what was received.
     pub fn receipts(&self) -> &Receipts {
         &self.receipts
     }

@@ -1,4 +1,5 @@
-//! A packet arrives: it is verified, decoded, admitted, heeded, and what is new of it goes up.
+//! A packet arrives: it is verified, decoded, admitted and processed, and new data in it is
+//! delivered.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -18,34 +19,35 @@ use crate::slots::{
 };
 use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Unit, UnitHeader, View};
 
-/// For so long, the packet that everything waits for may be refused before nobody believes that it
-/// will ever be admitted.
+/// How long the packet that everything waits for may be refused, before it is taken for one that
+/// will never be admitted.
 const REFUSED_MOST: Nanoseconds = 30 * SECOND;
 
-/// How many numbers are held for a peer who has not shown that he hears us.
+/// How many numbers are held for a peer that has not shown that it receives our packets.
 const HELD_HALF_OPEN: u64 = 8;
 
-/// Takes memory for one message, as the sending half does.
+/// Allocates memory for one message, as the sending half does.
 #[cold]
 #[inline(never)]
 fn reserve<T>(inbox: &mut VecDeque<T>) {
     inbox.reserve_exact(1);
 }
 
-/// What goes up as it came: a message, or several of equal length, one behind the other.
+/// A delivery of a packet as it came: one message, or several of equal length, one behind the
+/// other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delivery {
-    /// How many messages there are.
+    /// The number of messages.
     pub messages: usize,
-    /// The properties of the first. Those behind it have the numbers after its own.
+    /// The properties of the first message. Those behind it have the numbers after its own.
     pub properties: MessageProperties,
 }
 
 impl<C: Configuration> Association<C> {
-    /// A packet of this association arrives, whose `front` may have been read before, and others of
-    /// its batch `behind` it. Those of them are taken that are one unit with it: it is as if each
-    /// had arrived by itself. Where messages are whole with it for which there is `room` above, and
-    /// before which nothing waits to go up, `packet` is left as those, and they are
+    /// Receives a packet of this association, whose `front` may have been read before, with others
+    /// of its batch `behind` it. Those that form one unit with it are taken: the effect is that of
+    /// packets arriving one by one. If they complete messages for which there is `room` above, and
+    /// nothing waits to be delivered before them, `packet` is left as those messages, which are
     /// [taken](Association::take); else it is used up.
     ///
     /// # Errors
@@ -62,7 +64,7 @@ impl<C: Configuration> Association<C> {
         let mut view = self.view(now);
         let slots = &mut self.slots;
         if slots.integrity.looks_at() == 0 {
-            // What may be refused, or wait for what is before it, is looked at packet by packet.
+            // What may be refused, or wait for earlier data, is handled packet by packet.
             let alike = self.begun && slots.ordering.passes() && !slots.connection.is_half_open();
             let behind = if alike { behind } else { None };
             let octets = packet.len();
@@ -80,7 +82,7 @@ impl<C: Configuration> Association<C> {
         self.receive_any(&mut view, front, packet.take(), memory).map(|()| None)
     }
 
-    /// It may say anything.
+    /// Receives a packet with any content.
     #[inline(never)]
     fn receive_any(
         &mut self,
@@ -98,7 +100,7 @@ impl<C: Configuration> Association<C> {
             slots.integrity.verify(&packet, at)?;
         }
         memory.heard.clear();
-        // It stays where it was written: it is large.
+        // The decoded packet stays where it was written: it is large.
         let mut decoded = slots.format.decode(view, front, packet, &mut memory.heard);
         let segment = decoded.as_mut().map_err(|dropped| *dropped)?;
         if let Some(stamp) = segment.stamp {
@@ -112,8 +114,8 @@ impl<C: Configuration> Association<C> {
         if acknowledged > view.sent_upto {
             return Err(Dropped::AcknowledgesUnsent);
         }
-        // Who names what is on its way has heard it, or was lucky once in as many as there are
-        // numbers.
+        // A sender that names numbers in flight has received our packets, or guessed one in as many
+        // as there are numbers.
         let reports = acknowledged > view.settled_upto;
         let tidings = PacketInfo { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(view, &tidings)?;
@@ -136,12 +138,12 @@ impl<C: Configuration> Association<C> {
             self.receipts.skip_to(settled);
             *view = self.view(view.now);
         }
-        // It waits in the inbox until where the association stands was looked at.
+        // It waits in the inbox until the phase of the association was checked.
         let (unit, mut body) = unit.into_parts();
         self.accept(view, &unit, &mut body, &memory.pool, Credit::default()).map(drop)
     }
 
-    /// The peer's first number may be known by now.
+    /// Begins the ordering and the framing, if the peer's first number is known by now.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
         if !self.begun {
@@ -162,8 +164,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// A unit is refused, or else acknowledged, and what of it is new goes up: at once, as `body`,
-    /// with the properties that are given, or through the inbox.
+    /// Admits and acknowledges a unit, or refuses it, and delivers what is new of it: at once, as
+    /// `body`, with the properties that are given, or through the inbox.
     #[inline(always)] // octets are not moved to get there
     fn accept(
         &mut self,
@@ -191,7 +193,7 @@ impl<C: Configuration> Association<C> {
             reserve(&mut self.inbox);
         }
         let gap = self.receipts.gap_before(unit.span.start);
-        // A duplicate too: the report of the first was lost.
+        // A duplicate is reported too: the report of the first may have been lost.
         self.slots.acknowledgement.on_received(view, unit, body.len(), gap);
         if duplicate {
             self.marks.doubt();
@@ -207,7 +209,7 @@ impl<C: Configuration> Association<C> {
         self.deliver(view, unit, body, pool)
     }
 
-    /// Several packets cannot be taken as one: each of them is taken by itself, or each of their
+    /// Takes several packets that cannot be taken as one: each by itself, or each of their
     /// messages.
     #[cold]
     #[inline(never)]
@@ -228,7 +230,7 @@ impl<C: Configuration> Association<C> {
         result
     }
 
-    /// Whether a unit that is new may be acknowledged.
+    /// Checks that a new unit may be acknowledged.
     #[inline(always)]
     fn admit(&self, view: &View, unit: &UnitHeader, octets: usize) -> Result<(), Dropped> {
         self.has_room(view, unit)?;
@@ -237,11 +239,12 @@ impl<C: Configuration> Association<C> {
         if reserves > 0 && !self.share.admits(reserves) { Err(Dropped::NoRoom) } else { Ok(()) }
     }
 
-    /// Whether so many numbers may be received now.
+    /// Checks that there is memory for the numbers of a unit now.
     #[inline(always)]
     fn has_room(&self, view: &View, unit: &UnitHeader) -> Result<(), Dropped> {
         let (slots, pending) = (&self.slots, self.pending + u64::from(unit.count - 1));
-        // Of a stranger, next to nothing is kept: what it shows will be there soon, if it is none.
+        // Little is held for a peer that is not validated: if it is genuine, it will show that
+        // soon.
         let holds = pending >= HELD_HALF_OPEN && slots.connection.is_half_open();
         if holds || !self.receipts.has_room(&unit.span) {
             return Err(Dropped::NoRoom);
@@ -252,9 +255,9 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// A unit is not admitted. Where framing does not, and it was here before, it is a duplicate.
-    /// Where it was not, and everything waits for it, the association ends: at once if the peer
-    /// broke the rules, else when it has waited for too long.
+    /// Refuses a unit that is not admitted. If framing refuses it and it was received before, it is
+    /// a duplicate. If it was not received, and everything waits for it, the association ends: at
+    /// once if the peer broke the rules, else when the unit has been refused for too long.
     #[cold]
     #[inline(never)]
     fn refuse(&mut self, view: &View, unit: &UnitHeader, dropped: Dropped) -> Result<(), Dropped> {
@@ -276,8 +279,8 @@ impl<C: Configuration> Association<C> {
         Err(dropped)
     }
 
-    /// Some octets of a unit were here before, of which each has a number: the others are
-    /// delivered.
+    /// Delivers the new octets of a unit of which some were received before, where each octet has a
+    /// number.
     #[cold]
     #[inline(never)]
     fn deliver_parts(
@@ -305,7 +308,7 @@ impl<C: Configuration> Association<C> {
         result
     }
 
-    /// What is new goes up in its order, and what waited for it.
+    /// Delivers what is new in its order, and what waited for it.
     #[inline(never)]
     fn deliver(
         &mut self,
@@ -328,7 +331,7 @@ impl<C: Configuration> Association<C> {
         result
     }
 
-    /// Messages that are whole with a unit go up at once, if they may, else into the inbox.
+    /// Delivers messages that a unit completes: at once, if they may be, else into the inbox.
     #[inline(always)] // as `accept`
     fn join(
         &mut self,
@@ -363,7 +366,7 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Messages wait for the application, each by itself.
+    /// Puts messages, one by one, into the inbox of the application.
     #[inline(never)]
     fn keep(&mut self, joined: Joined, mut octets: C::Message, messages: usize) {
         let Joined { mut properties, numbers } = joined;
@@ -374,8 +377,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// A unit was not what was sent: its numbers are free again, and those of all that is dropped
-    /// with it.
+    /// Drops a unit that is not what was sent: its numbers are free again, and those of all that is
+    /// dropped with it.
     #[cold]
     fn discard(&mut self, now: Instant, numbers: u64) {
         let view = self.view(now);

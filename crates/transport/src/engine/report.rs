@@ -1,5 +1,5 @@
-//! A report arrives: what it acknowledges is settled, judges are told, and what it makes suspect is
-//! judged.
+//! A report arrives: what it acknowledges is settled, the judges are told, and what it makes
+//! suspect is judged.
 
 use stackwright_contract::Instant;
 use stackwright_wire::Pool;
@@ -14,7 +14,7 @@ use crate::slots::{
 use crate::words::{Report, Sample, Timestamp, View};
 
 impl<C: Configuration> Association<C> {
-    /// When this question left, where that is still known.
+    /// Returns when this inquiry left, if that is still known.
     fn asked_at(&self, number: u32) -> Option<Instant> {
         let is_known = self.asked.wrapping_sub(number) < QUESTIONS as u32;
         self.asked_at
@@ -31,9 +31,10 @@ impl<C: Configuration> Association<C> {
         pool: &Pool<C::Message>,
     ) {
         let mut sum = Acknowledged::default();
-        // At the end of a burst, of what was sent again the last copy was heard of, unless nothing
-        // was ever heard of so soon (RFC 8985 §6.2). As long as more follows, that shows what is
-        // lost; where a way became long, first copies would be taken for last ones.
+        // At the end of a burst, an acknowledgement is of the last copy of what was sent again,
+        // unless it came sooner than the minimum RTT (RFC 8985 §6.2). While more data follows, that
+        // data shows what is lost; on a path that became longer, first copies would be taken for
+        // last ones.
         let copies = match view.rtt.least {
             least if least > 0 && view.drained => view.now.sooner(least),
             _ => Instant::START,
@@ -50,15 +51,14 @@ impl<C: Configuration> Association<C> {
         let asked_at = report.answers.and_then(|number| self.asked_at(number));
         let slots = &mut self.slots;
         if let Some(at) = sum.measured() {
-            // An answer was called forth by the question: the report of the unit may have been lost
-            // long ago.
+            // The inquiry triggered the answer: the report of the unit may have been lost long ago.
             let took = view.now.nanoseconds_since(asked_at.map_or(at, |asked| at.max(asked)));
             slots.rtt.on_sample(Sample::OfUnit(took));
             if let Some(stamp) = stamp {
                 slots.lifetime.on_sample(view, took, stamp);
             }
         }
-        // A peer may repeat its answer for ever: it answers once. Numbers of questions wrap.
+        // A peer may repeat its answer for ever: it counts once. Inquiry numbers wrap.
         if let Some(number) = report.answers
             && (number.wrapping_sub(self.heard) as i32) > 0
             && (self.asked.wrapping_sub(number) as i32) >= 0
@@ -81,8 +81,8 @@ impl<C: Configuration> Association<C> {
         }
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
-            // Not by what lies behind a hole: where only time tells what is lost, the hole's timer
-            // would never expire.
+            // Progress behind a hole does not count: where only time tells what is lost, the hole's
+            // timer would never expire.
             if self.sending.settled_upto() > view.settled_upto {
                 self.timer_since = view.now;
             }
@@ -97,7 +97,7 @@ impl<C: Configuration> Association<C> {
             Suspects::None => 0,
             Suspects::Within(span) => self.sending.sent.judge(span, is_lost),
             Suspects::Missing => {
-                // They rise; where a peer says them twice, they are judged once.
+                // They rise; a number that a peer reports twice is judged once.
                 let mut judged = 0;
                 let spans = report.missing.iter().map(|span| {
                     let start = span.start.max(judged);

@@ -1,5 +1,5 @@
-//! A packet leaves: everybody is asked (nothing changes), the format takes what fits, everybody is
-//! told what left.
+//! A packet leaves: the policies are asked (which changes nothing), the format takes what fits, and
+//! the policies are told what left.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,18 +18,18 @@ use crate::slots::{
 };
 use crate::words::{MILLISECOND, Occasion, Outgoing, Signals, View};
 
-/// More need not leave together: what a driver hands to the kernel at once.
+/// The octets that need to leave together at most: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
 
-/// So many packets in a run are worth the wait.
+/// The number of packets in a batch that is worth a wait.
 const RUN_LEAST: u64 = 8;
 
-/// With less on its way, acknowledgements may be gathered too, and nothing is held back.
+/// The octets on their way below which nothing is held back: acknowledgements may be delayed too.
 const GATHER_LEAST: u64 = 32 << 10;
 
 impl<C: Configuration> Association<C> {
-    /// Whether [`transmit`](Self::transmit) is worth a call: it is not where no unit waits and
-    /// nobody has anything to say now, which is so after nearly every packet.
+    /// Returns whether [`transmit`](Self::transmit) is worth a call. It is not if no unit waits and
+    /// no policy has anything to say now, the usual case after a packet.
     #[inline]
     pub fn may_transmit(&self, now: Instant) -> bool {
         let (view, slots) = (self.view(now), &self.slots);
@@ -39,9 +39,9 @@ impl<C: Configuration> Association<C> {
             || self.asks(&view, Occasion::Nothing)
     }
 
-    /// Whether nothing would leave now. Each is asked what it has to say, and not, as
-    /// [`may_transmit`](Self::may_transmit) does, when it will have: both must agree. Nothing
-    /// changes but the memory in which reports are written.
+    /// Returns whether nothing would leave now. Each policy is asked what it has to say now, not,
+    /// as [`may_transmit`](Self::may_transmit) does, when it will: both must agree. Nothing changes
+    /// but the memory in which reports are written.
     pub(crate) fn is_silent(&self, now: Instant, memory: &mut Memory<C::Message>) -> bool {
         let (view, slots) = (self.view(now), &self.slots);
         let signals =
@@ -50,7 +50,7 @@ impl<C: Configuration> Association<C> {
         self.has_ended(&view) || view.drained && !says
     }
 
-    /// Writes what is to be reported now; whether there is anything.
+    /// Writes what is to be reported now. Returns whether there is anything.
     #[inline]
     fn reports(&self, view: &View, memory: &mut Memory<C::Message>) -> bool {
         let (slots, into) = (&self.slots, &mut memory.saying);
@@ -58,7 +58,7 @@ impl<C: Configuration> Association<C> {
             && slots.acknowledgement.report(view, &self.receipts, slots.format.report_room(), into)
     }
 
-    /// Whether a question leaves with it.
+    /// Returns whether an inquiry leaves with it.
     #[inline]
     fn asks(&self, view: &View, occasion: Occasion) -> bool {
         let slots = &self.slots;
@@ -66,8 +66,8 @@ impl<C: Configuration> Association<C> {
             && (slots.inquiry.due(view, occasion) || slots.congestion.asks(view))
     }
 
-    /// The next packets that are to leave, within `room`; `None`: none are, now. What would leave
-    /// one by one leaves as one batch where it is data and nothing else is to be said.
+    /// Returns the next packets that are to leave, within `room`; `None` if none are, now. Packets
+    /// of data with nothing else to say leave as one batch.
     #[inline]
     pub fn transmit(
         &mut self,
@@ -86,7 +86,7 @@ impl<C: Configuration> Association<C> {
         self.write_alone(view, memory).map(Batch::from)
     }
 
-    /// Writes one packet, which may say anything, and shares the octets of its unit.
+    /// Writes one packet of any content, which shares the octets of its unit.
     fn write_alone(
         &mut self,
         mut view: View,
@@ -168,14 +168,14 @@ impl<C: Configuration> Association<C> {
             if let Some(at) = check {
                 slots.integrity.seal(header, Some(body), at);
             }
-            // In front of the octets themselves: in place where nobody else holds them, and again
-            // when they are sent again.
+            // The header goes in front of the octets themselves: in place if they are not shared,
+            // and again when they are sent again.
             body.behind(header)
         })
     }
 
-    /// Writes a part of a unit behind the header that was written. The unit has left with the last
-    /// one.
+    /// Writes a part of a unit behind the header that was written. The unit counts as sent with its
+    /// last part.
     #[cold]
     #[inline(never)]
     fn write_part(
@@ -203,21 +203,21 @@ impl<C: Configuration> Association<C> {
         Some(body)
     }
 
-    /// Packets of `octets` octets leave, `body` of them of units: the judges of packets are told.
+    /// Tells the judges of packets that packets of `octets` octets leave, `body` of them of units.
     #[inline]
     pub(super) fn tell_packets(&mut self, view: &View, said: Signals, octets: usize, body: usize) {
         self.slots.connection.on_said(view, said, octets);
         self.slots.rate.on_sent(view, octets, body);
     }
 
-    /// Units leave: the judges of units are told.
+    /// Tells the judges of units that units leave.
     #[inline]
     pub(super) fn tell_units(&mut self, view: &View) {
         if view.idle {
             (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
         }
-        // Not by what is sent again: a probe would be followed by a probe, and nobody would ever
-        // give up.
+        // A retransmission does not count: a probe would be followed by a probe, and the
+        // association would never be given up.
         if !self.sending.is_losing() {
             (self.stirred, self.probed) = (view.now, false);
         }
@@ -226,7 +226,7 @@ impl<C: Configuration> Association<C> {
         self.slots.congestion.on_sent(view);
     }
 
-    /// The question of this number left.
+    /// Records that the inquiry of this number left.
     #[inline]
     fn on_asked(&mut self, view: &View, number: Option<u32>) {
         let Some(number) = number else { return };
@@ -237,7 +237,7 @@ impl<C: Configuration> Association<C> {
         self.slots.congestion.on_asked(view, number);
     }
 
-    /// The first `count` units leave, and with them perhaps the question of a number, as the packet
+    /// Sends the first `count` units, and with them perhaps the inquiry of a number, as the packet
     /// that `pack` makes of the header and their octets.
     #[inline(always)] // a packet is not moved once more
     pub(super) fn leave<T>(
@@ -250,7 +250,7 @@ impl<C: Configuration> Association<C> {
         if self.sending.is_losing() {
             self.tell_repeated(view, count);
         }
-        // The next question covers them, be it in this very packet or in a later one.
+        // The next inquiry covers them, whether in this very packet or in a later one.
         let inquiry_number = self.asked.wrapping_add(1);
         self.on_asked(view, asked);
         let (slots, header) = (&mut self.slots, &mut memory.header);
@@ -270,7 +270,7 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Whether the next unit may leave now, and then whether nothing may follow it.
+    /// Returns whether the next unit may leave now, and if so, whether nothing may follow it.
     #[inline]
     pub(super) fn choose(&mut self, view: &View, next: &Next) -> Option<bool> {
         let (octets, end) = (next.pieces.first_octets(), next.span().end);
@@ -279,7 +279,8 @@ impl<C: Configuration> Association<C> {
             || slots.inquiry.holds(view)
             || slots.rate.ready(view) > view.now
         {
-            // Not the window holds it back: the time to try that, once past, would be due for ever.
+            // The peer's window is not what holds it back: the time to try that window, once past,
+            // would be due for ever.
             self.shut_since = None;
             return None;
         }
@@ -290,8 +291,8 @@ impl<C: Configuration> Association<C> {
             self.shut_since = None;
             return None;
         }
-        // What was sent may be sent again: it was within the limit, or tried it, and a try that is
-        // lost must not be the last.
+        // A unit that was sent may be sent again: it was within the limit, or tried it, and a try
+        // that is lost must not be the last.
         let within = end <= limit.max(view.sent_upto);
         if !within && !self.tries_shut_window(view) {
             return None;
@@ -308,8 +309,8 @@ impl<C: Configuration> Association<C> {
         Some(!more)
     }
 
-    /// How many of the next packets may leave at this moment, of `most`, and with no question: all
-    /// answers are as if each were asked for.
+    /// Returns how many of the next packets, of `most`, may leave at this moment without an
+    /// inquiry: all answers are as if each packet were asked for.
     #[inline]
     pub(super) fn choose_several(&mut self, view: &View, next: &Next, most: usize) -> usize {
         if most == 0 {
@@ -320,7 +321,7 @@ impl<C: Configuration> Association<C> {
         if slots.inquiry.due(view, Occasion::Unit { last }) || slots.congestion.asks(view) {
             return 0;
         }
-        // What leaves after an idle time shrinks the window for what leaves behind it.
+        // A packet that leaves after an idle time shrinks the window for what leaves behind it.
         let heeds = view.idle || slots.rate.heeds_sent() || slots.inquiry.heeds_sent();
         if heeds || slots.inquiry.heeds_last() {
             return 1;
@@ -333,16 +334,16 @@ impl<C: Configuration> Association<C> {
         if !slots.connection.may_send(octets + count * slots.format.headroom()) {
             return 1;
         }
-        // A number each: so many were counted.
+        // Packets have a number each, and were counted by those.
         let first = next.pieces.first_octets();
         let several = if octets <= window { count } else { count.min(window / first.max(1)) };
         several.max(1)
     }
 
-    /// Send deferral (as Linux' `tcp_tso_should_defer`): whether what could leave waits for an
-    /// acknowledgement, and then leaves together with more. Few packets cost as much as many do. It
-    /// waits only while most of the window is on its way, and no longer than a millisecond: so much
-    /// of the window is as good as it gets.
+    /// Returns whether what could leave is deferred until an acknowledgement comes, to leave
+    /// together with more (send deferral, as Linux' `tcp_tso_should_defer`): few packets cost as
+    /// much as many do. It is deferred only while most of the window is on its way, and no longer
+    /// than a millisecond: that much of the window is as good as it gets.
     #[inline]
     pub(super) fn defers(&self, view: &View) -> bool {
         if view.in_flight < GATHER_LEAST || self.sending.is_losing() {
@@ -354,8 +355,8 @@ impl<C: Configuration> Association<C> {
         let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers_in(first).max(1);
         let room = window.saturating_sub(view.in_flight);
         let part = part_at_once(view, view.in_flight + room);
-        // What left of messages that were sent together could not be written before any more, and
-        // the rest would be copied.
+        // A part of messages that were sent together, once it left, prevents writing headers into
+        // the gaps of the rest, which would be copied.
         if let Some((octets, all)) = self.sending.waiting.together()
             && octets <= part
             && (room < octets || packets < all)
@@ -364,8 +365,8 @@ impl<C: Configuration> Association<C> {
         }
         let room = room.min(packets.saturating_mul(first as u64));
         let part = part_at_once(view, view.in_flight + room);
-        // What leaves at this moment already is not interrupted. Fewer packets are not worth it:
-        // they would only be bunched. Where none may leave, that is for others to judge.
+        // A burst that leaves at this moment is not interrupted. Fewer packets are not worth the
+        // wait: they would only be bunched. Where none may leave, other judges decide.
         self.left_at != view.now
             && part >= RUN_LEAST * first as u64
             && room >= first as u64
@@ -373,8 +374,8 @@ impl<C: Configuration> Association<C> {
             && room < self.sending.waiting_octets() as u64
     }
 
-    /// Whether messages that were sent together wait, in the same way, until there is `room` below
-    /// for all of them, which they find where there is `most`.
+    /// Returns whether messages that were sent together are deferred in the same manner until the
+    /// credit below, `room`, covers all of them, as its greatest value `most` does.
     #[inline]
     pub fn waits_for_room(&self, now: Instant, room: Credit, most: Credit) -> bool {
         let Some((octets, packets)) = self.sending.waiting.together() else { return false };
@@ -383,8 +384,8 @@ impl<C: Configuration> Association<C> {
         !fits(room) && fits(most) && self.has_only_data(&self.view(now))
     }
 
-    /// How many octets may leave at one moment, in packets whose bodies have so many, as far as is
-    /// known before: nothing where they are paced.
+    /// Returns how many octets may leave at one moment, in packets whose bodies have `body` octets,
+    /// as far as that is known in advance: 0 if they are paced.
     pub(super) fn leaves_at_once(&self, body: usize) -> u64 {
         let (slots, view) = (&self.slots, self.view(self.left_at));
         if slots.rate.heeds_sent() {
@@ -395,8 +396,8 @@ impl<C: Configuration> Association<C> {
         part_at_once(&view, window)
     }
 
-    /// The peer takes nothing. What it says when that changes may be lost: so a unit is sent all
-    /// the same, now and then.
+    /// Tries the window of a peer that takes nothing: its report of a change may be lost, so a unit
+    /// is sent all the same, now and then.
     #[cold]
     fn tries_shut_window(&mut self, view: &View) -> bool {
         let Some(wait) = self.slots.flow.tries_after(view) else { return false };
@@ -408,10 +409,10 @@ impl<C: Configuration> Association<C> {
         tries
     }
 
-    /// What is of no use any more does not leave, not for the first time and not again.
+    /// Drops what has expired: it does not leave, for the first time or again.
     #[inline]
     pub(super) fn drop_expired(&mut self, view: &mut View, memory: &mut Memory<C::Message>) {
-        // Else the wish was let go when it was sent.
+        // Otherwise the lifetime was discarded when it was sent.
         if self.slots.format.expires() {
             self.drop_over(view, memory);
         }
@@ -427,18 +428,18 @@ impl<C: Configuration> Association<C> {
     }
 }
 
-/// So much of a window leaves together.
+/// Returns how much of a window leaves together.
 #[inline]
 fn part_at_once(view: &View, window: u64) -> u64 {
     let parts = (view.rtt.smoothed / MILLISECOND).max(4);
     (window / parts).min(GATHER_MOST)
 }
 
-/// A packet of the engine's own lies in no longer block of the pool, in octets.
+/// The octets of the longest block of the pool that holds a packet of the engine's own.
 const BLOCK_MOST: usize = 4096;
 
 impl<M: Message> Memory<M> {
-    /// The header that was written, as a packet of its own.
+    /// Makes the header that was written a packet of its own.
     fn packet(&self) -> M {
         let (start, end) = (self.headroom, self.headroom + self.header.len());
         // A long block for a short packet would be held as long as that waits.

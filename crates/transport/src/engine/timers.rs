@@ -1,4 +1,4 @@
-//! Time has passed. Deadlines are asked, never set, once a batch.
+//! Time passes: deadlines are asked for, once a batch, and never set.
 
 use stackwright_contract::Instant;
 
@@ -10,16 +10,16 @@ use crate::slots::{
 };
 use crate::words::{Ending, Nanoseconds, SECOND, View};
 
-/// After so long without a packet an association gives back the memory of its queues.
+/// How long an association without packets keeps the memory of its queues.
 const IDLE: Nanoseconds = SECOND;
 
-/// How many times as long as for a silent peer an association that is closed waits for one that
-/// takes nothing.
+/// How many times as long as for a silent peer a closed association waits for one that takes
+/// nothing.
 const STANDSTILL: u64 = 20;
 
 impl<C: Configuration> Association<C> {
-    /// Some time has passed. Only units need to be told; every other policy is asked with the time
-    /// by `transmit`.
+    /// Handles the passing of time. Only units need to be told; every other policy is asked with
+    /// the time by `transmit`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let view = self.view(now);
         self.lose_overdue(&view);
@@ -38,7 +38,7 @@ impl<C: Configuration> Association<C> {
         self.give_back(&view);
     }
 
-    /// A server has many associations of which few do anything.
+    /// Frees memory of an idle association: a server has many of which few do anything.
     fn give_back(&mut self, view: &View) {
         if self.used.is_none_or(|used| used.later(IDLE) > view.now) {
             return;
@@ -52,8 +52,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// When the peer is believed dead: a deadline of its own, because a retransmission may be due
-    /// long before or after it.
+    /// Returns when the peer is taken for dead: a deadline of its own, because a retransmission may
+    /// be due long before or after it.
     fn dead_at(&self, view: &View) -> Option<Instant> {
         if self.sending.is_idle() {
             return None;
@@ -64,15 +64,16 @@ impl<C: Configuration> Association<C> {
         if !self.closing {
             return silent;
         }
-        // No application is left to give up on a peer that acknowledges and takes nothing.
+        // There is no application that could give up on a peer that acknowledges and takes nothing.
         let standstill = recovery.dead_after(view, u32::MAX)?.saturating_mul(STANDSTILL);
         let standstill = self.moved.later(standstill);
         Some(silent.map_or(standstill, |silent| silent.min(standstill)))
     }
 
-    /// When the oldest unit in flight is overdue, after `patience`. Progress restarts the timer
-    /// (RFC 6298 (5.3)): what waits in the queue of a slow link is not lost as long as what left
-    /// before it arrives. So does its expiry (5.6): what left a little later is no second timeout.
+    /// Returns when the oldest unit in flight is overdue, after `patience`. Progress restarts the
+    /// timer (RFC 6298 (5.3)): what waits in the queue of a slow link is not lost while earlier
+    /// data arrives. So does its expiry (5.6): a unit that left a little later is not a second
+    /// timeout.
     fn overdue_at(&mut self, patience: Nanoseconds) -> Option<Instant> {
         let sent = self.sending.sent.oldest_at()?;
         Some(sent.max(self.timer_since).later(patience))
@@ -96,8 +97,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// The end of a burst was lost, and nothing that follows it tells: the last unit is sent once
-    /// more.
+    /// Sends the last unit once more (a tail probe): the end of a burst was lost, and nothing that
+    /// follows shows it.
     fn probe(&mut self, view: &View) {
         if let Some(at) = self.probe_at(view)
             && at <= view.now
@@ -114,8 +115,8 @@ impl<C: Configuration> Association<C> {
         Some(self.stirred.later(wait))
     }
 
-    /// When they are wanted for what was received: all of [`next_deadline`](Self::next_deadline)
-    /// that a message can bring nearer which went up as it came.
+    /// Returns when `handle_timeout` and `transmit` are needed for what was received: the part of
+    /// [`next_deadline`](Self::next_deadline) that a message delivered as it came can bring nearer.
     #[inline]
     pub fn next_receiving(&self) -> Instant {
         let slots = &self.slots;
@@ -127,7 +128,7 @@ impl<C: Configuration> Association<C> {
         self.used.map_or(at, |used| at.min(used.later(IDLE)))
     }
 
-    /// When `handle_timeout` and `transmit` are wanted next.
+    /// Returns when `handle_timeout` and `transmit` are needed next.
     pub fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
         let view = self.view(now);
         if self.has_ended(&view) {
@@ -136,7 +137,7 @@ impl<C: Configuration> Association<C> {
         let patience = self.slots.recovery.patience(&view);
         let overdue = patience.and_then(|patience| self.overdue_at(patience));
         let slots = &self.slots;
-        // What would try a shut window may have expired.
+        // The unit that would try a shut window may have expired.
         let shut = self.shut_since.filter(|_| view.idle && !view.drained);
         let tries = shut.and_then(|since| Some(since.later(slots.flow.tries_after(&view)?)));
         let ready = if view.drained { now } else { slots.rate.ready(&view) };

@@ -9,11 +9,11 @@ use stackwright_contract::services::Credit;
 
 use super::pieces::Pieces;
 
-/// Messages of which a part is settled, and what the application may send again.
+/// Messages that are settled in part, and the credit that the application gets back.
 #[derive(Debug)]
 pub(crate) struct Messages {
     serials: u32,
-    /// Octets that are not settled, by serial.
+    /// The octets that are not settled, by serial.
     partial: BTreeMap<u32, usize>,
     pub(crate) released: Credit,
 }

@@ -1,5 +1,4 @@
-//! What waits to be sent, what was sent, and what is believed to be lost. A mechanism: it judges
-//! nothing.
+//! What waits to be sent, what was sent, and what counts as lost. A mechanism: it judges nothing.
 //!
 //! ```text
 //! send ─▸ waiting ─▸ (cut, numbered) ─▸ in flight ─▸ settled
@@ -46,7 +45,7 @@ pub struct Sending<M> {
     pub(crate) waiting: Waiting<M>,
     pub(crate) sent: SentQueue<M>,
     pub(crate) messages: Messages,
-    /// Where an application chooses numbers of messages.
+    /// The numbers of messages, if the application chooses them.
     numbers: Option<Box<Numbers<M>>>,
     expired: Expired,
 }
@@ -69,7 +68,7 @@ pub(crate) struct Next {
     pub(crate) start: u64,
     numbering: Numbering,
     pub(crate) pieces: Pieces,
-    /// Packets that may leave together, at most: the first of the pieces.
+    /// The number of packets that may leave together at most: the first of the pieces.
     pub(crate) count: usize,
     /// Since when they wait, and for how long they are of use.
     pub(crate) wish: (Instant, Option<NonZeroU32>),
@@ -120,7 +119,7 @@ impl Next {
 }
 
 impl<M: Message> Sending<M> {
-    /// Nothing was sent; the first number will be `first`.
+    /// Creates a state in which nothing was sent; the first number will be `first`.
     pub(crate) const fn new(numbering: Numbering, first: u64) -> Self {
         Sending {
             waiting: Waiting::new(),
@@ -131,25 +130,25 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Octets in flight: sent, and neither acknowledged nor lost.
+    /// Returns the octets in flight: sent, and neither acknowledged nor lost.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.sent.in_flight()
     }
 
-    /// Whether everything that was sent is settled.
+    /// Returns whether everything that was sent is settled.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// Whether nothing waits to be sent, again or for the first time.
+    /// Returns whether nothing waits to be sent, again or for the first time.
     #[inline]
     pub fn is_drained(&self) -> bool {
         !self.is_losing() && self.waiting.is_empty()
     }
 
-    /// Whether several packets leave next, which were lost or were not.
+    /// Returns whether several packets leave next, whether lost or new.
     #[inline]
     pub(crate) fn has_several(&self) -> bool {
         match self.sent.lost_packets() {
@@ -158,19 +157,19 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Whether something that was lost leaves next.
+    /// Returns whether a retransmission leaves next.
     #[inline]
     pub(crate) fn is_losing(&self) -> bool {
         self.sent.lost_packets() > 0
     }
 
-    /// Number after the last one sent.
+    /// Returns the number after the last one sent.
     #[inline]
     pub fn sent_upto(&self) -> u64 {
         self.sent.sent_upto()
     }
 
-    /// The lowest number that was sent and is not settled.
+    /// Returns the lowest number that was sent and is not settled.
     #[inline]
     pub fn settled_upto(&self) -> u64 {
         self.sent.settled_upto()
@@ -181,13 +180,13 @@ impl<M: Message> Sending<M> {
         self.waiting.messages() + self.numbers.as_ref().map_or(0, |numbers| numbers.held())
     }
 
-    /// Octets that wait to be sent for the first time.
+    /// Returns the octets that wait to be sent for the first time.
     #[inline]
     pub fn waiting_octets(&self) -> usize {
         self.waiting.octets()
     }
 
-    /// Takes memory for one message, where queues that grow would begin with four: most
+    /// Allocates memory for one message, where growing queues would begin with four: most
     /// associations never have more on its way.
     #[cold]
     #[inline(never)]
@@ -196,15 +195,15 @@ impl<M: Message> Sending<M> {
         self.sent.furnish();
     }
 
-    /// Nothing is in flight, and nothing waits: memory is given back.
+    /// Frees memory when nothing is in flight and nothing waits.
     pub(crate) fn shrink(&mut self) {
         self.waiting.shrink();
         self.sent.shrink();
     }
 
-    /// Messages of the application, one behind the other and equally long, and how they are cut as
-    /// they leave: the label of the first piece, and the octets of each. The application gets
-    /// `credit` octets back for each message when all of it is done.
+    /// Enters messages of the application, one behind the other and equally long, and how they are
+    /// cut as they leave: the label of the first piece, and the octets of each. The application
+    /// gets `credit` octets back for each message when all of it is settled.
     #[inline(always)] // a message is not moved to get there
     pub(crate) fn push(
         &mut self,
@@ -223,7 +222,7 @@ impl<M: Message> Sending<M> {
         self.waiting.push(payload);
     }
 
-    /// Returns how many numbers a packet of so many octets has.
+    /// Returns how many numbers a packet of `octets` octets has.
     #[inline]
     pub(crate) fn numbers_in(&self, octets: usize) -> u64 {
         match self.sent.numbering() {
@@ -232,7 +231,7 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// What could leave next. What was lost comes first.
+    /// Returns what could leave next: lost packets first.
     #[inline(always)] // for each packet, more than once
     pub(crate) fn next(&mut self) -> Option<Next> {
         if self.is_losing() {
@@ -253,7 +252,7 @@ impl<M: Message> Sending<M> {
         Some(Next::of(&range.payload, range.numbers.start, numbering, range.count, true))
     }
 
-    /// The octets of what leaves next, and perhaps of what follows it.
+    /// Returns the octets of what leaves next, and perhaps of what follows it.
     pub(crate) fn body(&mut self) -> Option<&M> {
         let payload = if self.is_losing() {
             &self.sent.first_lost()?.payload
@@ -263,8 +262,8 @@ impl<M: Message> Sending<M> {
         Some(&payload.body)
     }
 
-    /// A part of the octets of the next packet, with `headroom` octets before them where they have
-    /// to be copied.
+    /// Returns a part of the octets of the next packet, with `headroom` octets before them if they
+    /// have to be copied.
     pub(crate) fn part(&mut self, part: Range<usize>, headroom: usize) -> Option<M> {
         let whole = self.body()?;
         if !M::SHARES {
@@ -278,7 +277,7 @@ impl<M: Message> Sending<M> {
         Some(body)
     }
 
-    /// The octets of what could follow it, and the number after its last one.
+    /// Returns the octets of what could follow it, and the number after its last one.
     pub(crate) fn second(&self) -> Option<(usize, u64)> {
         let fresh = |octets: usize, upto: u64| (octets, upto + self.numbers_in(octets));
         let (first, upto) =
@@ -291,15 +290,15 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// What leaves [next](Self::next) leaves in parts: until the last of them has left, nothing
-    /// fresh overtakes it.
+    /// Records that what leaves [next](Self::next) leaves in parts: until the last part has left,
+    /// nothing new overtakes it.
     pub(crate) fn hold(&mut self) {
         if !self.is_losing() {
             self.waiting.hold();
         }
     }
 
-    /// The first `count` packets of what leaves [next](Self::next) leave, as the packet that `pack`
+    /// Sends the first `count` packets of what leaves [next](Self::next), as the packet that `pack`
     /// makes of their body.
     #[inline(always)] // a packet is not moved once more
     pub(crate) fn leave<T>(
@@ -332,14 +331,14 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Nobody will hear of these pieces, which are all that the body holds.
+    /// Settles pieces that will not be acknowledged, which are all that the body holds.
     fn settle(&mut self, payload: Payload<M>, count: usize, pool: &Pool<M>) {
         self.messages.settle(&payload.pieces, count, payload.credit);
         payload.body.reclaim(pool);
         self.free_numbers();
     }
 
-    /// What leaves next is of no use any more. What never left gives its number to another.
+    /// Drops what leaves next, which is of no use any more. A number that never left is used again.
     #[cold]
     pub(crate) fn drop_first(&mut self, pool: &Pool<M>) {
         let dropped = match self.is_losing() {

@@ -1,13 +1,12 @@
 //! Numbers of messages: no two messages in several pieces have the same number at a time, or the
 //! peer would join pieces of both.
 //!
-//! Numbers that are counted differ by themselves: only where an application chooses some is it
-//! known which are taken.
+//! Counted numbers differ by themselves: numbers are tracked only if the application chooses some.
 //!
-//! Of a message that expired in part, the peer may hold that part for as long as it likes. Another
-//! message of its number so begins with one piece alone: with that, which the old message has, too,
-//! or which lies before what it has and is numbered later, the peer knows that this is another one.
-//! The other pieces follow when it is acknowledged.
+//! The peer may hold a part of an expired message for as long as it likes. Another message of its
+//! number therefore begins with one piece alone: the old message has that piece too, or it precedes
+//! what the peer has and is numbered later, so the peer knows that this is another message. The
+//! other pieces follow when it is acknowledged.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
@@ -19,24 +18,25 @@ use super::Sending;
 use super::pieces::Pieces;
 use super::waiting::Payload;
 
-/// At least so many numbers are remembered before those that are free again are looked for.
+/// The least number of entries before free numbers are looked for.
 const REMEMBERED_LEAST: usize = 64;
 
 /// The numbers of messages in several pieces.
 #[derive(Debug)]
 pub(super) struct Numbers<M> {
-    /// Those of messages that wait or are not settled, and some that are free again.
+    /// The numbers of messages that wait or are not settled, and some that are free again.
     taken: BTreeSet<u32>,
-    /// With so many, those that are free again are looked for.
+    /// The number of entries at which free numbers are looked for.
     most: usize,
-    /// Messages whose number is taken, in the order in which they were sent.
+    /// The messages whose number is taken, in the order in which they were sent.
     held: VecDeque<Payload<M>>,
-    /// Messages of which the first piece left alone, and the number of that packet, until it is
+    /// The messages of which the first piece left alone, and the number of that packet, until it is
     /// settled.
     alone: Vec<(u32, u64)>,
 }
 
-/// Numbers of messages that expired in part, and some between them: consecutive ones, which wrap.
+/// The numbers of messages that expired in part, and some between them: consecutive ones, which
+/// wrap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expired {
     first: u32,
@@ -50,7 +50,7 @@ impl Expired {
         u64::from(number.wrapping_sub(self.first)) < self.count
     }
 
-    /// Adds a number, and those between it and the others where they are fewest.
+    /// Adds a number, and those between it and the others on the shorter side.
     fn add(&mut self, number: u32) {
         let ahead = u64::from(number.wrapping_sub(self.first)) + 1;
         let behind = u64::from(self.first.wrapping_sub(number)) + self.count;
@@ -76,14 +76,14 @@ impl<M> Numbers<M> {
         self.taken = taken;
     }
 
-    /// How many messages wait for their number.
+    /// Returns the number of messages that wait for their number.
     pub(super) fn held(&self) -> usize {
         self.held.len()
     }
 }
 
 impl<M: Message> Sending<M> {
-    /// From now on it is known which numbers are taken: an application chooses some.
+    /// Tracks from now on which numbers are taken: an application chooses some.
     #[inline]
     pub(crate) fn watch_numbers(&mut self) {
         if self.numbers.is_none() {
@@ -91,13 +91,14 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Whether an application chooses numbers.
+    /// Returns whether an application chooses numbers.
     #[inline]
     pub(crate) fn watches_numbers(&self) -> bool {
         self.numbers.is_some()
     }
 
-    /// A message in several pieces waits to leave, or first for its number, which another one has.
+    /// Enters a message in several pieces to leave, or to wait for its number if another message
+    /// has that.
     #[inline(never)]
     pub(super) fn wait_for_number(&mut self, payload: Payload<M>) {
         let number = payload.pieces.label().message;
@@ -117,7 +118,7 @@ impl<M: Message> Sending<M> {
         self.waiting.push(payload);
     }
 
-    /// Something was settled: the messages whose number is free now wait to leave.
+    /// Handles that something was settled: the messages whose number is free now wait to leave.
     #[inline]
     pub(crate) fn free_numbers(&mut self) {
         let Some(numbers) = &mut self.numbers else { return };
@@ -127,7 +128,7 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// These messages, of which pieces have left, expire.
+    /// Records that these messages, of which pieces have left, expire.
     #[cold]
     pub(super) fn expire(&mut self, pieces: &Pieces, count: usize) {
         let label = pieces.label();
@@ -137,8 +138,8 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Whether the first piece that waits leaves alone, because the peer may hold a part of another
-    /// message of its number.
+    /// Returns whether the first piece that waits leaves alone, because the peer may hold a part of
+    /// another message of its number.
     #[inline]
     pub(super) fn leaves_alone(&self) -> bool {
         self.numbers.is_some()
@@ -148,7 +149,7 @@ impl<M: Message> Sending<M> {
             })
     }
 
-    /// Whether what waits first follows such a piece, which is not settled.
+    /// Returns whether what waits first follows such a piece, which is not settled.
     #[inline]
     pub(super) fn waits_for_first(&self) -> bool {
         let Some(numbers) = self.numbers.as_ref().filter(|numbers| !numbers.alone.is_empty())
@@ -160,7 +161,7 @@ impl<M: Message> Sending<M> {
         first.is_some_and(|label| label.index > 0 && is_alone(label.message))
     }
 
-    /// The first piece that waits leaves alone.
+    /// Records that the first piece that waits leaves alone.
     #[cold]
     pub(super) fn on_alone(&mut self) {
         let packet = self.sent.sent_upto();
@@ -182,8 +183,8 @@ impl<M: Message> Sending<M> {
         free.into_iter().for_each(|payload| self.waiting.push(payload));
     }
 
-    /// The numbers of messages in several pieces that wait to leave, or of which something is not
-    /// settled.
+    /// Returns the numbers of messages in several pieces that wait to leave, or of which something
+    /// is not settled.
     fn unsettled(&self) -> BTreeSet<u32> {
         let mut numbers = BTreeSet::new();
         let mut enter = |pieces: &Pieces, messages: u32| {

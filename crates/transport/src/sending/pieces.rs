@@ -12,27 +12,27 @@ use crate::words::{Cargo, Label, Numbering};
 /// The rest of a message, cut into pieces, and equally long messages behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pieces {
-    /// Of the first piece.
+    /// The label of the first piece.
     label: Label,
-    /// Octets of every piece but the last of a message.
+    /// The octets of every piece but the last of a message.
     piece: usize,
-    /// Octets that are left of the first message.
+    /// The octets that are left of the first message.
     left: usize,
-    /// Messages behind the first: their numbers follow its number, and each has as many pieces as
-    /// the label says.
+    /// The number of messages behind the first: their numbers follow its number, and each has as
+    /// many pieces as the label says.
     more: u32,
-    /// Octets of each message, from its beginning on.
+    /// The octets of each message, from its beginning on.
     each: usize,
-    /// Entry of the first message in [`Messages`](super::messages::Messages).
+    /// The entry of the first message in [`Messages`](super::messages::Messages).
     serial: u32,
 }
 
-/// Which messages some pieces are of.
+/// The messages that some pieces belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Parts {
-    /// Messages of which all pieces are among them.
+    /// The number of messages of which all pieces are among them.
     pub(super) whole: usize,
-    /// Serial and octets of the messages before and behind those.
+    /// The serial and octets of the messages before and behind those.
     pub(super) partial: [Option<(u32, usize)>; 2],
 }
 
@@ -110,7 +110,7 @@ impl Pieces {
     #[inline]
     pub(crate) fn octets(&self, count: usize) -> usize {
         let octets = count * self.piece;
-        // No division where the pieces lie in the first message.
+        // This avoids a division if the pieces are in the first message.
         if octets <= self.left || self.more == 0 {
             return octets.min(self.left);
         }
@@ -135,7 +135,7 @@ impl Pieces {
         self.piece.min(self.left.max(behind))
     }
 
-    /// Returns how many pieces lie wholly in the first `octets` octets.
+    /// Returns how many pieces are wholly in the first `octets` octets.
     pub(super) fn whole(&self, octets: usize) -> usize {
         if octets < self.left {
             return octets / self.piece;
@@ -184,13 +184,13 @@ impl Pieces {
         self.left == self.each && count == self.in_message()
     }
 
-    /// Returns of how many messages the first `count` pieces are.
+    /// Returns the number of messages that the first `count` pieces belong to.
     pub(super) fn messages_begun(&self, count: usize) -> u32 {
         let behind = count.saturating_sub(self.in_message());
         1 + behind.div_ceil(self.per_message()) as u32
     }
 
-    /// Returns which messages the first `count` pieces are of.
+    /// Returns which messages the first `count` pieces belong to.
     pub(super) fn parts(&self, count: usize) -> Parts {
         let octets = self.left.min(count * self.piece);
         let is_whole = octets == self.each;
@@ -213,7 +213,7 @@ impl Pieces {
         let (layout, count, each) = (segments.layout(), self.in_message(), self.per_message());
         let end = segments.index() + count;
         let is_piece = |place| layout.octets(place) == self.piece;
-        // What is not asked about follows from the octets of all.
+        // What is not checked follows from the octets of all.
         segments.len() == self.count()
             && segments.next_octets() == self.first_octets()
             && (count < 3 || is_piece(1))

@@ -1,4 +1,4 @@
-//! Messages that wait to be sent, by urgency. Numbers are given when pieces leave.
+//! Messages that wait to be sent, by urgency. Numbers are assigned when pieces leave.
 
 use alloc::collections::VecDeque;
 use core::mem;
@@ -17,7 +17,7 @@ pub(crate) struct Payload<M> {
     pub(crate) body: M,
     /// When the application sent them.
     pub(crate) since: Instant,
-    /// For how long they are of use, in microseconds.
+    /// How long they are of use, in microseconds.
     pub(crate) lifetime: Option<NonZeroU32>,
     /// Octets that the application gets back for each message.
     pub(super) credit: usize,
@@ -37,7 +37,7 @@ impl<M: Message> Payload<M> {
         self.pieces.label().priority
     }
 
-    /// Whether a piece of its first message has left.
+    /// Returns whether a piece of its first message has left.
     #[inline]
     pub(super) fn is_begun(&self) -> bool {
         self.pieces.label().index > 0
@@ -49,9 +49,10 @@ impl<M: Message> Payload<M> {
 pub(crate) struct Waiting<M> {
     queue: VecDeque<Payload<M>>,
     octets: usize,
-    /// A part of the first piece has left, with its number: nothing may overtake it.
+    /// Whether a part of the first piece has left, with its number: nothing may overtake it.
     held: bool,
-    /// Octets of messages that were begun and overtaken, or more; and how many there may be.
+    /// An upper bound of the octets of messages that were begun and overtaken; and how many there
+    /// may be.
     overtaken: usize,
     overtaken_most: usize,
 }
@@ -78,8 +79,8 @@ impl<M: Message> Waiting<M> {
     }
 
     /// Enters messages before others that are less urgent. The peer holds what it has of a message
-    /// that was begun: so the first one, if it was, is overtaken only as long as those that are
-    /// have no more octets together than may be.
+    /// that was begun: so the first message, if begun, is overtaken only while all begun and
+    /// overtaken ones together stay within the limit.
     #[inline(never)]
     fn overtake(&mut self, payload: Payload<M>) {
         let priority = payload.priority();
@@ -93,7 +94,7 @@ impl<M: Message> Waiting<M> {
         self.queue.insert(place, payload);
     }
 
-    /// Whether the first message, which was begun, may be overtaken. Then it is.
+    /// Returns whether the first message, which was begun, may be overtaken. If so, it is.
     fn may_overtake(&mut self) -> bool {
         let Some(first) = self.queue.front() else { return true };
         let octets = first.credit;
@@ -115,8 +116,8 @@ impl<M: Message> Waiting<M> {
         self.queue.front()
     }
 
-    /// Lends the segments of what leaves next, with the gaps before them: none where the messages
-    /// do not lie so, or are held elsewhere, too.
+    /// Lends the segments of what leaves next, with the gaps before them: none if the messages are
+    /// not in a gapped buffer, or its block is shared.
     #[inline]
     pub(crate) fn segments_mut(&mut self) -> SegmentsMut<'_> {
         self.queue.front_mut().map_or_else(SegmentsMut::default, |first| first.body.segments_mut())
@@ -139,7 +140,7 @@ impl<M: Message> Waiting<M> {
     }
 
     /// Takes the first `count` pieces of the first entry. One of several pieces stays where it is
-    /// in its message, where messages can be shared: a header then stands by itself. Else it gets a
+    /// in its message, if messages can be shared: a header is then separate. Otherwise it gets a
     /// block of its own, with `headroom`.
     #[inline(always)] // as `push`
     pub(super) fn leave(
@@ -182,7 +183,7 @@ impl<M: Message> Waiting<M> {
         Some(leaving)
     }
 
-    /// What could not overtake a piece that left in parts overtakes what follows that, where it
+    /// Lets messages that could not overtake a piece in parts overtake what follows it, where they
     /// may.
     #[cold]
     fn release_held(&mut self) {
@@ -196,22 +197,23 @@ impl<M: Message> Waiting<M> {
         }
     }
 
-    /// Messages that were begun and are overtaken may have so many octets together.
+    /// Limits the octets of messages that were begun and are overtaken, together.
     pub(crate) fn limit_overtaken(&mut self, most: usize) {
         self.overtaken_most = most;
     }
 
-    /// Returns how the messages are cut of which something waits.
+    /// Returns the cuts of all messages of which something waits.
     pub(super) fn pieces(&self) -> impl Iterator<Item = &Pieces> {
         self.queue.iter().map(|payload| &payload.pieces)
     }
 
-    /// The first piece leaves in parts: until the last of them has left, nothing overtakes it.
+    /// Records that the first piece leaves in parts: until the last part has left, nothing
+    /// overtakes it.
     pub(super) fn hold(&mut self) {
         self.held = true;
     }
 
-    /// Takes the first message, of which nothing more is of use.
+    /// Removes the first message, of which nothing more is of use.
     pub(super) fn take_message(&mut self) -> Option<Payload<M>> {
         self.held = false;
         let first = self.queue.front_mut()?;
@@ -240,7 +242,7 @@ impl<M: Message> Waiting<M> {
         self.octets
     }
 
-    /// Whether it holds no memory: it never had a message, or has given all back.
+    /// Returns whether it holds no memory: it never had a message, or has freed all.
     #[inline]
     pub(crate) fn is_bare(&self) -> bool {
         self.queue.capacity() == 0

@@ -1,4 +1,4 @@
-//! What is said that is not data.
+//! The slots for all that is not data.
 
 use core::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::words::{
     Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signals, UnitHeader, View,
 };
 
-/// What else an arriving packet tells of the association itself.
+/// What an arriving packet tells about the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PacketInfo {
-    /// Of the association.
+    /// The signals of the association.
     pub signals: Signals,
-    /// In octets.
+    /// The length, in octets.
     pub octets: usize,
-    /// It reports of something that was sent: who sent it hears us.
+    /// Whether it reports on something that was sent: its sender receives our packets.
     pub reports: bool,
     /// Its sender's number after the last.
     pub next: Option<u64>,
@@ -26,35 +26,37 @@ pub struct PacketInfo {
 slot! {
     /// Opens, closes, answers, gives signals. Says nothing about data.
     trait Connection {
-        /// The layer above wants an association.
+        /// Opens the association for the layer above.
         fn open(&mut self, view: &View) = ();
-        /// The layer above has no more to send: our half is to be closed.
+        /// Closes this side's half: the layer above sends no more.
         fn finish(&mut self) = ();
-        /// The layer above takes no more: with [`finish`](Connection::finish), both halves are.
+        /// Records that the layer above takes no more: together with
+        /// [`finish`](Connection::finish), both halves are closed.
         fn stop(&mut self) = ();
-        /// Whether the peer has closed its half, and all that it sent is here.
+        /// Returns whether the peer has closed its half, and all that it sent is here.
         fn heard_all(&self, view: &View) -> bool = false;
-        /// This side ends the association, whatever is still to arrive: the peer is told why, as
-        /// far as it can be. Whether it is being told; else the association is over at once.
+        /// Ends the association on this side, whatever is still to arrive: the peer is told why, as
+        /// far as it can be. Returns whether it is being told; otherwise the association ends at
+        /// once.
         fn abandon(&mut self, view: &View, why: Ending) -> bool = false;
-        /// A packet arrived.
+        /// Handles a packet that arrived.
         ///
         /// # Errors
-        /// Where it is none of this association.
+        /// If it does not belong to this association.
         fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> = Ok(());
-        /// Whether so many octets of data may leave now; of none, whether questions may.
+        /// Returns whether `octets` octets of data may leave now; for 0, whether inquiries may.
         fn may_send(&self, octets: usize) -> bool = true;
-        /// What rides on whatever leaves now.
+        /// Returns the signals that any packet that leaves now carries.
         fn signals(&self, view: &View) -> Signals = Signals::NONE;
-        /// Whether something must leave for their sake.
+        /// Returns whether a packet must leave for their sake.
         fn due(&self, view: &View) -> bool = false;
-        /// A packet left, with these.
+        /// Records that a packet with these signals left.
         fn on_said(&mut self, view: &View, signals: Signals, octets: usize) = ();
-        /// Whether the peer began it and has not shown that it hears us.
+        /// Returns whether the peer began it and has not shown that it receives our packets.
         fn is_half_open(&self) -> bool = false;
-        /// Where the association stands.
+        /// Returns the phase of the association.
         fn phase(&self, view: &View) -> Phase;
-        /// When it has something to say, or has waited long enough.
+        /// Returns when it has something to send, or has waited long enough.
         fn deadline(&self) -> Instant = Instant::END;
     }
 }
@@ -62,21 +64,23 @@ slot! {
 slot! {
     /// The receiver's half: when something is to be reported, and what.
     trait Acknowledgement {
-        /// A unit of so many octets arrived, perhaps not for the first time, or several did: it is
-        /// as if each had arrived by itself. `gap` is a hole that they show.
+        /// Records that a unit of `octets` octets arrived, perhaps not for the first time, or
+        /// several did: the effect is that of units arriving one by one. `gap` is a hole that they
+        /// show.
         fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) = ();
-        /// A unit arrived for which there was no room: the peer has to hear where we stand.
+        /// Records that a unit arrived that could not be taken for want of memory: the peer needs a
+        /// report.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
-        /// The peer asks.
+        /// Records that the peer sent an inquiry.
         fn on_inquiry(&mut self, view: &View, number: u32) = ();
-        /// The application took so much that the peer may send more.
+        /// Records that the application took enough for the peer to send more.
         fn on_room(&mut self, view: &View, receipts: &Receipts) = ();
-        /// Writes what is to be reported now, of at most `room` spans or numbers; whether there is
-        /// anything.
+        /// Writes what is to be reported now, of at most `room` spans or numbers. Returns whether
+        /// there is anything.
         fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool;
-        /// It left.
+        /// Records that the report left.
         fn on_reported(&mut self, view: &View, report: &Report) = ();
-        /// When there will be something; where there is already, no later than now.
+        /// Returns when there will be a report; if there is one already, no later than now.
         fn deadline(&self) -> Instant = Instant::END;
     }
 }
@@ -84,24 +88,24 @@ slot! {
 slot! {
     /// The sender's half: when to ask the peer what it has, and when to stop and insist.
     trait Inquiry {
-        /// Whether to ask now.
+        /// Returns whether to ask now.
         fn due(&self, view: &View, occasion: Occasion) -> bool;
-        /// Whether it is of interest that nothing may follow a unit.
+        /// Returns whether it depends on whether a unit is the last that may leave.
         fn heeds_last(&self) -> bool = false;
-        /// Whether what leaves at a moment changes its answers for what leaves at the same moment;
-        /// else it is asked, and told, once for several packets.
+        /// Returns whether packets that leave at a moment change its answers for others that leave
+        /// at the same moment; otherwise it is asked, and told, once for several packets.
         fn heeds_sent(&self) -> bool = true;
-        /// A unit left.
+        /// Records that a unit left.
         fn on_sent(&mut self, view: &View) = ();
-        /// The question of this number left.
+        /// Records that the inquiry of this number left.
         fn on_asked(&mut self, view: &View, number: u32) = ();
-        /// It was answered, and what the answer says was heeded.
+        /// Records that it was answered, after the answer was processed.
         fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) = ();
-        /// No data until there is an answer.
+        /// Returns whether data waits for an answer.
         fn holds(&self, view: &View) -> bool = false;
-        /// Nobody answers.
+        /// Returns whether the peer counts as gone, because it does not answer.
         fn gives_up(&self) -> bool = false;
-        /// When to ask again.
+        /// Returns when to ask again.
         fn deadline(&self, view: &View) -> Instant = Instant::END;
     }
 }

@@ -9,11 +9,11 @@
 //! | [`Acknowledgement`] | what does the receiver say, and when? |
 //! | [`Inquiry`] | when does the sender ask, and insist? |
 //! | [`Recovery`] | what is lost? |
-//! | [`Rtt`] | how long is the way there and back? |
+//! | [`Rtt`] | how long is the round trip? |
 //! | [`Flow`] | how much does the peer take? |
 //! | [`Congestion`] | how much does the network take? |
 //! | [`Rate`] | how fast? |
-//! | [`Ordering`] | what may go up now? |
+//! | [`Ordering`] | what may be delivered now? |
 //! | [`Framing`] | how does a message become pieces, and pieces a message? |
 //! | [`Lifetime`] | is it still of use? |
 //! | [`Integrity`] | is it what was sent? |

@@ -1,4 +1,4 @@
-//! What a protocol says of its associations as a whole.
+//! What a protocol specifies for its associations as a whole.
 
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Origin};
@@ -11,41 +11,41 @@ use crate::configuration::{Configuration, FrontOf, Slots};
 use crate::limits::Limits;
 use crate::slots::Front as _;
 
-/// What a protocol says of its associations as a whole: the half of its format that has no
+/// What a protocol specifies for its associations as a whole: the half of its format that has no
 /// association yet.
 pub trait Host: Sized + 'static {
-    /// What it selected.
+    /// The configuration of its associations.
     type Configuration: Configuration;
-    /// What it offers to the layer above: datagrams, or a stream. A stream is cut anywhere: its
-    /// configuration keeps no bounds of messages.
+    /// The service that it offers to the layer above: datagrams, or a stream. A stream is cut
+    /// anywhere: its configuration keeps no bounds of messages.
     type Transfer: Transfer<
             Message = MessageOf<Self>,
             Properties: From<MessageProperties> + Into<MessageProperties>,
         >;
-    /// Tells an association from the others with the same peer.
+    /// The key that distinguishes associations with the same peer.
     type Key: Key + Default;
 
-    /// What the rule book of stacks has to know of it.
+    /// Its facts for the rule book of stacks.
     const FACTS: Facts;
 
-    /// Whose packet this is, whose front was read. There may be no association, and no trust is
-    /// spent on it.
+    /// Returns the key of a packet's association, whose front was read. The association may not
+    /// exist, and the packet is not trusted.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the packet cannot be read.
     fn locate(
         front: &FrontOf<Self::Configuration>,
         packet: &mut MessageOf<Self>,
     ) -> Result<Self::Key, Malformed>;
 
-    /// The layer above wants an association with `remote`: which key has it?
+    /// Returns the key of an association that the layer above opens with `remote`.
     ///
     /// # Errors
     /// Why there cannot be one.
     fn open(&mut self, cx: &Context, remote: Participant) -> Result<Self::Key, Ended>;
 
-    /// A packet came whose key nobody has, while somebody listens and `half_open` others have not
-    /// shown that they hear us.
+    /// Decides about a packet that belongs to no association, while a listener expects it and
+    /// `half_open` others have not shown that they receive our packets.
     fn arrival(
         &mut self,
         cx: &Context,
@@ -55,17 +55,17 @@ pub trait Host: Sized + 'static {
         half_open: usize,
     ) -> Arrival<MessageOf<Self>>;
 
-    /// The same, where there is no memory for another association.
+    /// Refuses such a packet, for want of memory for another association.
     fn refuse(&mut self, packet: &mut MessageOf<Self>) -> Arrival<MessageOf<Self>> {
         let _ = packet;
         Arrival::Ignored("no memory for another association")
     }
 
-    /// Whether senders for whose packets nobody is here are [told](Host::unawaited) so.
+    /// Whether peers are [told](Host::unawaited) that their packets are not expected.
     const REFUSES: bool = false;
 
-    /// A packet came whose key nobody has, and nobody waits for it: returns what its sender is
-    /// told, where there is something to say. It is no longer than the packet, or 64 octets.
+    /// Returns the answer, if there is one, to a packet that belongs to no association and that no
+    /// listener expects. It is no longer than the packet, or 64 octets.
     fn unawaited(
         &mut self,
         _cx: &Context,
@@ -76,12 +76,12 @@ pub trait Host: Sized + 'static {
         None
     }
 
-    /// What all associations may hold together.
+    /// Returns the memory that all associations may hold together.
     fn limits(&self) -> Limits {
         Limits::NONE
     }
 
-    /// The policies of a new association.
+    /// Creates the policies of a new association.
     fn create(
         &mut self,
         cx: &Context,
@@ -90,24 +90,24 @@ pub trait Host: Sized + 'static {
         origin: Origin,
     ) -> Slots<Self::Configuration>;
 
-    /// An association is gone: its key is free.
+    /// Frees the key of an association that has ended.
     fn gone(&mut self, key: Self::Key, remote: Participant);
 
-    /// How much of the layer above may be on its way down on one association.
+    /// Returns the credit of the layer above on one association: how much may be on its way down.
     fn room(&self) -> Credit;
 
-    /// The longest packet, in octets, and the header room that the layers below need.
+    /// Returns the longest packet, in octets, and the headroom that the layers below need.
     fn packet(&self) -> (usize, usize);
 
-    /// How many octets of packets are written one behind the other, at most, for a driver that
-    /// sends them by one system call; 0: each has memory of its own.
+    /// Returns how many octets of packets are written one behind the other, at most, for a driver
+    /// that sends them in one system call; 0: each has memory of its own.
     fn run(&self) -> usize {
         0
     }
 }
 
-/// Whose packet it is, and what was read to know that. Nothing is taken off: a check may cover the
-/// header.
+/// The association of a packet, and what was read to find it. Nothing is removed: a check may cover
+/// the header.
 pub struct Located<H: Host> {
     pub(super) key: H::Key,
     pub(super) front: FrontOf<H::Configuration>,

@@ -2,9 +2,9 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `host.rs` | what a protocol says of its associations as a whole |
-//! | `receive.rs` | a packet is received, and what is whole goes up |
-//! | `send.rs` | what there is to say leaves |
+//! | `host.rs` | what a protocol specifies for its associations as a whole |
+//! | `receive.rs` | a packet is received, and complete messages are delivered |
+//! | `send.rs` | what an association has to say leaves |
 
 mod host;
 mod receive;
@@ -43,18 +43,19 @@ pub struct Associations<H: Host> {
     half_open: usize,
 }
 
-/// How many blocks of packets are kept for those to come.
+/// How many free blocks of packets are kept.
 const BLOCKS_KEPT: usize = 256;
 
 impl<H: Host> Associations<H> {
-    /// Those of `host`.
+    /// Creates the associations of `host`.
     pub fn new(host: H) -> Self {
         let (packet, headroom) = host.packet();
         Self::sharing(host, Rc::new(Pool::new(headroom + packet, BLOCKS_KEPT)))
     }
 
-    /// Those of `host`, whose blocks come from the pool of the stack. Where its blocks are shorter
-    /// than a packet and the headroom before it, memory is asked for with every packet.
+    /// Creates the associations of `host`, whose blocks come from the pool of the stack. If its
+    /// blocks are shorter than a packet and the headroom before it, memory is allocated for every
+    /// packet.
     pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
         let memory = Memory::sharing(pool, headroom).with_runs(host.run()).limited(host.limits());
@@ -75,34 +76,35 @@ impl<H: Host> Associations<H> {
         Some(Batch::new(octets, len))
     }
 
-    /// The protocol's half.
+    /// Returns the protocol's half.
     pub fn host(&self) -> &H {
         &self.host
     }
 
-    /// How many associations arrived that have not shown that they hear us.
+    /// Returns the number of associations that arrived and have not shown that they receive our
+    /// packets.
     pub fn half_open(&self) -> usize {
         self.half_open
     }
 }
 
-/// One association, and what the layer must know of it.
+/// One association, and the layer's own state of it.
 pub struct HostedAssociation<H: Host> {
     engine: Association<H::Configuration>,
     key: H::Key,
     remote: Participant,
-    /// When the timer is set to.
+    /// The time that the timer is set to.
     armed: Instant,
-    /// The layer above knows that it is open.
+    /// Whether the layer above knows that it is open.
     told: bool,
-    /// And that the peer sends no more.
+    /// Whether the layer above knows that the peer sends no more.
     heard_all: bool,
     half_open: bool,
-    /// All that came since the last turn were messages that went up as they came.
+    /// Whether all that came since the last turn were messages that were delivered as they came.
     only_messages: bool,
-    /// There is more room below than when something was last said.
+    /// Whether there is more credit below than when something was last sent.
     room_came: bool,
-    /// Packets that left, and packets that came.
+    /// The packets that left, and the packets that came.
     sent: u64,
     received: u64,
 }
@@ -217,7 +219,7 @@ impl<H: Host> Hooks for Associations<H> {
         messages: Batch<MessageOf<H>>,
         properties: PropertiesOf<H::Transfer>,
     ) -> Result<(), Batch<MessageOf<H>>> {
-        // Messages of which something is wished wait, and leave, each by itself.
+        // Messages with properties of their own wait and leave one by one.
         if properties != PropertiesOf::<H::Transfer>::default() {
             return Err(messages);
         }
@@ -243,7 +245,8 @@ impl<H: Host> Hooks for Associations<H> {
         self.receive(at, &header, packet, Some(behind));
     }
 
-    /// A message is cut into as many packets as it needs.
+    /// Returns the format's longest message as the limit, whatever the path below takes: a message
+    /// is cut into as many packets as it needs.
     fn path(session: &HostedAssociation<H>, below: PathLimits) -> PathLimits {
         let longest = match H::Transfer::MESSAGES {
             true => PathLimits::of_longest(session.engine.slots().format.longest()),
@@ -270,9 +273,9 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     fn room(&mut self, at: &mut impl Place<Self>) {
-        // Where nothing waits for room, nothing has changed.
+        // If nothing waits for credit, nothing has changed.
         if at.association().engine.inbox() > 0 {
-            // The end may have waited for what goes up now.
+            // The end may have waited for what is delivered now.
             at.association().only_messages = false;
             self.turn(at);
         }

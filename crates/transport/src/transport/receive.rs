@@ -1,5 +1,5 @@
-//! A packet is received, what is whole goes up, and the layer above is told where the association
-//! stands.
+//! A packet is received, complete messages are delivered, and the layer above is told the phase of
+//! the association.
 
 use core::mem;
 
@@ -11,15 +11,15 @@ use super::{Associations, Host, Located, MessageOf};
 use crate::engine::Delivery;
 use crate::words::{Dropped, Ending, Phase};
 
-/// Room for everything.
+/// The credit for everything.
 const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 impl<H: Host> Associations<H> {
-    /// Something came, or there is room above. Where it has nothing to say to that now, as to most
-    /// of what comes, the batch need not come back to it.
+    /// Handles what came, or new credit above. If it has nothing to send in response now, the usual
+    /// case, the batch need not return to it.
     #[inline]
     pub(super) fn turn(&mut self, at: &mut impl Place<Self>) {
-        // That it is open is heard before all else: both may have come together.
+        // The opening is announced before all else: both may have come together.
         if !at.association().told {
             self.conclude(at);
         }
@@ -32,8 +32,8 @@ impl<H: Host> Associations<H> {
         }
         let session = at.association();
         if mem::replace(&mut session.only_messages, true) {
-            // They have changed nothing else: neither where it stands, nor when the peer is asked
-            // again for what he was sent.
+            // They have changed nothing else: neither its phase, nor when the peer is asked again
+            // for what it was sent.
             let deadline = session.engine.next_receiving();
             debug_assert!(
                 session
@@ -47,11 +47,11 @@ impl<H: Host> Associations<H> {
         Self::arm(at, now);
     }
 
-    /// What has arrived goes up, as far as there is room.
+    /// Delivers what has arrived, as far as there is credit.
     pub(super) fn deliver(at: &mut impl Place<Self>) {
         let now = at.cx().now();
         while at.association().engine.inbox() > 0 {
-            // What is closed takes nothing any more.
+            // A closed association takes nothing any more.
             let closing = at.association().engine.is_closing();
             let room = if closing { EVERYTHING } else { at.room() };
             let engine = &mut at.association().engine;
@@ -67,8 +67,8 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// The room for a message that goes up as it comes. Who has closed takes none, nor who has not
-    /// heard that it is open.
+    /// Returns the credit for a message that is delivered as it comes. A layer above that has
+    /// closed has none, nor one that was not told that the association is open.
     #[inline(always)]
     pub(super) fn room_at_once(at: &mut impl Place<Self>) -> Credit {
         let session = at.association();
@@ -79,8 +79,8 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// A packet is received, and those `behind` it that are taken with it. Messages may go up with
-    /// them.
+    /// Receives a packet, and those `behind` it that are taken with it. Messages may be delivered
+    /// with them.
     #[inline(always)]
     pub(super) fn receive(
         &mut self,
@@ -102,8 +102,7 @@ impl<H: Host> Associations<H> {
         );
         let packets = 1 + before - behind.map_or(0, |behind| behind.len());
         at.association().received += packets as u64;
-        // Whoever only knows where we are could otherwise say in the peer's name that there is
-        // congestion.
+        // Otherwise an attacker off the path could spoof congestion in the peer's name.
         let ecn = at.arrived().ecn;
         if ecn != Ecn::NotEct && matches!(received, Ok(_) | Err(Dropped::Duplicate)) {
             at.association().engine.on_marked(ecn, packets as u32);
@@ -124,7 +123,7 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// Tells the layer above where the association stands, where that has changed.
+    /// Tells the layer above the phase of the association, if it has changed.
     pub(super) fn conclude(&mut self, at: &mut impl Place<Self>) {
         let now = at.cx().now();
         let session = at.association();
@@ -157,7 +156,7 @@ impl<H: Host> Associations<H> {
                     Ending::Finished => Ended::Finished,
                     Ending::Silent if session.told => Ended::Expired,
                     Ending::Silent => Ended::Unreachable,
-                    // What was not open yet was refused, however the peer said it.
+                    // An association that was not open yet was refused, however the peer said it.
                     Ending::Reset(code) if session.told => Ended::Reset(code),
                     Ending::Refused(code) | Ending::Reset(code) => Ended::Refused(code),
                     Ending::Aborted(_) => Ended::Aborted,

@@ -1,4 +1,4 @@
-//! What an association has to say leaves, as far as there is room below.
+//! What an association has to say leaves, as far as there is credit below.
 
 use stackwright_base::Place;
 use stackwright_contract::Instant;
@@ -8,17 +8,17 @@ use super::{Associations, Host};
 use crate::words::MILLISECOND;
 
 impl<H: Host> Associations<H> {
-    /// All that the association has to say, as far as there is room below; and when it wants to be
-    /// woken.
+    /// Sends all that the association has to say, as far as there is credit below; and sets its
+    /// timer.
     pub(super) fn speak(&mut self, at: &mut impl Place<Self>) {
         let now = at.cx().now();
-        // Where only room is missing, that wakes it: other deadlines are then looked at now and
+        // If only credit is missing, credit wakes it: other deadlines are then looked at now and
         // again.
         let mut least = now;
         while at.association().engine.may_transmit(now) {
             let (room, most) = (at.room_below(), at.room_below_most());
             let session = at.association();
-            // More came, and this is all: a long wait is worse than a copy.
+            // More credit came, and this is all: a long wait is worse than a copy.
             let waits = !session.room_came && session.engine.waits_for_room(now, room, most);
             if room.messages == 0 || room.octets < self.packet || waits {
                 at.wants_room();
@@ -44,7 +44,7 @@ impl<H: Host> Associations<H> {
         Self::arm(at, least);
     }
 
-    /// Sees to it that the association is woken when it wants to be, but not before `least`.
+    /// Sets the timer to when the association is to be woken, but not before `least`.
     #[inline]
     pub(super) fn arm(at: &mut impl Place<Self>, least: Instant) {
         let now = at.cx().now();
@@ -53,7 +53,8 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// The same, of a time. A later one waits for the timer that is set: it looks again.
+    /// Sets the timer to `deadline`, if that is sooner: a later one waits for the timer that is
+    /// set, which looks again.
     #[inline]
     pub(super) fn arm_at(at: &mut impl Place<Self>, deadline: Instant) {
         let session = at.association();
@@ -63,7 +64,7 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// Whether routers may mark what leaves now.
+    /// Sets the ECN codepoint of what leaves now.
     #[inline]
     pub(super) fn bear(at: &mut impl Place<Self>) {
         let ecn = at.association().engine.ecn();

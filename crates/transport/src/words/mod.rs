@@ -11,7 +11,7 @@ pub use segment::{Incoming, Outgoing, Signals, Timestamp};
 pub use unit::{Cargo, Label, Numbering, Unit, UnitHeader};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
 
-/// A time in nanoseconds: what the engine reckons with, because a policy is asked for every packet.
+/// A time in nanoseconds: the engine's unit, because a policy is asked for every packet.
 pub type Nanoseconds = u64;
 
 /// One millisecond.
@@ -20,36 +20,36 @@ pub const MILLISECOND: Nanoseconds = 1_000_000;
 /// One second.
 pub const SECOND: Nanoseconds = 1_000_000_000;
 
-/// A packet's fault: counted and traced, never an error to an application.
+/// The fault of a packet: counted and traced, never an error to an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dropped {
     /// The check does not agree.
     Corrupt,
     /// It cannot be read.
     Malformed,
-    /// It belongs to no association that is here.
+    /// It belongs to no association that exists.
     NotOurs,
-    /// Beyond what this side said that it takes.
+    /// It is beyond what this side said that it takes.
     BeyondWindow,
-    /// There is no room for it now.
+    /// There is no memory for it now.
     NoRoom,
-    /// Its time was over.
+    /// It had expired.
     Expired,
-    /// It was here before.
+    /// It was received before.
     Duplicate,
     /// It acknowledges what was never sent.
     AcknowledgesUnsent,
-    /// A message whose pieces contradict each other.
+    /// It is of a message whose pieces contradict each other.
     Unjoinable,
-    /// A message whose signature or seal does not hold.
+    /// It is of a message whose signature or seal does not hold.
     Forged,
-    /// It begins a message where more are begun than a peer may begin, or one that is longer than
-    /// any may be.
+    /// It begins a message beyond the number that a peer may begin, or one that is longer than
+    /// allowed.
     Overrun,
 }
 
 impl Dropped {
-    /// The reason, as the context counts it.
+    /// Returns the reason, as the context counts it.
     pub const fn reason(self) -> &'static str {
         match self {
             Dropped::Corrupt => "the check does not agree",

@@ -3,38 +3,38 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// How many packets of an association one side has received that routers might have marked (RFC
-/// 9000 §13.4.1). Both wrap.
+/// How many ECN-capable packets of an association one side has received (RFC 9000 §13.4.1). Both
+/// counts wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EcnCounts {
-    /// That came with ECT or CE.
+    /// The packets that came with ECT or CE.
     pub capable: u32,
-    /// Of these, with CE: they met congestion.
+    /// Of these, those with CE: they met congestion.
     pub experienced: u32,
 }
 
 /// What one side says that it has received.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// All before this number.
+    /// The number before which all were received.
     pub upto: u64,
-    /// What else, in any order.
+    /// Other spans that were received, in any order.
     pub held: Vec<Range<u64>>,
-    /// What is known to be missing, in rising order. Of the rest nothing is known.
+    /// Spans that are known to be missing, in rising order. Of the rest nothing is known.
     pub missing: Vec<Range<u64>>,
-    /// The question that it answers.
+    /// The inquiry that it answers.
     pub answers: Option<u32>,
-    /// How many packets came marked, where both sides tell each other.
+    /// The counts of marked packets, if both sides report them.
     pub ecn: Option<EcnCounts>,
 }
 
 impl Report {
-    /// The number after the highest one that it acknowledges.
+    /// Returns the number after the highest one that it acknowledges.
     pub fn highest(&self) -> u64 {
         self.held.iter().map(|span| span.end).fold(self.upto, u64::max)
     }
 
-    /// Says nothing any more, and keeps its memory.
+    /// Empties it, and keeps its memory.
     pub fn clear(&mut self) {
         self.upto = 0;
         self.held.clear();
@@ -42,14 +42,14 @@ impl Report {
         (self.answers, self.ecn) = (None, None);
     }
 
-    /// Whether it says of any number that it was received.
+    /// Returns whether it acknowledges no number.
     pub fn is_empty(&self) -> bool {
         self.upto == 0 && self.held.is_empty()
     }
 }
 
-/// The number nearest to `near` of which the lowest `bits` bits are `low`: how a number that wraps
-/// on the wire is read.
+/// Returns the number nearest to `near` of which the lowest `bits` bits are `low`: how a number
+/// that wraps on the wire is read.
 ///
 /// ```
 /// use stackwright_transport::words::unwrap;

@@ -1,4 +1,4 @@
-//! A packet in words: what one says that arrived, and what one that leaves shall say.
+//! A packet in words: the content of one that arrived, and of one that is to leave.
 
 use core::ops::{BitOr, Range};
 
@@ -6,40 +6,41 @@ use stackwright_contract::services::Code;
 
 use super::{Cargo, Report, Unit};
 
-/// What the two ends tell each other of the association itself: a set; and with an end or a refusal
-/// its [code](Signals::code), which lies behind it, so that they are compared and combined as one
-/// number.
+/// A set of what the two ends tell each other about the association itself; and with an end or a
+/// refusal its [code](Signals::code), in the same number, so that they are compared and combined as
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Signals(u64);
 
 impl Signals {
-    /// Nothing.
+    /// No signal.
     pub const NONE: Signals = Signals(0);
-    /// Let us have an association.
+    /// Requests an association.
     pub const OPEN: Signals = Signals(1);
-    /// Yes: the answer to `OPEN`.
+    /// Accepts: the answer to `OPEN`.
     pub const ACCEPT: Signals = Signals(1 << 1);
-    /// I heard your `ACCEPT`.
+    /// Confirms that `ACCEPT` was received.
     pub const CONFIRM: Signals = Signals(1 << 2);
-    /// No: the answer to `OPEN`.
+    /// Refuses: the answer to `OPEN`.
     pub const REFUSE: Signals = Signals(1 << 3);
-    /// No more data from me.
+    /// This side sends no more data.
     pub const FINISH: Signals = Signals(1 << 4);
-    /// I take no more.
+    /// This side takes no more.
     pub const STOP: Signals = Signals(1 << 5);
-    /// I release it.
+    /// This side releases the association.
     pub const END: Signals = Signals(1 << 6);
-    /// So do I: the answer to `END`.
+    /// The answer to `END`: so does this side.
     pub const ENDED: Signals = Signals(1 << 7);
-    /// Ask once more, now: the answer to `OPEN` where one has to show first that he hears us.
+    /// Asks for another `OPEN`, now: the answer to `OPEN` where the peer has to show first that it
+    /// receives our packets.
     pub const AGAIN: Signals = Signals(1 << 8);
-    /// With `END`: because of what was begun and not made whole, more than I hold.
+    /// With `END`: the peer began more incomplete messages than this side holds.
     pub const OVERRUN: Signals = Signals(1 << 9);
 
     /// All of them, without a code.
     const ALL: u64 = u32::MAX as u64;
 
-    /// The reason for an end or a refusal, to be said with it; 0 says nothing.
+    /// Returns the reason for an end or a refusal, to be sent with it; 0 says nothing.
     ///
     /// ```
     /// use stackwright_transport::words::Signals;
@@ -51,29 +52,29 @@ impl Signals {
         Signals((code as u64) << 32)
     }
 
-    /// Returns the reason that is said with them.
+    /// Returns the reason that is sent with them.
     pub const fn code(self) -> Code {
         (self.0 >> 32) as Code
     }
 
-    /// Whether one of `others` is among these.
+    /// Returns whether one of `others` is among these.
     pub const fn has(self, others: Signals) -> bool {
         self.0 & others.0 & Signals::ALL != 0
     }
 
-    /// These, and those.
+    /// Returns these and `others`.
     #[must_use]
     pub const fn with(self, others: Signals) -> Signals {
         Signals(self.0 | others.0)
     }
 
-    /// These, but not those.
+    /// Returns these without `others`.
     #[must_use]
     pub const fn without(self, others: Signals) -> Signals {
         Signals(self.0 & !others.0)
     }
 
-    /// These if `yes`, else none.
+    /// Returns these if `yes`, else none.
     #[must_use]
     pub const fn when(self, yes: bool) -> Signals {
         if yes { self } else { Signals::NONE }
@@ -88,42 +89,42 @@ impl BitOr for Signals {
     }
 }
 
-/// When something was said, by the clock of the day, and for how long it is valid.
+/// When something was sent, in wall-clock time, and for how long it is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timestamp {
-    /// In microseconds since 1970.
+    /// The time, in microseconds since 1970.
     pub at: u64,
-    /// In microseconds from then on; 0: for ever.
+    /// How long from then on, in microseconds; 0: for ever.
     pub valid: u32,
 }
 
 /// A packet that was decoded.
 #[derive(Debug)]
 pub struct Incoming<M> {
-    /// What it carries.
+    /// The unit that it carries.
     pub unit: Option<Unit<M>>,
-    /// Whether it reports what its sender has received; the format has written that where it was
-    /// told to.
+    /// Whether it reports what its sender has received; the format has written that into the report
+    /// that it was given.
     pub reports: bool,
-    /// A question, to be answered with a report of this number.
+    /// An inquiry, to be answered with a report of this number.
     pub inquiry: Option<u32>,
-    /// How far its sender lets us send.
+    /// Up to which number its sender allows sending.
     pub credit: Option<u64>,
-    /// Of the association itself.
+    /// The signals of the association.
     pub signals: Signals,
     /// The number after the last one that its sender has sent, or the first one that it will send.
     pub next: Option<u64>,
-    /// Its sender sends nothing again that has a lower number: what is missing there will never
+    /// The number below which its sender sends nothing again: what is missing there will never
     /// come.
     pub settled: Option<u64>,
     /// When it was sent.
     pub stamp: Option<Timestamp>,
-    /// What is left of a packet without a unit: its memory is used again.
+    /// What is left of a packet without a unit: its memory is reused.
     pub rest: Option<M>,
 }
 
 impl<M> Incoming<M> {
-    /// A packet that says nothing yet.
+    /// Creates a packet that says nothing yet.
     pub const fn silent() -> Self {
         Incoming {
             unit: None,
@@ -139,26 +140,27 @@ impl<M> Incoming<M> {
     }
 }
 
-/// What is to be said. A format *takes* what one packet can carry; the engine is back at once with
+/// What is to be sent. A format *takes* what one packet can carry; the engine returns at once with
 /// the rest.
 #[derive(Debug)]
 pub struct Outgoing<'a> {
-    /// Data.
+    /// The data.
     pub unit: Option<Cargo<'a>>,
-    /// Written by a format that says a unit in several packets: only these octets of its body stand
-    /// behind this header, and the packet says nothing else. The unit is taken with its last part.
+    /// The part of the unit, set by a format that sends a unit in several packets: only these
+    /// octets of its body follow this header, and the packet carries nothing else. The unit is
+    /// taken with its last part.
     pub part: Option<Range<usize>>,
-    /// What was received.
+    /// The report of what was received.
     pub report: Option<&'a Report>,
-    /// A question.
+    /// The number of an inquiry.
     pub inquiry: Option<u32>,
-    /// How far the peer may send. It is never said alone: whoever has something to say takes it
-    /// along.
+    /// Up to which number the peer may send. It is never sent alone: any packet that leaves carries
+    /// it along.
     pub credit: Option<u64>,
-    /// Of the association itself.
+    /// The signals of the association.
     pub signals: Signals,
-    /// The stamp for data and all else that a lifetime speaks of.
+    /// The timestamp for data and everything else with a lifetime.
     pub stamp: Timestamp,
-    /// By one's own clock, now, in microseconds since 1970.
+    /// The time of this side's clock, now, in microseconds since 1970.
     pub clock: u64,
 }

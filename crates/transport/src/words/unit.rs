@@ -1,4 +1,4 @@
-//! What is numbered.
+//! Units: what is numbered.
 
 use core::num::NonZeroU32;
 use core::ops::Range;
@@ -16,35 +16,35 @@ pub enum Numbering {
     Packets,
 }
 
-/// Where a unit stands in its message. Framing writes and reads it; a format carries what it has
+/// The position of a unit in its message. Framing writes and reads it; a format carries what it has
 /// fields for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Label {
-    /// Of which message.
+    /// The number of the message.
     pub message: u32,
-    /// Which piece of it, from 0.
+    /// The index of the piece, from 0.
     pub index: u32,
-    /// Of how many.
+    /// The number of its pieces.
     pub count: u32,
-    /// Nothing of this message follows.
+    /// Whether nothing of this message follows.
     pub last: bool,
-    /// Data, or what applications tell each other about it.
+    /// The kind: data, or what applications tell each other about it.
     pub kind: MessageKind,
-    /// The smaller, the more urgent.
+    /// The priority: the smaller, the more urgent.
     pub priority: u8,
-    /// A message in one piece, before which the framing has put nothing: for a format that says so.
+    /// Whether it is a message in one piece without a framing header: for a format that says so.
     pub bare: bool,
 }
 
-/// A unit as far as what stands before its octets tells.
-// Looked at where it lies: a unit that was just made is not read back to be copied.
+/// A unit as far as the header of its octets tells.
+// It borrows: a unit that was just made is not read back to be copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cargo<'a> {
     /// Its numbers.
     pub span: &'a Range<u64>,
-    /// Where it stands in its message.
+    /// Its position in its message.
     pub label: &'a Label,
-    /// How many octets it has.
+    /// Its octets.
     pub octets: usize,
 }
 
@@ -54,13 +54,13 @@ pub struct Unit<M> {
     /// Its numbers: octets or packets, as the format counts. Internally they have 64 bits and do
     /// not wrap.
     pub span: Range<u64>,
-    /// Where it stands in its message.
+    /// Its position in its message.
     pub label: Label,
     /// Its octets.
     pub body: M,
     /// When its message was sent, or when it arrived.
     pub since: Instant,
-    /// For how long it is of use from then on, in microseconds.
+    /// How long it is of use from then on, in microseconds.
     pub lifetime: Option<NonZeroU32>,
 }
 
@@ -73,27 +73,27 @@ impl<M: Message> Unit<M> {
     }
 }
 
-/// What is known of the octets of a unit that arrived, or of several that arrived together, have
-/// consecutive numbers, and are pieces of one message, or whole messages of equal length and
-/// consecutive numbers.
+/// The metadata of a unit that arrived, or of several that arrived together, have consecutive
+/// numbers, and are pieces of one message, or whole messages of equal length and consecutive
+/// numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitHeader {
-    /// As [`Unit::span`], of all.
+    /// Their numbers, as [`Unit::span`].
     pub span: Range<u64>,
-    /// How many packets they came in. Where there are several, each has one number.
+    /// The number of packets. If there are several, each has one number.
     pub count: u32,
-    /// How many octets each packet has, but the last of a message, which may have fewer.
+    /// The octets of each packet, but the last of a message, which may have fewer.
     pub piece: usize,
-    /// Where the first stands in its message.
+    /// The position of the first in its message.
     pub label: Label,
     /// When they arrived.
     pub since: Instant,
-    /// As [`Unit::lifetime`].
+    /// The lifetime, as [`Unit::lifetime`].
     pub lifetime: Option<NonZeroU32>,
 }
 
 impl UnitHeader {
-    /// Returns how many numbers there are.
+    /// Returns the count of numbers.
     #[inline]
     pub fn numbers(&self) -> u64 {
         self.span.end - self.span.start
@@ -105,10 +105,10 @@ impl UnitHeader {
         self.count >= self.label.count
     }
 
-    /// Returns of how many messages they are.
+    /// Returns the number of messages that they belong to.
     #[inline]
     pub fn messages(&self) -> usize {
-        // Nearly always, there is nothing to divide.
+        // The usual case, without a division.
         if self.count == 1 { 1 } else { (self.count / self.label.count.max(1)).max(1) as usize }
     }
 

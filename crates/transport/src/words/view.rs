@@ -1,4 +1,4 @@
-//! What is always true and anybody may read.
+//! What is always true of an association, and any policy may read.
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Code;
@@ -11,31 +11,30 @@ use super::Nanoseconds;
 pub struct View {
     /// The time of this batch.
     pub now: Instant,
-    /// How long the way there and back takes.
+    /// The round-trip time.
     pub rtt: Estimate,
-    /// Octets that were sent and of which nothing was heard.
+    /// The octets that were sent and are not acknowledged or lost.
     pub in_flight: u64,
     /// The number after the last one sent.
     pub sent_upto: u64,
-    /// The first number that was sent and of which nothing was heard; `sent_upto` where there is
-    /// none.
+    /// The first number that was sent and is not settled; `sent_upto` if there is none.
     pub settled_upto: u64,
-    /// All numbers before this one were received.
+    /// The number before which all were received.
     pub received_upto: u64,
     /// How many numbers were received and have not been taken by the application.
     pub pending: u64,
-    /// The last question asked, and the last one that was heard.
+    /// The number of the last inquiry sent.
     pub asked: u32,
-    /// The last question of the peer's.
+    /// The number of the peer's last inquiry.
     pub answered: u32,
-    /// Nothing that was sent is unheard of.
+    /// Whether everything that was sent is settled.
     pub idle: bool,
-    /// Nothing waits to be sent, again or for the first time.
+    /// Whether nothing waits to be sent, again or for the first time.
     pub drained: bool,
 }
 
 impl View {
-    /// Of an association on which nothing was said yet, when time begins.
+    /// The view of an association without packets, when time begins.
     pub const START: Self = View {
         now: Instant::START,
         rtt: Estimate { smoothed: 0, variation: 0, least: 0, timeout: 0 },
@@ -51,25 +50,25 @@ impl View {
     };
 }
 
-/// How long the way there and back takes.
+/// An estimate of the round-trip time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Estimate {
-    /// Smoothed; 0 where nothing was measured yet.
+    /// The smoothed value; 0 if nothing was measured yet.
     pub smoothed: Nanoseconds,
     /// Its mean deviation.
     pub variation: Nanoseconds,
-    /// The shortest seen.
+    /// The shortest measured.
     pub least: Nanoseconds,
-    /// How long to wait before something is believed to be lost.
+    /// The time to wait before something counts as lost.
     pub timeout: Nanoseconds,
 }
 
-/// A measured way there and back.
+/// A measured round-trip time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sample {
-    /// Of a numbered question and its answer.
+    /// The time between a numbered inquiry and its answer.
     OfAnswer(Nanoseconds),
-    /// Of a unit that was sent once, and its acknowledgement.
+    /// The time between a unit that was sent once and its acknowledgement.
     OfUnit(Nanoseconds),
 }
 
@@ -82,38 +81,38 @@ pub enum Occasion {
     Signal,
     /// Data.
     Unit {
-        /// Nothing may follow it now.
+        /// Whether nothing may follow it now.
         last: bool,
     },
 }
 
-/// Where an association stands in its life.
+/// The phase of an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Nobody has asked for it.
+    /// It was not requested.
     Idle,
-    /// Asked for.
+    /// It was requested.
     Opening,
-    /// Both sides have it.
+    /// It is open on both sides.
     Open,
-    /// Over.
+    /// It has ended.
     Ended(Ending),
 }
 
-/// Why an association is over.
+/// Why an association has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// Both sides have what was sent.
     Finished,
-    /// The peer said no, for this reason.
+    /// The peer refused it, for this reason.
     Refused(Code),
     /// The peer ended it before everything had arrived, for this reason.
     Reset(Code),
     /// This side ended it at once, for this reason.
     Aborted(Code),
-    /// Nothing was heard of the peer for too long.
+    /// Nothing was received from the peer for too long.
     Silent,
-    /// What the peer sends is not what its seal says, again and again.
+    /// What the peer sends does not match its seal, again and again.
     Forged,
     /// One side began more messages, or longer ones, than the other holds until they are whole.
     Overrun,

@@ -1,4 +1,4 @@
-//! What is about to fire, in its order.
+//! The events that are about to fire, in order.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -6,14 +6,15 @@ use core::cmp::Reverse;
 
 use super::super::slab::Ticket;
 
-/// Fewer stale entries are not worth a sweep.
+/// The number of stale entries below which a sweep is not worth its cost.
 const TOLERATED: usize = 64;
 
-/// An event that is about to fire. It stays here when the event is cancelled, and is stale then.
+/// An event that is about to fire. The entry stays when the event is cancelled, and is stale then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) deadline: u64,
-    /// Ascends: events of one deadline come here in the order in which they were scheduled.
+    /// The order of arrival: it ascends, and events of one deadline come here in the order in which
+    /// they were scheduled.
     order: u64,
     pub(super) ticket: Ticket,
 }
@@ -49,7 +50,7 @@ impl Ord for Entry {
 #[derive(Debug, Default)]
 pub(super) struct Due {
     run: Vec<Entry>,
-    /// How many entries of `run` are gone.
+    /// The number of entries of `run` that are gone.
     gone: usize,
     late: BinaryHeap<Reverse<Entry>>,
     order: u64,
@@ -63,7 +64,7 @@ impl Due {
         self.run.push(entry);
     }
 
-    /// The slot is collected.
+    /// Sorts the entries once the slot is collected.
     pub(super) fn sort(&mut self) {
         debug_assert!(
             self.gone == 0 && self.late.is_empty(),
@@ -80,8 +81,8 @@ impl Due {
         self.late.push(Reverse(entry));
     }
 
-    /// An entry has become stale. The ones that are live say so themselves when there are too many
-    /// stale ones, so that these take no more room than those.
+    /// Records that an entry has become stale. When there are too many of them, `live` tells which
+    /// to keep, so that stale entries take no more memory than live ones.
     pub(super) fn cancelled(&mut self, live: impl Fn(Ticket) -> bool) {
         self.stale += 1;
         if self.stale > TOLERATED && self.stale > (self.run.len() - self.gone + self.late.len()) / 2
@@ -94,7 +95,7 @@ impl Due {
         }
     }
 
-    /// The first entry that is live.
+    /// Returns the first live entry.
     pub(super) fn first(&mut self, live: impl Fn(Ticket) -> bool) -> Option<Entry> {
         loop {
             let entry = self.peek()?;
@@ -106,7 +107,7 @@ impl Due {
         }
     }
 
-    /// Takes the first entry.
+    /// Removes and returns the first entry.
     pub(super) fn pop(&mut self) -> Option<Entry> {
         let entry = self.peek()?;
         if self.run.get(self.gone) == Some(&entry) {
@@ -121,7 +122,7 @@ impl Due {
         Some(entry)
     }
 
-    /// The first entry, stale or not.
+    /// Returns the first entry, stale or not.
     fn peek(&self) -> Option<Entry> {
         match (self.run.get(self.gone), self.late.peek()) {
             (Some(run), Some(Reverse(late))) => Some(*run.min(late)),

@@ -1,8 +1,8 @@
-//! Which slots of the wheel are not empty.
+//! The slots of the wheel that are not empty.
 
 use super::{LEVELS, WIDTH};
 
-/// Words of 64 slots in a level.
+/// The number of words of 64 slots in a level.
 const WORDS: usize = WIDTH / 64;
 
 /// A bit for each slot, and a bit for each word of them, so that finding the first one takes a few
@@ -28,8 +28,8 @@ impl Occupied {
         }
     }
 
-    /// The slot whose events are the next. It is in the lowest level that has one: those above
-    /// differ from the tick that was reached in a higher digit.
+    /// Returns the slot whose events are the next. It is in the lowest level that has one: those
+    /// above differ from the tick that was reached in a higher digit.
     pub(super) fn first(&self) -> Option<usize> {
         let level = self.words.iter().position(|words| *words != 0)?;
         let word = self.words[level].trailing_zeros() as usize;

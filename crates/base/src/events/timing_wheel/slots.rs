@@ -1,4 +1,4 @@
-//! What waits in the wheel's slots: lists of blocks.
+//! The contents of the wheel's slots: lists of blocks.
 //!
 //! A list with a link in every event would be read one cache miss after the other. A block holds
 //! some deadlines and places side by side, so that many events are fetched at once, and moving one
@@ -10,15 +10,15 @@ use alloc::vec::Vec;
 
 use super::super::slab::NOWHERE;
 
-/// How many entries a block has: so many fill two cache lines.
+/// The number of entries of a block: they fill two cache lines.
 const ROOM: usize = 9;
-/// A spot is the number of a block times this, plus the entry's number in it.
+/// The factor of a position: it is a block's number times this, plus the entry's number in the
+/// block.
 const SPOTS: u32 = 16;
-/// A longer list is not searched for its least deadline.
+/// The length beyond which a list is not searched for its least deadline.
 const SEARCHED: usize = 8;
 
-/// Some entries of one slot, in the order in which they came. A cancelled entry leaves a gap,
-/// `NOWHERE`.
+/// Some entries of one slot, in the order of arrival. A cancelled entry leaves a gap, `NOWHERE`.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Block {
@@ -32,7 +32,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Deadline and place of all entries that are not cancelled, in their order.
+    /// Returns the deadline and the place of all entries that are not cancelled, in order.
     pub(super) fn entries(&self) -> impl Iterator<Item = (u64, u32)> {
         let used = self.deadlines.iter().zip(&self.places).take(usize::from(self.used));
         used.filter(|(_, place)| **place != NOWHERE).map(|(deadline, place)| (*deadline, *place))
@@ -44,7 +44,7 @@ impl Block {
 struct Slot {
     first: u32,
     last: u32,
-    /// The least deadline of the list; where it is not exact, it was cancelled, and no other is
+    /// The least deadline of the list. If it is not exact, its event was cancelled, and no other is
     /// less.
     least: u64,
     exact: bool,
@@ -52,9 +52,9 @@ struct Slot {
 
 /// The least deadline of a slot.
 pub(super) enum Least {
-    /// It is this one.
+    /// The deadline.
     Is(u64),
-    /// The list is too long to be searched now.
+    /// It is unknown: the list is too long to be searched now.
     Unknown,
 }
 
@@ -62,20 +62,20 @@ pub(super) enum Least {
 #[derive(Debug)]
 pub(super) struct Slots {
     blocks: Vec<Block>,
-    /// The blocks that are free. Not a list through them: it would be read one cache miss after the
-    /// other.
+    /// The free blocks. They are not a list through the blocks, which would be read one cache miss
+    /// after the other.
     free: Vec<u32>,
     slots: Box<[Slot]>,
 }
 
 impl Slots {
-    /// So many empty slots.
+    /// Creates `count` empty slots.
     pub(super) fn new(count: usize) -> Self {
         let empty = Slot { first: NOWHERE, last: NOWHERE, least: u64::MAX, exact: true };
         Slots { blocks: Vec::new(), free: Vec::new(), slots: vec![empty; count].into_boxed_slice() }
     }
 
-    /// Appends an entry; gives the spot where it is.
+    /// Appends an entry; returns its position.
     pub(super) fn push(&mut self, slot: usize, deadline: u64, place: u32) -> u32 {
         let Slot { last, least, exact, .. } = &mut self.slots[slot];
         if deadline <= *least {
@@ -94,7 +94,7 @@ impl Slots {
         number * SPOTS + entry as u32
     }
 
-    /// Takes the entry at `spot` out of its list. Gives its deadline, and its slot where that is
+    /// Removes the entry at `spot` from its list. Returns its deadline, and its slot if that is
     /// empty now.
     pub(super) fn remove(&mut self, spot: u32) -> (u64, Option<usize>) {
         let number = spot / SPOTS;
@@ -114,7 +114,7 @@ impl Slots {
         (deadline, (self.slots[index].first == NOWHERE).then_some(index))
     }
 
-    /// Takes the first block of a list.
+    /// Removes and returns the first block of a list.
     pub(super) fn take(&mut self, slot: usize) -> Option<Block> {
         let first = self.slots[slot].first;
         if first == NOWHERE {
@@ -125,7 +125,7 @@ impl Slots {
         Some(block)
     }
 
-    /// The least deadline of a slot that is not empty. A search is remembered.
+    /// Returns the least deadline of a slot that is not empty. The result of a search is cached.
     pub(super) fn least(&mut self, slot: usize) -> Least {
         let slot = &mut self.slots[slot];
         if !slot.exact {
@@ -178,7 +178,7 @@ impl Slots {
         number
     }
 
-    /// Takes a block out of its list, and frees it.
+    /// Removes a block from its list, and frees it.
     fn unlink(&mut self, number: u32) {
         let Block { before, after, slot, .. } = self.blocks[number as usize];
         let slot = &mut self.slots[usize::from(slot)];

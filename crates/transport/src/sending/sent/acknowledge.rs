@@ -37,16 +37,16 @@ impl Acknowledged {
     }
 }
 
-/// Whom an acknowledgement concerns beside the queue.
+/// The context of an acknowledgement beside the queue.
 pub(crate) struct Settling<'a, M: Message> {
-    /// Of packets that were sent again after this, the last copy is not the one that arrived.
+    /// Packets that were sent again after this: their last copy is not the one that arrived.
     pub(crate) copies: Instant,
     pub(crate) messages: &'a mut Messages,
     pub(crate) pool: &'a Pool<M>,
     pub(crate) sum: &'a mut Acknowledged,
 }
 
-/// What is acknowledged of ranges in rising order.
+/// The acknowledged packets of ranges in rising order.
 #[derive(Default)]
 struct Tally {
     in_flight: u64,

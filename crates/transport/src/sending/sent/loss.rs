@@ -1,5 +1,5 @@
-//! Packets are believed to be lost: by what a report says, by order and time of transmission, or by
-//! silence. A loss is a change of state of a range, or of a part of it that is split off first.
+//! Packets are taken for lost: by what a report says, by order and time of transmission, or by a
+//! timeout. A loss is a change of state of a range, or of a part of it that is split off first.
 
 use core::ops::Range;
 
@@ -8,20 +8,20 @@ use stackwright_wire::Message;
 
 use super::{SentQueue, State, Transmission};
 
-/// What a judge of loss may know of packets that a report makes suspect.
+/// What a loss judge is given of packets that a report makes suspect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Suspect {
     /// Their numbers. Each of the packets has numbers in the span that is judged.
     pub span: Range<u64>,
-    /// How often they were sent.
+    /// The number of their transmissions.
     pub times: u16,
     /// The first inquiry that covers them.
     pub stamp: u32,
 }
 
 impl<M: Message> SentQueue<M> {
-    /// Asks of all packets in flight that have numbers in `span` whether they are lost: once per
-    /// range. Returns the octets of those that are.
+    /// Judges all packets in flight that have numbers in `span`, once per range. Returns the octets
+    /// of those that are lost.
     pub(crate) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
         let (mut at, mut octets) = (self.find(span.start), 0);
         while let Some(range) = self.ranges.get(at).filter(|range| range.numbers.start < span.end) {
@@ -77,7 +77,7 @@ impl<M: Message> SentQueue<M> {
         self.oldest().map(|at| self.ranges[at].sent_at)
     }
 
-    /// Has the highest packet in flight sent again: its acknowledgement tells about all before it.
+    /// Has the highest packet in flight sent again: its acknowledgement covers all before it.
     pub(crate) fn probe(&mut self) -> bool {
         let Some(mut at) = self.ranges.iter().rposition(|range| range.state == State::InFlight)
         else {

@@ -37,12 +37,12 @@ use crate::words::Numbering;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     InFlight,
-    /// The lowest is sent again first: for it there is always room, whereas for one that lies
-    /// higher the receiver may have to take others first.
+    /// The lowest is sent again first: the receiver always has memory for it, whereas for a higher
+    /// one it may have to take others first.
     Lost,
 }
 
-/// Consecutive packets that were sent at one moment and of which the same is known.
+/// Consecutive packets that were sent at one moment and have the same state.
 #[derive(Debug)]
 pub(crate) struct SentRange<M> {
     /// Numbers of all packets.
@@ -130,7 +130,7 @@ struct Transmission {
     orders: Range<u64>,
 }
 
-/// What was sent and is not settled.
+/// The packets that were sent and are not settled.
 #[derive(Debug)]
 pub(crate) struct SentQueue<M> {
     numbering: Numbering,
@@ -171,43 +171,43 @@ impl<M: Message> SentQueue<M> {
         self.numbering
     }
 
-    /// Octets in flight: sent, and neither acknowledged nor lost.
+    /// Returns the octets in flight: sent, and neither acknowledged nor lost.
     #[inline]
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Number after the last one sent.
+    /// Returns the number after the last one sent.
     #[inline]
     pub(crate) fn sent_upto(&self) -> u64 {
         self.sent_upto
     }
 
-    /// The lowest number that was sent and is not settled.
+    /// Returns the lowest number that was sent and is not settled.
     #[inline]
     pub(crate) fn settled_upto(&self) -> u64 {
         self.ranges.front().map_or(self.sent_upto, |range| range.numbers.start)
     }
 
-    /// Packets that are lost and wait to be sent again.
+    /// Returns the number of packets that are lost and wait to be sent again.
     #[inline]
     pub(crate) fn lost_packets(&self) -> usize {
         self.lost_packets
     }
 
-    /// Whether everything that was sent is settled.
+    /// Returns whether everything that was sent is settled.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Takes memory for one range.
+    /// Allocates memory for one range.
     pub(super) fn furnish(&mut self) {
         self.ranges.reserve_exact(1);
         self.transmissions.reserve_exact(1);
     }
 
-    /// Everything is settled: memory is given back.
+    /// Frees memory when everything is settled.
     pub(super) fn shrink(&mut self) {
         self.lost.clear();
         self.transmissions.clear();
@@ -274,8 +274,9 @@ impl<M: Message> SentQueue<M> {
         Some(range)
     }
 
-    /// Returns the index of the first range that ends behind `number`. It looks first at the front,
-    /// and where it found one last: what is asked next is near, as a rule. Else it takes O(log n).
+    /// Returns the index of the first range that ends behind `number`. It checks the front first,
+    /// and the range that it found last: the next number is usually near. Otherwise it takes O(log
+    /// n).
     #[inline]
     fn find(&self, number: u64) -> usize {
         let ends = |at: usize| self.ranges.get(at).is_none_or(|range| range.numbers.end > number);
@@ -308,7 +309,7 @@ impl<M: Message> SentQueue<M> {
         let order = self.orders;
         self.orders += count as u64;
         match self.transmissions.back_mut() {
-            // As a rule, what is sent follows what was sent before.
+            // The usual case: what is sent follows what was sent before.
             Some(last) if last.numbers.end == numbers.start && last.orders.end == order => {
                 (last.numbers.end, last.orders.end) = (numbers.end, self.orders);
             }
@@ -319,7 +320,7 @@ impl<M: Message> SentQueue<M> {
 
     #[inline(never)]
     fn enter(&mut self, transmission: Transmission) {
-        // Where nobody asks for the oldest, nothing else takes them away.
+        // If the oldest is never requested, nothing else removes them.
         if self.transmissions.len() > 2 * self.ranges.len() + 16 {
             self.forget_transmissions();
         }
@@ -340,7 +341,7 @@ impl<M: Message> SentQueue<M> {
         None
     }
 
-    /// Whether a number that was sent is settled.
+    /// Returns whether a number that was sent is settled.
     pub(super) fn is_settled(&self, number: u64) -> bool {
         self.ranges.get(self.find(number)).is_none_or(|range| range.numbers.start > number)
     }
@@ -350,8 +351,8 @@ impl<M: Message> SentQueue<M> {
         self.ranges.iter().map(|range| (&range.payload.pieces, range.count))
     }
 
-    /// Takes the range that begins with `number`: nothing will be heard of it. Returns how many
-    /// packets it has, too.
+    /// Removes the range that begins with `number`: it will not be acknowledged. Also returns its
+    /// number of packets.
     pub(super) fn take(&mut self, number: u64) -> Option<(Payload<M>, usize)> {
         let at = self.find(number);
         let SentRange { state, payload, count, .. } = self.ranges.remove(at)?;

@@ -48,21 +48,21 @@ struct Packet {
     octets: usize,
     first_octet: Option<u8>,
     label: Label,
-    /// Place of its message in the model.
+    /// The index of its message in the model.
     message: usize,
     sent_at: Instant,
     order: u64,
     times: u16,
     inquiry_number: u32,
     in_parts: bool,
-    /// `None`: it is settled.
+    /// The state; `None` if it is settled.
     state: Option<State>,
 }
 
 #[derive(Default)]
 struct Model {
     packets: Vec<Packet>,
-    /// Of each message, the packets that are not settled, and the octets that the application gets
+    /// The packets of each message that are not settled, and the octets that the application gets
     /// back.
     messages: Vec<(u32, usize)>,
     released: Credit,
@@ -145,7 +145,7 @@ struct Pair {
     now: u64,
     message: u32,
     asked: u32,
-    /// A message of which more pieces are to be sent, and its place in the model.
+    /// A message of which more pieces are to be sent, and its index in the model.
     begun: Option<(Payload<BufferTree>, usize)>,
 }
 
