@@ -90,7 +90,7 @@ struct Streaming<M> {
     due: bool,
     receiving: Receiving,
     sending: Sending<M>,
-    /// `Close` came, and this is when the peer is reset.
+    /// `Close` was requested, and this is when the peer is reset.
     closes: Option<Instant>,
 }
 

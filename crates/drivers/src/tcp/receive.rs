@@ -42,7 +42,7 @@ pub(super) struct Receiving {
     next: Next,
     /// The upper takes regions, too.
     pub(super) unread: bool,
-    /// How many octets came so far, counted up to [`MODEST`].
+    /// How many octets have arrived so far, counted up to [`MODEST`].
     came: usize,
     pub(super) gathering: Gathering,
 }

@@ -16,7 +16,7 @@ pub enum Loss {
     Bernoulli(f64),
     /// In bursts.
     GilbertElliott(GilbertElliott),
-    /// Every `n`-th; none for 0.
+    /// The last of every `n` packets; none for 0.
     Every(u64),
     /// Exactly the packets with these numbers.
     Listed(BTreeSet<u64>),
