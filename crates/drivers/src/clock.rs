@@ -1,4 +1,4 @@
-//! The clock: the only place that looks at it.
+//! The clock: the only code that reads the system's.
 
 use std::time::Duration;
 
@@ -8,37 +8,37 @@ use stackwright_contract::Instant;
 /// Time since it was made, by the system's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// In nanoseconds of that clock.
+    /// The start, in nanoseconds of that clock.
     start: u64,
 }
 
 impl Clock {
-    /// A clock that starts now.
+    /// Makes a clock that starts now.
     pub fn start() -> Self {
         Clock { start: read(ClockId::CLOCK_MONOTONIC) }
     }
 
-    /// The time now.
+    /// Returns the time now.
     #[inline]
     pub fn now(&self) -> Instant {
         Instant::from_nanoseconds(read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.start))
     }
 
-    /// The time at the system's last tick, a few milliseconds ago at most: for who asks so often
-    /// that it may cost nothing.
+    /// Returns the time at the system's last tick, a few milliseconds ago at most: for a caller
+    /// that reads it so often that it must cost nothing.
     #[inline]
     pub fn last_tick(&self) -> Instant {
         Instant::from_nanoseconds(read(ClockId::CLOCK_MONOTONIC_COARSE).saturating_sub(self.start))
     }
 
-    /// The same time as the system's monotonic clock tells it.
+    /// Returns the same time by the system's monotonic clock.
     pub(crate) fn since_boot(&self, time: Instant) -> Duration {
         Duration::from_nanos(self.start) + time.since(Instant::START)
     }
 }
 
-/// By way of the C library, and not of rustix, which does not find the kernel's own function where
-/// a program runs under valgrind.
+/// Calls the C library, and not rustix, which does not find the kernel's own function if a program
+/// runs under valgrind.
 #[inline]
 fn read(clock: ClockId) -> u64 {
     let time = clock.now().expect("the system has these clocks");

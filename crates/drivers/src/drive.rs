@@ -1,4 +1,4 @@
-//! The driver loop: readiness in, everything said in the batch out.
+//! The driver loop: waits for readiness, and flushes all output of a batch together.
 
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
@@ -17,29 +17,29 @@ use crate::timer::{TIMER, Timer};
 /// Runs one stack on this thread.
 pub struct Driver {
     poll: Poll,
-    /// The poll's own, under one descriptor of its own, however many adapters there are.
+    /// The adapters' descriptors, under one of the poll's, however many there are.
     registry: Rc<Registry>,
     events: Events,
     cx: Context,
     clock: Clock,
     timer: Timer,
     coalescing: Coalescing,
-    /// As many events came as there is room for.
+    /// Whether the last look filled the buffer of events.
     full: bool,
     spin: Duration,
 }
 
-/// An outlet that can say that the run is over.
+/// An outlet that can end the run.
 pub trait Stop {
-    /// Whether the driver shall return.
+    /// Whether the driver is to return.
     fn stops(&self) -> bool;
 }
 
 impl Driver {
-    /// A driver whose stack draws its randomness from `seed`.
+    /// Makes a driver whose stack draws its randomness from `seed`.
     ///
     /// # Errors
-    /// Where the operating system has no more descriptors.
+    /// If the operating system has no more descriptors.
     pub fn new(seed: u64) -> io::Result<Self> {
         let poll = Poll::new()?;
         Ok(Driver {
@@ -55,8 +55,8 @@ impl Driver {
         })
     }
 
-    /// Sets for how long it polls before it sleeps: at most the time that it takes to be woken,
-    /// some 50 µs, and only where the peer has a processor of its own. It halves the time of an
+    /// Sets for how long the driver polls before it sleeps: at most the time that a wake-up takes,
+    /// some 50 µs, and only if the peer has a processor of its own. It halves the time of an
     /// exchange of short messages, and makes bulk no faster. A driver that does not spin coalesces
     /// wake-ups: it sleeps for some 70 µs before a wait while bursts of datagrams arrive faster
     /// than that.
@@ -64,32 +64,32 @@ impl Driver {
         self.spin = spin;
     }
 
-    /// Where adapters register their descriptors.
+    /// Returns the registry, where adapters register their descriptors.
     pub fn registry(&self) -> Rc<Registry> {
         Rc::clone(&self.registry)
     }
 
-    /// Whether there may be more than the last look at the descriptors has shown.
+    /// Whether more descriptors may be ready than the last look at them has shown.
     pub fn has_more(&self) -> bool {
         self.full
     }
 
-    /// The time now.
+    /// Returns the time now.
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// The time at the [last tick](Clock::last_tick).
+    /// Returns the time at the [last tick](Clock::last_tick).
     pub fn last_tick(&self) -> Instant {
         self.clock.last_tick()
     }
 
-    /// What the stack is lent.
+    /// Returns the context that is lent to the stack.
     pub fn context(&self) -> &Context {
         &self.cx
     }
 
-    /// Asks the stack for something, between two batches.
+    /// Makes a request to the stack, between two batches.
     pub fn request<P: Protocol>(
         &mut self,
         stack: &mut P,
@@ -99,7 +99,7 @@ impl Driver {
         self.requests(stack, [request], out);
     }
 
-    /// Asks the stack for several things at one time, between two batches.
+    /// Makes several requests to the stack at one time, between two batches.
     pub fn requests<P: Protocol>(
         &mut self,
         stack: &mut P,
@@ -112,10 +112,10 @@ impl Driver {
         }
     }
 
-    /// Runs until `out` says stop.
+    /// Runs until `out` stops it.
     ///
     /// # Errors
-    /// Where the operating system cannot wait for descriptors any more.
+    /// If the operating system cannot wait for descriptors any more.
     pub fn run<P>(&mut self, stack: &mut P, out: &mut (impl Outlet<P> + Stop)) -> io::Result<()>
     where
         P: Protocol<Uses: Lanes>,
@@ -126,10 +126,10 @@ impl Driver {
         Ok(())
     }
 
-    /// One batch: waits for input, for a deadline, or for `wait_most`.
+    /// Runs one batch: waits for input, for a deadline, or for `wait_most`.
     ///
     /// # Errors
-    /// Where the operating system cannot wait for descriptors any more.
+    /// If the operating system cannot wait for descriptors any more.
     pub fn turn<P>(
         &mut self,
         stack: &mut P,
@@ -139,8 +139,8 @@ impl Driver {
     where
         P: Protocol<Uses: Lanes>,
     {
-        // Who looks and does not wait need not know how late it is before; nor who is woken in time
-        // anyway.
+        // A poll without a wait needs no time before it; nor does a wait that an event ends in any
+        // case.
         let waits = wait_most != Some(Duration::ZERO);
         let wait = match stack
             .next_deadline()
@@ -160,11 +160,11 @@ impl Driver {
         Ok(())
     }
 
-    /// One batch that waits for nothing: of what [somebody else](crate::Watcher) saw can be read,
-    /// and where it `looks`, of what the descriptors show.
+    /// Runs one batch without a wait: reads what [a watcher](crate::Watcher) saw and, if it
+    /// `looks`, what the descriptors show.
     ///
     /// # Errors
-    /// Where the operating system cannot look at descriptors any more.
+    /// If the operating system cannot look at descriptors any more.
     pub fn turn_seen<P>(
         &mut self,
         stack: &mut P,
@@ -189,7 +189,8 @@ impl Driver {
         Ok(())
     }
 
-    /// What the last look has shown. Sockets that were `seen` have been read since.
+    /// Passes the events of the last look to the stack. Sockets that were `seen` have been read
+    /// since.
     fn hear<P>(&mut self, stack: &mut P, out: &mut impl Outlet<P>, seen: &[Token])
     where
         P: Protocol<Uses: Lanes>,
@@ -215,15 +216,15 @@ impl Driver {
         self.full = came == self.events.capacity();
     }
 
-    /// What is due is done, without a look at the descriptors: what was just asked for leaves. Says
-    /// whether nothing is due any more; else it wants a [turn](Driver::turn).
+    /// Does what is due, without a look at the descriptors: new requests leave. Returns whether
+    /// nothing is due any more; otherwise it needs a [turn](Driver::turn).
     pub fn run_due<P: Protocol>(&mut self, stack: &mut P, out: &mut impl Outlet<P>) -> bool {
         let now = self.cx.now();
         self.settle(stack, out, now);
         !is_due(stack, now)
     }
 
-    /// The end of a batch. What a lower layer tells while it is flushed is answered with the next
+    /// Ends a batch. Indications of a lower layer during its flush are answered with the next
     /// batch, which does not wait: so bulk does not keep input waiting.
     fn settle<P: Protocol>(&self, stack: &mut P, out: &mut impl Outlet<P>, now: Instant) {
         if is_overdue(stack, now) {
@@ -234,20 +235,20 @@ impl Driver {
         }
     }
 
-    /// Has the descriptors wake whoever waits for them at `deadline`, in whole milliseconds from
-    /// now, or somewhat sooner. It costs a system call only where nothing wakes him before.
+    /// Makes the descriptors ready at `deadline`, in whole milliseconds from now, or somewhat
+    /// sooner. It costs a system call only if no earlier event is set.
     pub fn wake_at(&mut self, deadline: Instant) {
         let now = self.cx.now();
         self.timer.end(&self.clock, now, deadline);
     }
 
-    /// The same, where that is so near that another timer would cost more.
+    /// Does the same if the deadline is so near that another timer would cost more.
     fn wakes_at(&mut self, deadline: Instant) -> bool {
         let now = self.cx.now();
         self.timer.ends(&self.clock, now, deadline)
     }
 
-    /// Waits for something to happen, so long at most. The time then.
+    /// Waits for an event, at most for `most`. Returns the time then.
     fn wait(&mut self, most: Option<Duration>) -> io::Result<Instant> {
         let look = |poll: &mut Poll, events: &mut Events, most| match poll.poll(events, most) {
             Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),

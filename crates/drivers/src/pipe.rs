@@ -21,16 +21,16 @@ use crate::registry::Registry;
 
 const NAME: &str = "pipe";
 
-/// How many octets may wait for the descriptor: the first room downward.
+/// How many octets may wait for the descriptor: the initial credit downward.
 pub const SEND_ROOM: usize = 64 << 10;
 
-/// The adapter.
+/// The pipe adapter.
 pub struct Pipe<M: Message> {
     input: File,
     output: File,
     pool: Rc<Pool<M>>,
     queue: VecDeque<M>,
-    /// How much more the upper takes.
+    /// How much more the upper layer accepts.
     credit: usize,
     readable: bool,
     writable: bool,
@@ -38,10 +38,10 @@ pub struct Pipe<M: Message> {
     state: State,
 }
 
-/// Whether the other end is there.
+/// Whether the other end is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// It is, and the layer above was told neither that nor its first room.
+    /// It is open, and neither that nor the initial credit was indicated to the layer above.
     Untold,
     Up,
     Down,
@@ -51,10 +51,10 @@ const INPUT: Handle = Handle { index: 0, generation: 0 };
 const OUTPUT: Handle = Handle { index: 1, generation: 0 };
 
 impl<M: Message> Pipe<M> {
-    /// Reads from `input` and writes to `output`; both become non-blocking.
+    /// Makes an adapter that reads from `input` and writes to `output`; both become non-blocking.
     ///
     /// # Errors
-    /// Where a descriptor cannot be waited for, as that of a plain file.
+    /// If a descriptor has no readiness, as that of a regular file.
     pub fn new(
         input: OwnedFd,
         output: OwnedFd,
@@ -118,7 +118,7 @@ impl<M: Message> Pipe<M> {
         }
     }
 
-    /// The other end is gone, and what was not written with it.
+    /// Closes the pipe: the other end is gone, and what was not written with it.
     fn hang_up(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if std::mem::replace(&mut self.state, State::Down) == State::Up {
             cx.event(NAME, format_args!("the other end is gone"));
@@ -165,7 +165,7 @@ impl<M: Message> Protocol for Pipe<M> {
         _out: &mut impl Outlet<Self>,
     ) {
         match request {
-            // It was sent before its end was heard of.
+            // It was sent before its end was known.
             _ if self.state == State::Down => return,
             OctetsRequest::Send { message } => {
                 if !message.is_empty() {

@@ -1,4 +1,4 @@
-//! What the operating system reports, as a service.
+//! The readiness of descriptors, as a service.
 
 use std::convert::Infallible;
 
@@ -6,7 +6,8 @@ use mio::Token;
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{Both, Either, Handle, Nothing, Service, outermost};
 
-/// Which descriptors can be read or written. The lowest service of a stack on a real machine.
+/// Readiness of descriptors: which can be read or written. The lowest service of a stack on a real
+/// machine.
 #[derive(Debug)]
 pub struct Readiness;
 
@@ -19,27 +20,27 @@ impl Service for Readiness {
 
 outermost!(M => Readiness);
 
-/// A descriptor became ready.
+/// Reports that a descriptor became ready.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ready {
     /// The name under which the adapter registered it.
     pub name: Handle,
-    /// Something can be read, or its end.
+    /// Octets, or the end, can be read.
     pub readable: bool,
     /// The peer has finished, or the association is broken: reading will come to an end.
     pub ending: bool,
-    /// Urgent octets came: a read stops before them, though more can be read.
+    /// Urgent octets arrived: a read stops before them, though more can be read.
     pub urgent: bool,
-    /// Something can be written, or a connection attempt is over.
+    /// Octets can be written, or a connection attempt is over.
     pub writable: bool,
 }
 
-/// Adapters side by side share one poll: each has a lane, counted from the left, and registers its
-/// descriptors under [`token`]s of that lane.
+/// A service with lanes: adapters side by side share one poll. Each has a lane, counted from the
+/// left, and registers its descriptors under [`token`]s of that lane.
 pub trait Lanes: Service {
-    /// How many adapters there are below.
+    /// The number of adapters below.
     const LANES: usize;
-    /// Readiness of a descriptor of the adapter in `lane`.
+    /// Makes the indication that a descriptor of the adapter in `lane` is ready.
     fn ready(lane: usize, ready: Ready) -> Self::Indication;
 }
 
@@ -68,7 +69,7 @@ impl Lanes for Nothing {
     }
 }
 
-/// A graph knows when it is built how many adapters it has: as many as a token has room for.
+/// A graph fixes the number of its adapters when it is built: as many as a token can encode.
 impl Lanes for Outside<Readiness> {
     const LANES: usize = 1 << LANE_BITS;
     fn ready(lane: usize, ready: Ready) -> Self::Indication {
@@ -79,16 +80,16 @@ impl Lanes for Outside<Readiness> {
 const LANE_BITS: u32 = 4;
 const INDEX_BITS: u32 = 28;
 
-/// The token under which the adapter in `lane` registers what it calls `name`.
+/// Returns the token under which the adapter in `lane` registers `name`.
 ///
 /// # Panics
-/// Where there are more than 16 lanes or 2^28 descriptors.
+/// If there are more than 16 lanes or 2^28 descriptors.
 pub fn token(lane: usize, name: Handle) -> Token {
     assert!(lane < 1 << LANE_BITS && name.index < 1 << INDEX_BITS, "a token has room for it");
     Token((name.generation as usize) << 32 | lane << INDEX_BITS | name.index as usize)
 }
 
-/// The lane and the name in a token.
+/// Returns the lane and the name in a token.
 pub fn lane(token: Token) -> (usize, Handle) {
     let low = token.0 as u32;
     (

@@ -1,4 +1,4 @@
-//! Where adapters register what they wait for.
+//! The registry, where adapters register their descriptors.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell};
@@ -17,31 +17,31 @@ use crate::coalescing::Traffic;
 /// readable when one of them is ready.
 pub struct Registry {
     registry: mio::Registry,
-    /// It has a share of us, not we of it.
+    /// Weak, because the watcher owns a share of this registry.
     watcher: OnceCell<Weak<dyn Watcher>>,
     traffic: Cell<Traffic>,
 }
 
-/// Who tells the driver in the place of its own descriptor that a socket can be read: a runtime
-/// that waits for descriptors anyway. A datagram wakes it by one step less then, and is seen by one
-/// look, and not by two.
+/// Reports to the driver, in place of its own descriptor, that a socket can be read: a runtime that
+/// waits for descriptors anyway. A datagram then causes one wake-up less, and is found by one poll
+/// instead of two.
 pub trait Watcher {
-    /// Watches `socket` until what is given back is dropped. From then on it is told to
-    /// [`Driver::turn_seen`](crate::Driver::turn_seen) by its token when something came.
+    /// Watches `socket` until the returned value is dropped. When something arrives, its token is
+    /// passed to [`Driver::turn_seen`](crate::Driver::turn_seen).
     ///
     /// # Errors
-    /// Where the operating system refuses to.
+    /// If the operating system refuses to.
     fn watch(&self, socket: Rc<UdpSocket>, token: Token) -> io::Result<Box<dyn Any>>;
 }
 
-/// Whether a socket for datagrams is watched by somebody else, until this is dropped: before the
+/// A socket's registration with a watcher, if any, which lasts until it is dropped: before the
 /// socket is.
 #[derive(Default)]
 pub(crate) struct Watched(Option<Box<dyn Any>>);
 
 impl Registry {
-    /// From now on `watcher` watches sockets for datagrams: those that are registered later, as
-    /// long as somebody has it. There is one at most.
+    /// Lets `watcher` watch sockets for datagrams: those that are registered later, as long as the
+    /// watcher is alive. There is one at most.
     pub fn watch_by(&self, watcher: &Rc<dyn Watcher>) {
         let is_first = self.watcher.set(Rc::downgrade(watcher)).is_ok();
         debug_assert!(is_first, "a stack runs in one runtime");
@@ -60,12 +60,12 @@ impl Registry {
         self.traffic.set(Traffic { sent: traffic.sent.saturating_add(octets), ..traffic });
     }
 
-    /// Takes what was added since this was called last.
+    /// Takes what was added since the last call.
     pub(crate) fn take_traffic(&self) -> Traffic {
         self.traffic.take()
     }
 
-    /// A socket for datagrams that wants to be told when something came.
+    /// Registers a socket for datagrams, which is to be told when something arrives.
     pub(crate) fn register_socket(
         &self,
         socket: &Rc<UdpSocket>,
@@ -78,7 +78,7 @@ impl Registry {
         Ok(Watched(None))
     }
 
-    /// It wants to be told when it can be written too, or no longer.
+    /// Registers a socket for writability too, or ends that.
     pub(crate) fn hear_of_room(
         &self,
         socket: &UdpSocket,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The TCP adapter fills a pipe and delivers what is in it as a [`Region`]; the disk empties it. A
-//! pipe is filled again when nobody holds a part of that region any more.
+//! pipe is filled again when no part of that region is held any more.
 
 use std::fs::File;
 use std::io;
@@ -20,10 +20,10 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use stackwright_wire::Region;
 
-/// What a pipe holds, in octets: as much as any user may ask for. Segments that do not fill their
-/// pages take more of it.
+/// The capacity of a pipe, in octets: as much as any user may ask for. Segments that do not fill
+/// their pages take more of it.
 const PIPE: usize = 1 << 20;
-/// How many pipes an adapter has at most, two descriptors each.
+/// The most pipes of an adapter, two descriptors each.
 const PIPES_MOST: usize = 8;
 /// How many octets are copied at once into a file that takes none from a pipe.
 const COPIED_AT_ONCE: usize = 64 << 10;
@@ -37,17 +37,16 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    /// Pipes that are made when they are needed.
+    /// Makes the pipes, which are opened when they are needed.
     pub(crate) fn on_demand() -> Self {
         Pipes { made: Vec::new(), most: PIPES_MOST }
     }
 
-    /// Moves up to `limit` octets out of `socket`, without waiting. `None` where no pipe is to be
-    /// had, and where nothing was moved for a reason that only a read tells: the end, an urgent
-    /// octet.
+    /// Moves up to `limit` octets out of `socket`, without waiting. `None` if no pipe is available,
+    /// or nothing was moved for a reason that only a read tells: the end, an urgent octet.
     ///
     /// # Errors
-    /// Those of a read from the socket: `WouldBlock` where it has nothing.
+    /// Those of a read from the socket: `WouldBlock` if it has no octets.
     pub(crate) fn fill(&mut self, socket: impl AsFd, limit: usize) -> io::Result<Option<Region>> {
         let Some(mut pipe) = self.take() else { return Ok(None) };
         let moved = loop {
@@ -64,7 +63,7 @@ impl Pipes {
         match moved {
             Ok(0) => Ok(None),
             Ok(length) => Ok(Some(Region { source: pipe, offset: 0, length })),
-            // Not of this socket, or not in this sandbox.
+            // Not for this socket, or not in this sandbox.
             Err(Errno::INVAL | Errno::NOSYS | Errno::PERM) => {
                 *self = Pipes::default();
                 Ok(None)
@@ -73,14 +72,14 @@ impl Pipes {
         }
     }
 
-    /// Closes the pipes that nobody holds.
+    /// Closes the pipes that are not in use.
     pub(crate) fn close_free(&mut self) {
         self.made.retain(|pipe| Arc::strong_count(pipe) > 1);
     }
 
-    /// An empty pipe.
+    /// Returns an empty pipe.
     fn take(&mut self) -> Option<Pipe> {
-        // Nobody else can come to hold a pipe that only we hold.
+        // A pipe with one owner cannot get another meanwhile.
         while let Some(free) = self.made.iter().position(|pipe| Arc::strong_count(pipe) == 1) {
             match Arc::into_inner(self.made.swap_remove(free)) {
                 Some(pipe) if pipe.is_empty() => return Some(pipe),
@@ -151,7 +150,7 @@ impl Pipe {
         Ok(())
     }
 
-    /// The same for a few octets of a file system that takes nothing from a pipe.
+    /// Moves a few octets into a file of a file system that takes none from a pipe.
     fn copy(&self, left: usize, file: &File, at: &mut u64) -> io::Result<usize> {
         let mut octets = vec![0; left.min(COPIED_AT_ONCE)];
         let read = rustix::io::read(&self.output, &mut octets[..])?;
@@ -172,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// A socket in which `octets` wait.
+    /// Returns a socket in which `octets` wait.
     fn socket(octets: &[u8]) -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -265,7 +264,7 @@ mod tests {
         assert_eq!(pipes.made.len(), PIPES_MOST);
         held.push(region);
 
-        // One with octets in it would give them to whoever pours the next region.
+        // A pipe with octets in it would deliver them with the next region.
         drop(held.remove(0));
         let region = pipes.fill(&socket, 10).unwrap().unwrap();
         let (mut at, start) = (0, 10 * (PIPES_MOST + 1));

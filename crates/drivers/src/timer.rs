@@ -14,23 +14,23 @@ use stackwright_contract::Instant;
 
 use crate::clock::Clock;
 
-/// What the timer is called among the descriptors. No adapter's can have this name: it is the last
-/// one's of the last lane.
+/// The timer's token among the descriptors. No adapter can have it: it is the last one of the last
+/// lane.
 pub(crate) const TIMER: Token = Token(usize::MAX);
 
-/// The kernel looks around every so often at the latest; a wait that ends later costs it nothing.
+/// The kernel wakes up this often anyway; a wait that ends later costs it nothing.
 const NEAR: Duration = Duration::from_millis(10);
 
-/// No wait is longer.
+/// The longest wait.
 const FAR: Duration = Duration::from_secs(3600);
 
-/// Waits are counted in these: one ends less than this after it should.
+/// The resolution of waits: one ends less than this after its deadline.
 const EXACT: Duration = Duration::from_millis(1);
 
-/// Ends waits that would be short. A bound that a wait itself has is set and taken back with each
-/// of them; where it lies before what the kernel waits for anyway, both reach the processor's
-/// clock, which takes microseconds on a virtual machine. This one is set once, and waits until then
-/// that end by themselves do not touch it.
+/// Ends waits that would be short. The timeout of a wait itself is set and cancelled with each of
+/// them; if it is before the kernel's own next event, both program the processor's timer, which
+/// takes microseconds on a virtual machine. This one is set once, and waits that end by themselves
+/// before do not touch it.
 #[derive(Debug)]
 pub(crate) struct Timer {
     descriptor: OwnedFd,
@@ -38,7 +38,7 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// One that is not set, and ends waits for what is registered here.
+    /// Makes a timer that is not set, and ends waits for what is registered here.
     pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -46,14 +46,14 @@ impl Timer {
         Ok(Timer { descriptor, at: None })
     }
 
-    /// Whether it is set, and ends a wait by `deadline` or so little later that no wait is as
-    /// exact. Where its time has passed and nobody heard of it, a wait ends at once.
+    /// Whether it is set, and ends a wait by `deadline`, or later by less than the resolution of
+    /// waits. If its time has passed and its event was not read, a wait ends at once.
     pub(crate) fn ends_by(&self, deadline: Instant) -> bool {
         self.at.is_some_and(|at| at <= deadline + EXACT)
     }
 
-    /// Whether it ends a wait until `deadline`, as [`end`](Timer::end) has it: it does not where
-    /// that is far.
+    /// Sets it to end a wait until `deadline`, as [`end`](Timer::end) does, unless that is far.
+    /// Returns whether it does.
     pub(crate) fn ends(&mut self, clock: &Clock, now: Instant, deadline: Instant) -> bool {
         let ends = now < deadline && deadline.since(now) <= NEAR;
         if ends {
@@ -63,10 +63,10 @@ impl Timer {
     }
 
     /// Ends a wait until `deadline`, in whole milliseconds after `now` as of any wait, or somewhat
-    /// sooner: who is awake too soon waits again. It may be later than `now` already.
+    /// sooner: a driver that wakes up too soon waits again. It may be later than `now` already.
     pub(crate) fn end(&mut self, clock: &Clock, now: Instant, deadline: Instant) {
         if self.at.is_some_and(|at| now < at && at <= deadline) {
-            return; // as it is with most of them
+            return; // as with most waits
         }
         let wait = deadline.since(now).min(FAR);
         let parts = wait.subsec_nanos().div_ceil(EXACT.subsec_nanos());
@@ -77,7 +77,7 @@ impl Timer {
         }
     }
 
-    /// It has ended a wait.
+    /// Records that it has ended a wait.
     pub(crate) fn ended(&mut self) {
         self.at = None;
     }
@@ -109,7 +109,7 @@ mod tests {
         (poll, Clock::start(), timer)
     }
 
-    /// What ends a wait of this poll.
+    /// Returns the events that end a wait of this poll.
     fn ends(poll: &mut Poll, most: Option<Duration>) -> Vec<Token> {
         let mut events = Events::with_capacity(4);
         poll.poll(&mut events, most).unwrap();

@@ -30,8 +30,8 @@ impl From<CallSign> for AdapterAddress {
 }
 
 impl AdapterAddress {
-    /// Returns the address by which the world knows the adapter. That of a radio station is in
-    /// fd00::/8 (RFC 4193 §3.1) and ends with the seven octets of its call sign.
+    /// Returns the address of the adapter on the network. That of a radio station is in fd00::/8
+    /// (RFC 4193 §3.1) and ends with the seven octets of its call sign.
     pub fn on_network(self) -> IpAddr {
         match self {
             AdapterAddress::Internet(address) => address,
@@ -44,7 +44,7 @@ impl AdapterAddress {
         }
     }
 
-    /// Returns where on the network a participant of this kind is; `None`: it is of another kind.
+    /// Returns the network address of a participant of this kind; `None` if it is of another kind.
     pub(crate) fn place(self, participant: Participant) -> Option<SocketAddr> {
         match (self, participant.address) {
             (AdapterAddress::Internet(_), _) => participant.internet(),
@@ -55,7 +55,7 @@ impl AdapterAddress {
         }
     }
 
-    /// Returns the participant of this kind at a place on the network, reached over `route`.
+    /// Returns the participant of this kind at a network address, reached over `route`.
     pub(crate) fn participant(self, place: SocketAddr, route: u16) -> Participant {
         match (self, place.ip()) {
             (AdapterAddress::Station(_), IpAddr::V6(address)) => {
@@ -70,7 +70,7 @@ impl AdapterAddress {
         }
     }
 
-    /// Returns whether a place on the network is this adapter's own.
+    /// Whether a network address is this adapter's own.
     pub(crate) fn is_own(self, place: SocketAddr) -> bool {
         let is_any = matches!(self, AdapterAddress::Internet(_)) && place.ip().is_unspecified();
         is_any || place.ip() == self.on_network()

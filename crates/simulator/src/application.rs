@@ -1,17 +1,17 @@
-//! Who sits on top of a station's stack.
+//! Applications: what is on top of a station's stack.
 
 use std::collections::VecDeque;
 
 use stackwright_contract::{Context, IndicationOf, Protocol, RequestTo};
 
-/// What an application asks of its stack; it is said after the stack has finished speaking.
+/// The requests of an application to its stack; they are made after the stack has returned.
 pub type Asks<P> = VecDeque<RequestTo<P>>;
 
-/// The outer end of a stack: hears what the stack tells, and may ask for more.
+/// The outer end of a stack: receives the stack's indications, and may make further requests.
 ///
 /// A closure with the same parameters is one too.
 pub trait Application<P: Protocol> {
-    /// The stack of this application tells something.
+    /// Handles an indication of the application's stack.
     fn hear(&mut self, cx: &Context, indication: IndicationOf<P>, asks: &mut Asks<P>);
 }
 
@@ -25,7 +25,7 @@ where
     }
 }
 
-/// An application that only keeps what it heard, in order, for a test to look at.
+/// An application that only keeps the indications, in order, for a test.
 #[derive(Debug)]
 pub struct Heard<I>(pub Vec<I>);
 

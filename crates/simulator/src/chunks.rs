@@ -1,4 +1,4 @@
-//! Where a stream of octets is cut into portions.
+//! How a stream of octets is cut into portions.
 
 use std::collections::VecDeque;
 
@@ -8,27 +8,27 @@ use stackwright_wire::Message;
 /// The largest portion in octets.
 const MOST: usize = 64 << 10;
 
-/// How large the portions are in which octets travel and are delivered. A protocol may not care;
-/// this shows whether it does.
+/// The sizes of the portions in which octets travel and are delivered. A protocol must not depend
+/// on them; this shows whether it does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chunks {
-    /// As large as they may be: 64 KiB.
+    /// The largest: 64 KiB.
     Large,
     /// One octet at a time.
     Single,
-    /// Always so many octets, as long as there are so many. At least 1.
+    /// Always this number of octets, as long as there are as many. At least 1.
     Fixed(usize),
-    /// Anything from one octet to so many, each as likely as the other. At least 1.
+    /// Anything from one octet to `most`, each equally likely. At least 1.
     Uniform {
         /// In octets.
         most: usize,
     },
-    /// Anything from one octet to 64 KiB, each order of magnitude as likely as the other.
+    /// Anything from one octet to 64 KiB, each order of magnitude equally likely.
     Mixed,
 }
 
 impl Chunks {
-    /// The size of the next portion in octets; never zero.
+    /// Returns the size of the next portion in octets; never zero.
     pub(crate) fn next(self, cx: &Context) -> usize {
         match self {
             Chunks::Large => MOST,
@@ -40,8 +40,7 @@ impl Chunks {
     }
 }
 
-/// Takes at most `octets` octets from the front of `queue`, in one message; `None` where there are
-/// none.
+/// Takes at most `octets` octets from the front of `queue`, in one message; `None` if it is empty.
 pub(crate) fn gather<M: Message>(queue: &mut VecDeque<M>, octets: usize) -> Option<M> {
     let mut gathered: Option<M> = None;
     let mut left = octets;

@@ -1,5 +1,5 @@
-//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack,
-//! with its check or without.
+//! [`Datagrams`] over a link that loses, duplicates, reorders and alters them: what UDP is to a
+//! stack, with its checksum or without.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -20,10 +20,10 @@ use crate::{AdapterAddress, Segment, SegmentWord, Segments};
 
 const NAME: &str = "simulated datagrams";
 
-/// The first of the ports that are assigned where any is asked for.
+/// The first of the ephemeral ports.
 const FRESH_FIRST: u16 = 49_152;
 
-/// The adapter of one station.
+/// The datagram adapter of one station.
 ///
 /// An arrival at a listener gets the next name that waits; without one, and without credit, a
 /// datagram is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
@@ -33,18 +33,18 @@ pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     credit: Credit,
     ledger: Ledger,
     names: Mirror<Named>,
-    /// The peers of each of our ports.
+    /// The peers of each of the adapter's ports.
     peers: BTreeMap<(u16, SocketAddr), Handle>,
-    /// What is known of the paths to peers. `None`: nothing is asked of the network, as UDP asks
-    /// nothing.
+    /// What is known of the paths to peers. `None`: the network is not asked, as UDP does not ask
+    /// it.
     paths: Option<BTreeMap<IpAddr, PathLimits>>,
-    /// What left in this batch: its room is given back when the batch is done.
+    /// What left in this batch: its credit is returned when the batch is done.
     left: BTreeMap<Handle, Credit>,
     message: std::marker::PhantomData<M>,
 }
 
-/// [`SimulatedDatagrams`] with a check: what UDP with its check is to a stack, and a better one,
-/// since nothing escapes it.
+/// [`SimulatedDatagrams`] with a check: what UDP with its checksum is to a stack, except that it
+/// detects every alteration.
 pub type CheckedDatagrams<M> = SimulatedDatagrams<M, true>;
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ enum Named {
 struct Open {
     port: u16,
     remote: SocketAddr,
-    /// Over which a radio station is reached; 0 elsewhere.
+    /// The route over which a radio station is reached; 0 elsewhere.
     route: u16,
     down: Credit,
     up: Credit,
@@ -69,18 +69,18 @@ impl<M: Message> SimulatedDatagrams<M> {
     /// delivered. Each association may send `credit` in one batch.
     ///
     /// # Panics
-    /// Where `credit` lets nothing through.
+    /// If `credit` lets nothing through.
     pub fn new(address: impl Into<AdapterAddress>, credit: Credit) -> Self {
         Self::at(address.into(), credit)
     }
 }
 
 impl<M: Message> CheckedDatagrams<M> {
-    /// Makes the same with a check that nothing escapes: altered datagrams are dropped, and
-    /// counted.
+    /// Makes the same with a check that detects every alteration: altered datagrams are dropped,
+    /// and counted.
     ///
     /// # Panics
-    /// Where `credit` lets nothing through.
+    /// If `credit` lets nothing through.
     pub fn checked(address: impl Into<AdapterAddress>, credit: Credit) -> Self {
         Self::at(address.into(), credit)
     }
@@ -101,22 +101,22 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    /// Tells what the path to a peer takes, and when that changes, as the adapter of a link does:
-    /// the longest message is the link's MTU without the headers, and the frame time that of the
-    /// MTU at the link's rate. Without it, as over UDP, the limit is that of UDP, and longer
+    /// Indicates the limits of the path to a peer, and their changes, as the adapter of a link
+    /// does: the longest message is the link's MTU without the headers, and the frame time that of
+    /// the MTU at the link's rate. Without it, as over UDP, the limit is that of UDP, and longer
     /// packets vanish.
     #[must_use]
     pub fn telling_paths(self) -> Self {
         SimulatedDatagrams { paths: Some(BTreeMap::new()), ..self }
     }
 
-    /// What the path to a peer takes, as far as is known.
+    /// Returns the limits of the path to a peer, as far as they are known.
     fn path(&self, remote: IpAddr) -> PathLimits {
         let known = self.paths.as_ref().and_then(|paths| paths.get(&remote));
         known.copied().unwrap_or(PathLimits::of_longest(LONGEST))
     }
 
-    /// The network says what the path to a peer takes now.
+    /// Handles the network's report of the path to a peer.
     fn path_told(&mut self, remote: IpAddr, path: PathLimits, out: &mut dyn Outlet<Self>) {
         let before = self.path(remote);
         let Some(paths) = &mut self.paths else { return };
@@ -199,7 +199,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
             credit: self.credit,
             path: self.path(remote.ip()),
         });
-        // Of a peer that is new, the network's answer comes behind this word.
+        // For a new peer, the network's answer follows this indication.
         if self.paths.as_ref().is_some_and(|paths| !paths.contains_key(&remote.ip())) {
             let [local, remote] =
                 [self.address.on_network(), remote.ip()].map(|address| SocketAddr::new(address, 0));
@@ -226,8 +226,8 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    /// Returns the own port of an association that is opened; `None`: it cannot have the one asked
-    /// for.
+    /// Returns the local port of an association that is opened; `None` if it cannot have the
+    /// requested one.
     fn own_port(
         &self,
         cx: &Context,
@@ -240,7 +240,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
                 let chosen = local.and_then(Participant::internet).map_or(0, |local| local.port());
                 if chosen == 0 { self.fresh_port(cx) } else { None }
             }
-            // Both sides speak under the peer's identifier.
+            // Both sides use the peer's identifier.
             AdapterAddress::Station(_) => {
                 let port = remote.port();
                 let fits = |local| {
@@ -253,7 +253,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    /// The open association `name`, where a word for it may be heard.
+    /// Returns the open association `name`, if a request for it is valid.
     fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Open> {
         if !self.ledger.lives(name) {
             cx.dropped(NAME, "a word for an association that is over");
@@ -315,7 +315,8 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         self.last_word(name, why, out);
     }
 
-    /// Whose datagram this is; a stranger gets the next name that waits.
+    /// Returns the association that a datagram belongs to; an unknown peer takes the next name that
+    /// waits.
     fn recipient(
         &mut self,
         port: u16,

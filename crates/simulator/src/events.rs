@@ -1,4 +1,4 @@
-//! What is going to happen in a world, in order.
+//! The future events of a world, in order.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -7,18 +7,18 @@ use stackwright_contract::Instant;
 
 use crate::Segment;
 
-/// What happens.
+/// An event.
 pub(crate) enum What<M> {
     /// A segment arrives at a station.
     Arrival { station: usize, lane: usize, segment: Segment<M> },
     /// The deadline of a station has come.
     Wake { station: usize },
-    /// The deadline of the network has come.
+    /// The network's deadline has come.
     Network,
 }
 
 impl<M> What<M> {
-    /// Where it happens; `None` is between the stations.
+    /// Returns the station of the event; `None` if it is the network's.
     pub(crate) fn station(&self) -> Option<usize> {
         match self {
             What::Arrival { station, .. } | What::Wake { station } => Some(*station),
@@ -27,10 +27,10 @@ impl<M> What<M> {
     }
 }
 
-/// All events to come. Those of one time happen in the order in which they were added.
+/// All future events. Those of one time happen in the order in which they were added.
 pub(crate) struct Events<M> {
     queue: BinaryHeap<Reverse<Event<M>>>,
-    /// How many there were: it makes their order total.
+    /// How many were added: it makes their order total.
     count: u64,
 }
 
@@ -50,7 +50,7 @@ impl<M> Events<M> {
         self.queue.push(Reverse(Event { time, sequence: self.count, what }));
     }
 
-    /// When the next is.
+    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.queue.peek().map(|Reverse(event)| event.time)
     }
@@ -59,7 +59,7 @@ impl<M> Events<M> {
         self.queue.pop().map(|Reverse(event)| (event.time, event.what))
     }
 
-    /// The next, where it happens at `time` at `station`.
+    /// Takes the next event, if it is at `time` and at `station`.
     pub(crate) fn take_if(&mut self, time: Instant, station: usize) -> Option<What<M>> {
         let Reverse(next) = self.queue.peek()?;
         if (next.time, next.what.station()) != (time, Some(station)) {

@@ -1,8 +1,8 @@
-//! A number that differs where what it was told differs.
+//! A hash to compare runs by.
 
 use std::fmt::{self, Write};
 
-/// FNV-1a over 64 bits: it need not resist anybody.
+/// FNV-1a over 64 bits: it need not resist attacks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hash(u64);
 
@@ -20,7 +20,7 @@ impl Hash {
     }
 
     pub(crate) fn say(&mut self, what: fmt::Arguments<'_>) {
-        // A hash takes all it is told.
+        // Writing to a hash cannot fail.
         let _ = self.write_fmt(what);
     }
 

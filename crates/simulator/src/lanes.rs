@@ -1,4 +1,4 @@
-//! How the lowest service of a stack meets the world.
+//! Lanes: how the lowest service of a stack connects to the world.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -8,18 +8,19 @@ use stackwright_contract::{Both, Either, Nothing, Service};
 
 use crate::{Segment, Segments};
 
-/// Adapters side by side share one station: each that reaches the network has a lane, counted from
-/// the left, and an address of its own.
+/// A service with lanes: adapters side by side share one station. Each that reaches the network has
+/// a lane, counted from the left, and an address of its own.
 pub trait Lanes<M>: Service {
     /// How many adapters reach the network; of a graph, how many may.
     const LANES: usize;
-    /// Whether it is exactly so many: of a graph it is not known before it is built.
+    /// Whether exactly [`LANES`](Lanes::LANES) adapters do: of a graph it is not known before it is
+    /// built.
     const EXACTLY: bool = true;
-    /// A segment that arrived for the adapter in `lane`.
+    /// Makes the indication that a segment arrived for the adapter in `lane`.
     fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication;
-    /// The lane of the adapter that spoke, and the segment that leaves.
+    /// Returns the lane of the adapter that made a request, and the segment that leaves.
     fn departing(request: Self::Request) -> (usize, Segment<M>);
-    /// Returns the link that a name below the adapters stands for: from this address to that one.
+    /// Returns the link that a name below the adapters denotes: its two addresses.
     fn link(name: Self::Name) -> (IpAddr, IpAddr);
 }
 
@@ -85,7 +86,7 @@ impl<M> Lanes<M> for Nothing {
     }
 }
 
-/// How many adapters of one graph may reach the network.
+/// The most adapters of one graph that reach the network.
 const LANES_OF_A_GRAPH: usize = 16;
 
 impl<M> Lanes<M> for Outside<Segments<M>> {

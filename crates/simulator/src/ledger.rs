@@ -1,9 +1,9 @@
-//! Which names live: the asker's side of the contract about names, held against it.
+//! Which names are alive: checks that a layer follows the contract about names.
 
 use stackwright_contract::Handle;
 
-/// Every name that was ever given on one boundary. A broken rule is the asker's mistake, and stops
-/// the run.
+/// Every name that was ever given on one boundary. A broken rule is the giver's bug, and stops the
+/// run.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     boundary: &'static str,
@@ -22,7 +22,7 @@ impl Ledger {
         Ledger { boundary, places: Vec::new() }
     }
 
-    /// The asker gives `name`.
+    /// Records that the layer gives `name`.
     pub(crate) fn given(&mut self, name: Handle) {
         let index = name.index as usize;
         if self.places.len() <= index {
@@ -43,7 +43,7 @@ impl Ledger {
         }
     }
 
-    /// Whether `name` lives. Words cross: one for an ended name is nobody's mistake.
+    /// Whether `name` is alive. Requests and ends cross: one for an ended name is not a bug.
     pub(crate) fn lives(&self, name: Handle) -> bool {
         match self.places.get(name.index as usize) {
             Some(Place::Living { generation }) if *generation == name.generation => true,
@@ -56,7 +56,7 @@ impl Ledger {
         }
     }
 
-    /// The last word on `name` is said.
+    /// Records that `name` has ended.
     pub(crate) fn ended(&mut self, name: Handle) {
         assert!(self.lives(name), "{}: a second last word on {name:?}", self.boundary);
         self.places[name.index as usize] = Place::Ended { generation: name.generation };

@@ -11,11 +11,11 @@
 //! | `Octets` | a serial line | [`pipe`] |
 //! | `Files` | a disk | [`SimulatedDisk`] |
 //!
-//! Between them lies, for each two, a [`Link`] each way, or a half-duplex [`Channel`] that several
-//! share. What these do is [`Conditions`] and [`ChannelConditions`]; a [`Profile`] has those of
-//! something known by name, and a [`LinkDescription`] is read from a file. What befell packets by
-//! chance is logged as [`Event`]s, and a run is replayed from them. Links and channels hold no
-//! clock and no I/O, so that others than a world can ask them as well:
+//! Any two stations are connected by a [`Link`] in each direction, or by a half-duplex [`Channel`]
+//! that several share. [`Conditions`] and [`ChannelConditions`] describe their behavior; a
+//! [`Profile`] has those of a well-known kind of link, and a [`LinkDescription`] is read from a
+//! file. What happened to packets by chance is logged as [`Event`]s, and a run is replayed from
+//! them. Links and channels hold no clock and no I/O, so that they can be used without a world too:
 //!
 //! ```
 //! use stackwright_contract::{Duration, Instant};
@@ -45,8 +45,8 @@
 //! ```
 //!
 //! The simulated services are adversaries, not conveniences: octets arrive in any portions, answers
-//! in any order the contract allows, rooms are small, and whoever breaks the contract above them is
-//! stopped with a sentence.
+//! in any order that the contract allows, credits are small, and a protocol that breaks the
+//! contract above them is stopped with a message.
 //!
 //! Two stations; a stack on an adapter is one as well, and any protocol may take the adapter's
 //! place here:

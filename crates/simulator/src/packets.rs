@@ -11,8 +11,8 @@ use stackwright_wire::capture::{
 
 use crate::{Segment, SegmentWord};
 
-/// A capture of what leaves some stations and of what reaches them, as one that is taken there: an
-/// interface for each of their addresses. Time is the world's, from the beginning of 1970 on.
+/// A capture of what leaves some stations and of what reaches them, as if taken there: an interface
+/// for each of their addresses. Time is the world's, from the beginning of 1970 on.
 #[derive(Debug)]
 pub(crate) struct Packets {
     capture: Capture,
@@ -23,10 +23,10 @@ pub(crate) struct Packets {
 /// One direction of a stream, of which segments arrive in order, each once.
 #[derive(Clone, Debug, Default)]
 struct Way {
-    /// The number of the octet that leaves next, and of the one that arrives next.
+    /// The sequence number of the octet that leaves next, and of the one that arrives next.
     leaves: u32,
     arrives: u32,
-    /// What the segments under way acknowledge.
+    /// What the segments in flight acknowledge.
     acknowledge: VecDeque<Option<u32>>,
 }
 
@@ -39,7 +39,7 @@ impl Packets {
         Packets { capture, interfaces, ways: BTreeMap::new() }
     }
 
-    /// What was written since it was last taken.
+    /// Takes what was written since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.capture.take()
     }
@@ -58,7 +58,7 @@ impl Packets {
         }
         let heard =
             self.ways.get(&(segment.to, segment.from, segment.number)).map(|back| back.arrives);
-        // The first word of all has nothing to acknowledge.
+        // The first segment of an association has nothing to acknowledge.
         let acknowledgement = heard.filter(|_| !matches!(segment.word, SegmentWord::Ask { .. }));
         let way = self.way(segment);
         let sequence = way.leaves;
@@ -87,7 +87,7 @@ impl Packets {
         let way = self.way(segment);
         let sequence = way.arrives;
         way.arrives = sequence.wrapping_add(occupied(&segment.word));
-        // A reset that nobody sent acknowledges nothing.
+        // A reset that no station sent acknowledges nothing.
         let acknowledgement = way.acknowledge.pop_front().flatten();
         self.write(
             now,
@@ -137,7 +137,7 @@ impl Packets {
     }
 }
 
-/// How many numbers of a stream a segment takes.
+/// Returns how many sequence numbers of a stream a segment takes.
 fn occupied<M: Message>(word: &SegmentWord<M>) -> u32 {
     match word {
         SegmentWord::Ask { .. } | SegmentWord::Answer { .. } | SegmentWord::Finish => 1,

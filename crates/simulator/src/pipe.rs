@@ -24,10 +24,10 @@ pub struct PipeEnd<M> {
     rested: Option<Instant>,
 }
 
-/// Whether the line is there, and whether the layer above knows.
+/// Whether the line is up, and whether the layer above knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// It is, and the layer above knows nothing yet, not its first room either.
+    /// It is up, and neither that nor the initial credit was indicated to the layer above.
     Untold,
     Up,
     /// It was cut, and the layer above does not know yet.
@@ -35,7 +35,8 @@ enum State {
     Down,
 }
 
-/// Both ends of a line between the stations at `one` and `other`, which both behave as chosen.
+/// Makes both ends of a line between the stations at `one` and `other`, which both behave as
+/// `habits` says.
 ///
 /// A line has no end, but a [fault](crate::Fault::Cut) that cuts it takes it down at both ends.
 pub fn pipe<M: Message>(one: IpAddr, other: IpAddr, habits: Habits) -> (PipeEnd<M>, PipeEnd<M>) {
@@ -50,7 +51,7 @@ impl<M: Message> PipeEnd<M> {
             local,
             remote,
             habits,
-            // Both ends were made with one buffer size: the first window need not be told.
+            // Both ends were made with one buffer size: the initial window need not be sent.
             sending: Sending::new(habits.credit, habits.buffer),
             receiving: Receiving::new(0, habits.buffer, habits.pace),
             state: State::Untold,
@@ -59,7 +60,7 @@ impl<M: Message> PipeEnd<M> {
         }
     }
 
-    /// How many octets this end holds, both ways together.
+    /// Returns how many octets this end holds, in both directions together.
     pub fn held(&self) -> usize {
         self.sending.queued() + self.receiving.held()
     }
@@ -87,7 +88,7 @@ impl<M: Message> Protocol for PipeEnd<M> {
         _out: &mut impl Outlet<Self>,
     ) {
         match request {
-            // What was sent before its end was heard of is lost.
+            // What was sent before the cut was known is lost.
             _ if self.state == State::Down => return,
             OctetsRequest::Send { message } => self.sending.push(message),
             OctetsRequest::Credit { credit } => {

@@ -22,58 +22,58 @@ impl<M> Service for Segments<M> {
 
 outermost!(M => Segments<M>);
 
-/// One thing on its way between two stations.
+/// A segment in flight between two stations.
 #[derive(Debug)]
 pub struct Segment<M> {
-    /// Who sent it.
+    /// The sender's address.
     pub from: SocketAddr,
-    /// For whom.
+    /// The recipient's address.
     pub to: SocketAddr,
-    /// Which of all associations that these two ever had; 0 for datagrams.
+    /// The number of the association among all that these two ever had; 0 for datagrams.
     pub number: u64,
-    /// What is said.
+    /// The content.
     pub word: SegmentWord<M>,
-    /// It is not as it was sent any more: what a checksum would tell.
+    /// Whether it was altered in flight: what a checksum would detect.
     pub altered: bool,
-    /// What it says of congestion.
+    /// Its ECN codepoint.
     pub ecn: Ecn,
 }
 
-/// What a segment says.
+/// The content of a segment.
 #[derive(Debug)]
 pub enum SegmentWord<M> {
     /// Asks for an association.
     Ask {
-        /// How many octets the asker can hold.
+        /// How many octets the opener can hold.
         window: usize,
     },
-    /// The association is there.
+    /// The association is open.
     Answer {
-        /// How many octets the answerer can hold.
+        /// How many octets the listening side can hold.
         window: usize,
     },
     /// Octets of a stream.
     Octets(M),
-    /// So many more octets can be held.
+    /// This many octets more can be held.
     Window(usize),
-    /// No more octets come.
+    /// No more octets follow.
     Finish,
-    /// The association is over, or never was.
+    /// The association is over, or never was open.
     Reset {
-        /// Why, where the application of the sender has said so.
+        /// The reason, if the application of the sender gave one.
         code: Code,
     },
-    /// Asks the network what it takes on the way to that address. No peer hears it.
+    /// Asks the network for the limits of the path to that address. It does not reach the peer.
     AskPath,
-    /// The network answers that, and tells it again when it has changed.
+    /// The network's answer to that, repeated when they change.
     Path(PathLimits),
-    /// A message on its own: only this may be lost, doubled or altered.
+    /// A message on its own: only this may be lost, duplicated or altered.
     Datagram(M),
 }
 
 /// The headers of IPv4 and TCP: what an empty segment occupies on a link, in octets.
 const HEADERS: usize = 40;
-/// Those of IPv4 and UDP.
+/// The headers of IPv4 and UDP.
 pub(crate) const DATAGRAM_HEADERS: usize = 28;
 
 impl<M> Segment<M> {
@@ -81,14 +81,14 @@ impl<M> Segment<M> {
         Segment { from, to, number, word, altered: false, ecn: Ecn::NotEct }
     }
 
-    /// The same association, the other way.
+    /// Makes a segment of the same association, in the other direction.
     pub(crate) fn reply(&self, word: SegmentWord<M>) -> Self {
         Segment::new(self.to, self.from, self.number, word)
     }
 }
 
 impl<M: Message> Segment<M> {
-    /// How many octets of payload it carries.
+    /// Returns how many octets of payload it carries.
     pub fn payload(&self) -> usize {
         match &self.word {
             SegmentWord::Octets(message) | SegmentWord::Datagram(message) => message.len(),
@@ -98,7 +98,7 @@ impl<M: Message> Segment<M> {
 }
 
 impl<M: Message> SegmentWord<M> {
-    /// For a trace.
+    /// Returns the name of the content for a trace.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
             SegmentWord::Ask { .. } => "ask",
@@ -122,7 +122,8 @@ impl<M: Message> LinkPacket for Segment<M> {
         }
     }
 
-    /// What it says. Headers are not written out, so that nobody could find an error there.
+    /// Returns the exposed octets: the content. Headers are not written out, so errors in them
+    /// could not be detected.
     fn exposed(&self) -> usize {
         self.payload()
     }
@@ -163,10 +164,10 @@ impl<M: Message> LinkPacket for Segment<M> {
     }
 }
 
-/// A copy of the octets of `message`.
+/// Copies the octets of `message`.
 ///
 /// # Panics
-/// Where a part of it is still in a file: no simulated service promises to read that.
+/// If a part of it is still in a file: no simulated service promises to read that.
 pub(crate) fn octets_of<M: Message>(message: &M) -> Vec<u8> {
     let mut octets = Vec::with_capacity(message.len());
     for leaf in message.leaves() {
@@ -180,8 +181,10 @@ pub(crate) fn octets_of<M: Message>(message: &M) -> Vec<u8> {
     octets
 }
 
+/// Checks that `message` holds octets only.
+///
 /// # Panics
-/// Where a part of `message` is still in a file.
+/// If a part of `message` is still in a file.
 pub(crate) fn assert_octets_only<M: Message>(message: &M) {
     assert!(
         message.leaves().all(|leaf| matches!(leaf, Leaf::Octets(_))),

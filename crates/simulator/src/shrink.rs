@@ -1,11 +1,11 @@
 //! Finds the few events that a failure needs.
 
-/// A part of `events`, in their order, with which `fails` still holds, and from which no single
-/// event can be taken away.
+/// Returns a part of `events`, in their order, with which `fails` still holds, and from which no
+/// single event can be removed.
 ///
 /// Delta debugging (Zeller, Hildebrandt: *Simplifying and isolating failure-inducing input*, 2002):
-/// ever smaller pieces are left out, as long as what remains fails. `fails` is asked about `n²`
-/// times at worst for `n` events, and about `k log n` times where a failure needs only `k` of them.
+/// ever smaller pieces are left out, as long as what remains fails. `fails` is called about `n²`
+/// times at worst for `n` events, and about `k log n` times if a failure needs only `k` of them.
 ///
 /// ```
 /// use stackwright_simulator::shrink;
@@ -14,7 +14,7 @@
 /// ```
 ///
 /// # Panics
-/// Where all events together do not fail.
+/// If all events together do not fail.
 pub fn shrink<T: Clone>(mut events: Vec<T>, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     assert!(fails(&events), "what does not fail cannot be made to fail with less");
     let mut piece = events.len().div_ceil(2);
@@ -30,7 +30,7 @@ pub fn shrink<T: Clone>(mut events: Vec<T>, mut fails: impl FnMut(&[T]) -> bool)
                 start = end;
             }
         }
-        // What was needed beside something that is gone by now may be gone, too.
+        // An event that was needed together with a removed one may be removable now.
         if piece == 1 && events.len() == before {
             break;
         }

@@ -1,4 +1,4 @@
-//! One stack with its application, as the world sees it.
+//! A station: one stack with its application, as the world sees it.
 
 use std::any::Any;
 use std::fmt;
@@ -10,14 +10,14 @@ use stackwright_contract::{
 
 use crate::{Application, Asks, Lanes, Segment};
 
-/// How often one station may go on at one point in time. Credit bounds it far below.
+/// The most batches of one station at one point in time. Credit bounds them far below.
 const TURNS_MOST: usize = 10_000;
 
 /// The rounds in which an application and its stack may answer each other without a pause. A round
-/// is everything that was asked when it began, as at a joint: a crowd is one round.
+/// is all requests that were queued when it began, as at a joint: those of a crowd are one round.
 const ROUNDS_MOST: usize = 1_000;
 
-/// Names a station whose stack is a `P` and whose application is an `A`.
+/// Identifies a station whose stack is a `P` and whose application is an `A`.
 pub struct StationId<P, A> {
     pub(crate) index: usize,
     pub(crate) kind: PhantomData<fn() -> (P, A)>,
@@ -45,13 +45,13 @@ impl<P, A> fmt::Debug for StationId<P, A> {
     }
 }
 
-/// What leaves a station in a batch: the lane, and the segment.
+/// What leaves a station in a batch: lanes and segments.
 pub(crate) type Departures<M> = Vec<(usize, Segment<M>)>;
 
 /// A station of any kind.
 pub(crate) trait Station<M> {
-    /// One batch, as `Protocol` describes it: what arrived, then what has become due, until nothing
-    /// is due.
+    /// Runs one batch, as `Protocol` describes it: what arrived, then what has become due, until
+    /// nothing is due.
     fn batch(
         &mut self,
         now: Instant,
@@ -76,12 +76,12 @@ impl<P: Protocol, A: Application<P>> Hosted<P, A> {
         Hosted { cx: Context::new(seed), stack, application, asks: Asks::<P>::new() }
     }
 
-    /// The application asks for something, in the next batch.
+    /// Queues a request of the application for the next batch.
     pub(crate) fn ask(&mut self, request: RequestTo<P>) {
         self.asks.push_back(request);
     }
 
-    /// Says what the application asked, and what it asks when it hears the answers.
+    /// Makes the requests of the application, and those with which it answers their indications.
     fn settle<M>(&mut self, departures: &mut Departures<M>)
     where
         P::Uses: Lanes<M>,

@@ -1,4 +1,4 @@
-//! What happened in a run, so that two runs can be compared.
+//! Traces: the record of a run, so that two runs can be compared.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,14 +11,14 @@ use stackwright_wire::{Leaf, Message};
 use crate::hash::Hash;
 use crate::{Segment, SegmentWord};
 
-/// One thing that happened.
+/// One entry of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// When.
+    /// Its time.
     pub time: Instant,
-    /// To which station: its first address; `None` for a station without one.
+    /// The first address of its station; `None` for a station without one.
     pub station: Option<IpAddr>,
-    /// What.
+    /// What happened.
     pub what: String,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// All that happened, in order.
+/// The record of a run, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     lines: Vec<Line>,
@@ -41,12 +41,12 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The lines so far.
+    /// Returns the lines so far.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// A number that is the same where all lines, and all octets that arrived, are the same.
+    /// Returns a hash that is equal for equal lines and equal arriving octets.
     pub fn hash(&self) -> u64 {
         self.hash.value()
     }
@@ -95,7 +95,7 @@ impl Trace {
     }
 }
 
-/// Notes what the protocols of one station say in passing.
+/// Collects what the protocols of one station note.
 pub(crate) struct Notes {
     pub(crate) trace: Rc<RefCell<Trace>>,
     pub(crate) station: Option<IpAddr>,

@@ -1,4 +1,4 @@
-//! A world: a clock, a network, stations, and what is going to happen.
+//! A world: a clock, a network, stations, and the future events.
 
 use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub struct World<M> {
     random: Rng,
     network: Network<M>,
     stations: Vec<Seat<M>>,
-    /// Who has an address: the station, and the lane of its adapter.
+    /// The owner of each address: the station, and the lane of its adapter.
     addresses: BTreeMap<IpAddr, (usize, usize)>,
     events: Events<M>,
     /// The earliest time for which the network's wake is among the events.
@@ -44,7 +44,7 @@ struct Seat<M> {
 }
 
 impl<M: Message> World<M> {
-    /// An empty world with an ideal network. All chances in it follow from `seed`.
+    /// Makes an empty world with an ideal network. All its randomness is derived from `seed`.
     pub fn new(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         World {
@@ -67,7 +67,7 @@ impl<M: Message> World<M> {
     /// top of it.
     ///
     /// # Panics
-    /// Where the address is taken, or the stack reaches the network through more adapters, or none.
+    /// If the address is taken, or the stack reaches the network through more adapters, or none.
     pub fn add<P, A>(&mut self, address: IpAddr, stack: P, application: A) -> StationId<P, A>
     where
         P: Protocol<Uses: Lanes<M>> + 'static,
@@ -80,7 +80,7 @@ impl<M: Message> World<M> {
     /// address for each, from the left.
     ///
     /// # Panics
-    /// Where an address is taken, or there are more or fewer addresses than adapters.
+    /// If an address is taken, or there are more or fewer addresses than adapters.
     pub fn add_at<P, A>(
         &mut self,
         addresses: &[IpAddr],
@@ -92,7 +92,7 @@ impl<M: Message> World<M> {
         A: Application<P> + 'static,
     {
         let lanes = <P::Uses as Lanes<M>>::LANES;
-        // A segment that leaves from a lane without an address is noticed when it leaves.
+        // A lane without an address is detected when a segment leaves from it.
         let fits =
             addresses.len() == lanes || !<P::Uses as Lanes<M>>::EXACTLY && addresses.len() < lanes;
         assert!(fits, "one address for each of {lanes} adapters of `{}`", P::FACTS.name);
@@ -114,22 +114,22 @@ impl<M: Message> World<M> {
         StationId { index, kind: PhantomData }
     }
 
-    /// The time.
+    /// Returns the time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// What lies between the stations.
+    /// Returns the network.
     pub fn network(&self) -> &Network<M> {
         &self.network
     }
 
-    /// What lies between the stations, to be changed.
+    /// Returns the network, to be changed.
     pub fn network_mut(&mut self) -> &mut Network<M> {
         &mut self.network
     }
 
-    /// From now on, a trace is kept.
+    /// Keeps a trace from now on.
     pub fn keep_trace(&mut self) {
         let trace = Rc::new(RefCell::new(Trace::default()));
         for seat in &self.stations {
@@ -139,27 +139,27 @@ impl<M: Message> World<M> {
         self.trace = Some(trace);
     }
 
-    /// The trace.
+    /// Returns the trace.
     ///
     /// # Panics
-    /// Where none is kept.
+    /// If none is kept.
     pub fn trace(&self) -> Ref<'_, Trace> {
         self.trace.as_ref().expect("`keep_trace` comes first").borrow()
     }
 
-    /// From now on, a capture is kept of what leaves the adapters at these addresses and of what
-    /// reaches them. One side of a link is what Wireshark understands: where both are in one file
-    /// it takes each arrival for a copy.
+    /// Keeps a capture, from now on, of what leaves the adapters at these addresses and of what
+    /// reaches them. Wireshark expects one side of a link: if both are in one file it takes each
+    /// arrival for a copy.
     pub fn keep_packets(&mut self, addresses: &[IpAddr]) {
         self.packets = Some(Packets::of(addresses));
     }
 
-    /// What was written of the capture since it was last taken: pcapng. Nothing where none is kept.
+    /// Takes what was written of the capture since the last call: pcapng. Empty if none is kept.
     pub fn take_packets(&mut self) -> Vec<u8> {
         self.packets.as_mut().map(Packets::take).unwrap_or_default()
     }
 
-    /// Asks the stack of a station for something, and runs it until nothing more is due now.
+    /// Makes a request to the stack of a station, and runs it until nothing more is due now.
     pub fn ask<P, A>(&mut self, station: StationId<P, A>, request: RequestTo<P>)
     where
         P: Protocol<Uses: Lanes<M>> + 'static,
@@ -170,9 +170,9 @@ impl<M: Message> World<M> {
         self.batch(station.index);
     }
 
-    /// Asks the stacks of several stations, each for one thing or many, in one instant: everything
-    /// that a station is asked for is one batch. So a crowd acts at once, and what it says to one
-    /// station over equal links is one batch there, too.
+    /// Makes requests to the stacks of several stations at one instant: all requests to one station
+    /// are one batch. So a crowd acts at once, and what it sends to one station over equal links is
+    /// one batch there, too.
     pub fn ask_all<P, A>(
         &mut self,
         requests: impl IntoIterator<Item = (StationId<P, A>, RequestTo<P>)>,
@@ -192,7 +192,7 @@ impl<M: Message> World<M> {
     }
 
     /// Asks the stack of a station a [question](stackwright_contract::ask); the network answers how
-    /// long a frame takes ([`FrameTime`]), where its links bound both rate and length.
+    /// long a frame takes ([`FrameTime`]), if its links bound both rate and length.
     pub fn question<P, A, Q>(
         &self,
         station: StationId<P, A>,
@@ -207,12 +207,12 @@ impl<M: Message> World<M> {
         ask(self.stack(station), about, query, &Below(&self.network))
     }
 
-    /// The stack of a station.
+    /// Returns the stack of a station.
     pub fn stack<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &P {
         &self.hosted(station).stack
     }
 
-    /// The stack of a station, to be changed between two events.
+    /// Returns the stack of a station, to be changed between two events.
     pub fn stack_mut<P: Protocol + 'static, A: 'static>(
         &mut self,
         station: StationId<P, A>,
@@ -220,12 +220,12 @@ impl<M: Message> World<M> {
         &mut self.hosted_mut(station).stack
     }
 
-    /// The application of a station.
+    /// Returns the application of a station.
     pub fn application<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &A {
         &self.hosted(station).application
     }
 
-    /// The application of a station, to be changed.
+    /// Returns the application of a station, to be changed.
     pub fn application_mut<P: Protocol + 'static, A: 'static>(
         &mut self,
         station: StationId<P, A>,
@@ -233,22 +233,22 @@ impl<M: Message> World<M> {
         &mut self.hosted_mut(station).application
     }
 
-    /// What the stack of a station is lent.
+    /// Returns the context that is lent to the stack of a station.
     pub fn context<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &Context {
         &self.hosted(station).cx
     }
 
-    /// When the next event is.
+    /// Returns the time of the next event.
     pub fn next_event(&self) -> Option<Instant> {
         let network = self.network.next_deadline().map(|deadline| deadline.max(self.now));
         earliest(self.events.next(), network)
     }
 
     /// Handles the next event and everything that follows from it at that time in the same station;
-    /// what else arrives there at the same time belongs to the same batch. `false` where nothing is
-    /// going to happen any more.
+    /// what else arrives there at the same time belongs to the same batch. Returns `false` if there
+    /// are no more events.
     pub fn step(&mut self) -> bool {
-        // The test may have changed the network since.
+        // The test may have changed the network since the last step.
         self.launch();
         let Some((time, what)) = self.events.take() else { return false };
         self.now = time;
@@ -263,8 +263,8 @@ impl<M: Message> World<M> {
         true
     }
 
-    /// Runs until `done`, asked after every step; `false` where that did not come within `limit`
-    /// from now, or nothing is going to happen any more. Then it is the end of `limit`.
+    /// Runs until `done`, called after every step. Returns `false` if that did not happen within
+    /// `limit` from now, or there are no more events; the time is then the end of `limit`.
     #[must_use = "it may not have come to that"]
     pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool, limit: Duration) -> bool {
         let end = self.now + limit;
@@ -280,7 +280,7 @@ impl<M: Message> World<M> {
         }
     }
 
-    /// Lets so much time pass.
+    /// Lets `time` pass.
     pub fn run_for(&mut self, time: Duration) {
         let _never_done = self.run_until(|_| false, time);
     }
@@ -299,8 +299,8 @@ impl<M: Message> World<M> {
             }
             What::Wake { station } => {
                 let seat = &mut self.stations[station];
-                // A later wake may have been overtaken by an earlier one, which is among the events
-                // no more.
+                // A later wake may have been preceded by an earlier one, which is no longer among
+                // the events.
                 if seat.wakes.is_some_and(|time| time <= self.now) {
                     seat.wakes = None;
                 }
@@ -315,7 +315,7 @@ impl<M: Message> World<M> {
         }
     }
 
-    /// One batch of a station, then what it says to others, and when it wants to be woken.
+    /// Runs one batch of a station, sends what leaves, and schedules the station's next wake.
     fn batch(&mut self, index: usize) {
         let seat = &mut self.stations[index];
         seat.station.batch(self.now, &mut self.landing, &mut self.departures);
@@ -342,7 +342,7 @@ impl<M: Message> World<M> {
         }
     }
 
-    /// Whatever the network let go arrives when it says, and it is woken when it wants to be.
+    /// Schedules the arrivals of the network, and its next wake.
     fn launch(&mut self) {
         for (time, segment) in self.launched.drain(..) {
             let (station, lane) = self.addresses[&segment.to.ip()];
@@ -376,7 +376,7 @@ impl<M: Message> World<M> {
     }
 }
 
-/// The network, as stacks ask it.
+/// The network, as the layer below of the stacks' questions.
 struct Below<'a, M>(&'a Network<M>);
 
 impl<M: Message, S: Lanes<M>> Ask<S> for Below<'_, M> {

@@ -1,4 +1,4 @@
-//! Fragments that came together: taken as one, where their packets say nothing else.
+//! Fragments that arrived in one batch: taken as one unit where their packets carry nothing else.
 
 use stackwright_contract::services::BatchMessages;
 use stackwright_transport::Receipts;
@@ -9,23 +9,23 @@ use crate::header::{BARE, Fragment, OptionHeader, Packet};
 use crate::option::PADDING;
 use crate::send::{DATAGRAM, OPTIONS, SEQUENCE};
 
-/// What stands before a fragment of which nothing more is said: as few numbers, since each packet
-/// is compared with it.
+/// The headers of a fragment without options: held in as few integers as possible, since each
+/// packet is compared with them.
 #[derive(Clone, Copy)]
 struct Bare {
-    /// Up to the number, which is in the lower half.
+    /// The packet header up to and including the sequence number, which is in the lower half.
     head: u64,
-    /// In which packets that left together do not differ.
+    /// The part of the packet header that is equal in packets that left together.
     stamp: [u8; DATAGRAM.start - SEQUENCE.end],
-    /// The datagram, and below it the place there and how many there are, of 16 bits each.
+    /// The datagram's number, then the fragment's index and the fragment count, of 16 bits each.
     place: u64,
 }
 
-/// What is after the index.
+/// The bits of the fragment count, which follows the index.
 const COUNT_BITS: u32 = 16;
 
 impl Bare {
-    /// The front of a packet, where that is so long.
+    /// Reads the headers at the front of a packet; `None` if it is too short.
     #[inline]
     fn of(packet: &[u8]) -> Option<Self> {
         let (head, rest) = packet.split_first_chunk()?;
@@ -38,8 +38,8 @@ impl Bare {
         })
     }
 
-    /// Whether it stands at the front of a packet. All of it is compared at once: a difference is
-    /// not worth looking for.
+    /// Whether a packet begins with these headers. All of them are compared at once: looking for
+    /// the first difference would cost more.
     #[inline]
     fn begins(&self, packet: &[u8]) -> bool {
         Bare::of(packet).is_some_and(|other| {
@@ -47,19 +47,19 @@ impl Bare {
         })
     }
 
-    /// The next number, which wraps.
+    /// The next sequence number, which wraps.
     #[inline]
     fn next_head(self) -> u64 {
         self.head & !u64::from(u32::MAX) | u64::from((self.head as u32).wrapping_add(1))
     }
 
-    /// Before the next fragment: there is one.
+    /// The headers of the next fragment, which must exist.
     #[inline]
     fn next(self) -> Self {
         Bare { head: self.next_head(), place: self.place.wrapping_add(1 << COUNT_BITS), ..self }
     }
 
-    /// Before the first fragment of the next datagram.
+    /// The headers of the first fragment of the next datagram.
     #[inline]
     fn next_datagram(self) -> Self {
         let count = self.place & ((1 << COUNT_BITS) - 1);
@@ -68,8 +68,8 @@ impl Bare {
     }
 }
 
-/// How many octets stand before the fragment of a packet that says what `bare` does: padding says
-/// nothing.
+/// Returns how many octets precede the fragment of a packet whose headers are `bare`, padding
+/// included.
 #[inline]
 fn before(packet: &[u8], bare: &Bare) -> Option<usize> {
     if bare.begins(packet) {
@@ -87,19 +87,19 @@ fn before(packet: &[u8], bare: &Bare) -> Option<usize> {
     (is_padding && bare.begins(&plain)).then_some(BARE + usize::from(padding))
 }
 
-/// What goes on with a fragment in the packets behind it.
+/// What continues a fragment in the packets behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Behind {
-    /// Fragments of its datagram.
+    /// Fragments of the same datagram.
     fragments: usize,
-    /// Octets before the last of them.
+    /// Octets before the last of these fragments.
     last: usize,
-    /// Whole datagrams behind that one, which are as it is.
+    /// Complete datagrams behind that one, with the same layout.
     datagrams: usize,
 }
 
-/// Counts the packets of `stride` octets, at most `most`, before which `bare` stands, and what
-/// follows from it. It stands before the next one then.
+/// Counts the packets of `stride` octets, at most `most`, that begin with `bare` and its
+/// successors. Afterwards `bare` is what the next packet would begin with.
 #[inline]
 fn alike(packets: &[u8], stride: usize, bare: &mut Bare, most: usize) -> usize {
     let mut count = 0;
@@ -114,8 +114,8 @@ fn alike(packets: &[u8], stride: usize, bare: &mut Bare, most: usize) -> usize {
 }
 
 impl Behind {
-    /// Looks at packets of `stride` octets, at most `most`, behind a fragment that is not the last
-    /// of its datagram. Those that left together differ in nothing else.
+    /// Examines packets of `stride` octets, at most `most`, behind a fragment that is not the last
+    /// of its datagram. Packets that left together differ in nothing else.
     fn look(packets: &[u8], stride: usize, first: Bare, label: &Label, most: usize) -> Self {
         let (mut bare, count) = (first.next(), label.count as usize);
         let others = count - label.index as usize - 1;
@@ -124,18 +124,18 @@ impl Behind {
         if between < others - 1 || between == most {
             return seen;
         }
-        // The last of all may be shorter.
+        // The last fragment of a datagram may be shorter.
         let rest = &packets[between * stride..];
         let (packet, mut rest) = rest.split_at(rest.len().min(stride));
         let last = before(packet, &bare);
-        // It has a body, and no longer one.
+        // It must have a body, and none longer than the others.
         let Some(last) =
             last.filter(|last| (1..=stride - BARE).contains(&packet.len().saturating_sub(*last)))
         else {
             return seen;
         };
         let mut seen = Behind { fragments: others, last, datagrams: 0 };
-        // What is shorter than the others ends what left together.
+        // A packet that is shorter than the others ends what left together.
         let most = if label.index == 0 && packet.len() == stride { most } else { 0 };
         while most >= others + (seen.datagrams + 1) * count && rest.len() >= count * stride {
             bare = bare.next_datagram();
@@ -151,8 +151,9 @@ impl Behind {
     }
 }
 
-/// Takes with the fragment `first`, which is not the last of its datagram and is the only one of
-/// `unit`, those `behind` it that have the next numbers, as far as none of them was received.
+/// Takes, together with the fragment `first`, the fragments `behind` it that have consecutive
+/// sequence numbers and of which none was received before. `first` is not the last of its datagram
+/// and is the only one of `unit`.
 #[inline(never)]
 pub(crate) fn take_behind<M: Message>(
     receipts: &Receipts,
@@ -188,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// The packets of two datagrams in four fragments, one behind the other.
+    /// The packets of two datagrams of four fragments each, one behind the other.
     fn two() -> Vec<[u8; BARE + 10]> {
         let packet = |place: u32| {
             let mut octets = [7; BARE + 10];
@@ -202,7 +203,7 @@ mod tests {
         (0..8).map(packet).collect()
     }
 
-    /// What is behind one of the packets, at most `most`.
+    /// What continues the packet at `index`, at most `most` packets.
     fn behind(packets: &[[u8; BARE + 10]], index: usize, most: usize) -> Option<Behind> {
         let (first, rest) = packets[index..].split_first()?;
         let label = Label { index: index as u32 % 4, count: 4, ..Label::default() };

@@ -1,4 +1,4 @@
-//! What can be chosen of ARTP, and its configuration.
+//! The configuration of ARTP.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -17,90 +17,94 @@ use crate::message::Messages;
 use crate::protection::Protection;
 use crate::state::{Format, Secrets};
 
-/// What can be chosen. What [`Config::new`] chooses suits the Internet and local networks.
+/// The settings of ARTP. The defaults of [`Config::new`] suit the Internet and local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The longest packet, header included, in octets: 191 … 65507. Beyond 1200, packets are so
-    /// long where the way to the peer has answered to one when the session opened (RFC 8899), and
-    /// else have 1200; so they have where it is found out later that the way takes long ones no
-    /// more.
+    /// The longest packet, header included, in octets: 191 … 65507. Packets are longer than 1200
+    /// octets only if the path to the peer has passed one of this length when the session opened
+    /// (RFC 8899); otherwise, and where the path is later found to drop long packets, they have at
+    /// most 1200.
     pub packet: u16,
-    /// How many packets may be on their way, and how many are kept for an application that does not
+    /// How many packets may be in flight, and how many are kept for an application that does not
     /// read.
     pub window: u32,
-    /// The longest datagram that is taken, in octets, rounded down to 65536 (but at least that);
-    /// `usize::MAX`: any. A peer can make this end reserve four times as much and a window of
-    /// packets for datagrams that are not whole, one of the longest more before the session ends,
-    /// and 64 packets that came in part.
+    /// The longest datagram that is accepted, in octets, rounded down to a multiple of 65536 (but
+    /// at least that); `usize::MAX`: any. For incomplete datagrams a peer can make this end reserve
+    /// four times as much and a window of packets, plus one datagram of the longest before the
+    /// session ends, and 64 packets that arrived in part.
     pub longest: usize,
-    /// What all sessions of the layer may hold together of datagrams that are not whole. A request
-    /// is refused when there is not what each session has to itself.
+    /// The limits that all sessions of the layer share for incomplete datagrams. A request is
+    /// refused if the share of one session is not available.
     pub limits: Limits,
-    /// How much may be on its way down: the send buffer.
+    /// The send buffer: the most that may wait on this side.
     pub send: Credit,
-    /// How many octets of packets that leave together are written one behind the other, at most: a
-    /// driver that finds them so sends them by one system call, and nobody copies them once more.
-    /// 0: each has memory of its own.
+    /// The most octets of packets that are written contiguously because they leave together. A
+    /// driver sends such a batch by one system call, without another copy. 0: each packet has
+    /// memory of its own.
     pub run: usize,
-    /// How long numbers are gathered before they are acknowledged.
+    /// How long sequence numbers are gathered before they are acknowledged.
     pub gather: Nanoseconds,
-    /// How many numbers are acknowledged at once, at most: of short packets. Who only receives
-    /// never measured the way, and waits for 2 at most.
+    /// The most sequence numbers that one delayed acknowledgement covers, for short packets. A side
+    /// that only receives has no measured round trip, and waits for at most 2.
     pub gather_most: u64,
-    /// How many full packets are acknowledged at once, or more that hold as much.
+    /// The most full packets, or packets that hold as many octets, that one delayed acknowledgement
+    /// covers.
     pub gather_full: u32,
     /// How long the first answer is waited for.
     pub timeout_first: Nanoseconds,
-    /// How often a session is asked for before the peer is believed not to be there, and how often
-    /// who asked confirms it.
+    /// How often a request for a session is sent before the peer is considered absent, and how
+    /// often the requesting side sends its confirmation.
     pub tries: u32,
-    /// How much longer than the round trip an acknowledgement is waited for at least, unless others
-    /// tell that a packet is lost: the peer may [gather](Config::gather), and a steady path has
-    /// jitter all the same.
+    /// The least time beyond the round trip that an acknowledgement is waited for, unless other
+    /// acknowledgements show that a packet is lost: the peer may [gather](Config::gather), and a
+    /// steady path has jitter as well.
     pub timeout_least: Nanoseconds,
-    /// The peer is dead when no acknowledgement arrived for this long while one is owed, or for
-    /// three round trips with four times their variation, whichever is longer; but with fewer than
-    /// eight timeouts in a row, which take 255 times the first, that is three times as long.
+    /// The peer is considered dead if no acknowledgement arrived for this long while one is due, or
+    /// for three round trips plus four times their variation, whichever is longer. After fewer than
+    /// eight consecutive timeouts, which take 255 times the first, the limit is three times as
+    /// long.
     pub silence: Nanoseconds,
-    /// After so long without a word from the peer he is asked whether he is there; `None`: never,
-    /// as in the document. Then nobody notices that he is gone who has nothing to send.
+    /// After this time without a packet from the peer, a keepalive asks for an answer; `None`:
+    /// never, as in the document. A side that has nothing to send then does not notice that the
+    /// peer is gone.
     pub keepalive: Option<Nanoseconds>,
-    /// How many packets may overtake one that is not lost; `None`: only time tells, as in the
-    /// document.
+    /// The packet reordering threshold: how many packets may overtake one that is not lost; `None`:
+    /// only time decides, as in the document.
     pub reordering: Option<u64>,
-    /// Acknowledgements name ranges where the peer knows them.
+    /// Acknowledgements name ranges if the peer supports them.
     pub ranges: bool,
-    /// Datagrams may have more than 65535 fragments where the peer knows how.
+    /// Datagrams may have more than 65535 fragments if the peer supports it.
     pub large: bool,
-    /// Where the way takes long packets no more, those that were made leave in parts, if the peer
-    /// knows how. Else nothing is heard of them any more, and the session ends by silence.
+    /// Packets that were made before the path stopped passing long ones leave in parts, if the peer
+    /// supports it. Otherwise they are never acknowledged, and the session ends by silence.
     pub parts: bool,
-    /// A datagram that fits into one packet, and that nothing protects, takes eight octets less
-    /// where the peer knows how.
+    /// A datagram that fits into one packet, and is not protected, takes eight octets less if the
+    /// peer supports it.
     pub single: bool,
-    /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is
-    /// let go.
+    /// Datagrams may expire as their senders request, if the peer supports it; otherwise the
+    /// request is ignored.
     pub expires: bool,
-    /// Routers may mark packets where there is congestion, and need not drop them (RFC 3168), if
-    /// the peer says so too.
+    /// Routers may mark packets on congestion instead of dropping them (RFC 3168), if the peer
+    /// supports it.
     pub ecn: bool,
-    /// What time of day it was at the start of time, in microseconds since 1970.
+    /// The time of day at the start of the clock, in microseconds since 1970.
     pub epoch: u64,
-    /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from
-    /// it, and keys from these.
+    /// Random octets, drawn anew at each start, that a third party must not know. Salts are derived
+    /// from them, and keys from the salts.
     pub secret: [u8; 16],
-    /// What bounds what is on its way: CUBIC by default.
+    /// The congestion control: CUBIC by default.
     pub congestion: Congestion,
-    /// What protects datagrams.
+    /// The protection of datagrams.
     pub protection: Protection,
-    /// How many sessions may be half open before strangers have to show that they hear us.
+    /// How many sessions may be half open before further peers have to prove that they receive our
+    /// packets.
     pub half_open_most: usize,
-    /// The first packet number, for tests.
+    /// The first sequence number, for tests.
     pub first: Option<u32>,
 }
 
 impl Config {
-    /// The default of all but `secret`, of which there can be none.
+    /// Returns the defaults with this `secret`, for which there can be no default.
     pub const fn new(secret: [u8; 16]) -> Self {
         Config {
             packet: 1200,
@@ -134,27 +138,27 @@ impl Config {
     }
 }
 
-/// What bounds what is on its way.
+/// The congestion control algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Congestion {
-    /// As the document says (§1.4.5): no slow start, a packet more each round trip, half with a
-    /// loss. A fast and long path is not filled in minutes: 100 Mb/s with 200 ms there and back
-    /// takes seven.
+    /// The document's (§1.4.5): no slow start, one packet more each round trip, half after a loss.
+    /// It takes minutes to fill a fast and long path: seven for 100 Mb/s with a round trip of 200
+    /// ms.
     Document,
-    /// RFC 6582: a slow start, and else the same.
+    /// RFC 6582: slow start, and otherwise as in the document.
     NewReno,
-    /// RFC 9438: finds a fast path soon, and shares it with TCP as it is today.
+    /// RFC 9438: finds the rate of a fast path soon, and shares it with today's TCP.
     #[default]
     Cubic,
-    /// draft-ietf-ccwg-bbr: measures the path, so that what is lost by nature costs no more than
-    /// what is lost.
+    /// draft-ietf-ccwg-bbr: models the path, so that random loss costs no more than the octets that
+    /// are lost.
     Bbr,
 }
 
 impl FromStr for Congestion {
     type Err = ();
 
-    /// `document`, `new-reno`, `cubic` or `bbr`.
+    /// Reads `document`, `new-reno`, `cubic` or `bbr`.
     fn from_str(name: &str) -> Result<Self, ()> {
         match name {
             "document" => Ok(Congestion::Document),
@@ -167,7 +171,7 @@ impl FromStr for Congestion {
 }
 
 impl fmt::Display for Congestion {
-    /// As [`from_str`](Self::from_str) reads it.
+    /// Writes the name that [`from_str`](Self::from_str) reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Congestion::Document => "document",
@@ -191,8 +195,8 @@ impl Congestion {
 }
 
 configuration! {
-    /// ARTP as the document describes it: each packet acknowledged by itself, sent again by itself,
-    /// delivered as it comes.
+    /// ARTP as the document describes it: each packet is acknowledged by itself, sent again by
+    /// itself, and delivered as it arrives.
     pub Artp<M> {
         Format: Format<M>,
         Ordering: ordering::Absent,
@@ -210,7 +214,7 @@ configuration! {
     }
 }
 
-/// The policies of one session.
+/// Makes the policies of one session.
 pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> Slots<Artp<M>> {
     let window = u64::from(config.window);
     Slots::from(Policies {

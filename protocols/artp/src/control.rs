@@ -1,4 +1,4 @@
-//! Control items: what sessions and applications tell each other beside data (ARTP §1.4.1).
+//! Control items: what sessions and applications exchange beside data (ARTP §1.4.1).
 
 use alloc::vec::Vec;
 
@@ -20,19 +20,19 @@ pub const APPLICATION: u8 = 0x80;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item<'a> {
-    /// Whether it asks or answers.
+    /// Whether it is a request or a reply.
     pub kind: ControlKind,
-    /// Which; from [`APPLICATION`] on the applications' own.
+    /// Its identifier; applications own those from [`APPLICATION`] on.
     pub id: u8,
-    /// At most 65531 octets, and no more than a packet carries.
+    /// Its value: at most 65531 octets, and no more than a packet carries.
     pub value: &'a [u8],
 }
 
 impl Item<'_> {
-    /// Appends it to `octets`.
+    /// Appends the item to `octets`.
     ///
     /// # Panics
-    /// Where the value is longer than can be said.
+    /// If the value is longer than the size field can express.
     pub fn write(&self, octets: &mut Vec<u8>) {
         let size = u16::try_from(ControlHeader::LENGTH + self.value.len())
             .expect("an item of at most 65535 octets");
@@ -43,7 +43,7 @@ impl Item<'_> {
     }
 }
 
-/// The items in `octets`. Each step takes at least four octets.
+/// Iterates over the items in `octets`. Each step consumes at least four octets.
 pub fn items(octets: &[u8]) -> impl Iterator<Item = Result<Item<'_>, Malformed>> {
     let mut rest = octets;
     core::iter::from_fn(move || {

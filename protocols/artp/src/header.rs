@@ -1,4 +1,4 @@
-//! What stands before the octets (ARTP §1.4.1). All numbers are big-endian.
+//! The headers (ARTP §1.4.1). All numbers are big-endian.
 
 use stackwright_wire::{FieldValue, Header};
 
@@ -9,61 +9,61 @@ use stackwright_wire::{FieldValue, Header};
 /// than 256 octets of options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Packet {
-    /// 1; 2 where an option must be understood.
+    /// The version: 1; 2 if an option must be understood.
     #[bits(4)]
     pub version: Version,
-    /// What follows the options.
+    /// The kind of the packet: what follows the options.
     #[bits(4)]
     pub kind: PacketKind,
-    /// Of which session (SID); 0 for what is said before there is one.
+    /// The session (SID); 0 for what is exchanged before there is one.
     pub session: u8,
-    /// Octets of options (OPTSZ).
+    /// The octets of options (OPTSZ).
     pub options: u16,
-    /// The packet's number in its session (SEQ). Wraps.
+    /// The packet's sequence number in its session (SEQ). Wraps.
     pub sequence: u32,
     /// When it was sent, in seconds since 1970 (TS).
     pub seconds: u32,
-    /// And microseconds (TS), below a million.
+    /// The microseconds of that time (TS), below a million.
     #[bits(32)]
     pub microseconds: Microseconds,
-    /// For how long it is of use from then on, in microseconds (EXP); 0: for ever.
+    /// How long it is of use from then on, in microseconds (EXP); 0: for ever.
     pub expiry: u32,
 }
 
 /// The version of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Version {
-    /// The document's.
+    /// The document's version.
     One,
-    /// Ours: the options [`Large`](crate::option::Large) and [`Part`](crate::option::Part) must be
-    /// understood.
+    /// This implementation's: the options [`Large`](crate::option::Large) and
+    /// [`Part`](crate::option::Part) must be understood.
     Two,
 }
 
-/// What a packet is (PT). *Chosen*: the document gives the order and no values.
+/// The kind of a packet (PT). *Chosen*: the document gives the order and no values.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PacketKind {
     /// A fragment of a datagram.
     Data = 1,
-    /// What applications, and sessions, tell each other.
+    /// Control items of applications and sessions.
     Control = 2,
-    /// Numbers of packets that arrived.
+    /// Sequence numbers of packets that arrived.
     Acknowledge = 3,
-    /// A datagram in one packet, which nothing protects. Ours, where both sides know it.
+    /// A datagram in one packet, unprotected. An extension, used if both sides support it.
     Single = 4,
 }
 
-/// Below a million.
+/// Microseconds of a second, below a million.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Microseconds(u32);
 
 impl Microseconds {
-    /// Those of a time in microseconds.
+    /// Returns the microseconds of a time in microseconds.
     pub const fn of(time: u64) -> Self {
         Microseconds((time % 1_000_000) as u32)
     }
 
-    /// As a number.
+    /// Returns the number.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -118,55 +118,55 @@ impl FieldValue for Microseconds {
     }
 }
 
-/// Before a fragment in a data packet.
+/// The header before a fragment in a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Fragment {
     /// The datagram's number, which the sending application chooses (DSEQ).
     pub datagram: u32,
-    /// Which fragment (FRAG). *Chosen*: counted from 0.
+    /// The fragment's index (FRAG). *Chosen*: counted from 0.
     pub index: u16,
-    /// Of how many (NFRAG), at least 1.
+    /// The number of fragments (NFRAG), at least 1.
     pub count: u16,
 }
 
-/// Before a datagram in one packet that bears no signature, and does not say that it has none:
-/// eight octets less than as a fragment.
+/// The header before a datagram in one packet that bears no signature, and does not say that it has
+/// none: eight octets less than as a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Single {
     /// The datagram's number, as in [`Fragment`].
     pub datagram: u32,
 }
 
-/// The octets before a fragment of which nothing more is said.
+/// The octets before a fragment without options.
 pub(crate) const BARE: usize = Packet::LENGTH + Fragment::LENGTH;
 
-/// Before an option.
+/// The header of an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct OptionHeader {
-    /// Octets of the option, these four included (SZ).
+    /// The octets of the option, these four included (SZ).
     pub size: u16,
-    /// Which (OPTID).
+    /// The option's identifier (OPTID).
     pub id: u16,
 }
 
-/// Before a control item.
+/// The header of a control item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct ControlHeader {
-    /// Octets of the item, these four included (SZ).
+    /// The octets of the item, these four included (SZ).
     pub size: u16,
     /// A request or a reply (TYPE).
     #[bits(8)]
     pub kind: ControlKind,
-    /// Which (OPTID); below 128 those of sessions, from 128 on the applications' own.
+    /// The item's identifier (OPTID); sessions own those below 128, applications those from 128 on.
     pub id: u8,
 }
 
-/// Whether a control item asks or answers. *Chosen*: the document gives no values.
+/// Whether a control item is a request or a reply. *Chosen*: the document gives no values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControlKind {
-    /// It asks.
+    /// A request.
     Request,
-    /// It answers.
+    /// A reply.
     Reply,
 }
 
@@ -188,58 +188,60 @@ impl FieldValue for ControlKind {
 }
 
 /// The value of the control item that opens a session, and of its answer. *Chosen*: the document
-/// leaves it to the implementation. Both have the same length, so that an answer is no more than
-/// what was asked with.
+/// leaves it to the implementation. Both have the same length, so that an answer is no longer than
+/// its request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Proposal {
     /// The session that is proposed.
     pub session: u8,
-    /// In an answer.
+    /// The verdict on the proposal, in an answer.
     #[bits(8)]
     pub verdict: Verdict,
-    /// The longest packet that its sender takes, in octets.
+    /// The longest packet that its sender accepts, in octets.
     pub packet: u16,
-    /// How many packets it takes at once.
+    /// How many packets its sender buffers.
     pub window: u32,
-    /// The first packet number that it will use.
+    /// The first sequence number that its sender will use.
     pub first: u32,
-    /// The longest datagram that it takes, in octets, in units of 65536; all ones: any.
+    /// The longest datagram that its sender accepts, in units of 65536 octets; all ones: any.
     pub longest: u32,
-    /// May acknowledgements name ranges?
+    /// Whether acknowledgements may name ranges.
     pub ranges: bool,
-    /// May packets have version 2?
+    /// Whether packets may have version 2.
     pub large: bool,
-    /// Will datagrams expire?
+    /// Whether datagrams will expire.
     pub expires: bool,
-    /// May packets come in parts, which have version 2 as well?
+    /// Whether packets may arrive in parts, which have version 2 as well.
     pub parts: bool,
-    /// Are routers' marks of congestion told of, and heeded?
+    /// Whether congestion marks of routers are reported and acted upon.
     pub marks: bool,
-    /// May datagrams leave as [`Single`]?
+    /// Whether datagrams may leave as [`Single`].
     pub single: bool,
-    /// Nothing yet.
+    /// Reserved.
     #[bits(26)]
     #[fixed(0)]
     pub reserved: (),
-    /// Whoever shows it again has heard this packet: a secret between the two ends.
+    /// A secret between the two ends: a peer that repeats it has received this packet.
     pub nonce: u64,
-    /// The peer's, in an answer; what the peer gave to come again with, in a request; else 0.
+    /// In an answer, the peer's nonce; in a request, the cookie from the peer's answer
+    /// [`Again`](Verdict::Again); otherwise 0.
     pub echo: u64,
-    /// Random: keys for this session are derived with both sides' (see the README, "Keys").
+    /// Random: the keys of this session are derived from both sides' salts (see the README,
+    /// "Keys").
     pub salt: [u8; 16],
 }
 
-/// What is said to a request for a session.
+/// The verdict on a request for a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is a request.
+    /// None yet: it is a request.
     Asked,
     /// It is granted.
     Granted,
     /// It is refused.
     Refused,
-    /// Come again, and show what stands in `nonce` in your `echo`: there are so many half-open
-    /// sessions that nothing is kept of one whose address may be false.
+    /// The request is to be repeated, with this answer's `nonce` as its `echo`: there are too many
+    /// half-open sessions to keep state for an address that may be spoofed.
     Again,
 }
 
@@ -258,10 +260,10 @@ impl FieldValue for Verdict {
 /// Why a session is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// Its application has no more to send; so it is, too, where a session is confirmed.
+    /// Its application has no more to send. Also used where a session is confirmed.
     Done,
-    /// More datagrams were begun, or longer ones, than whoever closes it holds until they are
-    /// whole.
+    /// More datagrams were begun, or longer ones, than the closing side holds until they are
+    /// complete.
     Overrun,
 }
 
@@ -278,66 +280,66 @@ impl FieldValue for Reason {
 /// The value of the control items that confirm and close a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Token {
-    /// Which session.
+    /// The session.
     pub session: u8,
     /// Why it is closed.
     #[bits(8)]
     pub reason: Reason,
-    /// Nothing yet.
+    /// Reserved.
     #[bits(16)]
     #[fixed(0)]
     pub reserved: (),
-    /// The receiver's nonce: who knows it is no stranger.
+    /// The receiver's nonce: it proves that the sender is the peer.
     pub token: u64,
 }
 
-/// Before the octets of a datagram, once: at the start of its first fragment (MSG).
+/// The header before the octets of a datagram, once: at the start of its first fragment (MSG).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Signed {
-    /// Octets of the signature that follows (SIGSZ).
+    /// The octets of the signature that follows (SIGSZ).
     pub signature: u32,
 }
 
 impl Signed {
-    /// The octets before a datagram that nothing protects.
+    /// The octets before a datagram that is not protected.
     pub(crate) const NOTHING: [u8; Self::LENGTH] = [0; Self::LENGTH];
 }
 
-/// What stands in the place of a signature (SIGDATA) before octets that are sealed (ENCDATA).
-/// *Chosen*: to ARTP it is opaque.
+/// What replaces a signature (SIGDATA) before octets that are sealed (ENCDATA). *Chosen*: to ARTP
+/// it is opaque.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Seal {
-    /// Which key of this direction: each seals so much and no more.
+    /// The generation of this direction's key: each key seals a limited number of octets.
     pub generation: u16,
-    /// Which datagram of this direction: no key meets the same number twice.
+    /// The datagram's counter in this direction: no key is used twice with the same counter.
     #[bits(48)]
     pub counter: u64,
-    /// Agrees with these octets, what was sealed, and what it belongs to, or all was altered.
+    /// The authentication tag over the sealed octets and everything they belong to.
     pub tag: [u8; 16],
 }
 
 /// A signature (SIGDATA) as this implementation makes one. *Chosen*: to ARTP it is opaque.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Signature {
-    /// Which datagram of this direction: none is taken twice.
+    /// The datagram's counter in this direction: a counter is accepted once.
     pub counter: u64,
-    /// Of these octets, what was signed, and what it belongs to.
+    /// The signature over the datagram and everything it belongs to.
     pub signature: [u8; 64],
 }
 
-/// A packet that arrived: one of those that an acknowledgement is about.
+/// A packet that arrived: one entry of an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Arrived {
-    /// Its number.
+    /// Its sequence number.
     pub sequence: u32,
 }
 
-/// Packets that arrived: in an acknowledgement with the option
+/// A range of packets that arrived: an entry of an acknowledgement with the option
 /// [`Ranges`](crate::option::PacketOption::Ranges).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct ArrivedRange {
-    /// The number of the first.
+    /// The first sequence number.
     pub first: u32,
-    /// The number of the last.
+    /// The last sequence number, included.
     pub last: u32,
 }

@@ -32,7 +32,7 @@ pub use sessions::{Decide, Sessions};
 pub use state::{Format, Secrets};
 pub use syntax::SYNTAX;
 
-/// The UDP port where a server is looked for when nobody says another.
+/// The default UDP port of a server.
 pub const PORT: u16 = 4330;
 
 /// ARTP as a layer.
@@ -41,18 +41,19 @@ pub type Layer<M, C = Artp<M>> = Transport<Sessions<M, C>>;
 /// ARTP whose policies are in boxes.
 pub type BoxedLayer<M> = Layer<M, Boxed<M, Packet>>;
 
-/// ARTP with `config`, whose policies are known to the compiler. A peer must not know `seed`.
+/// Returns ARTP with `config`, whose policies are known to the compiler. A peer must not know
+/// `seed`.
 pub fn layer<M: Message>(config: Config, seed: u64) -> Layer<M> {
     Transport::new(Associations::new(Sessions::new(config, policies)), seed)
 }
 
-/// The same with the blocks of `pool`, which the driver below has too: what one of them is done
-/// with, the other uses again. Short datagrams gain by it; [`layer`] has blocks of its own.
+/// Returns the same with the blocks of `pool`, which the driver below shares: each reuses the
+/// blocks that the other has released. Short datagrams gain by it; [`layer`] has blocks of its own.
 pub fn layer_sharing<M: Message>(config: Config, seed: u64, pool: Rc<Pool<M>>) -> Layer<M> {
     Transport::new(Associations::sharing(Sessions::new(config, policies), pool), seed)
 }
 
-/// The same as [`layer`] with its policies in boxes, as a program chooses them while it runs.
+/// Returns the same as [`layer`] with boxed policies, for a program that chooses them at run time.
 pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> BoxedLayer<M> {
     let make = |session, config: &Config, secrets| policies(session, config, secrets).boxed();
     Transport::new(Associations::new(Sessions::new(config, make)), seed)

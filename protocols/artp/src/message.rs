@@ -1,4 +1,4 @@
-//! A datagram as it is fragmented: MSG = {SIGSZ, SIGDATA, ENCDATA} (ARTP §1.4.1).
+//! The fragmentation of a datagram: MSG = {SIGSZ, SIGDATA, ENCDATA} (ARTP §1.4.1).
 
 use core::cell::Cell;
 use core::mem;
@@ -16,22 +16,22 @@ use crate::header::{Fragment, OptionHeader, Signed, Single};
 use crate::protection::{Agreed, Datagram, Guard};
 use crate::state::can_be_padded;
 
-/// Datagrams in fragments, with what protects them. It stands once, at the start of the first
-/// fragment, because the whole is fragmented.
+/// Splits datagrams into fragments and joins them, with their protection. The protection's octets
+/// stand once, at the start of the first fragment, because the whole is fragmented.
 pub struct Messages<M> {
     fragments: Fragments<M>,
     guard: Guard<M>,
     /// The number of the next datagram for which the application chooses none.
     next: u32,
-    /// How many numbers those had that were whole and went no further.
+    /// How many sequence numbers the datagrams had that were complete and were not delivered.
     refused: u64,
-    /// The peer knows datagrams that say nothing of a signature.
+    /// Whether the peer supports datagrams without a signature header.
     single: bool,
-    /// How the last one was cut: as a rule the next is as long.
+    /// How the last datagram was cut: as a rule the next has the same length.
     cut: Cell<Cut>,
 }
 
-/// How a datagram that nothing protects, of so many octets, is cut where a packet has so much room.
+/// How an unprotected datagram of `octets` octets is cut where a packet has `room` octets for it.
 #[derive(Clone, Copy, Default)]
 struct Cut {
     octets: usize,
@@ -40,25 +40,24 @@ struct Cut {
     piece: usize,
 }
 
-/// A peer is told how long datagrams may be in as many octets, and once at least.
+/// The unit, and the least value, of the longest datagram that a peer is told.
 const LONGEST_LEAST: usize = 1 << 16;
 
-/// A sender overtakes a datagram that it has begun as long as those that it has, and that have not
-/// left, have together no more octets than so many of the longest that the peer takes: what the
-/// peer holds of datagrams that are not whole follows from that.
+/// A datagram that has been begun may be overtaken as long as all begun datagrams together have no
+/// more unsent octets than this multiple of the longest datagram that the peer accepts. It bounds
+/// what the peer holds of incomplete datagrams.
 pub(crate) const OVERTAKEN_MOST: usize = 1;
 
-/// How many octets less stand before a datagram that leaves as [`Single`], beside those of
-/// [`Signed`].
+/// How many octets fewer precede a datagram that leaves as [`Single`], beside those of [`Signed`].
 const SPARED: usize = Fragment::LENGTH - Single::LENGTH;
 
 impl<M> Messages<M> {
-    /// As `config` says.
+    /// Makes it as `config` says.
     pub fn new(config: &Config) -> Self {
         let count_most = if config.large { u32::MAX } else { u32::from(u16::MAX) };
         let forgetting = if config.expires { Forgetting::Expired } else { Forgetting::Nothing };
         let guard = Guard::new(config.protection);
-        // Shorter ones cannot be told.
+        // Shorter limits cannot be expressed.
         let longest =
             config.longest.max(LONGEST_LEAST).saturating_add(guard.adds(MessageKind::Data));
         let fragments = Fragments::new(count_most, longest)
@@ -100,7 +99,7 @@ impl<M: Message> Framing<M> for Messages<M> {
     ) -> Result<(M, Label, usize), M> {
         let kind = properties.kind;
         let octets = message.len() + self.guard.adds(kind);
-        // In one packet, and not protected: it is not moved to be looked at.
+        // In one packet and unprotected: it can be read without being moved.
         let single = self.single && !message.is_empty() && message.len() <= room + SPARED;
         if single && kind == MessageKind::Data && self.guard.is_absent() {
             let number = properties.number.unwrap_or(self.next);
@@ -176,7 +175,7 @@ impl<M: Message> Framing<M> for Messages<M> {
             }
             return self.fragments.join(view, unit, body, pool);
         }
-        // It says that nothing protects it, and something has to.
+        // A single datagram is unprotected, and this session requires protection.
         if label.bare || unit.messages() > 1 {
             return Err(Dropped::Unjoinable);
         }
@@ -220,8 +219,8 @@ impl<M: Message> Framing<M> for Messages<M> {
     }
 }
 
-/// The octets of a fragment, such that padding can make the last one as long as the others; as few
-/// as that where it cannot.
+/// Returns the octets of a fragment such that padding can make the last one as long as the others;
+/// `piece` where padding cannot.
 fn evened(octets: usize, count: usize, piece: usize, room: usize) -> usize {
     if count == 1 {
         return piece;

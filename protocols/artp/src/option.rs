@@ -1,29 +1,30 @@
-//! Options: the protocol's own, in any packet, never given to an application (ARTP §1.4.1).
+//! Options: for the protocol itself, in any packet, never delivered to an application (ARTP
+//! §1.4.1).
 
 use stackwright_wire::{Header, Malformed};
 
 use crate::header::OptionHeader;
 
-/// Which option. *Chosen*: the document leaves all of them to the implementation.
+/// One option. *Chosen*: the document leaves all of them to the implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketOption {
-    /// Up to which number the peer may send: 32 bits of it.
+    /// The first sequence number that the peer may not use yet: its low 32 bits.
     Credit(u32),
     /// The numbers of an acknowledgement come in pairs, the first and the last of a range.
     Ranges,
     /// The upper halves of a fragment's index and count.
     Large(Large),
-    /// The datagram is more or less urgent than 128; 0 is the most urgent.
+    /// The datagram's priority; 0 is the most urgent, 128 the default.
     Priority(u8),
-    /// No packet with a lower number is sent again: 32 bits of it. Datagrams that expired leave
-    /// holes, which nobody else closes.
+    /// The lowest sequence number that may still be sent again: its low 32 bits. Datagrams that
+    /// expired leave holes that nothing else closes.
     Settled(u32),
-    /// So many octets that say nothing, beside the option's own four: the last fragment of a
-    /// datagram is as long as the others.
+    /// Padding: the octets beside the option's own four, which make the last fragment of a datagram
+    /// as long as the others.
     Padding(u16),
-    /// Only a part of the packet's body is here.
+    /// The packet carries only a part of its body.
     Part(Part),
-    /// How many packets came that routers might have marked.
+    /// How many packets arrived that routers might have marked.
     Marks(Marks),
 }
 
@@ -31,52 +32,52 @@ pub enum PacketOption {
 /// packets of version 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Large {
-    /// Of the index.
+    /// The upper half of the index.
     pub index: u16,
-    /// Of the count.
+    /// The upper half of the count.
     pub count: u16,
 }
 
-/// Which part of a packet's body stands here, behind its own header of data: in packets of version
-/// 2, where a way takes no more than the parts of packets that were made before that was known. All
-/// parts have the same number.
+/// Which part of a packet's body this is, behind its own data header: in packets of version 2,
+/// where the path drops packets of the length that was used before. All parts have the same
+/// sequence number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Part {
-    /// Octets of the body before it.
+    /// The octets of the body before this part.
     pub offset: u16,
-    /// Octets of the whole body.
+    /// The octets of the whole body.
     pub whole: u16,
 }
 
 /// The value of the option that gives credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Credit {
-    /// The first packet number that the peer may not use yet.
+    /// The first sequence number that the peer may not use yet.
     pub edge: u32,
 }
 
-/// The value of the option that tells how urgent a datagram is.
+/// The value of the option that gives a datagram's priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Priority {
-    /// 0 is the most urgent; 128 where nothing is said.
+    /// 0 is the most urgent; 128 is the default.
     pub priority: u8,
 }
 
-/// The value of the option that says what the sender has settled.
+/// The value of the option that tells what the sender has settled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Settled {
-    /// Below this packet number nothing comes any more.
+    /// No packet below this sequence number is sent any more.
     pub number: u32,
 }
 
-/// The value of the option that tells of routers' marks (RFC 3168), in an acknowledgement where
-/// both sides have proposed that: what was counted of the peer's packets in this session, those
-/// that are not acknowledged too. Both wrap.
+/// The value of the option that reports routers' marks (RFC 3168), in an acknowledgement where both
+/// sides have proposed that. It counts the peer's packets in this session, those included that are
+/// not acknowledged. Both counters wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Marks {
-    /// Packets that came with ECT or CE.
+    /// Packets that arrived with ECT or CE.
     pub capable: u32,
-    /// Of these, with CE: they met congestion.
+    /// Of these, packets with CE: they met congestion.
     pub experienced: u32,
 }
 
@@ -90,15 +91,15 @@ pub(crate) const PART: u16 = 7;
 pub(crate) const MARKS: u16 = 8;
 
 impl PacketOption {
-    /// The most octets that one has, but for padding and marks.
+    /// The most octets of one option, except padding and marks.
     pub const OCTETS_MOST: usize = OptionHeader::LENGTH + 4;
 
-    /// Whether a packet with it has version 2.
+    /// Whether a packet with this option has version 2.
     pub(crate) const fn needs_understanding(&self) -> bool {
         matches!(self, PacketOption::Large(_) | PacketOption::Part(_))
     }
 
-    /// Appends it to `octets`.
+    /// Appends the option to `octets`.
     pub fn write(self, octets: &mut alloc::vec::Vec<u8>) {
         let mut value = [0; 8];
         let (id, length) = match self {
@@ -155,14 +156,14 @@ impl PacketOption {
     }
 }
 
-/// The options of a packet. Each step takes at least four octets.
+/// The options of a packet. Each step consumes at least four octets.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     octets: &'a [u8],
 }
 
 impl<'a> Options<'a> {
-    /// Those in `octets`.
+    /// Iterates over the options in `octets`.
     pub const fn new(octets: &'a [u8]) -> Self {
         Options { octets }
     }

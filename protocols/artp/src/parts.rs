@@ -1,4 +1,4 @@
-//! Packets that come in parts, until they are whole.
+//! Reassembles packets that arrive in parts.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -9,18 +9,18 @@ use core::ops::Range;
 use stackwright_transport::words::{Dropped, Label};
 use stackwright_wire::Message;
 
-/// So many packets may be incomplete at once. The one that was begun first makes room: it is sent
-/// again.
+/// The most packets that may be incomplete at once. Beyond it the one that was begun first is
+/// discarded: it is sent again.
 const INCOMPLETE_MOST: usize = 64;
 
-/// So many spans of one packet may lie apart: more than the longest packet has parts of
+/// The most separate spans of one packet: more than the longest packet has parts of
 /// [`BASE`](crate::path::BASE).
 const APART_MOST: usize = 64;
 
-/// Packets of which something is missing.
+/// The incomplete packets.
 ///
-/// Octets are copied into a block of the packet's length: a slice of what came would hold the block
-/// that the kernel filled, however short it is.
+/// Octets are copied into a block of the packet's length: a slice of a received buffer would hold
+/// the block that the kernel filled, however short the slice is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     incomplete: VecDeque<Incomplete>,
@@ -29,14 +29,14 @@ pub(crate) struct Parts {
 #[derive(Clone, Debug)]
 struct Incomplete {
     number: u64,
-    /// Whose piece it is: all parts say the same.
+    /// The label of the fragment: equal in all parts.
     label: Label,
     octets: Box<[u8]>,
-    /// What is here: rising, and none touches the next.
+    /// The spans that have arrived: ascending, and none adjacent to the next.
     here: Vec<Range<usize>>,
 }
 
-/// One part: where it begins, and how many octets the whole has.
+/// One part: its offset, and the octets of the whole body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) offset: usize,
@@ -44,11 +44,11 @@ pub(crate) struct Place {
 }
 
 impl Parts {
-    /// The part `body` of the packet `number` came; all numbers before `received` need no more. The
-    /// packet, if it is whole now.
+    /// Takes the part `body` of the packet `number`; sequence numbers before `received` are
+    /// complete. Returns the packet if it is complete now.
     ///
     /// # Errors
-    /// [`Dropped::Malformed`] where it contradicts itself, or another part.
+    /// [`Dropped::Malformed`] if it contradicts itself, or another part.
     pub(crate) fn take<M: Message>(
         &mut self,
         received: u64,
@@ -70,7 +70,7 @@ impl Parts {
             || packet.label != label
             || !packet.enter(span.clone())
         {
-            // Which of them is true, nobody knows: neither keeps out what is sent again.
+            // Either of them may be the false one: neither may block what is sent again.
             self.incomplete.remove(at);
             return Err(Dropped::Malformed);
         }
@@ -97,7 +97,8 @@ impl Parts {
 }
 
 impl Incomplete {
-    /// These octets are here. Whether they may be.
+    /// Records that these octets have arrived. Returns `false` if the packet has too many separate
+    /// spans.
     fn enter(&mut self, span: Range<usize>) -> bool {
         let first = self.here.partition_point(|here| here.end < span.start);
         let last = self.here.partition_point(|here| here.start <= span.end);
@@ -194,7 +195,7 @@ mod tests {
             lengths in prop::collection::vec(100_usize..2000, 1..4),
             order in prop::collection::vec(any::<(prop::sample::Index, usize)>(), 0..200),
         ) {
-            // However it was cut: who sends it again may cut it otherwise.
+            // However it was cut: a retransmission may be cut otherwise.
             let mut cuts = Vec::new();
             for length in lengths {
                 let starts = (0..octets.len()).step_by(length);

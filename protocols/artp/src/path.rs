@@ -1,11 +1,12 @@
-//! Whether the way takes packets that are longer than every way is believed to take, before data
-//! leave in such (RFC 8899), and whether it still does (§4.3 there, RFC 4821 §7.7).
+//! Finds out whether the path passes packets longer than the base before data leave in such packets
+//! (RFC 8899), and whether it still does later (§4.3 there, RFC 4821 §7.7).
 //!
-//! A router whose next link takes less may drop what is longer and say nothing, or what it says may
-//! be dropped: packets would be sent again for ever, and nobody would hear of any. So a session
-//! begins at a length that passes everywhere. What opens it is made as long as packets shall be, by
-//! an option that says nothing, and where that is answered they are: it costs no round trip. Where
-//! no answer comes it is said again, short, and packets stay short for the session's life.
+//! A router whose next link has a smaller MTU may drop long packets silently, or its report may be
+//! dropped: packets would be sent again for ever, and none acknowledged. So a session begins at a
+//! length that passes everywhere. The request that opens it is padded, by an option without a
+//! meaning, to the length that packets shall have; if it is answered, packets have that length,
+//! which costs no round trip. If no answer arrives, the request is repeated, short, and packets
+//! stay short for the session's life.
 //!
 //! The path may change later: [`BlackHoleDetector`]. Then datagrams that begin later are cut
 //! shorter. One that is cut already cannot be cut again, because the peer may know its fragments;
@@ -14,31 +15,33 @@
 use crate::header::Packet;
 use stackwright_wire::Header as _;
 
-/// The longest packet that every way takes, with its header, in octets: `BASE_PLPMTU` of RFC 8899
+/// The longest packet that every path passes, with its header, in octets: `BASE_PLPMTU` of RFC 8899
 /// §5.1.2.
 pub(crate) const BASE: usize = 1200;
 
-/// A body with more octets makes a longer packet than that, whatever stands before it.
+/// The longest body of a packet of that length with the shortest header: a longer one always makes
+/// a longer packet.
 const SHORT_MOST: usize = BASE - Packet::LENGTH;
 
-/// What is known of the path to the peer.
+/// The state of the path MTU to the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum PathMtu {
-    /// Nothing was said.
+    /// Nothing was sent.
     #[default]
     Unasked,
-    /// A long packet was said, and no short one that an answer could be to.
+    /// A long packet was sent, and no short one that an answer could belong to.
     Asked,
-    /// It takes long ones.
+    /// The path passes long packets.
     Long,
-    /// It may have been a short one that was answered.
+    /// The answer may belong to a short packet.
     Short,
-    /// It took long ones, and drops them without a word now.
+    /// The path passed long packets, and now drops them silently.
     BlackHole,
 }
 
 impl PathMtu {
-    /// Something that opens the session leaves, as long as packets shall be, or not.
+    /// Records that a packet that opens the session leaves: `long`, as long as packets shall be, or
+    /// not.
     pub(crate) fn on_said(&mut self, long: bool) {
         *self = match (*self, long) {
             (PathMtu::Unasked, true) => PathMtu::Asked,
@@ -47,21 +50,21 @@ impl PathMtu {
         };
     }
 
-    /// It was answered.
+    /// Records that it was answered.
     pub(crate) fn on_answered(&mut self) {
         if *self == PathMtu::Asked {
             *self = PathMtu::Long;
         }
     }
 
-    /// It was answered that it is to be said again: as it was.
+    /// Records that the peer asked for a repetition: it leaves with the same length.
     pub(crate) fn on_asked_again(&mut self) {
         if *self == PathMtu::Asked {
             *self = PathMtu::Unasked;
         }
     }
 
-    /// The longest packet for which `agreed` is the longest that both ends take.
+    /// Returns the longest packet, where `agreed` is the longest that both ends accept.
     pub(crate) fn packet(self, agreed: usize) -> usize {
         if self == PathMtu::Long { agreed } else { agreed.min(BASE) }
     }
@@ -70,7 +73,7 @@ impl PathMtu {
 /// How many false alarms count.
 const ALARMS_MOST: u8 = 2;
 
-/// Finds out that the path drops long packets and nothing else (RFC 8899 §4.3): a black hole.
+/// Detects that the path drops long packets and nothing else (RFC 8899 §4.3): a black hole.
 ///
 /// ```text
 ///         long, sent again            the same, sent again            acknowledged
@@ -80,25 +83,26 @@ const ALARMS_MOST: u8 = 2;
 ///   └───── a whole long one is acknowledged, at any time           sent again once more ▾ found
 /// ```
 ///
-/// A packet whose copy was lost as well leaves in parts, each as long as the base: the probe that
-/// every path takes. By then, three timeouts have passed without an acknowledgement of a long
-/// packet (one, and the next, which is twice as long). Where the parts arrive, the path is alive:
-/// one more long packet is tried, and where that is lost too, the path is a black hole. An outage,
-/// however long, ends otherwise: what is tried after it arrives. How many packets were lost says
-/// little: one acknowledgement that is lost may leave many unheard of.
+/// A packet whose copy was lost as well leaves in parts, each as long as the base: a probe that
+/// every path passes. By then, three timeouts have passed without an acknowledgement of a long
+/// packet (one, and the next, which is twice as long). If the parts arrive, the path is alive: one
+/// more long packet is tried, and if that is lost too, the path is a black hole. An outage, however
+/// long, ends otherwise: what is tried after it arrives. The number of lost packets says little:
+/// one lost acknowledgement may leave many packets unacknowledged.
 ///
-/// A path that loses much by chance looks alike now and then, and mostly soon shows that it does
-/// not: each such false alarm, up to two, makes one more arrival in parts necessary.
+/// A path with much random loss looks alike now and then, and mostly soon shows that it does not:
+/// each such false alarm, up to two, makes one more arrival in parts necessary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlackHoleDetector {
-    /// The lowest number that left once more, whole; what is lost leaves in the order of numbers.
+    /// The lowest sequence number that left once more, whole; lost packets leave in ascending
+    /// order.
     repeated: Option<u64>,
-    /// It left in parts since then.
+    /// Whether it left in parts since then.
     in_parts: bool,
-    /// The lowest number that left whole, once more, behind those parts.
+    /// The lowest sequence number that left whole, once more, behind those parts.
     behind: Option<u64>,
-    /// The octets of the shortest that left once more: what is heard of a shorter one says nothing.
-    /// 0: none did.
+    /// The octets of the shortest packet that left once more: an acknowledgement of a shorter one
+    /// proves nothing. 0: none did.
     shortest: usize,
     /// How often long packets arrived in parts, and none whole since.
     alive: u8,
@@ -107,7 +111,8 @@ pub(crate) struct BlackHoleDetector {
 }
 
 impl BlackHoleDetector {
-    /// A body of `octets` left once more; what has lower numbers than `settled` does not.
+    /// Records that a body of `octets` left once more; sequence numbers below `settled` do not
+    /// leave again.
     pub(crate) fn on_repeated(&mut self, settled: u64, number: u64, octets: usize) {
         if octets <= SHORT_MOST {
             return;
@@ -121,8 +126,7 @@ impl BlackHoleDetector {
         }
     }
 
-    /// Whether the long packet of this number leaves in parts, to find out whether the path is
-    /// alive.
+    /// Whether the long packet `number` leaves in parts, to find out whether the path is alive.
     #[inline]
     pub(crate) fn probes(&self, number: u64) -> bool {
         self.repeated == Some(number)
@@ -134,8 +138,8 @@ impl BlackHoleDetector {
         self.alive > self.alarms && self.probes(number)
     }
 
-    /// Bodies were acknowledged: of those that left whole, the longest has `longest` octets; and
-    /// perhaps some that left in parts.
+    /// Records that bodies were acknowledged: the longest of those that left whole has `longest`
+    /// octets; and some may have left in parts.
     #[inline]
     pub(crate) fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
         if self.shortest == 0 {
@@ -200,8 +204,8 @@ mod tests {
         assert_eq!(path, PathMtu::BlackHole);
     }
 
-    /// A long packet leaves once more: whether the path is found to be a black hole before, and
-    /// whether it leaves in parts.
+    /// Sends a long packet once more. Returns whether the path is found to be a black hole before,
+    /// and whether the packet leaves in parts.
     fn again(detector: &mut BlackHoleDetector, number: u64) -> (bool, bool) {
         let leaves = (detector.is_found(number), detector.probes(number));
         detector.on_repeated(0, number, 9000);

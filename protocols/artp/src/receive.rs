@@ -1,4 +1,4 @@
-//! Octets to words.
+//! Reads packets: octets to words.
 
 use core::num::NonZeroU32;
 
@@ -19,12 +19,12 @@ use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
 use crate::state::{Format, Matter};
 
-/// How many numbers an acknowledgement names, at most: what is done for it must not grow with how
-/// often it says so.
+/// The most sequence numbers that one acknowledgement names: its cost must not grow with how often
+/// it repeats them.
 const NAMED_MOST: u64 = 1 << 16;
 
-/// How many numbers of packets that expired may lie between two that arrive. Who guesses a number
-/// hits one of as many.
+/// The most sequence numbers of expired packets between two that arrive. An off-path attacker that
+/// guesses a number hits one of as many.
 const SKIPPED_MOST: u64 = 1 << 16;
 
 /// What the options of a packet say.
@@ -54,7 +54,7 @@ fn malformed(_: Malformed) -> Dropped {
 }
 
 impl<M: Message> Format<M> {
-    /// A fragment, or a datagram alone, without options; and the fragments behind it.
+    /// Reads a fragment, or a datagram in one packet, without options; and the fragments behind it.
     #[inline(always)] // what it reads stays in registers
     pub(crate) fn read_bare(
         &self,
@@ -144,8 +144,8 @@ impl<M: Message> Format<M> {
             PacketKind::Acknowledge if said.part.is_some() => return Err(Dropped::Malformed),
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
-                // Who does not hear us, and guesses numbers, gives no credit and is no sign of
-                // life: RFC 5961 §5.
+                // An attacker that guesses sequence numbers, without receiving our packets, gives
+                // no credit and is no sign of life: RFC 5961 §5.
                 let window = u64::from(self.ours.window);
                 if report.held.iter().all(|span| span.end + window <= view.settled_upto) {
                     return Err(Dropped::BeyondWindow);
@@ -160,8 +160,8 @@ impl<M: Message> Format<M> {
         Ok(segment)
     }
 
-    /// A part of a unit came, of which the rest of the packet tells this. Until all have come, the
-    /// packet has no unit.
+    /// Reads a part of a unit, of which `segment` holds what the rest of the packet tells. Until
+    /// all parts have arrived, the packet has no unit.
     #[cold]
     fn read_part(
         &mut self,
@@ -177,13 +177,15 @@ impl<M: Message> Format<M> {
             return Err(Dropped::Malformed);
         }
         let number = unwrap(sequence, 32, view.received_upto);
-        // What was here is not looked at: it is acknowledged once more, whole or not.
+        // A part of a packet received before is not examined: it is acknowledged once more,
+        // complete or not.
         if number >= view.received_upto {
             let received = view.received_upto.max(segment.settled.unwrap_or_default());
             if number >= received + u64::from(self.ours.window) {
                 return Err(Dropped::BeyondWindow);
             }
-            // A stranger may say what he likes: nobody has shown him what the way takes.
+            // Before the address is validated nothing is kept: an honest peer has not learned yet
+            // that the path drops long packets.
             if !self.is_heard && view.settled_upto == Self::lift(self.ours.first) {
                 return Err(Dropped::NoRoom);
             }
@@ -200,8 +202,8 @@ impl<M: Message> Format<M> {
         Ok(segment)
     }
 
-    /// The number below which nothing will come, where the peer's datagrams expire. It is believed
-    /// of a packet only that may have been sent: after an outage numbers have gone on, but not far.
+    /// Returns the number below which no packet will arrive, if the peer's datagrams expire. It is
+    /// accepted only from a plausible packet: after an outage numbers have advanced, but not far.
     #[inline]
     fn settled(&self, view: &View, sequence: u32, settled: Option<u32>) -> Option<u64> {
         let settled = unwrap(settled?, 32, view.received_upto);
@@ -211,7 +213,7 @@ impl<M: Message> Format<M> {
             .then_some(settled)
     }
 
-    /// What is said in session 0 about this one.
+    /// Reads the control items in session 0 that concern this session.
     fn arranged(
         &mut self,
         view: &View,
@@ -261,11 +263,11 @@ impl<M: Message> Format<M> {
             return Err(Dropped::NotOurs);
         }
         let signals = match (item.kind, proposal.verdict) {
-            // Who has asked himself hears answers only: a stranger's request would be taken for the
-            // peer's.
+            // A side that sent a request accepts answers only: another host's request would be
+            // taken for the peer's.
             (ControlKind::Request, Verdict::Asked) if self.asks => return Err(Dropped::NotOurs),
             (ControlKind::Request, Verdict::Asked) => Signals::OPEN,
-            // An answer shows what we asked with: nobody else knows it.
+            // An answer echoes the nonce of our request, which only the peer knows.
             (ControlKind::Reply, _) if proposal.echo != self.ours.nonce => {
                 return Err(Dropped::NotOurs);
             }
@@ -303,7 +305,7 @@ pub(crate) fn stamp(header: &Packet) -> Timestamp {
     Timestamp { at, valid: header.expiry }
 }
 
-/// Of what is not in fragments.
+/// The label of what is not in fragments.
 pub(crate) const WHOLE: Label = Label {
     message: 0,
     index: 0,
@@ -314,13 +316,13 @@ pub(crate) const WHOLE: Label = Label {
     bare: false,
 };
 
-/// Of a datagram in one packet, which nothing protects.
+/// The label of a datagram in one packet, unprotected.
 #[inline]
 fn alone(Single { datagram: message }: Single, said: &Said) -> Label {
     Label { message, priority: said.priority, bare: true, ..WHOLE }
 }
 
-/// Where a fragment stands in its datagram.
+/// The label of a fragment in its datagram.
 #[inline]
 fn place(fragment: &Fragment, said: &Said) -> Result<Label, Dropped> {
     let (index, count) =
@@ -359,7 +361,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
         }
     }
     packet.advance(octets);
-    // Version 2 says that there is something that must be understood, and nothing else does.
+    // Version 2 is used exactly where an option must be understood.
     if needs_understanding == (header.version == Version::Two) {
         Ok(said)
     } else {
@@ -374,7 +376,7 @@ fn check_items<M: Message>(packet: &mut M) -> Result<(), Dropped> {
     items(octets).try_for_each(|item| item.map(|_| ()).map_err(malformed))
 }
 
-/// Numbers of packets, one by one or in ranges; at least one.
+/// Reads sequence numbers, one by one or in ranges; there must be at least one.
 fn numbers<M: Message>(
     view: &View,
     packet: &mut M,

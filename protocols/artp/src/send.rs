@@ -1,4 +1,4 @@
-//! Words to octets: one packet takes a signal, or an acknowledgement, or a unit.
+//! Writes packets: words to octets. One packet carries a signal, or an acknowledgement, or a unit.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -26,7 +26,7 @@ fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
 
 impl<M: Message> Format<M> {
     pub(crate) fn write(&mut self, view: &View, saying: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
-        // Acknowledgements bear one's own clock, and do not expire (§1.4.2).
+        // Acknowledgements carry their sender's own clock, and do not expire (§1.4.2).
         let own = Timestamp { at: saying.clock, valid: 0 };
         if saying.signals != Signals::NONE
             && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
@@ -59,7 +59,7 @@ impl<M: Message> Format<M> {
             let settled =
                 self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
             let padding = self.padding(label, unit.octets);
-            // Where they stay: octets that were just written are not read back to be moved.
+            // Written in place: octets that were just written are not read back to be moved.
             octets.extend_from_slice(&[0; BARE]);
             packet(kind, self.session, span.start as u32, saying.stamp).encode(octets);
             if control
@@ -82,8 +82,8 @@ impl<M: Message> Format<M> {
         }
     }
 
-    /// The unit was made when the way took longer packets: instead of it, only its next part is
-    /// said.
+    /// Writes the next part of a unit that was made when the path passed longer packets, in place
+    /// of the unit.
     #[cold]
     fn write_part<'a>(
         &mut self,
@@ -109,7 +109,8 @@ impl<M: Message> Format<M> {
         }
     }
 
-    /// A request or a grant is made as long as packets shall be, where that is not known to pass.
+    /// Pads a request or a grant to the length that packets shall have, where the path is not known
+    /// to pass that.
     fn lengthen(&mut self, grants: bool, octets: &mut Vec<u8>) {
         const PROPOSED: usize =
             Packet::LENGTH + OptionHeader::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
@@ -121,9 +122,9 @@ impl<M: Message> Format<M> {
         }
     }
 
-    /// By how much the last fragment of a datagram is shorter than the ones that left before it.
-    /// Packets of one length leave by one system call; one that is shorter would be the last of
-    /// them.
+    /// Returns by how much the last fragment of a datagram is shorter than those that left before
+    /// it, to be made up by padding. Packets of one length leave by one system call; a shorter one
+    /// would end that.
     #[inline]
     fn padding(&mut self, label: &Label, octets: usize) -> Option<u32> {
         if label.count == 1 {
@@ -137,8 +138,8 @@ impl<M: Message> Format<M> {
         (short > 0).then_some(short as u32)
     }
 
-    /// As many octets are wanting of the last fragment of a datagram, if it can be made as long as
-    /// those that left before it.
+    /// Returns by how many octets the last fragment of a datagram falls short of those that left
+    /// before it, if padding can make up for it; otherwise 0.
     #[inline]
     fn short(&self, datagram: u32, octets: usize) -> usize {
         let (of, longest) = self.cut;
@@ -147,9 +148,9 @@ impl<M: Message> Format<M> {
         short.unwrap_or(0)
     }
 
-    /// What stands before a fragment, made of what stands before one of the same datagram, or of
-    /// one before it, that leaves at the same moment and says nothing but where it stands. Gives
-    /// how many octets that is.
+    /// Writes the header of a fragment, derived from `header`, the one of an earlier fragment that
+    /// leaves at the same moment: of the same datagram or of one before it, and without options.
+    /// Returns its length in octets.
     #[inline]
     pub(crate) fn write_next(
         &mut self,
@@ -160,14 +161,14 @@ impl<M: Message> Format<M> {
         let header: &[u8; BARE] = header.try_into().ok()?;
         let Cargo { label, span, .. } = unit;
         let sequence = span.start as u32;
-        // The first of a message tells how long the others are, the last is compared with it.
+        // The first fragment of a datagram gives the length that the last is compared with.
         let padding =
             if label.last || label.index == 0 { self.padding(label, unit.octets) } else { None };
         write_last(header, sequence, fragment(label), padding.unwrap_or(0) as usize, into)
     }
 
-    /// Writes the same into the gap before each of several fragments, of one datagram or of several
-    /// that are alike, as far as it fills the gaps. Returns before how many of them it did.
+    /// Writes the headers into the gap before each of several fragments, of one datagram or of
+    /// several that are alike, as long as they fill the gaps. Returns the number of fragments.
     #[inline]
     pub(crate) fn write_alike(
         &mut self,
@@ -180,12 +181,12 @@ impl<M: Message> Format<M> {
         let mut sequence = begin;
         for (gap, body) in fragments {
             let is_last = place.index + 1 == place.count;
-            // The last one is compared with it.
+            // The last fragment is compared with the first.
             if place.index == 0 {
                 self.cut = (place.datagram, body.len());
             }
             let is_written = if is_last {
-                // By itself it would be as long.
+                // Sent by itself, the fragment would be padded equally.
                 let padding = self.short(place.datagram, body.len());
                 gap.len() == BARE + padding
                     && write_last(header, sequence, place, padding, gap).is_some()
@@ -204,8 +205,8 @@ impl<M: Message> Format<M> {
         sequence.wrapping_sub(begin) as usize
     }
 
-    /// How many octets stand before a fragment, and before the last one, which may be shorter;
-    /// `None`: the options say more.
+    /// Returns the octets before a fragment, and before the last one, which may be shorter; `None`
+    /// if the options carry more than padding.
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
         let padding = if can_be_padded(short) { short } else { 0 };
@@ -218,13 +219,13 @@ impl<M: Message> Format<M> {
         self.unacknowledged
     }
 
-    /// Numbers one by one, or in ranges where both sides know them.
+    /// Writes sequence numbers one by one, or in ranges if both sides support them.
     fn acknowledge(&self, report: &Report, octets: &mut Vec<u8>) {
         let ranges = self.both(|proposal| proposal.ranges);
         if ranges {
             PacketOption::Ranges.write(octets);
         }
-        // Nothing came that could have been marked: there is nothing to tell.
+        // No packet arrived that could have been marked: there is nothing to report.
         if let Some(EcnCounts { capable, experienced }) = report.ecn.filter(|ecn| ecn.capable > 0) {
             PacketOption::Marks(Marks { capable, experienced }).write(octets);
         }
@@ -276,8 +277,8 @@ fn fragment(label: &Label) -> Fragment {
     Fragment { datagram: label.message, index: label.index as u16, count: label.count as u16 }
 }
 
-/// What stands before a fragment, as `header`, but for the number and where it stands. It is
-/// written where it leaves from: octets that were just written are not read back to be moved.
+/// Writes the header of a fragment: `header` with another sequence number and place. It is written
+/// in place: octets that were just written are not read back to be moved.
 #[inline]
 fn write_bare(header: &[u8; BARE], sequence: u32, fragment: Fragment, into: &mut [u8; BARE]) {
     *into = *header;
@@ -285,8 +286,8 @@ fn write_bare(header: &[u8; BARE], sequence: u32, fragment: Fragment, into: &mut
     fragment.encode(&mut into[Packet::LENGTH..]);
 }
 
-/// The same before the last fragment, with so many octets more that say nothing. Gives how many
-/// octets that is.
+/// Writes the same before the last fragment, with `padding` octets of padding. Returns its length
+/// in octets.
 #[inline]
 fn write_last(
     header: &[u8; BARE],
@@ -312,7 +313,7 @@ fn write_last(
     Some(BARE + padding)
 }
 
-/// Where the unit stands in its datagram; control has none.
+/// Writes the unit's place in its datagram; control has none.
 fn put_place(label: &Label, octets: &mut Vec<u8>) {
     match label.kind {
         MessageKind::Control => {}
@@ -321,11 +322,12 @@ fn put_place(label: &Label, octets: &mut Vec<u8>) {
     }
 }
 
-/// Where a packet's header says how many octets its options have, and its number.
+/// Where a packet's header has the octets of its options, and its sequence number.
 pub(crate) const OPTIONS: Range<usize> = 2..4;
 pub(crate) const SEQUENCE: Range<usize> = 4..8;
 
-/// And of which datagram it is, if there are no options; behind that, where it stands there.
+/// Where a fragment's header has the datagram's number, if there are no options; its place there
+/// follows.
 pub(crate) const DATAGRAM: Range<usize> = Packet::LENGTH..Packet::LENGTH + 4;
 
 fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Timestamp) -> Packet {
@@ -341,7 +343,7 @@ fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Timestamp) -> Pac
     }
 }
 
-/// The options of a unit.
+/// Writes the options of a unit.
 fn options(
     label: &Label,
     settled: Option<u32>,
@@ -372,7 +374,7 @@ fn options(
     end_options(octets);
 }
 
-/// The options end here: the header says how many octets they have.
+/// Ends the options: enters their octets into the header.
 fn end_options(octets: &mut [u8]) {
     let options = (octets.len() - Packet::LENGTH) as u16;
     octets[OPTIONS].copy_from_slice(&options.to_be_bytes());

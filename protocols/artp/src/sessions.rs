@@ -1,5 +1,5 @@
-//! Sessions as a whole: how their numbers are chosen, who may begin one, and what strangers must
-//! not guess.
+//! The sessions of an endpoint: how their numbers are chosen, which requests are granted, and which
+//! values a third party must not guess.
 
 use alloc::collections::BTreeSet;
 use core::hash::{Hash, Hasher};
@@ -20,8 +20,7 @@ use crate::header::{ControlKind, Microseconds, Packet, PacketKind, Proposal, Ver
 use crate::option::{Options, PacketOption};
 use crate::state::{Matter, Secrets};
 
-/// For how long what a stranger is given to come again with is good: at least once, at most twice
-/// this.
+/// The lifetime of a cookie: it is valid for at least this long, and at most twice as long.
 const COOKIE_LIFE: u64 = 10 * SECOND;
 
 /// Decides whether a request for a session is granted: stage 1 of the arrangement (ARTP §1.4.3),
@@ -33,18 +32,18 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
     config: Config,
     make: fn(u8, &Config, Secrets) -> Slots<C>,
     decide: Decide,
-    /// The sessions that there are.
+    /// The sessions that exist.
     taken: BTreeSet<(Participant, u8)>,
     /// How many secrets were drawn.
     drawn: u64,
 }
 
 impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
-    /// Sessions whose policies `make` makes.
+    /// Makes the endpoint; `make` makes the policies of a session.
     ///
     /// # Panics
-    /// Where datagrams are signed or sealed and nobody has drawn [`Config::secret`]: sessions would
-    /// have the keys of those before.
+    /// If datagrams are signed or sealed and [`Config::secret`] was not drawn: sessions would have
+    /// the keys of earlier ones.
     pub fn new(config: Config, make: fn(u8, &Config, Secrets) -> Slots<C>) -> Self {
         let drawn = config.secret != [0; 16];
         assert!(
@@ -54,7 +53,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
         Sessions { config, make, decide: |_, _| true, taken: BTreeSet::new(), drawn: 0 }
     }
 
-    /// Requests are granted as `decide` says.
+    /// Grants requests as `decide` says.
     #[must_use]
     pub fn deciding(self, decide: Decide) -> Self {
         Sessions { decide, ..self }
@@ -66,7 +65,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
         hasher.finish()
     }
 
-    /// Numbers that follow from the secret, and from nothing that a stranger sees.
+    /// Draws a number that is derived from the secret, and from nothing that a third party sees.
     fn draw(&mut self) -> u64 {
         self.drawn += 1;
         self.hash(("draw", self.drawn))
@@ -81,7 +80,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
         self.hash(("cookie", remote, proposal.session, proposal.nonce, period))
     }
 
-    /// Whether it shows what it was given.
+    /// Whether the proposal echoes the cookie that its sender was given.
     fn came_again(&self, cx: &Context, remote: Participant, proposal: &Proposal) -> bool {
         let period = cx.now().nanoseconds() / COOKIE_LIFE;
         let given = |period| self.cookie(remote, proposal, period) == proposal.echo;
@@ -89,8 +88,8 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
     }
 }
 
-/// The request for a session in a packet. What is none makes no session that would wait for its
-/// request for ever.
+/// Returns the request for a session in a packet. Any other packet makes no session, since that
+/// would wait for its request for ever.
 fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
     let octets = packet.len();
     let octets = packet.front(octets)?;
@@ -111,7 +110,7 @@ fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
     }
 }
 
-/// An answer of which nothing is kept. It is as long as the request.
+/// Makes an answer of which no state is kept. It is as long as the request.
 fn answer<M: Message>(headroom: usize, asked: &Proposal, verdict: Verdict, nonce: u64) -> M {
     let mut octets = alloc::vec![0; Packet::LENGTH];
     let header = Packet {
@@ -153,8 +152,7 @@ where
         if header.session != 0 {
             return Ok(header.session);
         }
-        // What is said in session 0 is about another, whose number stands first in the value of an
-        // item.
+        // An item in session 0 concerns another session, whose number stands first in its value.
         let octets = packet.len();
         let octets = packet.front(octets).ok_or(Malformed::TooShort)?;
         let control = octets
@@ -168,8 +166,8 @@ where
     }
 
     fn open(&mut self, _: &Context, remote: Participant) -> Result<u8, Ended> {
-        // Any that is free: the peer opens sessions with us too, and both must rarely choose the
-        // same.
+        // Starts at a random number: the peer opens sessions with us too, and both must rarely
+        // choose the same.
         let start = self.draw() as u8;
         let free = (0..=u8::MAX).map(|step| start.wrapping_add(step));
         let free =
@@ -235,6 +233,6 @@ where
     }
 }
 
-/// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and
-/// some more.
+/// The octets that the layers below may push before a packet: UDP in user space over IPv6 over
+/// Ethernet, and some more.
 pub(crate) const HEADROOM_BELOW: usize = 128;

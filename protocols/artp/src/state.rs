@@ -1,4 +1,4 @@
-//! What a session is on the wire, and what both sides have agreed.
+//! The state of a session on the wire, and what both sides have agreed.
 
 use core::marker::PhantomData;
 
@@ -15,52 +15,52 @@ use crate::path::{BASE, BlackHoleDetector, PathMtu};
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
 
-/// The octets of options in an acknowledgement, at most: credit, ranges and marks.
+/// The most octets of options in an acknowledgement: credit, ranges and marks.
 const REPORT_OPTIONS: usize =
     PacketOption::OCTETS_MOST + OptionHeader::LENGTH + OptionHeader::LENGTH + Marks::LENGTH;
 
-/// More fragments than these are counted by an option; what protects a datagram may add some.
+/// More fragments than these are counted by an option; the protection of a datagram may add some.
 const FRAGMENTS_BARE: usize = 65_000;
 
-/// The octets of what is said where datagrams expire.
+/// The octets of the option that accompanies expiring datagrams.
 const SETTLED: usize = PacketOption::OCTETS_MOST;
 
-/// Words and octets of one session.
+/// Reads and writes the packets of one session.
 #[derive(Clone, Debug)]
 pub struct Format<M> {
     pub(crate) session: u8,
-    /// What we propose, or granted.
+    /// What this side proposes, or has granted.
     pub(crate) ours: Proposal,
-    /// What the peer does.
+    /// What the peer has proposed.
     pub(crate) theirs: Option<Proposal>,
-    /// The peer's first number.
+    /// The peer's first sequence number.
     pub(crate) peer_first: Option<u64>,
-    /// We have asked for it.
+    /// Whether this side asked for the session.
     pub(crate) asks: bool,
-    /// What the way to the peer takes.
+    /// The path MTU to the peer.
     pub(crate) path: PathMtu,
-    /// Whether it takes long packets no more.
+    /// Whether the path drops long packets now.
     pub(crate) black_hole: BlackHoleDetector,
     /// The packet that leaves in parts, and how many of its octets have left. No packet has the
-    /// number 0.
+    /// sequence number 0.
     pub(crate) parted: (u64, usize),
-    /// Packets that came in parts, so far.
+    /// Packets of which parts have arrived.
     pub(crate) parts: Parts,
-    /// The peer has answered, or confirmed: he hears us.
+    /// Whether the peer has answered, or confirmed: it receives our packets.
     pub(crate) is_heard: bool,
-    /// The last request that came from him was as long as packets shall be.
+    /// Whether the peer's last request was as long as packets shall be.
     pub(crate) asked_long: bool,
-    /// The datagram of the last fragment but one, or earlier, that was written, and how many octets
-    /// it had.
+    /// The datagram of the last fragment written that was not the last of its datagram, and its
+    /// octets.
     pub(crate) cut: (u32, usize),
-    /// Numbers of packets that are not acknowledged themselves have a count of their own, so that
-    /// they leave no holes.
+    /// The last sequence number of packets that are not acknowledged themselves. They are counted
+    /// apart, so that they leave no holes.
     pub(crate) unacknowledged: u32,
     message: PhantomData<fn() -> M>,
 }
 
 impl<M> Format<M> {
-    /// A session of our own.
+    /// Makes a session that this side asks for or grants.
     pub fn new(session: u8, config: &Config, secrets: Secrets) -> Self {
         let ours = Proposal {
             session,
@@ -98,12 +98,13 @@ impl<M> Format<M> {
         }
     }
 
-    /// What both sides propose: for keys.
+    /// Returns both sides' proposals, from which keys are derived.
     pub fn proposals(&self) -> Option<(&Proposal, &Proposal)> {
         Some((&self.ours, self.theirs.as_ref()?))
     }
 
-    /// Numbers begin high enough that none is below 0 when it is read near another.
+    /// Extends a first sequence number, high enough that none is below 0 when it is read near
+    /// another.
     pub(crate) fn lift(first: u32) -> u64 {
         1 << 32 | u64::from(first)
     }
@@ -112,27 +113,27 @@ impl<M> Format<M> {
         wishes(&self.ours) && self.theirs.as_ref().is_some_and(wishes)
     }
 
-    /// The longest packet that both ends take.
+    /// Returns the longest packet that both ends accept.
     pub(crate) fn agreed(&self) -> usize {
         let theirs = self.theirs.as_ref().map_or(u16::MAX, |theirs| theirs.packet);
         usize::from(self.ours.packet.min(theirs)).max(MINIMUM)
     }
 
-    /// The longest packet that both ends take, and the way between them.
+    /// Returns the longest packet that both ends accept and the path passes.
     pub(crate) fn packet(&self) -> usize {
         self.path.packet(self.agreed())
     }
 
-    /// How long a request or a grant is to be made so that its answer shows what the way takes;
-    /// `None`: it leaves as it is. A grant is no longer than the request, or somebody else might be
-    /// flooded who never asked.
+    /// Returns the length to which a request or a grant is padded so that its answer shows what the
+    /// path passes; `None`: it leaves as it is. A grant is no longer than the request: a spoofed
+    /// request must not be amplified.
     pub(crate) fn probe(&self, grants: bool) -> Option<usize> {
         let agreed = self.agreed();
         let allowed = !grants || self.asked_long;
         (agreed > BASE && self.path == PathMtu::Unasked && allowed).then_some(agreed)
     }
 
-    /// A unit left once more.
+    /// Records that a unit left once more.
     #[cold]
     pub(crate) fn detect(&mut self, view: &View, number: u64, octets: usize) {
         if self.can_narrow() {
@@ -145,7 +146,7 @@ impl<M> Format<M> {
     }
 
     /// Whether a packet that is longer than the base leaves in parts: the path drops it, or this
-    /// one finds out whether it does.
+    /// one is the probe that shows whether it does.
     #[inline]
     pub(crate) fn leaves_in_parts(&mut self, number: u64) -> bool {
         if self.path == PathMtu::Long && self.black_hole.is_found(number) && self.can_narrow() {
@@ -154,12 +155,13 @@ impl<M> Format<M> {
         self.path == PathMtu::BlackHole || self.black_hole.probes(number)
     }
 
-    /// What an acknowledgement holds beside its header and its options.
+    /// Returns the octets of an acknowledgement beside its header and its options.
     pub(crate) fn payload(&self) -> usize {
         self.packet() - Packet::LENGTH - REPORT_OPTIONS
     }
 
-    /// What one packet holds of a datagram of so many octets, of which this is wished.
+    /// Returns the octets that one packet holds of a datagram of `octets` octets with these
+    /// `properties`.
     pub(crate) fn body(&self, octets: usize, properties: &MessageProperties) -> usize {
         let when = |is: bool, octets: usize| if is { octets } else { 0 };
         let bare =
@@ -168,7 +170,7 @@ impl<M> Format<M> {
         bare - when(octets / FRAGMENTS_BARE >= bare, OptionHeader::LENGTH + Large::LENGTH)
     }
 
-    /// The peer proposes this: for the first time, or once more?
+    /// Whether the proposal is the peer's first, or a repetition of it.
     pub(crate) fn knows(&self, proposal: &Proposal) -> bool {
         self.theirs.as_ref().is_none_or(|theirs| theirs.nonce == proposal.nonce)
     }
@@ -181,7 +183,7 @@ impl<M> Format<M> {
     }
 }
 
-/// No packet is shorter at its most: room for a proposal, and for some data.
+/// The least limit on the length of packets: a proposal, and some data, must fit.
 pub(crate) const MINIMUM: usize = HEADER_MOST + ControlHeader::LENGTH + Proposal::LENGTH;
 
 /// The most octets before a fragment, or a part of one.
@@ -190,20 +192,20 @@ pub(crate) const HEADER_MOST: usize =
 
 const PART: usize = OptionHeader::LENGTH + Part::LENGTH;
 
-/// Padding is no longer than this: where a datagram has so many fragments that it would be, a short
-/// one more matters little.
+/// The most padding: a datagram for which it would be longer has so many fragments that a short
+/// last one matters little.
 const PADDING_MOST: usize = 11;
 
-/// How much shorter than the others the last fragment of a datagram may be for padding to make up
-/// for it: nothing, or as much as an option has at least.
+/// Whether padding can make up for a last fragment that is `short` octets shorter than the others:
+/// by nothing, or by at least an option's header.
 pub(crate) fn can_be_padded(short: usize) -> bool {
     short == 0 || (OptionHeader::LENGTH..=PADDING_MOST).contains(&short)
 }
 
-/// What a stranger must not be able to guess.
+/// What a third party must not be able to guess.
 #[derive(Clone, Copy, Debug)]
 pub struct Secrets {
-    /// The first packet number.
+    /// The first sequence number.
     pub first: u32,
     /// See [`Proposal::nonce`].
     pub nonce: u64,
@@ -233,6 +235,6 @@ impl Matter {
     }
 }
 
-/// What the engine calls them.
+/// The engine's names of the signals, in its order.
 pub(crate) const ORDER: [Signals; 5] =
     [Signals::OPEN, Signals::ACCEPT, Signals::CONFIRM, Signals::END, Signals::ENDED];

@@ -1,5 +1,5 @@
-//! What a packet consists of (ARTP §1.4.1), for whoever shows packets. The layouts are those of
-//! `header.rs` and `option.rs`.
+//! The syntax of a packet (ARTP §1.4.1), for programs that display packets. The layouts are those
+//! of `header.rs` and `option.rs`.
 
 use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
@@ -65,8 +65,8 @@ const OPTIONS: &[Step] = &[
 
 const DATA: &[Step] = &[
     of::<Fragment>(),
-    // Only the first part of the first fragment begins with the length of a signature; of the
-    // index, an option has the upper half.
+    // Only the first part of the first fragment begins with the length of a signature; an option
+    // has the upper half of the index.
     Step::Choice {
         by: Discriminant::Value(field(Fragment::NAME, "index")),
         cases: &[Case {

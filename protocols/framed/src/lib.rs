@@ -19,43 +19,42 @@ use stackwright_wire::{Header, Message};
 
 const NAME: &str = "framed";
 
-/// What stands before each message.
+/// The header of each message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Length {
-    /// Of the message, in octets.
+    /// The length of the message, in octets.
     pub octets: u16,
 }
 
-/// How much may be on its way down on one association.
+/// The initial credit downward of one association.
 const ROOM_DOWN: Credit = Credit { octets: 1 << 20, messages: 1024 };
-/// How many octets the stream below may bring before they are delivered.
+/// How many octets the stream below may deliver before they are handled.
 const ROOM_UP: usize = 1 << 20;
 
-/// A protocol that makes messages of a stream.
+/// The protocol: messages over a stream.
 pub struct Framed<M> {
     associations: Mirror<Association<M>>,
 }
 
 struct Association<M> {
-    /// Room of the stream below, and messages that wait for it, each with what of it has not left
-    /// yet.
+    /// Credit of the stream below, and messages that wait for it, each with its whole length.
     down: usize,
     waiting: VecDeque<(M, usize)>,
-    /// Room of the layer above, and octets that are not delivered yet.
+    /// Credit of the layer above, and octets that are not delivered yet.
     up: Credit,
     arrived: Option<M>,
     open: bool,
     end: End,
 }
 
-/// How far an association is on its way to its end.
+/// The state of an association's end.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     Open,
     /// The peer has finished: what it sent is delivered, what waits is sent, and then it is closed
     /// below.
     PeerFinished,
-    /// `Close` came: what waits is sent, what arrives is discarded.
+    /// `Close` was requested: what waits is sent, what arrives is discarded.
     Closing,
     /// It is closed below.
     Closed,
@@ -69,7 +68,7 @@ impl<M: Message> Default for Framed<M> {
     }
 }
 
-/// How a file describes it: nothing can be chosen.
+/// Returns the description of the protocol in a file, which has no parameters.
 pub const fn described<M: Message>() -> Described<Framed<M>> {
     Described { parameters: &[], make: |_, _| Ok(Framed::default()) }
 }
@@ -87,7 +86,7 @@ impl<M: Message> Framed<M> {
         self.associations.insert(name, association);
     }
 
-    /// Puts its length before a message, which waits for the stream.
+    /// Puts its length before a message and queues it for the stream.
     fn push(&mut self, cx: &Context, name: Handle, mut message: M, out: Out<'_, M>) {
         let whole = message.len();
         let (Some(association), Ok(octets)) =
@@ -104,7 +103,7 @@ impl<M: Message> Framed<M> {
         self.send(name, out);
     }
 
-    /// Sends what the stream has room for.
+    /// Sends as much as the credit of the stream permits.
     fn send(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         while association.down > 0
@@ -126,7 +125,7 @@ impl<M: Message> Framed<M> {
         self.close_below(name, out);
     }
 
-    /// Closes the stream where nothing is left to send, and to deliver.
+    /// Closes the stream if nothing is left to send, and to deliver.
     fn close_below(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         let delivered = match association.end {
@@ -140,7 +139,7 @@ impl<M: Message> Framed<M> {
         }
     }
 
-    /// Delivers whole messages, within the room above; discards all where it was closed above.
+    /// Delivers complete messages, within the credit above; discards all if it was closed above.
     fn deliver(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         let mut consumed = 0;
@@ -173,7 +172,7 @@ impl<M: Message> Framed<M> {
 }
 
 impl<M: Message> Association<M> {
-    /// Returns the length of the first message that has arrived as a whole.
+    /// Returns the length of the first message that has arrived completely.
     fn first_whole(&mut self) -> Option<usize> {
         let arrived = self.arrived.as_mut()?;
         let Length { octets } = Length::decode(arrived.front(Length::LENGTH)?).ok()?;
@@ -245,7 +244,8 @@ impl<M: Message> Protocol for Framed<M> {
                     association.end = End::Closing;
                     self.deliver(name, out);
                 }
-                // The stream knows a listener's name, one that is not open, and one that has ended.
+                // The stream knows all names: a listener's, one that is not open, and one that has
+                // ended.
                 _ => out.request(StreamsRequest::Close { name }),
             },
         }

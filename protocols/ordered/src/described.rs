@@ -1,4 +1,4 @@
-//! How a file describes it.
+//! The description of the protocol in a file.
 
 use stackwright_contract::described::{Described, Parameter, ParameterKind};
 use stackwright_wire::Message;
@@ -14,7 +14,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new("piece", ParameterKind::Number, "how many octets go into one datagram at most"),
 ];
 
-/// How a file describes it.
+/// Returns the description: the parameters that a file may set.
 pub const fn described<M: Message>() -> Described<Ordered<M>> {
     Described {
         parameters: PARAMETERS,

@@ -1,27 +1,27 @@
-//! What stands before the octets.
+//! The header.
 
 use stackwright_wire::{FieldValue, Header};
 
 /// The header of every datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct OrderedHeader {
-    /// What the datagram is.
+    /// The kind of the datagram.
     #[bits(8)]
     pub kind: DatagramKind,
-    /// The place in the sender's stream of the first octet behind the header, or of the one that
-    /// would come next. Of a finish, it is the length of the stream; of a reset, the application's
+    /// The offset in the sender's stream of the first octet behind the header, or of the one that
+    /// would come next. In a finish, it is the length of the stream; in a reset, the application's
     /// code.
     pub offset: u64,
-    /// How much the other side may send, from the beginning: each piece counts as its octets, and
-    /// as 64 at least. It never becomes less; a smaller one was overtaken.
+    /// The credit of the other side, counted from the beginning: each piece counts as its octets,
+    /// and as 64 at least. It never decreases; a smaller one was overtaken.
     pub credit: u64,
 }
 
-/// What a datagram is. Only `Octets` has anything behind the header.
+/// The kind of a datagram. Only `Octets` has anything behind the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DatagramKind {
-    /// Asks for an association: the first word of the side that opens, and its only one until it is
-    /// answered.
+    /// Requests an association: the first datagram of the side that opens, and its only one until
+    /// it is answered.
     Open = 1,
     /// A piece of the stream.
     Octets = 2,
@@ -31,10 +31,10 @@ pub enum DatagramKind {
     Finish = 4,
     /// Answers `Finish`: all octets before it were delivered.
     Heard = 5,
-    /// The association was aborted, with the code that `offset` says.
+    /// The association was aborted, with the code in `offset`.
     Reset = 6,
-    /// The sender is done with the association: it has heard a `Reset`, or both streams were
-    /// delivered to their ends. Then it says what `Heard` does, too.
+    /// The sender is done with the association: it has received a `Reset`, or both streams were
+    /// delivered to their ends. In that case it also has the meaning of `Heard`.
     Farewell = 7,
 }
 
@@ -52,10 +52,10 @@ impl FieldValue for DatagramKind {
     }
 }
 
-/// What a piece counts at least: many small ones are much to hold. In octets.
+/// The least weight of a piece, in octets: many small pieces cost much to hold.
 pub(crate) const LIGHTEST: usize = 64;
 
-/// Returns what a piece of `octets` octets counts.
+/// Returns the weight of a piece of `octets` octets.
 pub(crate) fn weight(octets: usize) -> u64 {
     octets.max(LIGHTEST) as u64
 }

@@ -1,4 +1,5 @@
-//! The peer's half of a stream: octets wait for those before them, and for room above.
+//! The peer's half of a stream: octets wait for those before them, and for credit of the layer
+//! above.
 
 use alloc::collections::BTreeMap;
 
@@ -7,26 +8,26 @@ use stackwright_wire::Message;
 use crate::header::weight;
 
 pub(crate) struct Incoming<M> {
-    /// Pieces by the place of their first octet. None overlaps another; the credit bounds them, by
+    /// Pieces by the offset of their first octet. None overlaps another; the credit bounds them, by
     /// octets and by number.
     held: BTreeMap<u64, Piece<M>>,
     octets: usize,
-    /// So far the layer above has the stream.
+    /// How many octets of the stream the layer above has.
     delivered: u64,
-    /// The weight of all pieces that came; of what was delivered; and the credit that the peer was
-    /// told last.
+    /// The weight of all pieces that arrived; of those that were delivered; and the credit that was
+    /// announced last.
     received: u64,
     released: u64,
     granted: u64,
     window: u64,
-    /// How many octets the layer above takes.
+    /// How many octets the layer above accepts.
     room: usize,
     half: Half,
 }
 
 struct Piece<M> {
     octets: M,
-    /// By how much it weighs more than its octets.
+    /// By how much its weight exceeds its octets.
     surplus: u64,
 }
 
@@ -35,15 +36,15 @@ enum Half {
     Open,
     /// The stream has this many octets.
     Ends(u64),
-    /// All were delivered, and the layer above was told of the end.
+    /// All were delivered, and the end was indicated to the layer above.
     Finished,
 }
 
-/// What is wrong with a word of the peer.
+/// A fault in a datagram of the peer.
 pub(crate) enum Fault {
-    /// It says what was said before, or too much: it counts for nothing.
+    /// It repeats an earlier one, or exceeds the credit: it is ignored.
     Idle(&'static str),
-    /// It contradicts another: there is no stream of which both are true.
+    /// It contradicts another: no stream satisfies both.
     Impossible(&'static str),
 }
 
@@ -62,30 +63,30 @@ impl<M: Message> Incoming<M> {
         }
     }
 
-    /// How many octets wait.
+    /// Returns how many octets wait.
     pub(crate) fn held(&self) -> usize {
         self.octets
     }
 
-    /// The credit, which the peer is told now.
+    /// Returns the credit, which is announced now.
     pub(crate) fn grant(&mut self) -> u64 {
         self.granted = self.released + self.window;
         self.granted
     }
 
-    /// Whether a good part of the window has become free since the credit was told: it is told
-    /// again only then.
+    /// Whether half of the window has become free since the credit was announced: it is announced
+    /// by itself only then.
     pub(crate) fn grants_more(&self) -> bool {
         let more = self.released + self.window - self.granted;
         self.half == Half::Open && more >= self.window.div_ceil(2)
     }
 
-    /// The layer above gives more credit.
+    /// Adds credit of the layer above.
     pub(crate) fn give(&mut self, room: usize) {
         self.room = self.room.saturating_add(room);
     }
 
-    /// A piece has come.
+    /// Handles a piece.
     pub(crate) fn push(&mut self, offset: u64, octets: M) -> Result<(), Fault> {
         let weight = weight(octets.len());
         let end = offset
@@ -114,7 +115,7 @@ impl<M: Message> Incoming<M> {
         Ok(())
     }
 
-    /// The peer has finished behind `last` octets.
+    /// Handles the peer's finish behind `last` octets.
     pub(crate) fn finish(&mut self, last: u64) -> Result<(), Fault> {
         if self.half != Half::Open {
             return Err(Fault::Idle("a second finish"));
@@ -129,7 +130,7 @@ impl<M: Message> Incoming<M> {
         Ok(())
     }
 
-    /// The next octets in order that the layer above takes.
+    /// Returns the next octets in order that the layer above accepts.
     pub(crate) fn next(&mut self) -> Option<M> {
         let first = self
             .held
@@ -150,7 +151,7 @@ impl<M: Message> Incoming<M> {
         Some(octets)
     }
 
-    /// Whether the layer above is told of the end now: once, behind the last octet.
+    /// Whether the end is to be indicated to the layer above now: once, behind the last octet.
     pub(crate) fn tells_finish(&mut self) -> bool {
         let tells = self.half == Half::Ends(self.delivered);
         if tells {
@@ -165,7 +166,7 @@ impl<M: Message> Incoming<M> {
 }
 
 impl<M: Message> Piece<M> {
-    /// The place behind a piece that is held.
+    /// Returns the offset behind a piece that is held.
     fn end((start, piece): (&u64, &Self)) -> u64 {
         start + piece.octets.len() as u64
     }

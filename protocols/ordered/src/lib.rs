@@ -2,13 +2,13 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `header.rs` | what stands before the octets |
+//! | `header.rs` | the header |
 //! | `send.rs` | from above, downward |
 //! | `receive.rs` | from below, upward |
 //! | `outgoing.rs`, `incoming.rs` | the two halves of a stream |
-//! | `linger.rs` | after the last word above, until the last one below |
-//! | `state.rs` | what names stand for |
-//! | `config.rs`, `described.rs` | what can be chosen; how a file says it |
+//! | `linger.rs` | from the end above to the end below |
+//! | `state.rs` | what names denote |
+//! | `config.rs`, `described.rs` | the configuration; its description in a file |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -45,17 +45,16 @@ use state::{Above, Association, Below, LastWord, Out};
 
 const NAME: &str = "ordered";
 
-/// How many datagrams of one association may come at once. Each is handled when it comes, and its
-/// room given back.
+/// How many datagrams of one association may arrive at once. Each is handled when it arrives, and
+/// its credit returned.
 const MESSAGES_AT_ONCE: usize = 1024;
 
-/// The protocol.
+/// The protocol: streams over reliable datagrams.
 pub struct Ordered<M> {
     config: Config,
     above: Mirror<Above<M>>,
     below: Names<Below>,
-    /// Names below whose peers are waited for. There is one timeout, so the newest is always the
-    /// last.
+    /// The timeouts of names below. There is one duration, so the newest is always the last.
     timers: Simple<Handle>,
 }
 
@@ -66,12 +65,14 @@ impl<M: Message> Default for Ordered<M> {
 }
 
 impl<M: Message> Ordered<M> {
+    /// Makes the protocol.
+    ///
     /// # Panics
-    /// Where nothing could ever move: `window` is at least 128, `room` and `piece` are at least 1.
+    /// If nothing could ever move: `window` is at least 128, `room` and `piece` are at least 1.
     pub fn new(config: Config) -> Self {
         let Config { window, room, piece, .. } = config;
-        // With less, what is left of the credit could be too little for a piece and too much to be
-        // told again.
+        // With a smaller window, the rest of the credit could be too little for a piece and too
+        // much to be announced again.
         assert!(
             window >= 2 * LIGHTEST && room > 0 && piece > 0,
             "a stream without room moves nothing"
@@ -79,17 +80,18 @@ impl<M: Message> Ordered<M> {
         Ordered { config, above: Mirror::new(), below: Names::new(), timers: Simple::default() }
     }
 
-    /// How many names above live, listeners and those that wait among them.
+    /// Returns how many names above are alive, listeners and those that wait included.
     pub fn associations(&self) -> usize {
         self.above.iter().count()
     }
 
-    /// How many names it gave to the layer below, whose last word has not come.
+    /// Returns how many names were given to the layer below and have not ended there.
     pub fn names(&self) -> usize {
         self.below.len()
     }
 
-    /// How many octets each association holds for the layer above: at most the window.
+    /// Iterates over the octets that each association holds for the layer above: at most the
+    /// window.
     pub fn held(&self) -> impl Iterator<Item = usize> {
         self.above.iter().filter_map(|(_, above)| match above {
             Above::Association(association) => Some(association.incoming.held()),
@@ -97,7 +99,8 @@ impl<M: Message> Ordered<M> {
         })
     }
 
-    /// First room below upward: all that was granted, whole or in pieces.
+    /// Returns the initial credit for the layer below: all that was granted, in one piece or
+    /// several.
     fn room_below(&self) -> Credit {
         Credit {
             octets: self.config.window + MESSAGES_AT_ONCE * OrderedHeader::LENGTH,
@@ -125,8 +128,8 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    /// Delivers, says and ends whatever can be by now. Of what was closed, nothing is told but the
-    /// end.
+    /// Delivers, sends and ends whatever can be by now. Of a closed association, only the end is
+    /// indicated.
     fn go_on(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
         let closes = association.closes;
@@ -257,7 +260,7 @@ impl<M: Message> Protocol for Ordered<M> {
                     out.indicate(StreamsIndication::Listening { listener: *above, local });
                 }
             }
-            // The peer says its end itself.
+            // The peer announces its end itself.
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Controlled { .. } => {}
@@ -275,8 +278,8 @@ impl<M: Message> Protocol for Ordered<M> {
         self.timers.next_deadline()
     }
 
-    /// Octets are cut into messages, each behind a label: what is below lays out those, and not
-    /// what comes from above.
+    /// Answers for streams: octets are cut into messages with a header each, so the layout of the
+    /// layer below applies to those, and not to what comes from above.
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Datagrams<M>>) {
         question.answer::<Longest>(|_| Some(usize::MAX)).answer::<Reserve<M>>(|_| None);
         if let Some(Above::Association(association)) = self.above.get(about)

@@ -1,4 +1,4 @@
-//! Ends: the last word above, and what is still to be said below after it.
+//! Ends: from the end above to the end below.
 
 use core::mem;
 
@@ -11,8 +11,8 @@ use crate::state::{Above, Below, LastWord, Lingering, Out, Stage};
 use crate::{Ordered, OrderedHeader};
 
 impl<M: Message> Ordered<M> {
-    /// Tells the last word on a name above. Without a `last` one for the peer, the association is
-    /// closed below at once.
+    /// Ends a name above. Without a `last` datagram for the peer, the association is closed below
+    /// at once.
     pub(crate) fn end(
         &mut self,
         cx: &Context,
@@ -55,7 +55,7 @@ impl<M: Message> Ordered<M> {
         out.indicate(StreamsIndication::Ended { name, why });
     }
 
-    /// Says the last word where there is room, and closes where both have said theirs.
+    /// Sends the last datagram if there is credit, and closes below if both sides have sent theirs.
     pub(crate) fn part(&mut self, below: Handle, out: Out<'_, M>) {
         let Some(Below::Lingering(lingering)) = self.below.get_mut(below) else { return };
         if !lingering.said && !lingering.unanswered && lingering.link.fits() {
@@ -72,7 +72,7 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    /// Closes an association below that stands for nothing above any more.
+    /// Closes an association below that has no association above any more.
     pub(crate) fn close_below(&mut self, below: Handle, out: Out<'_, M>) {
         let Some(place) = self.below.get_mut(below) else { return };
         if let Below::Lingering(lingering) = mem::replace(place, Below::Closing) {
@@ -81,14 +81,14 @@ impl<M: Message> Ordered<M> {
         out.request(DatagramsRequest::Close { name: below });
     }
 
-    /// The timeout of an association below is over.
+    /// Handles the timeout of an association below.
     pub(crate) fn expired(&mut self, cx: &Context, below: Handle, out: Out<'_, M>) {
         match self.below.get(below) {
             Some(Below::Lingering(_)) => self.close_below(below, out),
             Some(Below::Association { above: name }) => {
                 let name = *name;
                 if matches!(self.above.get(name), Some(Above::Association(_))) {
-                    // It was closed, and the peer does not come to its end.
+                    // It was closed, and the peer does not reach its end.
                     return self.end(cx, name, Ended::Expired, Some(LastWord::reset(0)), out);
                 }
                 cx.dropped(crate::NAME, "an arrival that says nothing");

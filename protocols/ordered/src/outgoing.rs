@@ -1,4 +1,4 @@
-//! Our half of a stream: octets wait for credit, and for room below.
+//! This side's half of a stream: octets wait for the peer's credit, and for credit below.
 
 use alloc::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use crate::header::{LIGHTEST, weight};
 
 pub(crate) struct Outgoing<M> {
     queue: VecDeque<M>,
-    /// In octets.
+    /// The octets that wait.
     queued: usize,
     /// How many octets the layer above may send.
     pub(crate) room: usize,
     /// Octets of the stream that have left.
     pub(crate) sent: u64,
-    /// What has left weighs so much; so much the peer lets us send.
+    /// The weight of what has left; and the weight that the peer permits.
     weight: u64,
     credit: u64,
     half: Half,
@@ -25,7 +25,7 @@ enum Half {
     Open,
     FinishAsked,
     FinishSent,
-    /// The peer has all of it, and was told of the end.
+    /// The peer has all of it, and the end was indicated there.
     Heard,
 }
 
@@ -42,8 +42,10 @@ impl<M: Message> Outgoing<M> {
         }
     }
 
+    /// Queues octets.
+    ///
     /// # Panics
-    /// Where the layer above breaks the contract.
+    /// If the layer above breaks the contract.
     pub(crate) fn push(&mut self, message: M) {
         assert!(message.len() <= self.room, "a Send keeps within the room");
         assert!(self.half == Half::Open, "a Send comes before the Finish");
@@ -60,13 +62,13 @@ impl<M: Message> Outgoing<M> {
         }
     }
 
-    /// The peer lets us send so much. What it said earlier may come later.
+    /// Raises the credit. An earlier, lower one may arrive later.
     pub(crate) fn may_reach(&mut self, credit: u64) {
         self.credit = self.credit.max(credit);
     }
 
-    /// The next piece, where the layer below takes `fits` octets now, and `whole` when it has sent
-    /// what it holds.
+    /// Returns the next piece, where the layer below takes `fits` octets now, and `whole` when it
+    /// has sent what it holds.
     pub(crate) fn next(&mut self, piece: usize, fits: usize, whole: usize) -> Option<M> {
         let granted =
             usize::try_from(self.credit.saturating_sub(self.weight)).unwrap_or(usize::MAX);
@@ -75,7 +77,7 @@ impl<M: Message> Outgoing<M> {
         }
         let wanted = self.queued.min(granted).min(piece);
         let octets = wanted.min(fits);
-        // Of what is left of the room below, no slivers are made: it comes back.
+        // The rest of the credit below is not used for slivers: more will be returned.
         if octets == 0 || octets < wanted && octets < whole / 2 {
             return None;
         }
@@ -97,7 +99,7 @@ impl<M: Message> Outgoing<M> {
         }
     }
 
-    /// Whether nothing but the finish is left to say.
+    /// Whether nothing but the finish is left to send.
     pub(crate) fn owes_finish(&self) -> bool {
         self.half == Half::FinishAsked && self.queue.is_empty()
     }
@@ -106,7 +108,7 @@ impl<M: Message> Outgoing<M> {
         self.half = Half::FinishSent;
     }
 
-    /// The peer says that it heard the finish; `false` where none was sent.
+    /// Records that the peer has received the finish; `false` if none was sent.
     pub(crate) fn heard(&mut self) -> bool {
         let sent = matches!(self.half, Half::FinishSent | Half::Heard);
         if sent {

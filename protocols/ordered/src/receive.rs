@@ -1,4 +1,4 @@
-//! From below, upward: arrivals, the words of a peer, ends.
+//! From below, upward: arrivals, the peer's datagrams, ends.
 
 use alloc::boxed::Box;
 
@@ -21,7 +21,7 @@ impl<M: Message> Ordered<M> {
         credit: Credit,
         out: Out<'_, M>,
     ) {
-        // A name that is closing may still hear that it is open.
+        // `Opened` may cross the closing of its name.
         let Some(Below::Association { above: name }) = self.below.get(below) else { return };
         let name = *name;
         match self.above.get_mut(name) {
@@ -30,7 +30,7 @@ impl<M: Message> Ordered<M> {
                 association.stage = Stage::Asking { local, remote, asked: false };
                 self.go_on(cx, name, out);
             }
-            // What the arrival wants, its first word tells.
+            // The arrival's first datagram tells its purpose.
             Some(Above::Awaited(awaited)) => {
                 let ticket = self.timers.schedule(cx.now() + self.config.timeout, below);
                 awaited.arrival = Some(Arrival { local, remote, link: Link::new(credit), ticket });
@@ -75,8 +75,8 @@ impl<M: Message> Ordered<M> {
         mut message: M,
         out: Out<'_, M>,
     ) {
-        // What came is handled, or held within what was granted, before this returns: the room is
-        // free again.
+        // What arrived is handled, or held within what was granted, before this returns: the credit
+        // is free again.
         let credit = Credit { octets: message.len(), messages: 1 };
         match message.pull::<OrderedHeader>() {
             Ok(label) => self.hear(cx, below, label, message, out),
@@ -114,15 +114,15 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    /// The first word of an arrival.
+    /// Handles the first datagram of an arrival.
     fn arrive(&mut self, cx: &Context, name: Handle, label: OrderedHeader, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get_mut(name) else { return };
         let Awaited { below, credit, .. } = *awaited;
         let Some(Arrival { local, remote, link, ticket }) = awaited.arrival.take() else { return };
         self.timers.cancel(ticket);
         if label.kind != DatagramKind::Open {
-            // Of an association that is over here, and came late; the name waits for another
-            // arrival.
+            // It belongs to an association that is over here, and arrived late; the name waits for
+            // another arrival.
             cx.dropped(NAME, "a word for an association that is over");
             return self.await_another(name, out);
         }
@@ -142,7 +142,7 @@ impl<M: Message> Ordered<M> {
         self.go_on(cx, name, out);
     }
 
-    /// The association below stands for nothing; the name above waits under another one.
+    /// Closes the association below; the name above waits under another one.
     pub(crate) fn await_another(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get(name) else { return };
         let (listener, credit) = (awaited.listener, awaited.credit);
@@ -151,7 +151,7 @@ impl<M: Message> Ordered<M> {
         self.expect(listener, name, credit, out);
     }
 
-    /// A word of the peer, on an association that is open below.
+    /// Handles a datagram of the peer, on an association that is open below.
     fn obey(
         &mut self,
         cx: &Context,
@@ -161,8 +161,8 @@ impl<M: Message> Ordered<M> {
         out: Out<'_, M>,
     ) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
-        // A peer that was not asked yet, or asks itself, is none of ours; so is one whose words
-        // contradict each other.
+        // A peer that sends before it was asked, or sends `Open` itself, breaks the protocol; so
+        // does one whose datagrams contradict each other.
         let refused = matches!(association.stage, Stage::Asking { .. });
         let impossible = match (association.stage, label.kind) {
             (_, DatagramKind::Open) => Some("it opens what is open"),
@@ -171,7 +171,7 @@ impl<M: Message> Ordered<M> {
             }
             (Stage::Asking { local, remote, .. }, kind) => {
                 association.stage = Stage::Open;
-                // A reset as the first word refuses.
+                // A reset as the first datagram refuses.
                 if kind != DatagramKind::Reset {
                     let credit = association.outgoing.room;
                     out.indicate(StreamsIndication::Opened {
@@ -214,7 +214,7 @@ impl<M: Message> Ordered<M> {
             }
             Err(Fault::Impossible(reason)) => {
                 cx.dropped(NAME, reason);
-                // From such a peer no answer is expected.
+                // An answer of such a peer is not awaited.
                 self.end(
                     cx,
                     name,
@@ -229,12 +229,12 @@ impl<M: Message> Ordered<M> {
     pub(crate) fn ended(&mut self, cx: &Context, below: Handle, why: Ended, out: Out<'_, M>) {
         match self.below.forget(below) {
             Some(Below::Association { above: name }) => match self.above.get(name) {
-                // He left without a word.
+                // The peer left without a datagram.
                 Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => {
                     self.timers.cancel(arrival.ticket);
                     self.await_another(name, out);
                 }
-                // To the layer below, an end without a fault is one like any other; here it is not.
+                // To the layer below, a clean end is one like any other; here it means a reset.
                 Some(Above::Association(_)) if why == Ended::Finished => {
                     self.end(cx, name, Ended::Reset(0), None, out);
                 }

@@ -20,7 +20,7 @@ impl<M: Message> Ordered<M> {
         credit: usize,
         out: Out<'_, M>,
     ) {
-        // Datagrams leave from where the layer below chooses: a port cannot be asked for.
+        // The layer below chooses the port that datagrams leave from: it cannot be requested.
         if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
             return out.indicate(StreamsIndication::Ended { name, why: Ended::Unavailable });
         }
@@ -40,7 +40,7 @@ impl<M: Message> Ordered<M> {
         out.request(DatagramsRequest::Listen { listener: below, local });
     }
 
-    /// `name` may be given to the next arrival.
+    /// Lets the next arrival take the name `name`.
     pub(crate) fn expect(
         &mut self,
         listener: Handle,
@@ -61,7 +61,7 @@ impl<M: Message> Ordered<M> {
         });
     }
 
-    /// Ends a name in good order; what is not open ends at once.
+    /// Closes a name gracefully; what is not open ends at once.
     pub(crate) fn close(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         match self.above.get_mut(name) {
             Some(Above::Listener { below }) => {

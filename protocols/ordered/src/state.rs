@@ -1,4 +1,4 @@
-//! What names stand for, above and below.
+//! What names denote, above and below.
 
 use alloc::boxed::Box;
 
@@ -13,7 +13,7 @@ use crate::{DatagramKind, Ordered, OrderedHeader};
 
 pub(crate) type Out<'a, M> = &'a mut dyn Outlet<Ordered<M>>;
 
-/// What a name stands for that the layer above gave.
+/// What a name of the layer above denotes.
 pub(crate) enum Above<M> {
     Listener { below: Handle },
     Awaited(Awaited),
@@ -23,19 +23,19 @@ pub(crate) enum Above<M> {
 /// A name that waits for an arrival.
 pub(crate) struct Awaited {
     pub(crate) listener: Handle,
-    /// First room upward.
+    /// The initial credit upward.
     pub(crate) credit: usize,
     /// The name that waits below.
     pub(crate) below: Handle,
     pub(crate) arrival: Option<Arrival>,
 }
 
-/// An arrival below, which has not asked for an association yet.
+/// An arrival below, which has not requested an association yet.
 pub(crate) struct Arrival {
     pub(crate) local: Participant,
     pub(crate) remote: Participant,
     pub(crate) link: Link,
-    /// Of the timeout.
+    /// The timeout's.
     pub(crate) ticket: Ticket,
 }
 
@@ -45,44 +45,44 @@ pub(crate) struct Association<M> {
     pub(crate) stage: Stage,
     pub(crate) outgoing: Outgoing<M>,
     pub(crate) incoming: Incoming<M>,
-    /// The answer to an `Open`, which any word is.
+    /// Whether the answer to an `Open`, which any datagram is, is to be sent.
     pub(crate) owes_answer: bool,
-    /// The answer to a `Finish`.
+    /// Whether the answer to a `Finish` is to be sent.
     pub(crate) owes_heard: bool,
-    /// The peer has said farewell.
+    /// Whether the peer has sent its farewell.
     pub(crate) farewell: bool,
-    /// `Close` came: nothing but the last word is told above. The ticket is that of the deadline.
+    /// `Close` was requested: only the end is indicated above. The ticket is that of the deadline.
     pub(crate) closes: Option<Ticket>,
 }
 
-/// What the peer still has to hear when an association is over above.
+/// The last datagram to the peer when an association is over above.
 #[derive(Clone, Copy)]
 pub(crate) struct LastWord {
     pub(crate) kind: DatagramKind,
-    /// Of a reset.
+    /// The code of a reset.
     pub(crate) code: Code,
-    /// The peer has said its last word, or need not.
+    /// Whether the peer has sent its last datagram, or need not.
     pub(crate) dismissed: bool,
 }
 
 impl LastWord {
-    /// Returns a reset that the peer answers with its own last word.
+    /// Returns a reset that the peer answers with its own last datagram.
     pub(crate) const fn reset(code: Code) -> Self {
         LastWord { kind: DatagramKind::Reset, code, dismissed: false }
     }
 
-    /// Returns a word that the peer need not answer.
+    /// Returns a datagram that the peer need not answer.
     pub(crate) const fn unanswered(kind: DatagramKind) -> Self {
         LastWord { kind, code: 0, dismissed: true }
     }
 }
 
-/// How far an association has come.
+/// The state of an association.
 #[derive(Clone, Copy)]
 pub(crate) enum Stage {
     /// It is not open below.
     Reaching,
-    /// It is, and the peer has not answered, or was not even asked.
+    /// It is open below, and the peer has not answered, or was not even asked.
     Asking {
         local: Participant,
         remote: Participant,
@@ -91,37 +91,37 @@ pub(crate) enum Stage {
     Open,
 }
 
-/// What a name stands for that we gave to the layer below.
+/// What a name denotes that was given to the layer below.
 pub(crate) enum Below {
     Listener {
         above: Handle,
     },
-    /// Awaited, opened, or open: the name above tells.
+    /// Awaited, opened, or open: the state is that of the name above.
     Association {
         above: Handle,
     },
     Lingering(Lingering),
-    /// It stands for nothing any more; its last word is awaited.
+    /// It is not used any more; its end is awaited.
     Closing,
 }
 
-/// An association that is over above. It is closed below when the peer has said its last word,
-/// because closing may lose what is still on its way.
+/// An association that is over above. It is closed below when the peer has sent its last datagram,
+/// because closing may lose what is still in flight.
 pub(crate) struct Lingering {
     pub(crate) link: Link,
     pub(crate) last: LastWord,
     pub(crate) said: bool,
     /// It is held back until the peer has answered our `Open`: nothing may overtake that.
     pub(crate) unanswered: bool,
-    /// Of the timeout.
+    /// The timeout's.
     pub(crate) ticket: Ticket,
 }
 
-/// The room below.
+/// The credit below.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
     credit: Credit,
-    /// Octets of the first credit: as many come back.
+    /// Octets of the initial credit: as many come back.
     first: usize,
 }
 
@@ -135,7 +135,7 @@ impl Link {
         self.credit.messages += credit.messages;
     }
 
-    /// Whether a word without octets fits.
+    /// Whether a datagram without octets fits.
     pub(crate) fn fits(&self) -> bool {
         self.credit.messages > 0 && self.credit.octets >= OrderedHeader::LENGTH
     }
@@ -170,8 +170,8 @@ impl<M: Message> Association<M> {
         }
     }
 
-    /// Says what is to be said, as far as there is room below and credit. Gives how many octets of
-    /// the layer above left.
+    /// Sends what is due, as far as credit of the layer below and of the peer permits. Returns how
+    /// many octets of the layer above left.
     pub(crate) fn speak(&mut self, piece: usize, out: Out<'_, M>) -> usize {
         match &mut self.stage {
             Stage::Open => {}
@@ -199,7 +199,7 @@ impl<M: Message> Association<M> {
             self.outgoing.finish_left();
             self.say(DatagramKind::Finish, out);
         }
-        // Every word has told the credit, so mostly none is needed for it alone.
+        // Every datagram announces the credit, so mostly none is needed for it alone.
         if (self.owes_answer || self.incoming.grants_more()) && self.link.fits() {
             self.say(DatagramKind::Credit, out);
         }
@@ -216,7 +216,7 @@ impl<M: Message> Association<M> {
         self.link.send(self.below, &label, message, out);
     }
 
-    /// The peer has our stream to its end.
+    /// Records that the peer has all of this side's stream.
     pub(crate) fn hear_heard(&mut self) -> Result<(), Fault> {
         if self.outgoing.heard() {
             Ok(())
@@ -225,18 +225,18 @@ impl<M: Message> Association<M> {
         }
     }
 
-    /// The peer has both streams to their ends, and knows that we have.
+    /// Records that the peer has both streams to their ends, and knows that this side has.
     pub(crate) fn hear_farewell(&mut self) -> Result<(), Fault> {
         if !self.incoming.is_finished() {
             return Err(Fault::Impossible("a farewell before the end"));
         }
         self.farewell = true;
-        // It has said that, too, and that word was overtaken.
+        // A farewell implies `Heard`, which may have been overtaken.
         self.hear_heard()
     }
 
     /// Whether each side has all of the other's stream. The peer learns it by our farewell, which
-    /// says what `Heard` does.
+    /// implies `Heard`.
     pub(crate) fn is_finished(&self) -> bool {
         self.outgoing.is_heard() && self.incoming.is_finished()
     }

@@ -1,10 +1,10 @@
-//! Why a name has ended.
+//! The reasons for the end of a name.
 
-/// The reason for which one side ended an association: a number that both applications know, as
-/// DIAG, GOAWAY and RESET_STREAM carry one. 0 says nothing.
+/// The code with which one side ended an association: a number that both applications know, as
+/// DIAG, GOAWAY and RESET_STREAM carry one. 0 gives no reason.
 pub type Code = u32;
 
-/// Why an association, or a listener, is over.
+/// The reason for the end of an association, or of a listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Ended {
     /// Both sides have finished.
@@ -14,17 +14,17 @@ pub enum Ended {
     #[error("it was aborted here")]
     Aborted,
     /// Its listener was closed before a peer arrived, or the listener itself was closed.
-    #[error("nobody listens any more")]
+    #[error("the listener was closed")]
     Unlistened,
     /// The address does not answer, or cannot be used here.
     #[error("the other side cannot be reached")]
     Unreachable,
-    /// The address is in use, or this program lacks the right to it.
-    #[error("the address is taken, or not ours to use")]
+    /// The address is in use, or this program may not use it.
+    #[error("the address is in use, or this program may not use it")]
     Unavailable,
-    /// The peer's application refused it. Asking again changes nothing.
+    /// The peer's application refused it. Asking again does not help.
     #[error(
-        "the other side refused the connection: its application decides whom it admits, and asking again will not help"
+        "the other side refused the connection: its application does not admit this side, and asking again will not help"
     )]
     Refused(Code),
     /// The peer, or the network, ended it after it was open.
@@ -33,19 +33,19 @@ pub enum Ended {
     /// A region of a file turned out shorter than it was when it was sent.
     #[error("the file became shorter while it was sent")]
     SourceShort,
-    /// It took too long.
+    /// The time limit has passed.
     #[error("it took too long")]
     Expired,
-    /// What arrived did not match the peer's seal or signature, repeatedly: another key, or a
-    /// forger.
-    #[error("what came is not sealed with the other side's key")]
+    /// Messages arrived, repeatedly, whose seal or signature is invalid: made with another key, or
+    /// forged.
+    #[error("what arrived is not sealed or signed with the other side's key")]
     Forged,
-    /// A message was longer than the peer takes, or than its format can express.
-    #[error("a message was longer than the other side takes")]
+    /// A message was longer than the peer accepts, or than its format can express.
+    #[error("a message was longer than the other side accepts")]
     TooLong,
     /// More messages were begun, or longer ones, than one side holds until they are complete.
     #[error(
-        "more was begun than the receiver holds until it is whole: send fewer or shorter messages at a time"
+        "more messages, or longer ones, were begun than the receiver can hold until they are complete: send fewer or shorter messages at a time"
     )]
     Overrun,
 }

@@ -1,8 +1,8 @@
 //! A file that is being written.
 //!
 //! It has a temporary name in the folder where it will belong, and takes its own name in one step
-//! when it is whole. Whatever ends it before that, also the end of the program in good order,
-//! removes it. After a crash the temporary name is left over, hidden; the file's own name was never
+//! when it is complete. Whatever ends it before that, also the regular end of the program, removes
+//! it. After a crash the temporary name is left over, hidden; the file's own name was never
 //! touched.
 
 use std::fs::File;
@@ -18,17 +18,18 @@ use stackwright_wire::{Leaf, Message, Region};
 use super::root::{Place, Root, failure, regular, temporary};
 use crate::splice::Pipe;
 
-/// How many pieces of a message are written with one call.
+/// How many pieces of a message are written by one call.
 const PIECES: usize = 16;
-/// How many octets are taken over before others have their turn: some milliseconds.
+/// How many octets are copied from the old file before other files have their turn: some
+/// milliseconds.
 const COPIED_AT_ONCE: u64 = 8 << 20;
-/// Temporary names are random: to meet one that exists is to be attacked, and then again is enough.
+/// Temporary names are random: a collision means an attack, and a few tries suffice.
 const TRIES: usize = 8;
 
-/// A file that has no name of its own yet.
+/// A file without a name of its own yet.
 pub(super) struct Creation {
     file: File,
-    /// Where octets are still taken over from, and how many.
+    /// The old file whose octets are still to be copied, and how many.
     source: Option<(File, u64)>,
     folder: Dir,
     temporary: String,
@@ -37,8 +38,8 @@ pub(super) struct Creation {
 }
 
 impl Creation {
-    /// Begins a file at `place`. Before anything is written, the first `from` octets of the one
-    /// that has the name now must be [taken over](Creation::take_over).
+    /// Begins a file at `place`. Before anything is written, the first `from` octets of the file
+    /// that has the name now must be [copied](Creation::take_over).
     pub(super) fn begin(
         root: &Root,
         place: &Place,
@@ -48,7 +49,7 @@ impl Creation {
         let (folder, name) = place.split().ok_or(Failure::BadName)?;
         let folder = root.open_folder(folder)?;
         // What it will replace must be a file, or nothing: neither a folder, nor a device, nor a
-        // way out of the root.
+        // link out of the root.
         match root.metadata(place) {
             Ok(metadata) => regular(&metadata)?,
             Err(Failure::NotFound) if from == 0 => {}
@@ -66,8 +67,8 @@ impl Creation {
         Ok(Creation { file, source, folder, temporary, name: name.to_owned(), kept: false })
     }
 
-    /// Takes over one share of the old file, and tells whether that was all. The kernel copies, and
-    /// shares the blocks where the disk can.
+    /// Copies one share of the old file, and returns whether that was all. The kernel copies, and
+    /// shares the blocks if the disk can.
     pub(super) fn take_over(&mut self) -> Result<bool, Failure> {
         let Some((source, left)) = &mut self.source else { return Ok(true) };
         let share = (*left).min(COPIED_AT_ONCE);
@@ -82,15 +83,15 @@ impl Creation {
         Ok(self.source.is_none())
     }
 
-    /// Writes all of `messages`, one behind the other, beginning at `offset`. `scratch` is lent for
-    /// regions of other files.
+    /// Writes all of `messages`, one behind the other, beginning at `offset`. `scratch` is a buffer
+    /// for regions of other files.
     pub(super) fn write<M: Message>(
         &self,
         offset: u64,
         messages: &[M],
         scratch: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        // The largest offset of a file is that of a signed number.
+        // File offsets are signed numbers to the kernel.
         let end =
             messages.iter().try_fold(offset, |end, message| end.checked_add(message.len() as u64));
         if end.is_none_or(|end| end > i64::MAX as u64) {
@@ -141,8 +142,8 @@ impl Creation {
         Ok(())
     }
 
-    /// Regions are what a socket delivered into a pipe. Those of files are made to be sent, and are
-    /// written only by the rare stack that copies file to file.
+    /// Writes a region. Regions are what a socket delivered into a pipe. Those of files are made to
+    /// be sent, and are written only by the rare stack that copies file to file.
     fn write_region(
         &self,
         region: &Region,
@@ -173,14 +174,14 @@ impl Creation {
         let mut folder = None;
         if sync {
             self.file.sync_all().map_err(failure)?;
-            // Opened before the name is given: what can fail shall fail while the old file is still
+            // Opened before the name is given: errors should occur while the old file is still
             // there.
             folder = Some(self.folder.open(".").map_err(failure)?);
         }
         self.folder.rename(&self.temporary, &self.folder, &self.name).map_err(failure)?;
         self.kept = true;
         match folder.map_or(Ok(()), |folder| folder.sync_all()) {
-            // Some file systems keep their folders safe themselves and know no such call.
+            // Some file systems make their folders durable themselves and lack this call.
             Err(error) if error.kind() != ErrorKind::InvalidInput => Err(Failure::Broken),
             _ => Ok(()),
         }
@@ -190,13 +191,13 @@ impl Creation {
 impl Drop for Creation {
     fn drop(&mut self) {
         if !self.kept {
-            // Nobody is left to hear that it failed: the name stays hidden.
+            // A failure can no longer be reported: the name stays hidden.
             let _ = self.folder.remove_file(&self.temporary);
         }
     }
 }
 
-/// Whether `leaf` is the part of the same source that comes after `region`.
+/// Whether `leaf` is the part of the same source that follows `region`.
 fn goes_on(region: &Region, leaf: &Leaf<'_>) -> bool {
     matches!(leaf, Leaf::Region(next) if Arc::ptr_eq(&region.source, &next.source)
         && region.offset + region.length as u64 == next.offset)
@@ -220,10 +221,10 @@ fn new_file(
     Err(Failure::Denied)
 }
 
-/// Reads until `octets` are full or the file ends; gives how many.
+/// Reads until `octets` are full or the file ends. Returns how many octets were read.
 pub(super) fn read_at(file: &File, octets: &mut [u8], offset: u64) -> io::Result<usize> {
-    // What reaches beyond the largest offset of a file is an error to the kernel; to us it is
-    // beyond the end.
+    // To the kernel, a range beyond the largest offset of a file is an error; here it is beyond the
+    // end.
     let possible = usize::try_from((i64::MAX as u64).saturating_sub(offset)).unwrap_or(usize::MAX);
     let length = octets.len().min(possible);
     let mut filled = 0;

@@ -20,39 +20,40 @@ use super::worker::{Answer, Job, Signal, Worker};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 
-/// How many files and questions may have a name at once by default: each open file costs one or two
+/// The default limit on the names of files and inquiries at once: each open file costs one or two
 /// descriptors.
 pub const NAMES_MOST: usize = 4096;
 /// The longest read that is answered with octets.
 pub const READ_MOST: usize = 16 << 20;
 
-/// Up to so many octets, a read gets memory of its own instead of a block.
+/// Up to this many octets, a read gets memory of its own instead of a block.
 pub(super) const SMALL: usize = 4096;
-/// How many jobs of one file may wait. Whoever asks is bound by its credit long before.
+/// How many jobs of one file may wait. The credit of the layer above is smaller by far.
 const JOBS_MOST: usize = 4096;
-/// How many answers are told before other adapters have their turn.
+/// How many answers are delivered before other adapters have their turn.
 const TURN: usize = 256;
 
-/// What the disk shall do, and how.
+/// The options of a disk.
 #[derive(Clone, Debug)]
 pub struct DiskOptions {
-    /// How many threads. At least 1; the default is 2: one cold read shall not stop all others.
+    /// The number of threads. At least 1; the default is 2: one cold read should not delay all
+    /// others.
     pub workers: usize,
-    /// Whether reads are answered with regions of files. Only where the layers above pass payload
-    /// unread, down to a driver that sends regions. By default not; and never where the messages
-    /// hold octets only.
+    /// Whether reads are answered with regions of files. Use it only if the layers above pass
+    /// payload unread, down to a driver that sends regions. By default not; and never if the
+    /// messages hold octets only.
     pub regions: bool,
-    /// A created file and its folder are on the disk, not only in its cache, before `Closed` is
-    /// told. By default they are.
+    /// Whether a created file and its folder are on the disk, not only in its cache, before
+    /// `Closed` is indicated. By default they are.
     pub sync: bool,
     /// Whether anything may be created, renamed or removed. By default not.
     pub writable: bool,
-    /// So many octets of each file are read or written on the stack's own thread, and its questions
-    /// are answered there, before a worker takes over. It saves a thread and its wake-ups, and lets
-    /// a slow disk stop the whole stack: right for a program with one transfer. A region is not
-    /// read, and counts as no octet. By default 0.
+    /// How many octets of each file are read or written on the stack's own thread, which then also
+    /// answers its inquiries, before a worker takes over. It saves a thread and its wake-ups, and
+    /// lets a slow disk stop the whole stack: right for a program with one transfer. A region is
+    /// not read, and counts as no octet. By default 0.
     pub at_once: u64,
-    /// How many files and questions may have a name at once; one more is denied. By default
+    /// How many files and inquiries may have a name at once; one more is denied. By default
     /// [`NAMES_MOST`].
     pub names: usize,
 }
@@ -73,14 +74,14 @@ impl Default for DiskOptions {
 /// The files below a [`Root`].
 ///
 /// # What a file is here
-/// Only what has octets is read or replaced: devices, pipes and sockets are denied. Links are
+/// Only regular files are read or replaced: devices, pipes and sockets are denied. Links are
 /// followed as long as they stay below the root, except that a creation, a rename and a removal
 /// replace, move and remove the link itself. A file under creation is
-/// [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] where it is not kept.
+/// [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] if it is not kept.
 ///
 /// # When it is dropped
-/// What was asked is still done and the threads are waited for. Files that were not closed, or that
-/// still take octets over, leave no trace.
+/// Jobs that were requested are still done and the threads are joined. Files that were not closed,
+/// or whose old octets are still being copied, leave no trace.
 pub struct Disk<M: Message> {
     root: Root,
     options: DiskOptions,
@@ -88,24 +89,24 @@ pub struct Disk<M: Message> {
     lane: usize,
     pool: Rc<Pool<M>>,
     asked: Mirror<Asked>,
-    /// How many names live.
+    /// How many names are alive.
     names: usize,
-    /// Works on the stack's own thread, for files that have moved little.
+    /// The worker of the stack's own thread, for files of which few octets have moved.
     own: Worker<M>,
     own_answers: Receiver<Answer<M>>,
-    /// What it answered, until the batch is done.
+    /// Its answers, until the batch is done.
     told: VecDeque<Answer<M>>,
-    /// At the index of its queue; `None` until its first job.
+    /// The workers, at the index of their queue; `None` until the first job.
     workers: Vec<Option<Hired<M>>>,
     signal: Option<Arc<Signal>>,
     answers: Receiver<Answer<M>>,
-    /// Lent to new workers.
+    /// Cloned for new workers.
     answering: Sender<Answer<M>>,
-    /// There may be more answers than one turn told.
+    /// Whether there may be more answers than one turn delivered.
     due: bool,
 }
 
-/// What is known of a living name: its file is the worker's.
+/// The state of a living name: its file is the worker's.
 enum Asked {
     File {
         closing: bool,
@@ -122,13 +123,13 @@ struct Hired<M: Message> {
 }
 
 impl<M: Message + Send> Disk<M> {
-    /// An adapter for the files below `root` that is woken through `registry` in `lane` and takes
-    /// its blocks from `pool`.
+    /// Makes an adapter for the files below `root` that is woken through `registry` in `lane` and
+    /// takes its blocks from `pool`.
     ///
-    /// Threads begin with the first job; until then nothing is registered.
+    /// Threads start with the first job; until then nothing is registered.
     ///
     /// # Panics
-    /// Where `options` has no workers.
+    /// If `options` has no workers.
     pub fn new(
         root: Root,
         options: DiskOptions,
@@ -158,12 +159,12 @@ impl<M: Message + Send> Disk<M> {
         }
     }
 
-    /// Whether something that `changes` the disk, or does not, is allowed here at all.
+    /// Checks that an operation that `changes` the disk, or does not, is allowed here at all.
     fn may(&self, changes: bool) -> Result<(), Failure> {
         if changes && !self.options.writable { Err(Failure::Denied) } else { Ok(()) }
     }
 
-    /// Takes a new name over, with its first job.
+    /// Accepts a new name, with its first job.
     fn begin(&mut self, name: Handle, asked: Asked, job: Job<M>) -> Result<(), Failure> {
         if self.names >= self.options.names {
             return Err(Failure::Denied);
@@ -186,7 +187,7 @@ impl<M: Message + Send> Disk<M> {
         Ok(())
     }
 
-    /// Does a job on this thread; its answers are told when the batch is done.
+    /// Does a job on this thread; its answers are delivered when the batch is done.
     fn perform(&mut self, job: Job<M>) {
         self.own.perform(job);
         while let Ok(answer) = self.own_answers.try_recv() {
@@ -205,7 +206,7 @@ impl<M: Message + Send> Disk<M> {
         self.due = true;
     }
 
-    /// One more job of a file, on this thread while it has moved little.
+    /// Does one more job of a file, on this thread while few of its octets have moved.
     fn go_on(&mut self, file: Handle, job: Job<M>) {
         let cost = match &job {
             Job::Read { length, memory: Some(_), .. } => *length as u64,
@@ -222,7 +223,7 @@ impl<M: Message + Send> Disk<M> {
             None => return self.send(file, job),
         }
         if self.hire(file).is_err() {
-            // No thread is to be had: then it goes on here.
+            // No thread can be started: the job is done here.
             if let Some(Asked::File { at_once, .. }) = self.asked.get_mut(file) {
                 *at_once = Some(u64::MAX);
             }
@@ -234,13 +235,13 @@ impl<M: Message + Send> Disk<M> {
         self.send(file, job);
     }
 
-    /// Which worker a name belongs to: always the same, so that its answers come in the order
-    /// asked.
+    /// Returns the worker of a name: always the same, so that its answers arrive in the order of
+    /// the requests.
     fn desk(&self, name: Handle) -> usize {
         name.index as usize % self.workers.len()
     }
 
-    /// Sees to it that the worker of `name` is there.
+    /// Starts the worker of `name` if it is not running.
     fn hire(&mut self, name: Handle) -> io::Result<()> {
         let desk = self.desk(name);
         if self.workers[desk].is_some() {
@@ -266,12 +267,12 @@ impl<M: Message + Send> Disk<M> {
     fn send(&self, name: Handle, job: Job<M>) {
         let worker =
             self.workers[self.desk(name)].as_ref().expect("hired with the first job of this name");
-        // It fails only where the worker has panicked: its last answer says so, and ends this
-        // thread too.
+        // It fails only if the worker has panicked: its last answer says so, and ends this thread
+        // too.
         let _ = worker.jobs.send(job);
     }
 
-    /// One more job of a file that lives. Whether it may be sent.
+    /// Checks that one more job of a living file may be sent.
     fn continues(&mut self, cx: &Context, file: Handle) -> bool {
         match self.asked.get_mut(file) {
             Some(Asked::File { closing: false, jobs, .. }) => {
@@ -290,7 +291,7 @@ impl<M: Message + Send> Disk<M> {
         }
     }
 
-    /// Memory for the answer to a read; `None` where it will be a region.
+    /// Returns memory for the answer to a read; `None` if it will be a region.
     fn memory(&self, length: usize) -> Option<M::Block> {
         assert!(length > 0, "a read of nothing has no answer that is not the end");
         if self.options.regions && M::HOLDS_REGIONS {
@@ -303,7 +304,7 @@ impl<M: Message + Send> Disk<M> {
         Some(M::Block::zeroed(HEADER_ROOM_MOST + length))
     }
 
-    /// Tells what the workers have answered, one turn's worth.
+    /// Delivers the workers' answers, one turn's worth.
     fn turn(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
         self.due = false;
         if let Some(signal) = &self.signal {
@@ -326,7 +327,7 @@ impl<M: Message + Send> Disk<M> {
             Answer::Block(block) => return self.pool.give(block),
             Answer::Message(message) => return message.reclaim(&self.pool),
             Answer::Written { file, octets, message } => {
-                message.reclaim(&self.pool); // first, so that its block is there for what is read next
+                message.reclaim(&self.pool); // first, so that its block can serve the next read
                 FilesIndication::Written { file, octets }
             }
             Answer::LeftOut(count) => {
@@ -462,9 +463,9 @@ impl<M: Message + Send> Protocol for Disk<M> {
 impl<M: Message> Drop for Disk<M> {
     fn drop(&mut self) {
         if self.names == 0 {
-            return; // all last words were told: the threads hold nothing, and end by themselves
+            return; // all names have ended: the threads hold nothing, and end by themselves
         }
-        // First all queues end, then each thread is waited for: so they finish side by side.
+        // First all queues end, then each thread is joined: so they finish in parallel.
         let threads: Vec<_> =
             self.workers.drain(..).flatten().map(|Hired { jobs: _, thread }| thread).collect();
         for thread in threads {

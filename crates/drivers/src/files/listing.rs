@@ -9,18 +9,18 @@ use super::root::{Place, Root, failure, is_name, is_temporary};
 
 /// How many entries are in one answer.
 const ENTRIES_AT_ONCE: usize = 256;
-/// Folders of up to so many entries are told in the order of their names; larger ones as the disk
-/// gives them.
+/// Folders of at most this many entries are listed in the order of their names; larger ones in the
+/// order of the disk.
 const SORTED_MOST: usize = 4096;
 
 /// A folder that is being listed.
 pub(super) struct Listing {
     path: String,
     folder: Dir,
-    /// `None` where all names were read.
+    /// `None` if all names were read.
     stream: Option<ReadDir>,
     begun: bool,
-    /// Names that were read and not yet told.
+    /// Names that were read and not yet delivered.
     names: VecDeque<String>,
 }
 
@@ -36,8 +36,8 @@ impl Listing {
         })
     }
 
-    /// The next entries, none at the end; and how many names were left out because no path could
-    /// lead to them.
+    /// Returns the next entries, none at the end; and how many names were left out because no path
+    /// could lead to them.
     pub(super) fn next(&mut self, root: &Root) -> Result<(Vec<FolderEntry>, usize), Failure> {
         let mut entries = Vec::new();
         let mut left_out = 0;
@@ -52,8 +52,7 @@ impl Listing {
             }
             let count = self.names.len().min(ENTRIES_AT_ONCE);
             for name in self.names.drain(..count) {
-                // Gone since its name was read, or not ours to look at: then there is nothing to
-                // tell of it.
+                // Removed since its name was read, or not accessible: it is left out.
                 let Ok(metadata) = self.folder.symlink_metadata(&name) else { continue };
                 let status = root.followed(&metadata, &format!("{}/{name}", self.path));
                 entries.push(FolderEntry { name, status });

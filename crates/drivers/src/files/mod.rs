@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `disk.rs` | the protocol: requests become jobs, answers become indications |
 //! | `worker.rs` | a thread that owns its open files and does the calls that may wait for the disk |
-//! | `creation.rs` | a file that appears under its name whole, or not at all |
+//! | `creation.rs` | a file that appears under its name complete, or not at all |
 //! | `listing.rs` | a folder read in pieces |
 //! | `root.rs` | containment: which paths there are, and what may be behind them |
 //!
@@ -26,5 +26,5 @@ mod worker;
 pub use disk::{Disk, DiskOptions, NAMES_MOST, READ_MOST};
 pub use root::Root;
 
-/// As it stands in refusals and notes.
+/// Its name in refusals and notes.
 const NAME: &str = "disk";

@@ -20,47 +20,47 @@ const NAME_MOST: usize = 255;
 /// The longest path, in octets: what Linux allows, less the end mark.
 const PATH_MOST: usize = 4095;
 
-/// The folder below which everything lies.
+/// The folder that contains all files of the service.
 #[derive(Clone, Debug)]
 pub struct Root {
     folder: Arc<Dir>,
 }
 
 impl Root {
-    /// The folder at `path`, a path of this machine.
+    /// Opens the folder at `path`, a path of this machine.
     ///
     /// It stays the same folder when it is moved or another takes its name.
     ///
     /// # Errors
-    /// Where it does not exist, is not a folder or may not be entered.
+    /// If it does not exist, is not a folder or may not be entered.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Root { folder: Arc::new(Dir::open_ambient_dir(path, ambient_authority())?) })
     }
 
-    /// Opens a file to read it.
+    /// Opens a file for reading.
     pub(super) fn open_file(&self, place: &Place) -> Result<File, Failure> {
         open_regular(&self.folder, place.path())
     }
 
-    /// Opens a folder: what is done with names in it cannot be led astray by what happens to its
-    /// path meanwhile.
+    /// Opens a folder: operations on names in it are not affected by what happens to its path
+    /// meanwhile.
     pub(super) fn open_folder(&self, path: &str) -> Result<Dir, Failure> {
         self.folder.open_dir(path).map_err(failure)
     }
 
-    /// What `place` is, with links followed as far as they stay inside.
+    /// Returns the metadata of `place`, with links followed as far as they stay inside.
     pub(super) fn metadata(&self, place: &Place) -> Result<Metadata, Failure> {
         self.folder.metadata(place.path()).map_err(failure)
     }
 
-    /// What is known of `place`. A link that leads nowhere, or out of the root, is a name of
-    /// [`FileKind::Other`].
+    /// Returns the status of `place`. A link whose target does not exist, or is outside the root,
+    /// is of [`FileKind::Other`].
     pub(super) fn status(&self, place: &Place) -> Result<Status, Failure> {
         let metadata = self.folder.symlink_metadata(place.path()).map_err(failure)?;
         Ok(self.followed(&metadata, place.path()))
     }
 
-    /// The status of what is at `path`, of which `metadata` was told without following a link.
+    /// Returns the status of `path`, whose `metadata` was read without following a link.
     pub(super) fn followed(&self, metadata: &Metadata, path: &str) -> Status {
         match metadata.is_symlink().then(|| self.folder.metadata(path)) {
             Some(Ok(behind)) => status(&behind),
@@ -68,7 +68,7 @@ impl Root {
         }
     }
 
-    /// Gives what is at `from` the name `to`; a link is moved, not followed.
+    /// Renames `from` to `to`; a link is moved, not followed.
     pub(super) fn rename(&self, from: &Place, to: &Place) -> Result<(), Failure> {
         let (from_folder, from_name) = from.split().ok_or(Failure::Denied)?;
         let (to_folder, to_name) = to.split().ok_or(Failure::Denied)?;
@@ -77,7 +77,7 @@ impl Root {
         from_folder.rename(from_name, &to_folder, to_name).map_err(failure)
     }
 
-    /// Removes a file, a link (not what it leads to) or an empty folder.
+    /// Removes a file, a link (not its target) or an empty folder.
     pub(super) fn remove(&self, place: &Place) -> Result<(), Failure> {
         let (folder, name) = place.split().ok_or(Failure::Denied)?;
         let folder = self.open_folder(folder)?;
@@ -89,11 +89,11 @@ impl Root {
     }
 }
 
-/// Opens a regular file, and nothing else, to read it.
+/// Opens a regular file, and nothing else, for reading.
 fn open_regular(folder: &Dir, path: &str) -> Result<File, Failure> {
-    // Looked at first, because opening alone can do something to a device (rewind a tape); and
-    // again when it is open, because the name may mean something else by then. It does not wait for
-    // a pipe's other end in any case.
+    // Checked before, because opening alone can have an effect on a device (rewind a tape); and
+    // again when it is open, because the name may denote something else by then. It does not wait
+    // for a pipe's other end in any case.
     regular(&folder.metadata(path).map_err(failure)?)?;
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = folder
@@ -103,7 +103,7 @@ fn open_regular(folder: &Dir, path: &str) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// Refuses what is not a file of octets.
+/// Refuses what is not a regular file.
 pub(super) fn regular(metadata: &Metadata) -> Result<(), Failure> {
     match kind(metadata) {
         FileKind::File => Ok(()),
@@ -139,10 +139,11 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Reads a path of the service.
+    /// Parses a path of the service.
     ///
-    /// `..` takes the name before it away, whatever that name is: to look at the disk would be to
-    /// trust it, and where a link stands there, what is meant is what the reader of the path sees.
+    /// `..` removes the name before it, whatever that name is: to look at the disk would be to
+    /// trust it, and where a link has that name, the textual meaning is the one that the reader of
+    /// the path sees.
     pub(super) fn parse(path: &str) -> Result<Self, Failure> {
         if path.len() > PATH_MOST {
             return Err(Failure::BadName);
@@ -162,12 +163,12 @@ impl Place {
         Ok(Place { names: names.join("/") })
     }
 
-    /// As the operating system takes it, relative to the root.
+    /// Returns the path as the operating system takes it, relative to the root.
     pub(super) fn path(&self) -> &str {
         if self.names.is_empty() { "." } else { &self.names }
     }
 
-    /// The path of its folder, and its name in it; `None` for the root.
+    /// Returns the path of its folder, and its name in it; `None` for the root.
     pub(super) fn split(&self) -> Option<(&str, &str)> {
         match self.names.rsplit_once('/') {
             Some(parts) => Some(parts),
@@ -185,15 +186,15 @@ pub(super) fn is_name(name: &str) -> bool {
 const TEMPORARY_END: &str = ".part";
 const TEMPORARY_DIGITS: usize = 16;
 
-/// The name that a file has while it is written: `.NAME.0123456789abcdef.part`, in the same folder,
-/// because only there it can take its name's place in one step.
+/// Returns the name that a file has while it is written: `.NAME.0123456789abcdef.part`, in the same
+/// folder, because only there it can be renamed atomically.
 pub(super) fn temporary(name: &str, random: u64) -> String {
     let room = NAME_MOST - ".".len() - ".".len() - TEMPORARY_DIGITS - TEMPORARY_END.len();
     format!(".{}.{random:016x}{TEMPORARY_END}", &name[..name.floor_char_boundary(room)])
 }
 
-/// Whether [`temporary`] makes such names. They are hidden, and nobody may ask for them: a
-/// half-written file is no file.
+/// Whether [`temporary`] makes such names. They are hidden, and cannot be requested: an incomplete
+/// file is no file.
 pub(super) fn is_temporary(name: &str) -> bool {
     let digits = name.strip_suffix(TEMPORARY_END).and_then(|name| name.strip_prefix('.'));
     digits.and_then(|name| name.rsplit_once('.')).is_some_and(|(name, digits)| {
@@ -203,7 +204,7 @@ pub(super) fn is_temporary(name: &str) -> bool {
     })
 }
 
-/// What an error of the operating system means to those who asked for a file.
+/// Translates an error of the operating system to the service's.
 pub(super) fn failure(error: impl Into<io::Error>) -> Failure {
     let error = error.into();
     match Errno::from_io_error(&error) {
@@ -229,10 +230,10 @@ pub(super) fn failure(error: impl Into<io::Error>) -> Failure {
             | Errno::ILSEQ
             | Errno::LOOP,
         ) => Failure::BadName,
-        // To another disk, nothing can be renamed.
+        // A rename cannot cross file systems.
         Some(Errno::XDEV) => Failure::Unsupported,
         Some(_) => Failure::Broken,
-        // cap-std's own words: its refusal of a path that leads out has no number.
+        // cap-std's own error: its refusal of a path that leads out has no number.
         None => match error.kind() {
             io::ErrorKind::PermissionDenied => Failure::Denied,
             io::ErrorKind::NotFound => Failure::NotFound,

@@ -21,10 +21,9 @@ use super::disk::SMALL;
 use super::listing::Listing;
 use super::root::{Place, Root, failure};
 
-/// What a worker is asked. It is a request whose paths are read, and that carries the memory for
-/// its answer.
+/// A job for a worker: a request whose paths are parsed, with the memory for its answer.
 pub(super) enum Job<M: Message> {
-    /// Another worker began it.
+    /// A file that another worker began.
     TakeOver {
         file: Handle,
         opened: OpenFile,
@@ -68,7 +67,7 @@ pub(super) enum Job<M: Message> {
 }
 
 impl<M: Message> Job<M> {
-    /// The name on which it waits for its turn.
+    /// Returns the name on which it waits for its turn.
     fn name(&self) -> Handle {
         match *self {
             Job::TakeOver { file, .. }
@@ -84,19 +83,19 @@ impl<M: Message> Job<M> {
     }
 }
 
-/// What comes back from a worker.
+/// An answer of a worker.
 pub(super) enum Answer<M: Message> {
-    /// For the layer above.
+    /// An indication for the layer above.
     Tell(FilesIndication<M>),
     /// A block that is not needed any more.
     Block(M::Block),
     /// A message that will not be written.
     Message(M),
-    /// One that was.
+    /// A message that was written.
     Written { file: Handle, octets: usize, message: M },
-    /// So many names were left out of a list, because no path could lead to them.
+    /// This many names were left out of a list, because no path could lead to them.
     LeftOut(usize),
-    /// A job met a name that had its last word.
+    /// A job crossed the closing of its name.
     Crossed,
     /// The worker broke an invariant and is gone.
     Panicked,
@@ -113,47 +112,47 @@ impl Signal {
         Signal { waker, raised: AtomicBool::new(false) }
     }
 
-    /// An answer is in the queue.
+    /// Signals that an answer is in the queue.
     ///
     /// No answer is left behind: it is put into the queue *before* the swap here, and the reader
-    /// swaps *before* it looks into the queue. All swaps of one flag have one order. Where ours
-    /// finds the flag raised, the reader's next swap comes after ours and, both being acquire and
-    /// release, it then sees our answer; where ours finds it lowered, we wake.
+    /// swaps *before* it looks into the queue. All swaps of one flag have one order. If ours finds
+    /// the flag raised, the reader's next swap comes after ours and, both being acquire and
+    /// release, it then sees our answer; if ours finds it lowered, we wake the reader.
     fn raise(&self) {
         if !self.raised.swap(true, Ordering::AcqRel) {
-            // It fails only where the poll is gone, and with it whoever waits for the answer.
+            // It fails only if the poll, and with it the reader, is gone.
             let _ = self.waker.wake();
         }
     }
 
-    /// The reader is about to look into the queue.
+    /// Lowers the flag: the reader is about to look into the queue.
     pub(super) fn lower(&self) {
         self.raised.swap(false, Ordering::AcqRel);
     }
 }
 
 pub(super) enum OpenFile {
-    /// Shared with the regions that were answered.
+    /// Shared with the regions in answers.
     Reading(Arc<File>),
     Creating(Creation),
     Listing(Listing),
 }
 
-/// A file that still takes octets over from the one before it, a share at a time.
+/// A file into which octets of the old one are still being copied, a share at a time.
 struct Unfinished<M: Message> {
     file: Handle,
     creation: Creation,
     from: u64,
-    /// Asked of it meanwhile.
+    /// Its jobs that arrived meanwhile.
     waiting: VecDeque<Job<M>>,
 }
 
-/// The thread's state.
+/// The state of the thread.
 pub(super) struct Worker<M: Message> {
     root: Root,
     sync: bool,
     answers: Sender<Answer<M>>,
-    /// `None` on the stack's own thread, which needs not be woken.
+    /// `None` on the stack's own thread, which needs no wake-up.
     signal: Option<Arc<Signal>>,
     files: Mirror<OpenFile>,
     unfinished: VecDeque<Unfinished<M>>,
@@ -163,7 +162,7 @@ pub(super) struct Worker<M: Message> {
     together: Vec<M>,
 }
 
-/// So many messages are written by one call at most.
+/// The most messages that are written by one call.
 const WRITES_TOGETHER: usize = 4;
 
 impl<M: Message> Worker<M> {
@@ -186,7 +185,7 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Works until nobody can ask any more. What was asked until then is still done; what is
+    /// Works until the queue of jobs is closed. Jobs in the queue are still done; what is
     /// unfinished leaves no trace.
     pub(super) fn run(mut self, jobs: Receiver<Job<M>>) {
         let mut next = None;
@@ -210,8 +209,8 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Performs a job. Writes that wait behind it and go on where it ends are one call to the
-    /// system with it; gives the first job that does not.
+    /// Performs a job. Queued writes that continue where it ends are combined with it into one
+    /// system call. Returns the first job that does not continue it.
     fn perform_together(&mut self, job: Job<M>, jobs: &Receiver<Job<M>>) -> Option<Job<M>> {
         let Job::Write { file, offset, message } = job else {
             self.perform(job);
@@ -235,7 +234,7 @@ impl<M: Message> Worker<M> {
         other
     }
 
-    /// Another worker shall go on with this file.
+    /// Gives the file up to another worker.
     pub(super) fn give_up(&mut self, file: Handle) -> Option<OpenFile> {
         self.files.remove(file)
     }
@@ -245,9 +244,9 @@ impl<M: Message> Worker<M> {
         self.wake();
     }
 
-    /// An answer, and others behind it: nobody is woken for it yet.
+    /// Queues an answer that others follow, without a wake-up.
     fn put(&self, answer: Answer<M>) {
-        // It fails only where the disk is being dropped.
+        // It fails only if the disk is being dropped.
         let _ = self.answers.send(answer);
     }
 
@@ -317,7 +316,7 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// One share for one file; then it is the next one's turn, and that of other jobs.
+    /// Copies one share for one file; then it is the next file's turn, and that of other jobs.
     fn take_over(&mut self) {
         let Some(mut begun) = self.unfinished.pop_front() else { return };
         let Unfinished { file, from, .. } = begun;
@@ -328,7 +327,7 @@ impl<M: Message> Worker<M> {
                 self.tell(FilesIndication::Opened { file, size: Some(from) });
             }
             Err(why) => {
-                drop(begun.creation); // first no trace, then the word that there is none
+                drop(begun.creation); // no trace is left before that is indicated
                 self.tell(FilesIndication::Closed { file, result: Err(why) });
             }
         }
@@ -337,9 +336,9 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// The file is given up; what is still asked of it crosses this last word.
+    /// Gives the file up; later jobs for it cross this indication.
     fn fail(&mut self, file: Handle, why: Failure) {
-        drop(self.files.remove(file)); // first no trace, then the word that there is none
+        drop(self.files.remove(file)); // no trace is left before that is indicated
         self.tell(FilesIndication::Closed { file, result: Err(why) });
     }
 
@@ -366,7 +365,7 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Reads into `memory`, behind room for headers as far as there is some.
+    /// Reads into `memory`, behind headroom for headers as far as there is some.
     fn octets(
         &self,
         file: &File,
@@ -383,8 +382,8 @@ impl<M: Message> Worker<M> {
             }
         };
         if filled <= SMALL && length > SMALL {
-            // The end of a file: the few octets must not hold a large block for as long as a slow
-            // peer pleases.
+            // The end of a file: few octets must not hold a large block for as long as a slow peer
+            // pleases.
             let message = M::with_headroom(HEADER_ROOM_MOST, &memory[start..start + filled]);
             self.answer(Answer::Block(memory));
             return Ok(message);
@@ -409,7 +408,7 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Writes what was put together, and answers for each of it.
+    /// Writes the messages that were put together, and answers each of them.
     fn write(&mut self, file: Handle, offset: u64) {
         let written = match self.files.get(file) {
             Some(OpenFile::Creating(creation)) => {
@@ -441,7 +440,7 @@ impl<M: Message> Worker<M> {
         let result = match self.files.remove(file) {
             Some(OpenFile::Creating(creation)) if keep => creation.keep(self.sync),
             Some(OpenFile::Creating(creation)) => {
-                drop(creation); // first no trace, then the word that there is none
+                drop(creation); // no trace is left before that is indicated
                 Err(Failure::GivenUp)
             }
             Some(_) => Ok(()),
@@ -462,13 +461,13 @@ impl<M: Message> Drop for Worker<M> {
     }
 }
 
-/// As much of the asked part as the file has now, without reading it.
+/// Returns the part of the requested range that the file has now, without reading it.
 fn region<M: Message>(file: &Arc<File>, offset: u64, length: usize) -> Result<M, Failure> {
     let size = file.metadata().map_err(failure)?.len();
     let length = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX).min(length);
     let Some(octets) = NonZero::new(length as u64) else { return Ok(M::with_headroom(0, &[])) };
     // It will be sent from the stack's thread, which must not wait for the disk. It is advice:
-    // nothing is lost where the file system does not take it.
+    // nothing is lost if the file system ignores it.
     let _ = fadvise(&**file, offset, Some(octets), Advice::WillNeed);
     let source = Arc::clone(file);
     M::from_region(Region { source, offset, length }).map_err(|_| Failure::Unsupported)

@@ -39,7 +39,7 @@ pub(super) struct Gathering {
 pub(super) enum Found {
     /// They come, and are worth gathering.
     Flow,
-    /// Too few came to wake us: they are to be read now.
+    /// Too few arrived to wake the stack: they are to be read now.
     Few,
     /// The same, and so seldom that no more are gathered.
     Rest,
@@ -150,7 +150,7 @@ mod tests {
         assert!(!gathering.is_on());
     }
 
-    /// How many octets came, and whether the end did.
+    /// How many octets arrived, and whether the end did.
     #[derive(Default)]
     struct Heard(usize, bool);
 

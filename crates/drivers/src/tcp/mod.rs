@@ -6,7 +6,7 @@
 //! | `listen.rs` | arrivals: none is accepted without a name |
 //! | `connect.rs` | connection attempts and the options of a socket |
 //! | `gather.rs` | many octets a wake-up, where none is read here |
-//! | `receive.rs` | socket → octets, or a pipe of the kernel, upward, within the room that was given |
+//! | `receive.rs` | socket → octets, or a pipe of the kernel, upward, within the credit of the layer above |
 //! | `send.rs` | octets and regions of files → socket, 1 MiB a turn |
 //!
 //! Readiness is a turn of its association: a fair share is read. Requests only mark it as due; its
@@ -90,7 +90,7 @@ struct Streaming<M> {
     due: bool,
     receiving: Receiving,
     sending: Sending<M>,
-    /// `Close` came, and this is when the peer is reset.
+    /// `Close` was requested, and this is when the peer is reset.
     closes: Option<Instant>,
 }
 

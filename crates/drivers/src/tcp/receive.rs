@@ -32,7 +32,7 @@ pub(super) struct Receiving {
     /// Credit upward, in octets.
     pub(super) credit: usize,
     readable: bool,
-    /// The peer has finished or the association is broken; octets may still lie before that end.
+    /// The peer has finished or the association is broken; octets may still precede that end.
     ending: bool,
     /// Urgent octets are among what can be read: a read stops before them.
     urgent: bool,
@@ -42,7 +42,7 @@ pub(super) struct Receiving {
     next: Next,
     /// The upper takes regions, too.
     pub(super) unread: bool,
-    /// How many octets came so far, counted up to [`MODEST`].
+    /// How many octets have arrived so far, counted up to [`MODEST`].
     came: usize,
     pub(super) gathering: Gathering,
 }
@@ -116,7 +116,7 @@ impl Receiving {
         let mut share = if self.came < MODEST { pool.block() } else { RECEIVE_TURN };
         while self.readable && !self.finished {
             if self.credit == 0 {
-                // Only the end may still be told: it needs no room.
+                // Only the end may still be told: it needs no credit.
                 if !self.ending || stream.peek(&mut [0]).map_err(|_| Ended::Reset(0))? > 0 {
                     return Ok(false);
                 }
@@ -202,8 +202,8 @@ impl Receiving {
         if got > block.len() / 4 {
             return Ok(Some(M::from_block(block, 0, got)));
         }
-        // A block that holds little would let the peer fill memory with emptiness: room counts
-        // octets, not blocks.
+        // A short read is copied: otherwise a peer could make this end hold nearly empty
+        // blocks, because credit counts octets, not blocks.
         let message = (got > 0).then(|| M::with_headroom(0, &block[..got]));
         pool.give(block);
         Ok(message)

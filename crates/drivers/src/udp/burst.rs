@@ -8,19 +8,19 @@ use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{LONGEST, NAME, Socket};
 
-/// The pieces of a burst that is sent without a copy, at most, and their shortest mean length in
-/// octets: for the kernel, a shorter piece costs as much as a copy of its octets.
+/// The limits of a burst that is sent without a copy: its most pieces, and their least mean length
+/// in octets. For the kernel, a shorter piece costs as much as a copy of its octets.
 const PIECES_MOST: usize = 16;
 const PIECE_LEAST: usize = 2048;
 
-/// So many that lie in one piece leave as they are: to put others behind them, all would have to be
-/// copied.
+/// From this count on, contiguous datagrams leave as they are: to append others, all would have to
+/// be copied.
 const ENOUGH: usize = 8;
 
-/// What waits to leave: a datagram, or several.
+/// A datagram, or several, that waits to leave.
 pub(super) struct Waiting<M> {
     pub(super) association: Handle,
-    /// The datagrams: each has `segment_size` octets, but the last, which may have fewer.
+    /// The datagrams: each has `segment_size` octets, except the last, which may have fewer.
     octets: M,
     pub(super) segment_size: usize,
     count: usize,
@@ -35,23 +35,23 @@ impl<M: Message> Waiting<M> {
     }
 }
 
-/// So many of the first datagrams that wait: for one peer, equally long but for the last, which may
-/// be shorter, and with one word of congestion.
+/// The datagrams at the front of the queue that leave together: for one peer, equally long except
+/// the last, which may be shorter, and with one ECN codepoint.
 pub(super) struct Burst {
     pub(super) association: Handle,
-    /// How many octets each has.
+    /// The octets of each datagram.
     pub(super) segment_size: usize,
-    /// How many there are, and their octets.
+    /// The number of datagrams, and their octets.
     pub(super) credit: Credit,
     pub(super) ecn: Ecn,
 }
 
 impl<M: Message> Socket<M> {
-    /// The datagrams that leave next, of which `first` is the first: at most `most`.
+    /// Returns the burst that begins with `first`, of at most `most` datagrams.
     pub(super) fn burst(&self, first: &Waiting<M>, most: usize) -> Burst {
         let Waiting { association, segment_size, ecn, .. } = *first;
-        // What waits may be more than leaves at once: then it leaves in equal parts. What its
-        // sender wrote together arrives so.
+        // More datagrams than leave at once are split into equal parts. A batch from one sender
+        // arrives so.
         let messages = first.count.div_ceil(first.count.div_ceil(most).max(1));
         let mut credit =
             Credit { octets: (messages * segment_size).min(first.octets.len()), messages };
@@ -76,7 +76,7 @@ impl<M: Message> Socket<M> {
         Burst { association, segment_size, credit, ecn }
     }
 
-    /// The octets of a burst, one datagram behind the other, where they lie in one piece.
+    /// Returns the octets of a burst if they are contiguous.
     #[inline]
     pub(super) fn piece(&self, burst: &Burst) -> Option<&[u8]> {
         match self.queue.front()?.octets.leaves().next()? {
@@ -85,8 +85,8 @@ impl<M: Message> Socket<M> {
         }
     }
 
-    /// Where they lie in few pieces, none of which is short but the last: those, and how many there
-    /// are.
+    /// Returns the pieces of a burst and their number if they are few, and none of them is short
+    /// except the last.
     pub(super) fn pieces(&self, burst: &Burst) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
         let (mut pieces, mut count) = ([IoSlice::new(&[]); PIECES_MOST], 0);
         let (mut left, mut fits) = (burst.credit.octets, true);
@@ -111,7 +111,7 @@ impl<M: Message> Socket<M> {
         fits.then_some((pieces, count))
     }
 
-    /// Wherever they lie: they are copied into a block.
+    /// Copies the octets of a burst into a block.
     pub(super) fn gather<'a>(&self, burst: &Burst, into: &'a mut M::Block) -> &'a [u8] {
         let mut end = 0;
         for octets in self.leaves() {
@@ -125,12 +125,12 @@ impl<M: Message> Socket<M> {
         &into[..end]
     }
 
-    /// What waits, in order.
+    /// Iterates over the waiting octets, in order.
     fn leaves(&self) -> impl Iterator<Item = &[u8]> {
         self.queue.iter().flat_map(|waiting| waiting.octets.leaves()).map(octets)
     }
 
-    /// A burst has left.
+    /// Removes a burst that has left from the queue.
     pub(super) fn left(&mut self, burst: &Burst, pool: &Pool<M>) {
         let mut messages = burst.credit.messages;
         while messages > 0

@@ -1,4 +1,4 @@
-//! What one block holds: datagrams of one peer, as the kernel has put them together.
+//! The datagrams of one peer in one block, as the kernel has coalesced them.
 
 use std::mem;
 use std::net::SocketAddr;
@@ -11,22 +11,22 @@ use super::fill::Came;
 
 /// Datagrams of one peer, one behind the other.
 pub(super) struct Coalesced<M: Message> {
-    /// Who, where that was asked.
+    /// The sender's address, if it was requested.
     pub(super) from: Option<SocketAddr>,
-    /// What each says of congestion: the kernel puts none together that do not say the same.
+    /// The ECN codepoint of each: the kernel coalesces only datagrams that have the same.
     pub(super) ecn: Ecn,
-    /// How long each is; the last may be shorter.
+    /// The length of each in octets; the last may be shorter.
     stride: usize,
     /// How many are left.
     pub(super) count: usize,
     rest: Rest<M>,
 }
 
-/// Where their octets are.
+/// The octets of the datagrams that are left.
 enum Rest<M: Message> {
-    /// In a message of which each is a slice, or which is the only one.
+    /// A message of which each is a slice, or which is the only one.
     Shared(M),
-    /// In a block of which each is a copy: `start..end` is left.
+    /// A block of which each is copied: `start..end` is left.
     Block { block: M::Block, start: usize, end: usize },
     /// All of them were taken.
     Nothing,
@@ -34,20 +34,20 @@ enum Rest<M: Message> {
 
 /// What becomes of a block that was filled.
 pub(super) enum Spent<M: Message> {
-    /// Slices of it are given away: this is one more, of all of it.
+    /// Slices of it are lent: this is one more, of all of it.
     Lent(M),
     /// It was copied from, and can be filled again.
     Free(M::Block),
-    /// It went with what came.
+    /// It belongs to the datagrams now.
     Gone,
 }
 
 impl<M: Message> Coalesced<M> {
-    /// What `came` in `block`, of which slices are given away if they `may`; and what becomes of
-    /// the block.
+    /// Makes the datagrams of `came` in `block`, of which slices are lent if they `may` be. Returns
+    /// them and what becomes of the block.
     ///
-    /// A block that holds little is copied from: it would let the peer fill memory with emptiness,
-    /// because room counts octets and not blocks.
+    /// A block that holds little is copied from: otherwise a peer could make this end hold nearly
+    /// empty blocks, because credit counts octets and not blocks.
     #[inline]
     pub(super) fn new(came: &Came, block: M::Block, may: bool, pool: &Pool<M>) -> (Self, Spent<M>) {
         let (octets, stride) = (came.octets, came.stride.max(1));
@@ -66,12 +66,12 @@ impl<M: Message> Coalesced<M> {
         (Coalesced { from, ecn: came.ecn, stride, count, rest }, spent)
     }
 
-    /// How long the next one is.
+    /// Returns the octets of the next datagram.
     pub(super) fn next_octets(&self) -> usize {
         self.octets().min(self.stride)
     }
 
-    /// Takes all that are left, where nothing has to be copied for it.
+    /// Takes all that are left, if that needs no copy.
     pub(super) fn take_all(&mut self) -> Option<Batch<M>> {
         if !matches!(self.rest, Rest::Shared(_)) {
             return None;
@@ -81,7 +81,7 @@ impl<M: Message> Coalesced<M> {
         Some(if count < 2 { whole.into() } else { Batch::new(whole, self.stride) })
     }
 
-    /// The room that those take which are left.
+    /// Returns the credit that the datagrams left consume.
     pub(super) fn room(&self) -> Credit {
         Credit { octets: self.octets(), messages: self.count }
     }
@@ -94,7 +94,7 @@ impl<M: Message> Coalesced<M> {
         }
     }
 
-    /// The next one.
+    /// Takes the next datagram.
     pub(super) fn take(&mut self, pool: &Pool<M>) -> M {
         let octets = self.next_octets();
         self.count -= 1;
@@ -114,7 +114,7 @@ impl<M: Message> Coalesced<M> {
         }
     }
 
-    /// What is left is let go.
+    /// Returns what is left to the pool.
     #[inline]
     pub(super) fn reclaim(self, pool: &Pool<M>) {
         match self.rest {
@@ -131,8 +131,8 @@ mod tests {
 
     use super::*;
 
-    /// Whoever keeps one datagram of many blocks keeps few blocks: what may not be lent is copied,
-    /// and the block is free.
+    /// A layer that keeps one datagram of each of many blocks keeps few blocks: what may not be
+    /// lent is copied, and the block is free.
     #[test]
     fn what_may_not_be_lent_is_copied() {
         let pool = Pool::<BufferTree>::new(4096, 1);
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(kept.leaves().count(), 1);
             coalesced.reclaim(&pool);
             drop(spent);
-            // The pool's one block is there again, unless the kept datagram lies in it.
+            // The pool's one block is available again, unless the kept datagram is a slice of it.
             let again = pool.take();
             assert_eq!(again.first() == Some(&7), !may, "lent: {may}");
         }

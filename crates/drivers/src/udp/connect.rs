@@ -1,4 +1,4 @@
-//! Associations that we open, and what the address of a peer is.
+//! Associations that this side opens, and the canonical form of a peer's address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
@@ -40,8 +40,8 @@ impl<M: Message> Udp<M> {
     }
 }
 
-/// A socket at `local`, else on any port, that hears, and speaks to, `remote` only. Nothing leaves
-/// yet: whether somebody is there shows when the first datagram is refused.
+/// Opens a socket, at `local` or on any port, that is connected to `remote` only. Nothing is sent
+/// yet: whether the port is open shows when the first datagram is refused.
 fn connect(
     remote: Participant,
     local: Option<Participant>,
@@ -55,14 +55,15 @@ fn connect(
     };
     let socket = UdpSocket::bind(local).map_err(|_| Ended::Unavailable)?;
     socket.connect(remote).map_err(|_| Ended::Unreachable)?;
-    // Who asks for the unspecified address is led to this machine: the peer is who the kernel says.
-    // At port 0 there is nobody.
+    // The unspecified address leads to this machine: the kernel tells the peer's actual address. At
+    // port 0 there is no peer.
     let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;
     Ok((socket, identity(remote)))
 }
 
-/// One peer, one address: an IPv4 peer of a socket for both families comes as an IPv4-mapped IPv6
-/// address (RFC 4291 §2.5.5.2), and a flow label (RFC 6437) says nothing of who sent it.
+/// Returns the one address that identifies a peer: an IPv4 peer of a socket for both families has
+/// an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2), and a flow label (RFC 6437) does not identify a
+/// sender.
 pub(super) fn identity(address: SocketAddr) -> SocketAddr {
     match (address.ip().to_canonical(), address) {
         (IpAddr::V6(ip), SocketAddr::V6(address)) => {
@@ -72,7 +73,7 @@ pub(super) fn identity(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The address of a peer as a socket with the address `local` wants it.
+/// Returns a peer's address in the form that a socket with the address `local` requires.
 pub(super) fn address(peer: SocketAddr, local: SocketAddr) -> SocketAddr {
     match (local, peer) {
         (SocketAddr::V6(_), SocketAddr::V4(peer)) => {
@@ -82,8 +83,8 @@ pub(super) fn address(peer: SocketAddr, local: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Whether an error says that the peer cannot be reached: what ICMP (RFC 792, RFC 4443 §3.1) told
-/// the kernel of a connected socket (RFC 1122 §4.1.3.3), or that no way leads there.
+/// Whether an error says that the peer cannot be reached: that ICMP (RFC 792, RFC 4443 §3.1)
+/// reported it for a connected socket (RFC 1122 §4.1.3.3), or that there is no route.
 pub(super) fn unreachable(error: Errno) -> bool {
     matches!(
         error,

@@ -1,8 +1,8 @@
 //! Blocks that one system call fills: recvmmsg(2).
 //!
-//! It is asked by hand. The libraries clear the headers of as many datagrams as they may fetch with
-//! each call, and ask who sent them even where the socket is connected: that was a fiftieth of an
-//! exchange of short messages.
+//! It is called directly. The libraries clear the headers of as many datagrams as they may receive
+//! with each call, and request the sender's address even where the socket is connected: that was a
+//! fiftieth of an exchange of short messages.
 
 use std::array;
 use std::io::{Error, IoSliceMut};
@@ -18,21 +18,21 @@ use stackwright_wire::Block;
 
 use super::{BLOCKS, mark};
 
-/// What came in one block: datagrams of one peer, as the kernel has put them together.
+/// What arrived in one block: datagrams of one peer, as the kernel has coalesced them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Came {
     pub(super) octets: usize,
-    /// How long each datagram is; the last may be shorter.
+    /// The length of each datagram in octets; the last may be shorter.
     pub(super) stride: usize,
-    /// What each says of congestion.
+    /// The ECN codepoint of each.
     pub(super) ecn: Ecn,
-    /// Who sent them, where that was asked.
+    /// The sender's address, if it was requested.
     pub(super) from: Option<SocketAddr>,
-    /// Something was cut off, of them or of what was said of them.
+    /// Whether the datagrams or their control messages were truncated.
     pub(super) cut_off: bool,
 }
 
-/// Room for an address of either family.
+/// Memory for an address of either family.
 #[derive(Clone, Copy)]
 #[repr(C)]
 union Address {
@@ -41,15 +41,16 @@ union Address {
     v6: libc::sockaddr_in6,
 }
 
-/// Room for all that is said beside a datagram (cmsg(3)): `UDP_GRO`, `IP_TOS` and `IPV6_TCLASS` are
-/// 24 octets each.
+/// Memory for all control messages of a datagram (cmsg(3)): `UDP_GRO`, `IP_TOS` and `IPV6_TCLASS`
+/// have 24 octets each.
 type Notes = [u64; 10];
 
-/// Fills the last of `blocks`, the very last first, as many as there are of `came`, and says what
-/// came in each of them; who sent it where `asks_who`. Gives how many.
+/// Fills the last of `blocks`, the very last first, at most as many as `came` has entries, and
+/// describes in `came` what arrived in each; with the sender's address if `asks_who`. Returns how
+/// many were filled.
 ///
 /// # Errors
-/// What the kernel says: [`Errno::AGAIN`] where there is nothing.
+/// The kernel's error: [`Errno::AGAIN`] if there is no datagram.
 #[allow(unsafe_code, reason = "named exception: recvmmsg")]
 pub(super) fn fill<B: Block>(
     socket: &impl AsRawFd,
@@ -62,7 +63,7 @@ pub(super) fn fill<B: Block>(
     for (slice, block) in slices.iter_mut().zip(blocks.iter_mut().rev()) {
         *slice = IoSliceMut::new(block);
     }
-    // SAFETY: all of them are integers and pointers that nobody follows: zero is one of their
+    // SAFETY: all of them are integers and pointers that are not followed: zero is one of their
     // values.
     let mut addresses: [Address; BLOCKS] = unsafe { mem::zeroed() };
     let mut notes: [Notes; BLOCKS] = [[0; _]; _];
@@ -75,7 +76,7 @@ pub(super) fn fill<B: Block>(
             header.msg_name = ptr::from_mut(address).cast();
             header.msg_namelen = size_of::<Address>() as libc::socklen_t;
         }
-        // It is laid out as an `iovec` is, says its documentation.
+        // It has the layout of an `iovec`, as its documentation says.
         header.msg_iov = ptr::from_mut(slice).cast();
         header.msg_iovlen = 1;
         header.msg_control = ptr::from_mut(notes).cast();
@@ -83,10 +84,10 @@ pub(super) fn fill<B: Block>(
     }
     let filled = loop {
         let (socket, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
-        // SAFETY: `asks` headers are there. Each points to one slice, one address and one place for
-        // notes, which live as long as this function, are its own, and have the lengths that are
-        // said. Slices point to blocks that are lent to it for writing, or to nothing. The kernel
-        // keeps none of it.
+        // SAFETY: there are `asks` headers. Each points to one slice, one address and one buffer
+        // for control messages, which outlive this call, are not shared, and have the stated
+        // lengths. Slices point to blocks that are borrowed mutably, or are empty. The kernel
+        // retains none of them.
         let filled = unsafe {
             libc::recvmmsg(socket, headers.as_mut_ptr(), asks as u32, flags as _, ptr::null_mut())
         };
@@ -107,20 +108,20 @@ pub(super) fn fill<B: Block>(
     Ok(filled)
 }
 
-/// What was said beside a datagram that came.
+/// Reads the control messages of a datagram.
 #[inline]
 #[allow(unsafe_code, reason = "named exception: recvmmsg")]
 fn noted(header: &libc::mmsghdr) -> Came {
     let (octets, header) = (header.msg_len as usize, &header.msg_hdr);
     let cut_off = header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0;
     let mut came = Came { octets, stride: octets, cut_off, ..Came::default() };
-    // SAFETY: the header is one that the kernel has written, and what it points to lives: `fill`
-    // calls while it does.
+    // SAFETY: the header is one that the kernel has written, and what it points to is alive: `fill`
+    // calls while it is.
     let mut note = unsafe { libc::CMSG_FIRSTHDR(header) };
-    // SAFETY: null, or a note that lies within the place for notes with its header, by what the
-    // kernel said of its length.
+    // SAFETY: null, or a control message that is within the buffer together with its header, by the
+    // length that the kernel stated.
     while let Some(head) = unsafe { note.as_ref() } {
-        // SAFETY: the same; of its octets those are read that it has, wherever they lie.
+        // SAFETY: the same; only octets that it has are read, whatever their alignment.
         let (octet, integer) = unsafe {
             let octets = libc::CMSG_DATA(note);
             let has = |octets: usize| head.cmsg_len >= libc::CMSG_LEN(octets as u32) as _;
@@ -150,8 +151,8 @@ fn noted(header: &libc::mmsghdr) -> Came {
 #[inline]
 #[allow(unsafe_code, reason = "named exception: recvmmsg")]
 fn socket_address(address: &Address) -> Option<SocketAddr> {
-    // SAFETY: they are integers, all were zero, and the kernel has written some: whichever is
-    // looked at has a value.
+    // SAFETY: all variants are integers, all were zero, and the kernel has written some: whichever
+    // is read has a value.
     unsafe {
         match i32::from(address.family) {
             libc::AF_INET => {

@@ -1,4 +1,4 @@
-//! Arrivals.
+//! Listeners, and the arrival of peers.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind};
@@ -44,8 +44,8 @@ impl<M: Message> Udp<M> {
         self.start(socket, peers)
     }
 
-    /// The socket of a listener that is over, while peers still speak through it: who listens there
-    /// again takes it over.
+    /// Returns the socket of a closed listener that peers still use: a new listener at the same
+    /// address takes it over.
     fn abandoned(&self, local: SocketAddr) -> Option<Handle> {
         let nobody_listens =
             |socket: &Socket<M>| matches!(socket.peers, Peers::Many { listener: None, .. });
@@ -54,7 +54,7 @@ impl<M: Message> Udp<M> {
         found.map(|(name, _)| name)
     }
 
-    /// `association` may be given to the next arrival.
+    /// Lets the next arrival take the name `association`.
     pub(super) fn expect(
         &mut self,
         listener: Handle,
@@ -73,7 +73,7 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// Who has arrived goes on.
+    /// Closes the listener. Peers that have arrived keep their associations.
     pub(super) fn unlisten(&mut self, name: Handle, socket: Handle, out: &mut dyn Outlet<Self>) {
         self.names.remove(name);
         if let Some(Peers::Many { listener, awaited, .. }) = self.peers(socket) {
@@ -88,7 +88,7 @@ impl<M: Message> Udp<M> {
     }
 }
 
-/// A socket at an address that others may have too.
+/// Opens a socket at an address that other sockets may share.
 fn share(local: SocketAddr) -> io::Result<UdpSocket> {
     let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -99,7 +99,8 @@ fn share(local: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 impl<M: Message> Socket<M> {
-    /// Whose datagram this is; a stranger gets the next name that waits.
+    /// Returns the association that a datagram belongs to; an unknown peer takes the next name that
+    /// waits.
     pub(super) fn recipient(
         &mut self,
         itself: Handle,
@@ -127,7 +128,7 @@ impl<M: Message> Socket<M> {
         known.insert(from, association);
         names.remove(association);
         names.insert(association, Named::Open(Association::new(itself, from, credit)));
-        // To which of our addresses it came, a listener for all of them cannot say: that takes
+        // A listener for all local addresses cannot say at which of them it arrived: that takes
         // IP_PKTINFO.
         out.indicate(DatagramsIndication::Opened {
             association,

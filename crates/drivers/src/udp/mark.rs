@@ -1,5 +1,4 @@
-//! What datagrams and the network say of congestion: the two last bits of the traffic class (RFC
-//! 3168 §5).
+//! Explicit congestion notification: the last two bits of the traffic class (RFC 3168 §5).
 
 use rustix::net::sockopt;
 use stackwright_contract::services::Ecn;
@@ -8,13 +7,14 @@ use stackwright_wire::Message;
 use super::Socket;
 
 impl<M: Message> Socket<M> {
-    /// Something leaves that says this. Who lets routers mark what he sends hears of marks on what
-    /// comes: that costs something with every system call, and nobody else wants to know.
+    /// Prepares for datagrams that leave with this codepoint. Marks on arriving datagrams are
+    /// reported only to a sender that lets routers mark its own: reading them costs something with
+    /// every system call.
     #[inline]
     pub(super) fn hear_of_marks(&mut self, ecn: Ecn) {
         if ecn != Ecn::NotEct && !self.hears_marks {
             self.hears_marks = true;
-            // A kernel that cannot do it tells of none: who is above finds out.
+            // A kernel without it reports no marks: the layer above finds out.
             let _ = sockopt::set_ip_recvtos(&self.socket, true);
             // A socket for both families has both.
             if self.local.is_ipv6() {
@@ -23,8 +23,8 @@ impl<M: Message> Socket<M> {
         }
     }
 
-    /// Datagrams that leave alone say this from now on. The socket remembers it: nothing has to be
-    /// said beside each of them.
+    /// Sets the codepoint of datagrams that leave alone from now on. The socket keeps it: no
+    /// control message is needed for each of them.
     #[cold]
     pub(super) fn bear(&mut self, ecn: Ecn) {
         let bits = written(ecn);
@@ -36,7 +36,7 @@ impl<M: Message> Socket<M> {
     }
 }
 
-/// RFC 3168 §5: the two bits for what is said.
+/// Returns the two bits of a codepoint (RFC 3168 §5).
 fn written(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0b00,
@@ -45,7 +45,7 @@ fn written(ecn: Ecn) -> u8 {
     }
 }
 
-/// What the traffic class of a datagram says that came.
+/// Returns the codepoint in the traffic class of an arriving datagram.
 pub(super) fn read(class: u8) -> Ecn {
     match class & 0b11 {
         0b00 => Ecn::NotEct,

@@ -3,33 +3,33 @@
 //! | file | what |
 //! | --- | --- |
 //! | `listen.rs` | arrivals: the first datagram of an unknown peer takes the next name that waits |
-//! | `connect.rs` | associations that we open, and what the address of a peer is |
-//! | `receive.rs` | socket → datagrams, upward, within the room that was given |
+//! | `connect.rs` | associations that this side opens, and the canonical form of a peer's address |
+//! | `receive.rs` | socket → datagrams, upward, within the credit of the layer above |
 //! | `fill.rs` | blocks that one system call fills |
-//! | `coalesced.rs` | what one block holds: datagrams of one peer, as the kernel has put them together |
-//! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
+//! | `coalesced.rs` | the datagrams of one peer in one block, as the kernel has coalesced them |
+//! | `send.rs` | datagrams → socket; what left returns its credit once a turn |
 //! | `burst.rs` | datagrams that leave by one system call |
-//! | `segmentation.rs` | what the kernel cuts apart: how many by one call, and for how long not |
-//! | `mark.rs` | what datagrams and the network say of congestion |
+//! | `segmentation.rs` | segmentation by the kernel: how many by one call, and how long not |
+//! | `mark.rs` | explicit congestion notification |
 //!
-//! A listener has one socket for all its peers, an association that we opened has its own. Several
-//! stacks, each with a thread of its own, may listen at one address ([`Udp::sharing_port`]): then
-//! the kernel chooses whose a peer is. The upper layer names associations and listeners; the
-//! adapter names its sockets, because a socket outlives its listener while peers that arrived
-//! through it still speak.
+//! A listener has one socket for all its peers, an association that this side opened has its own.
+//! Several stacks, each with a thread of its own, may listen at one address
+//! ([`Udp::sharing_port`]): then the kernel assigns peers to them. The upper layer names
+//! associations and listeners; the adapter names its sockets, because a socket outlives its
+//! listener while peers that arrived through it still use it.
 //!
 //! Readiness is a turn of its socket: a fair share is read. Requests only mark it as due; its next
-//! turn is the flush, so that everything said in a batch leaves together. A turn that ends before
-//! all is done leaves the socket due, so that none keeps the others waiting.
+//! turn is the flush, so that all requests of a batch leave together. A turn that ends before all
+//! is done leaves the socket due, so that none keeps the others waiting.
 //!
 //! Datagrams for one peer that are equally long (the last may be shorter) leave by one system call
-//! and are cut apart behind it (`UDP_SEGMENT`): a batch as it lies there, and what was sent one by
-//! one gathered. Those that arrive so come together in one block (`UDP_GRO`), and rise as one batch
-//! of it where there is room for all of them. Where the kernel or the way cannot do that, each is
-//! sent and received alone, and nobody above notices.
+//! and are segmented behind it (`UDP_SEGMENT`): a batch without a copy, and single datagrams
+//! gathered. Datagrams that arrive so share one block (`UDP_GRO`), and are delivered as one batch
+//! if there is credit for all of them. If the kernel or the path does not support that, each is
+//! sent and received alone, and the layers above do not notice.
 //!
-//! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered
-//! is dropped and counted, and what waits to leave is within the room of living names.
+//! Peers cannot make the adapter grow: a peer takes a name or is forgotten, what cannot be
+//! delivered is dropped and counted, and what waits to leave is within the credit of living names.
 
 mod burst;
 mod coalesced;
@@ -67,40 +67,39 @@ use coalesced::Coalesced;
 use fill::Came;
 use segmentation::Segmentation;
 
-/// How much of one association may wait for the socket: the first room downward.
+/// How much of one association may wait for the socket: the initial credit downward.
 pub const SEND_ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 /// The largest payload of UDP over IPv4, in octets: 65 535 less the headers of RFC 791 §3.1 and RFC
-/// 768. It is the limit over IPv6 too, so that a protocol need not ask which of them carries it.
+/// 768. It is the limit over IPv6 too, so that a protocol need not distinguish them.
 pub const LONGEST: usize = 65_507;
 
-/// How much one socket may send before the next has its turn.
+/// How much one socket may send in one turn.
 const SEND_TURN: Credit = Credit { octets: 1 << 20, messages: 512 };
-/// How much it may receive. Less, because what is received is handled when the turn is over: it
-/// shall still be in the processor's cache then.
+/// How much one socket may receive in one turn. Less, because what is received is handled when the
+/// turn is over: it should still be in the processor's cache then.
 const RECEIVE_TURN: Credit = Credit { octets: 256 << 10, messages: 256 };
 /// How many blocks one system call may fill.
 const BLOCKS: usize = 4;
-/// After so many system calls that filled no more than one, the next are given two: one to be
-/// filled, and one that stays empty, so that nobody need ask whether there is more.
+/// After this many consecutive system calls that filled at most one block, the next calls are given
+/// two: one to be filled, and one that stays empty, which shows that there is no more.
 const ALONE: u8 = 8;
-/// The octets of a block: what the kernel puts together at most.
+/// The octets of a block: the most that the kernel coalesces.
 pub const BLOCK: usize = 64 << 10;
-/// How many blocks may be lent. Whoever keeps one datagram of a block keeps the block: beyond so
-/// many, datagrams are copied, and hold no more than they are long.
+/// The most blocks that may be lent. A layer that keeps one datagram of a block keeps the block:
+/// beyond this limit, datagrams are copied, and hold only their own length.
 const LENT_MOST: usize = 64;
 
-/// How much a socket shall hold that we have not read yet, in octets, or that has not left. The
-/// kernel's default of 208 kB holds some 90 full packets, because it counts what they occupy; what
-/// comes beyond them in one of our absences is lost. It gives no more than `net.core.rmem_max` and
-/// `wmem_max`.
+/// The octets that a socket should hold unread, and unsent. The kernel's default of 208 kB holds
+/// some 90 full packets, because it counts the memory that they occupy; what arrives beyond them
+/// while the stack is busy is lost. It grants no more than `net.core.rmem_max` and `wmem_max`.
 const HELD: usize = 4 << 20;
-/// So much holds what comes in some 100 µs over the fastest of ways.
+/// The octets that arrive in some 100 µs over the fastest of links.
 const ROOMY: usize = 1 << 20;
 
 const NAME: &str = "udp";
 
-/// The adapter. One of them serves thousands of associations on one thread.
+/// The UDP adapter. One of them serves thousands of associations on one thread.
 pub struct Udp<M: Message> {
     registry: Rc<Registry>,
     lane: usize,
@@ -108,21 +107,21 @@ pub struct Udp<M: Message> {
     names: Mirror<Named>,
     sockets: Names<Socket<M>>,
     due: Vec<Handle>,
-    /// The list that was due in the last turn: kept for its memory.
+    /// The list of the last turn's due sockets: kept for its memory.
     done: Vec<Handle>,
     /// Associations of which something left in this turn: kept for its memory, empty between two
     /// turns.
     left: Vec<Handle>,
     /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when
-    /// nobody holds one any more.
+    /// no slice is left.
     lent: Vec<M>,
-    /// What came in the blocks that were filled last: kept for its memory.
+    /// What arrived in the blocks that were filled last: kept for its memory.
     came: [Came; BLOCKS],
-    /// Others may listen where its listeners do.
+    /// Whether other sockets may listen where its listeners do.
     shared_port: bool,
 }
 
-/// What the upper layer's name stands for.
+/// What the upper layer's name denotes.
 enum Named {
     /// A listener, and its socket.
     Listener(Handle),
@@ -134,51 +133,52 @@ enum Named {
 struct Association {
     socket: Handle,
     remote: SocketAddr,
-    /// How much more the upper takes.
+    /// How much more the upper layer accepts.
     up: Credit,
-    /// How much more the upper may send.
+    /// How much more the upper layer may send.
     down: Credit,
-    /// What left in this turn, and is not given back yet.
+    /// What left in this turn, and is not credited yet.
     left: Credit,
-    /// `Close` came, and waits until what was sent before it has left.
+    /// `Close` was requested, and waits until what was sent before it has left.
     closing: bool,
-    /// The peer has said something.
+    /// Whether a datagram of the peer has arrived.
     heard: bool,
 }
 
 struct Socket<M: Message> {
-    /// Before the socket: it is given up first.
+    /// Before the socket, since it is dropped first.
     watched: Watched,
     socket: Rc<UdpSocket>,
     segmentation: Segmentation,
     local: SocketAddr,
-    /// What a datagram says of congestion that leaves alone now, and whether it is told what those
-    /// say that come.
+    /// The ECN codepoint of datagrams that leave alone; also tells whether the codepoints of
+    /// arriving datagrams are read.
     ecn: Ecn,
     hears_marks: bool,
-    /// It holds so much that nothing is lost if it is read somewhat later.
+    /// Whether its buffer is so large that nothing is lost if it is read somewhat later.
     roomy: bool,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent.
     queue: VecDeque<Waiting<M>>,
-    /// What came when its batch had used up the room, and the time of the batch.
+    /// What arrived when its batch had used up the credit, and the time of the batch.
     held: VecDeque<Coalesced<M>>,
     held_since: Instant,
     readable: bool,
-    /// Datagrams may lie there that came before it was connected, of anybody.
+    /// Whether the buffer may hold datagrams of other senders, from before the socket was
+    /// connected.
     strangers: bool,
-    /// How many system calls in a row filled one block at most.
+    /// How many consecutive system calls filled at most one block.
     alone: u8,
-    /// It was not full when it was last written. Only while it is full is it registered to be told
-    /// of room: each datagram that leaves makes some, and would end a wait.
+    /// Whether it was not full when it was last written. Only while it is full is it registered for
+    /// writability: each datagram that leaves makes space, and would end a wait.
     writable: bool,
-    /// The network says that the peer cannot be reached: what came before is delivered, and then
-    /// that is judged.
+    /// Whether the network reports that the peer cannot be reached: what arrived before is
+    /// delivered, and then that is judged.
     broken: bool,
     due: bool,
 }
 
-/// Who speaks through a socket.
+/// The peers that use a socket.
 enum Peers {
     /// It is connected, to the peer of this association.
     One(Handle),
@@ -187,17 +187,18 @@ enum Peers {
         listener: Option<Handle>,
         awaited: VecDeque<(Handle, Credit)>,
         known: HashMap<SocketAddr, Handle>,
-        /// Who was heard last: as a rule it is he again. He may be gone.
+        /// The association of the last datagram: as a rule the next belongs to it too. It may have
+        /// ended.
         last: Option<Handle>,
     },
 }
 
 impl<M: Message> Udp<M> {
-    /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from
-    /// `pool`.
+    /// Makes an adapter that registers its sockets with `registry` in `lane` and takes its blocks
+    /// from `pool`.
     ///
     /// # Panics
-    /// Where its blocks are shorter than [`BLOCK`]: the kernel cuts off silently what does not fit.
+    /// If its blocks are shorter than [`BLOCK`]: the kernel truncates silently what does not fit.
     pub fn new(registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
         assert!(pool.block() >= BLOCK, "a block of the UDP adapter has {BLOCK} octets at least");
         Udp {
@@ -215,20 +216,21 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// Others may listen at the addresses of its listeners, if they say the same: other stacks of
+    /// Lets others listen at the addresses of its listeners, if they do the same: other stacks of
     /// this program, on threads of their own, and other programs of the same user (`SO_REUSEPORT`,
-    /// socket(7)). Each has a socket of its own, and the kernel chooses by the addresses and ports
-    /// of both ends to which of them a peer's datagrams come: always to the same, as long as nobody
-    /// comes or goes.
+    /// socket(7)). Each has a socket of its own, and the kernel assigns a peer's datagrams to one
+    /// of them by the addresses and ports of both ends: always to the same, as long as no socket is
+    /// opened or closed.
     ///
-    /// Where one does, the kernel deals anew, and a peer that has an association here may be a
-    /// stranger there from then on. Two that share are the exception: when one of them goes, who is
-    /// with the other stays. So let all listen before the first peer is told where, and go
-    /// together. A stack that has stopped listening, while peers still speak through its socket, is
-    /// dealt its share of strangers all the same, and drops them.
+    /// Where one is, the kernel assigns anew, and a peer that has an association here may arrive at
+    /// another socket as an unknown peer from then on. Two sockets are the exception: when one of
+    /// them is closed, the peers of the other stay. So all listeners should be opened before the
+    /// first peer learns the address, and closed together. A stack that has stopped listening,
+    /// while peers still use its socket, is assigned its share of new peers all the same, and drops
+    /// their datagrams.
     ///
-    /// Where the first who listens at an address does not say this, nobody else may, and neither
-    /// may he who says it after one who did not.
+    /// If the first listener at an address does not share it, no other may listen there; and a
+    /// listener that shares cannot join one that does not.
     #[must_use]
     pub fn sharing_port(self) -> Self {
         Udp { shared_port: true, ..self }
@@ -237,10 +239,10 @@ impl<M: Message> Udp<M> {
     /// Names a bound socket and registers it.
     fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
         let local = connect::identity(socket.local_addr()?);
-        // Wishes: where one is refused, the socket is what it was.
+        // Best effort: if one is refused, the socket is what it was.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, HELD);
         let _ = sockopt::set_socket_send_buffer_size(&socket, HELD);
-        // What is longer than the way takes is fragmented, as from any socket.
+        // What is longer than the path passes is fragmented, as from any socket.
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::WANT);
         let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::WANT);
         let _ = setsockopt(&socket, UdpGroSegment, &true);
@@ -284,7 +286,7 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// The open association `name`, where a word for it may be heard.
+    /// Returns the open association `name`, if a request for it is valid.
     fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Association> {
         match self.names.get_mut(name) {
             Some(Named::Open(association)) if !association.closing => Some(association),
@@ -295,7 +297,7 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// One fair share of a socket's work.
+    /// Does one fair share of a socket's work.
     fn turn(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Some(socket) = self.sockets.get_mut(name) else { return };
         socket.due = false;
@@ -303,7 +305,7 @@ impl<M: Message> Udp<M> {
             self.send(cx, name, out);
         }
         self.receive(cx, name, out);
-        // The last word on its last association may have ended it.
+        // The end of its last association may have closed it.
         let Some(socket) = self.sockets.get(name) else { return };
         if let Peers::One(association) = socket.peers
             && socket.broken
@@ -317,10 +319,10 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// The network says that the peer of a connected socket cannot be reached. Anybody who knows
-    /// the two ports can say so, and it may be true for a moment only. Of a peer who was heard it
-    /// is a hint: whether he is there shows by his silence, which the layers above judge (RFC 5927
-    /// §5.2, RFC 5461 §2.2). Where nobody was heard ever, nothing is lost by believing it.
+    /// Judges a report that the peer of a connected socket cannot be reached. Anyone that knows the
+    /// two ports can forge it, and it may be true for a moment only. If the peer was reached
+    /// before, it is a hint: the layers above judge the peer by its silence (RFC 5927 §5.2, RFC
+    /// 5461 §2.2). If nothing ever arrived, nothing is lost by believing it.
     #[cold]
     fn doubt(
         &mut self,
@@ -343,7 +345,7 @@ impl<M: Message> Udp<M> {
             Some(Named::Open(association)) if association.closing => {
                 cx.dropped(NAME, "close: it was asked before");
             }
-            // What was sent before still leaves: the last word waits for it.
+            // What was sent before still leaves: the end waits for it.
             Some(Named::Open(association)) if association.down != SEND_ROOM => {
                 association.closing = true
             }
@@ -356,7 +358,7 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// The last word on an association, or on a name that waits to be one.
+    /// Ends an association, or a name that waits to be one.
     fn end(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
         match self.names.remove(name) {
             Some(Named::Open(association)) => {
@@ -384,7 +386,7 @@ impl<M: Message> Udp<M> {
         Some(&mut self.sockets.get_mut(socket)?.peers)
     }
 
-    /// Closes a listener's socket when nobody listens and nobody speaks through it any more.
+    /// Closes a listener's socket when it has neither a listener nor peers.
     fn leave(&mut self, socket: Handle) {
         if let Some(Peers::Many { listener: None, known, .. }) = self.peers(socket)
             && known.is_empty()
@@ -398,15 +400,15 @@ fn sum(one: Credit, other: Credit) -> Credit {
     Credit { octets: one.octets + other.octets, messages: one.messages + other.messages }
 }
 
-/// What is left of `room` after what takes so much of it; `None` where that does not fit.
+/// Returns `credit` less `taken`; `None` if it does not suffice.
 fn less(credit: Credit, taken: Credit) -> Option<Credit> {
     let octets = credit.octets.checked_sub(taken.octets)?;
     Some(Credit { octets, messages: credit.messages.checked_sub(taken.messages)? })
 }
 
 impl<M: Message> Protocol for Udp<M> {
-    // The Internet check is optional over IPv4 (RFC 768 "Checksum"); who leaves it out has chosen
-    // so.
+    // The Internet checksum is optional over IPv4 (RFC 768 "Checksum"); a sender without it has
+    // chosen so.
     const FACTS: Facts = Facts { gives: Guarantees::CHECKED, ..Facts::named(NAME) };
     const BATCHES: Batches = Batches::ALL;
     type Provides = Datagrams<M>;
@@ -455,8 +457,8 @@ impl<M: Message> Protocol for Udp<M> {
             if ready.writable && !socket.writable {
                 socket.hear_of_room(registry, token(*lane, ready.name), false);
             }
-            // That a socket can be written is news only where something waits to be. What is due
-            // has its turn at the end of the batch.
+            // Writability matters only if something waits to be sent. A due socket has its turn at
+            // the end of the batch.
             if !socket.due && (socket.readable || !socket.queue.is_empty()) {
                 self.turn(cx, ready.name, out);
             }

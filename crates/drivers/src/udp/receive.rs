@@ -1,4 +1,4 @@
-//! From the socket upward, within the room that the upper layer gave.
+//! Receives: from the socket upward, within the credit of the layer above.
 
 use std::array;
 use std::mem;
@@ -17,9 +17,9 @@ use super::{
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
     ///
-    /// What the upper layer says to a datagram, that it has room for more above all, is heard when
-    /// the turn is over, and what an application says when the batch is. So datagrams for which a
-    /// batch has used up the room are held until the next; where there is none then, they are
+    /// Requests of the upper layer in reply to a datagram, above all further credit, are handled
+    /// when the turn is over, and those of an application when the batch is. So datagrams for which
+    /// a batch has used up the credit are held until the next; if there is still none, they are
     /// dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Udp { registry, sockets, names, pool, lent, came, .. } = self;
@@ -32,10 +32,10 @@ impl<M: Message> Udp<M> {
         let mut share = RECEIVE_TURN;
         while socket.readable && socket.held.is_empty() && share.octets > 0 && share.messages > 0 {
             let asks = if socket.alone < ALONE { BLOCKS } else { 2 };
-            // Those that were lent and that nobody holds any more are filled first.
+            // Blocks that were lent and have no slice left are filled first.
             (0..asks).take_while(|_| pool.regain(lent)).for_each(drop);
-            // Whom a connected socket is for need not be asked, once nothing is left from before it
-            // was.
+            // The sender of datagrams to a connected socket is known, once nothing is left from
+            // before it was connected.
             let asks_who = !socket.is_connected() || socket.strangers;
             let came = &mut came[..asks];
             let filled = match pool
@@ -52,13 +52,13 @@ impl<M: Message> Udp<M> {
                     continue;
                 }
             };
-            // Fewer than asked for: nothing is left, and what comes from now on is told again. An
-            // error that came in between is told again too.
+            // Fewer than requested: nothing is left, and what arrives from now on causes a new
+            // event. So does an error that arrived in between.
             if filled < asks {
                 (socket.readable, socket.strangers) = (false, false);
             }
             socket.alone = if filled > 1 { 0 } else { socket.alone.saturating_add(1) };
-            // All of them, before others take some.
+            // All of them, before other layers take some.
             let blocks: [_; BLOCKS] = array::from_fn(|at| (at < filled).then(|| pool.take()));
             for (came, block) in came.iter().zip(blocks.into_iter().flatten()) {
                 if came.cut_off {
@@ -92,7 +92,7 @@ impl<M: Message> Udp<M> {
 }
 
 impl<M: Message> Socket<M> {
-    /// Delivers what was held: whether all of it is gone.
+    /// Delivers the datagrams that were held. Returns whether none is left.
     #[cold]
     #[inline(never)]
     fn deliver_held(
@@ -122,8 +122,8 @@ impl<M: Message> Socket<M> {
         true
     }
 
-    /// The network has reported something. It was told once and is gone: what the peer said before
-    /// it still lies there, and is delivered before that is judged.
+    /// Records that the network has reported an error. It is reported once: what the peer sent
+    /// before is still in the buffer, and is delivered before the error is judged.
     #[cold]
     #[inline(never)]
     fn hear_of_error(&mut self, cx: &Context, error: Errno) {
@@ -138,8 +138,8 @@ impl<M: Message> Socket<M> {
         matches!(self.peers, Peers::One(_))
     }
 
-    /// Hands datagrams to whom they are for, as far as there is room: whether that is all of them.
-    /// What never can be handed over is dropped.
+    /// Delivers datagrams as far as there is credit. Returns whether that is all of them. Datagrams
+    /// without a recipient are dropped.
     fn deliver(
         &mut self,
         cx: &Context,
@@ -218,7 +218,7 @@ mod tests {
 
     type M = BufferTree;
 
-    /// What was delivered.
+    /// The octets of what was delivered.
     #[derive(Default)]
     struct Heard(Vec<Vec<u8>>);
 

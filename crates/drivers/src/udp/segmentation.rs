@@ -13,16 +13,16 @@ use super::{BLOCK, LONGEST};
 /// `UDP_MAX_SEGMENTS` of linux/udp.h, before Linux 6.9 doubled it.
 const SEGMENTS_MOST: usize = 64;
 
-/// How long a refusal is believed: paths and devices change.
+/// How long a refusal is remembered: paths and devices change.
 const BELIEVED: Duration = Duration::from_secs(60);
 
-/// What the kernel does for one socket.
+/// The segmentation of one socket.
 pub(super) struct Segmentation {
     /// The octets of each datagram that the socket is set to; 0: what is sent is one datagram.
     size: usize,
     /// Longer datagrams are sent alone: the kernel refused to segment into them.
     longest: usize,
-    /// Until when that is believed; `None` where nothing was refused, or the kernel has no
+    /// Until when that is remembered; `None` if nothing was refused, or the kernel has no
     /// segmentation.
     until: Option<Instant>,
 }
@@ -34,18 +34,18 @@ impl Segmentation {
         Segmentation { size: 0, longest: if is_there { BLOCK } else { 0 }, until: None }
     }
 
-    /// How many datagrams of `octets` octets one system call may send.
+    /// Returns how many datagrams of `octets` octets one system call may send.
     #[inline]
     pub(super) fn most(&mut self, octets: usize, now: Instant) -> usize {
         if octets > self.longest && self.until.is_some_and(|until| until <= now) {
             (self.longest, self.until) = (BLOCK, None);
         }
-        // Empty ones are nothing behind each other.
+        // Empty datagrams cannot be separated.
         if octets == 0 || octets > self.longest { 1 } else { SEGMENTS_MOST.min(LONGEST / octets) }
     }
 
-    /// The kernel refused to send `messages` datagrams of `octets` octets by one call. Returns
-    /// whether each may be sent alone.
+    /// Records that the kernel refused to send `messages` datagrams of `octets` octets by one call.
+    /// Returns whether each may be sent alone.
     #[cold]
     pub(super) fn refused(
         &mut self,
@@ -55,11 +55,11 @@ impl Segmentation {
         now: Instant,
     ) -> bool {
         let longest = match error {
-            // That is the datagram's own fate: too long for the path, as a rule.
+            // The error concerns the datagram itself: as a rule it is too long for the path.
             _ if messages == 1 => return false,
             // A device without checksums, or IPsec: no length will do.
             Errno::IO => 0,
-            // Longer than the path takes unfragmented.
+            // Longer than the path passes unfragmented.
             Errno::INVAL | Errno::MSGSIZE => octets.saturating_sub(1),
             _ => return false,
         };
@@ -67,7 +67,7 @@ impl Segmentation {
         true
     }
 
-    /// What the socket is set to.
+    /// Returns the octets of each datagram that the socket is set to.
     pub(super) fn size(&self) -> usize {
         self.size
     }

@@ -1,4 +1,4 @@
-//! From the upper layer into the socket.
+//! Sends: from the upper layer into the socket.
 
 use std::io::IoSlice;
 use std::mem;
@@ -18,7 +18,7 @@ use crate::readiness::token;
 use crate::registry::Registry;
 
 impl<M: Message> Udp<M> {
-    /// Datagrams wait to be sent.
+    /// Queues datagrams to be sent.
     #[inline]
     pub(super) fn queue(&mut self, cx: &Context, name: Handle, messages: Batch<M>, ecn: Ecn) {
         assert!(messages.longest() <= LONGEST, "a datagram has at most {LONGEST} octets");
@@ -31,7 +31,7 @@ impl<M: Message> Udp<M> {
         }
     }
 
-    /// Sends up to a fair share, and gives back the room of what left.
+    /// Sends up to a fair share, and returns the credit of what left.
     pub(super) fn send(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Udp { registry, lane, sockets, names, pool, left, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
@@ -50,8 +50,8 @@ impl<M: Message> Udp<M> {
                     break;
                 }
                 Err(error) if connect::unreachable(error) && socket.is_connected() => {
-                    // That was told of an earlier one: this one waits. The turn's other half
-                    // delivers what the peer said before.
+                    // The error concerns an earlier datagram: this one waits. The turn's other half
+                    // delivers what the peer sent before.
                     (socket.broken, socket.readable) = (true, true);
                     break;
                 }
@@ -65,7 +65,7 @@ impl<M: Message> Udp<M> {
                 {
                     continue;
                 }
-                // Too long for the way, forbidden here, or nobody there: datagrams are lost.
+                // Too long for the path, forbidden here, or unreachable: datagrams are lost.
                 Err(_) => (0..burst.credit.messages).for_each(|_| {
                     cx.dropped(NAME, "send: the network does not take this datagram")
                 }),
@@ -85,7 +85,7 @@ impl<M: Message> Udp<M> {
         self.give_back(out);
     }
 
-    /// One word for each association, however much of it left.
+    /// Returns credit: one indication for each association, however much of it left.
     fn give_back(&mut self, out: &mut dyn Outlet<Self>) {
         let mut left = mem::take(&mut self.left);
         for association in left.drain(..) {
@@ -103,15 +103,16 @@ impl<M: Message> Udp<M> {
 }
 
 impl<M: Message> Socket<M> {
-    /// It is full, and wants to be told when it can be written; or it can be, and does not.
+    /// Registers a full socket for writability, or ends that when it is writable.
     pub(super) fn hear_of_room(&mut self, registry: &Registry, token: Token, full: bool) {
-        // Nobody would tell: so it is tried again with the next turn.
+        // Without the registration no event would arrive: so sending is tried again with the next
+        // turn.
         let told = registry.hear_of_room(&self.socket, &self.watched, token, full).is_ok();
         self.writable = !(full && told);
     }
 
-    /// What has to be said of datagrams is said of the socket, where it differs from before, and
-    /// not beside what leaves: the kernel would read it each time, and look for the way anew.
+    /// Sends a burst. Options are set on the socket when they change, and not passed as control
+    /// messages of each call: the kernel would parse them each time, and look up the route anew.
     fn transmit(
         &mut self,
         to: SocketAddr,
@@ -124,13 +125,13 @@ impl<M: Message> Socket<M> {
             self.bear(burst.ecn);
         }
         let is_one = burst.credit.messages == 1;
-        // One that is no longer leaves as it is.
+        // A single datagram that is no longer than a segment leaves as it is.
         if !is_one || burst.credit.octets > self.segmentation.size() {
             self.segmentation.set(&self.socket, if is_one { 0 } else { burst.segment_size })?;
         }
         match self.transmit_burst(to, burst, into, pool) {
-            // The path takes no datagrams of the length that the socket is set to any more, or
-            // segments none.
+            // The path no longer passes datagrams of the segment size, or segmentation is not
+            // supported.
             Err(Errno::INVAL | Errno::IO) if is_one && self.segmentation.size() > 0 => {
                 self.segmentation.set(&self.socket, 0)?;
                 self.transmit_burst(to, burst, into, pool)
@@ -153,7 +154,7 @@ impl<M: Message> Socket<M> {
         } else {
             self.gather(burst, into.get_or_insert_with(|| pool.take()))
         };
-        // Where the socket is connected, not even an address is needed.
+        // A connected socket needs no address.
         let sent = match self.peers {
             Peers::One(_) => self.socket.send(contents),
             Peers::Many { .. } => self.socket.send_to(contents, connect::address(to, self.local)),
@@ -161,7 +162,7 @@ impl<M: Message> Socket<M> {
         sent.map(|_| ()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
-    /// Datagrams that lie in several pieces, of which none ends with one of them.
+    /// Sends datagrams that are in several pieces, whose boundaries are not those of the datagrams.
     fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
         let to = match self.peers {
             Peers::One(_) => None,
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// An adapter with one association, with somebody who hears it.
+    /// An adapter with one association, and the socket of its peer.
     struct Side {
         poll: Poll,
         cx: Context,
@@ -215,7 +216,7 @@ mod tests {
         there: UdpSocket,
     }
 
-    /// Somebody who watches, and tells nothing.
+    /// A watcher that never reports.
     struct Silent;
 
     impl Watcher for Silent {
@@ -272,7 +273,7 @@ mod tests {
             self.udp.flush(&self.cx, &mut Unheard);
         }
 
-        /// The socket's name, where it is told that it can be written.
+        /// Returns the socket's name if it was reported writable.
         fn told(&mut self) -> Option<Handle> {
             let mut events = Events::with_capacity(4);
             self.poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
@@ -311,8 +312,8 @@ mod tests {
         is_told_of_room_once(side);
     }
 
-    /// Where a socket leaves the checksum out, the kernel refuses to segment (udp(7),
-    /// `SO_NO_CHECK`): as a device does that cannot.
+    /// On a socket without checksums the kernel refuses to segment (udp(7), `SO_NO_CHECK`), like a
+    /// device that cannot.
     #[derive(Clone, Copy)]
     struct NoChecksum;
 

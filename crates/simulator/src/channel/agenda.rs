@@ -1,26 +1,25 @@
-//! What is going to happen on a channel, in order.
+//! The agenda of a channel: its future events, in order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use stackwright_contract::Instant;
 
-/// What happens at one time to or because of one station. What happens at the same time happens in
-/// the order of these.
+/// A kind of event of one station. Events at one time happen in the order of these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum What {
-    /// The last octet of a frame has reached those who hear its sender.
+    /// The last octet of a frame has reached the stations that hear its sender.
     Arrives,
-    /// The sender's signal is gone, for those who hear it.
+    /// The sender's signal ends at the stations that hear it.
     Falls,
     /// The station's own transmitter is off.
     Silent,
-    /// The station decides whether to send. All who decide at one time do so before they can hear
-    /// one another.
+    /// The station decides whether to send. All stations that decide at one time do so before they
+    /// can hear one another.
     Decides,
     /// The first octet of its next frame leaves.
     Starts,
-    /// The sender's signal is there, for those who hear it.
+    /// The sender's signal begins at the stations that hear it.
     Rises,
 }
 
@@ -39,7 +38,7 @@ impl Agenda {
         self.events.peek().map(|Reverse((time, ..))| *time)
     }
 
-    /// The next event, where it is not after `now`.
+    /// Takes the next event, if it is not after `now`.
     pub(super) fn take(&mut self, now: Instant) -> Option<(Instant, What, usize)> {
         if self.next()? > now {
             return None;

@@ -1,4 +1,4 @@
-//! Who hears whom.
+//! Which stations of a channel hear which.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,24 @@ pub struct Hearing {
 }
 
 impl Hearing {
-    /// All hear all others.
+    /// All stations hear all others.
     pub const ALL: Self = Hearing { deaf: BTreeSet::new() };
 
-    /// All hear all others, but the stations of these pairs do not hear one another.
+    /// Returns a hearing in which all stations hear all others, except that the stations of these
+    /// pairs do not hear one another.
     pub fn hiding(pairs: &[(usize, usize)]) -> Self {
         let both = pairs.iter().flat_map(|(one, other)| [(*one, *other), (*other, *one)]);
         Hearing { deaf: both.collect() }
     }
 
-    /// As before, but `listener` does not hear `speaker`, who may hear it.
+    /// Returns the same, except that `listener` does not hear `speaker`, which may hear it.
     #[must_use]
     pub fn without(mut self, listener: usize, speaker: usize) -> Self {
         self.deaf.insert((listener, speaker));
         self
     }
 
-    /// Whether `listener` hears `speaker`. Nobody hears itself.
+    /// Whether `listener` hears `speaker`. No station hears itself.
     pub fn hears(&self, listener: usize, speaker: usize) -> bool {
         listener != speaker && !self.deaf.contains(&(listener, speaker))
     }

@@ -1,15 +1,15 @@
-//! A half-duplex channel that stations share: who may send when, and who hears what.
+//! A half-duplex channel that stations share: medium access, and which frames are received.
 //!
-//! A station that has something to send listens. While it hears somebody it waits; when it hears
-//! nobody it draws: with the probability `persistence` it switches its transmitter on, else it
-//! draws again a slot later. After the key-up it sends all that waits by then, frame by frame, and
-//! switches off after the tail. This is p-persistent CSMA as a KISS TNC does it, and the simplex
-//! physical layer of AX.25 v2.2.
+//! A station that has something to send listens. While it hears another station it waits; when the
+//! channel is free it draws: with the probability `persistence` it switches its transmitter on,
+//! else it draws again a slot later. After the key-up it sends all that waits by then, frame by
+//! frame, and switches off after the tail. This is p-persistent CSMA as a KISS TNC does it, and the
+//! simplex physical layer of AX.25 v2.2.
 //!
-//! A station understands a frame where it hears its sender, and nobody else, from the first octet
-//! to the last, and does not send itself: a signal that overlaps another, be it only its key-up,
-//! spoils both, and none is so strong that it survives. Whether stations that do not hear one
-//! another are both heard by a third is up to [`Hearing`].
+//! A station receives a frame if it hears its sender, and no other station, from the first octet to
+//! the last, and does not send itself: a signal that overlaps another, be it only its key-up,
+//! destroys both, and there is no capture effect. Whether stations that do not hear one another are
+//! both heard by a third is up to [`Hearing`].
 
 mod agenda;
 mod conditions;
@@ -29,7 +29,7 @@ use crate::link::{happens, serialisation};
 use agenda::{Agenda, What};
 use station::{Flying, Frame, State, Station};
 
-/// A channel. It holds what was handed to it until it has arrived, or has not.
+/// A channel. It holds what was offered to it until it is delivered or lost.
 #[derive(Clone, Debug)]
 pub struct Channel<P> {
     conditions: ChannelConditions,
@@ -39,22 +39,22 @@ pub struct Channel<P> {
     counts: ChannelCounts,
 }
 
-/// What a station has heard.
+/// A frame that a station received.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reception<P> {
-    /// When the last octet was there.
+    /// When the last octet arrived.
     pub time: Instant,
-    /// Who heard it.
+    /// The receiving station.
     pub station: usize,
-    /// What.
+    /// The packet.
     pub packet: P,
 }
 
 impl<P: LinkPacket> Channel<P> {
-    /// A channel of so many stations, whose chances follow from `seed`.
+    /// Makes a channel of `stations` stations, whose randomness is derived from `seed`.
     ///
     /// # Panics
-    /// Where `persistence` is not above 0, or `slot` is zero: nobody would ever send, or nobody
+    /// If `persistence` is not above 0, or `slot` is zero: no station would ever send, or none
     /// would ever wait.
     pub fn new(conditions: ChannelConditions, stations: usize, seed: u64) -> Self {
         assert!(
@@ -77,17 +77,17 @@ impl<P: LinkPacket> Channel<P> {
         }
     }
 
-    /// What the channel does.
+    /// Returns the conditions of the channel.
     pub fn conditions(&self) -> &ChannelConditions {
         &self.conditions
     }
 
-    /// What it did so far.
+    /// Returns the counters of the channel.
     pub fn counts(&self) -> ChannelCounts {
         self.counts
     }
 
-    /// All that was handed to it and is neither delivered nor lost.
+    /// Iterates over all packets that were offered and are neither delivered nor lost.
     pub fn packets(&self) -> impl Iterator<Item = &P> {
         self.stations.iter().flat_map(|station| {
             let flying = station.flying.iter().map(|flying| &flying.frame);
@@ -95,10 +95,10 @@ impl<P: LinkPacket> Channel<P> {
         })
     }
 
-    /// The station `from` shall send `packet` to the station `to`, or to all where it is `None`.
+    /// Sends `packet` from the station `from` to the station `to`, or to all if it is `None`.
     ///
     /// # Panics
-    /// Where there is no such station.
+    /// If there is no such station.
     pub fn send(&mut self, now: Instant, from: usize, to: Option<usize>, packet: P) {
         assert!(
             to.is_none_or(|to| to < self.stations.len()),
@@ -118,12 +118,12 @@ impl<P: LinkPacket> Channel<P> {
         }
     }
 
-    /// When [`handle_timeout`](Channel::handle_timeout) is due.
+    /// Returns when [`handle_timeout`](Channel::handle_timeout) is due.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.agenda.next()
     }
 
-    /// Does all that is due `now`, and appends what was heard to `out`, in order.
+    /// Does all that is due `now`, and appends the received frames to `out`, in order.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Reception<P>>) {
         while let Some((time, what, station)) = self.agenda.take(now) {
             match what {
@@ -158,7 +158,7 @@ impl<P: LinkPacket> Channel<P> {
         }
     }
 
-    /// The next frame leaves, or the last has left.
+    /// Starts the next frame, or ends the transmission after the last.
     fn start(&mut self, now: Instant, index: usize) {
         let ChannelConditions { rate, overhead, tail, delay, .. } = self.conditions;
         let station = &mut self.stations[index];
@@ -192,7 +192,7 @@ impl<P: LinkPacket> Channel<P> {
         }
     }
 
-    /// The signal of `speaker` is there or gone, for all who hear it.
+    /// Begins or ends the signal of `speaker` at all stations that hear it.
     fn carrier(&mut self, now: Instant, speaker: usize, rises: bool) {
         for nth in 0..self.stations[speaker].heard_by.len() {
             let index = self.stations[speaker].heard_by[nth];

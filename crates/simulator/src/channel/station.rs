@@ -1,4 +1,4 @@
-//! One station of a channel: what waits, whether it sends, and what it hears.
+//! One station of a channel: its queue, its transmitter, and its receiver.
 
 use std::collections::VecDeque;
 
@@ -6,32 +6,32 @@ use stackwright_contract::Instant;
 
 use crate::link::BitErrors;
 
-/// A station.
+/// A station of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct Station<P> {
     pub(super) waiting: VecDeque<Frame<P>>,
-    /// What has begun to leave and has not arrived yet: all signals are under way equally long.
+    /// Frames in flight: the propagation delay is the same for all signals.
     pub(super) flying: VecDeque<Flying<P>>,
     pub(super) state: State,
-    /// Who hears it.
+    /// The stations that hear it.
     pub(super) heard_by: Vec<usize>,
-    /// How many others it hears now.
+    /// How many other stations it hears now.
     pub(super) carriers: usize,
-    /// Since when it hears exactly one and does not send, so that it understands it; `None` where
+    /// Since when it hears exactly one station and does not send, so that it can receive; `None` if
     /// that is not so.
     pub(super) clear_since: Option<Instant>,
-    /// The errors in what it hears.
+    /// The errors in what it receives.
     pub(super) errors: BitErrors,
 }
 
-/// A packet and who it is for; `None` is for all.
+/// A packet and the station that it is for; `None` is for all.
 #[derive(Clone, Debug)]
 pub(super) struct Frame<P> {
     pub(super) to: Option<usize>,
     pub(super) packet: P,
 }
 
-/// A frame on its way.
+/// A frame in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Flying<P> {
     pub(super) frame: Frame<P>,
@@ -39,18 +39,18 @@ pub(super) struct Flying<P> {
     pub(super) begins: Instant,
 }
 
-/// What a station does.
+/// The state of a station's transmitter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// It has nothing to send.
+    /// Nothing waits.
     Idle,
-    /// It has, and hears somebody.
+    /// Packets wait, and the channel is busy.
     Deferring,
-    /// It has, and a decision is on the agenda.
+    /// Packets wait, and a decision is on the agenda.
     Deciding,
     /// Its transmitter is on, and its first frame has not begun yet.
     KeyingUp,
-    /// It sends; so many frames are left of those that waited when it began.
+    /// It sends; this many frames are left of those that waited when it began.
     Sending(usize),
 }
 
@@ -71,7 +71,7 @@ impl<P> Station<P> {
         matches!(self.state, State::KeyingUp | State::Sending(_))
     }
 
-    /// What it hears, or whether it sends, has changed.
+    /// Updates the state after a change of what it hears, or of whether it sends.
     pub(super) fn listen(&mut self, now: Instant) {
         self.clear_since = (self.carriers == 1 && !self.is_on_air()).then_some(now);
     }

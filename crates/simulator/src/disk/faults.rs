@@ -1,23 +1,23 @@
-//! What a test lets go wrong with a disk, or lets it take its time for.
+//! The faults and delays of a simulated disk.
 
 use stackwright_contract::Duration;
 
-/// The temper of a disk. It may be changed while the disk is in use; what was asked before keeps
-/// its time.
+/// The behavior of a disk. It may be changed while the disk is in use; earlier requests keep their
+/// time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DiskFaults {
     /// How long an answer takes, at least.
     pub delay: Duration,
     /// How much longer it may take, by chance.
     pub jitter: Duration,
-    /// So many octets can be written in all; a write beyond fails with `Full`.
+    /// How many octets can be written in all; a write beyond fails with `Full`.
     pub full_after: Option<u64>,
     /// The n-th operation, counted from 1 and over all files, fails with `Broken`.
     pub breaks_at: Option<u64>,
 }
 
 impl Default for DiskFaults {
-    /// A healthy disk that answers within a millisecond.
+    /// Returns a healthy disk that answers within a millisecond.
     fn default() -> Self {
         DiskFaults {
             delay: Duration::ZERO,

@@ -1,11 +1,11 @@
-//! [`Files`] in memory: answers come late, in order for each file, in any order across files, and
-//! not always well.
+//! [`Files`] in memory: answers arrive late, in order for each file, in any order across files, and
+//! some of them are failures.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `tree.rs` | the folders and files, shared with the test |
 //! | `faults.rs` | what a test lets go wrong |
-//! | `work.rs` | how each question is answered |
+//! | `work.rs` | how each request is answered |
 
 mod faults;
 mod tree;
@@ -29,26 +29,26 @@ pub use tree::Tree;
 
 const NAME: &str = "simulated disk";
 
-/// The adapter.
+/// The simulated disk.
 #[derive(Debug)]
 pub struct SimulatedDisk<M> {
     tree: Rc<RefCell<Tree>>,
     ledger: Ledger,
     files: Mirror<File>,
-    /// What was asked, by the time of its answer.
+    /// The requests, by the time of their answer.
     work: BTreeMap<(Instant, u64), (Handle, Work)>,
     asked: u64,
     message: std::marker::PhantomData<M>,
 }
 
-/// A file that somebody has opened, or asked to open.
+/// A file that is open, or requested.
 #[derive(Debug)]
 struct File {
     purpose: Purpose,
     content: Content,
-    /// The last answer comes then: none about this file comes before it.
+    /// The time of its latest answer: no later request for this file is answered before it.
     last: Instant,
-    /// Close was asked.
+    /// `Close` was requested.
     closing: bool,
 }
 
@@ -60,7 +60,7 @@ enum Content {
     Listed(VecDeque<FolderEntry>),
 }
 
-/// What was asked, and is not answered.
+/// A request that is not answered yet.
 #[derive(Debug)]
 enum Work {
     Open { path: String },
@@ -74,7 +74,7 @@ enum Work {
 }
 
 impl<M: Message> SimulatedDisk<M> {
-    /// The adapter for `tree`, which a test may look at and change at any time.
+    /// Makes the disk for `tree`, which a test may examine and change at any time.
     pub fn new(tree: Rc<RefCell<Tree>>) -> Self {
         SimulatedDisk {
             tree,
@@ -86,13 +86,12 @@ impl<M: Message> SimulatedDisk<M> {
         }
     }
 
-    /// How many names of files live.
+    /// Returns how many names of files are alive.
     pub fn open_files(&self) -> usize {
         self.files.iter().count()
     }
 
-    /// Something to do for a file that is, or will be, open; a word that crossed its end is
-    /// dropped.
+    /// Queues a request for a file that is, or will be, open; one that crossed its end is dropped.
     fn ask_file(&mut self, cx: &Context, file: Handle, work: Work) {
         if !self.ledger.lives(file) {
             return cx.dropped(NAME, "a word for a file that is closed");

@@ -8,15 +8,15 @@ use stackwright_contract::services::{Failure, FileKind, FolderEntry, Status};
 
 use super::DiskFaults;
 
-/// What a file holds, whatever its name is by now: who has it open keeps it.
+/// The content of a file, whatever its name is by now: an open file keeps it.
 pub(super) type Inode = Rc<RefCell<Stored>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     pub(super) octets: Vec<u8>,
-    /// In seconds since 1970.
+    /// The time of its last change, in seconds since 1970.
     pub(super) modified: Option<u64>,
-    /// The disk has lost it: not even who has it open can read it.
+    /// The disk has lost it: it cannot be read, even where it is open.
     pub(super) vanished: bool,
 }
 
@@ -26,15 +26,16 @@ enum Node {
     File(Inode),
 }
 
-/// The tree of a simulated disk, with what a test wants to go wrong in it.
+/// The tree of a simulated disk, with its faults.
 ///
 /// A test shares it with a [`SimulatedDisk`](crate::SimulatedDisk) in an `Rc<RefCell<..>>`. Its own
 /// changes happen at once.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// What goes wrong.
+    /// The faults and delays.
     pub faults: DiskFaults,
-    /// By their paths, without a `/` at either end. The root has the empty path, and no entry.
+    /// The nodes by their paths, without a `/` at either end. The root has the empty path, and no
+    /// entry.
     nodes: BTreeMap<String, Node>,
     operations: u64,
     written: u64,
@@ -43,16 +44,16 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// An empty tree, to be shared.
+    /// Makes an empty tree, to be shared.
     pub fn shared() -> Rc<RefCell<Self>> {
         Rc::default()
     }
 
-    /// Puts a file there, and the folders above it. Whoever has an earlier one of that name open
-    /// keeps that.
+    /// Adds a file, and the folders above it. An open file that had the name before keeps its
+    /// content.
     ///
     /// # Panics
-    /// Where the path does not fit.
+    /// If the path cannot be used.
     pub fn put(&mut self, path: &str, octets: impl Into<Vec<u8>>) {
         let path = settle(path).expect("a path below the root");
         self.folders_above(&path);
@@ -60,17 +61,17 @@ impl Tree {
         self.nodes.insert(path, Node::File(Rc::new(RefCell::new(stored))));
     }
 
-    /// Puts a folder there, and the folders above it.
+    /// Adds a folder, and the folders above it.
     ///
     /// # Panics
-    /// Where the path does not fit.
+    /// If the path cannot be used.
     pub fn put_folder(&mut self, path: &str) {
         let path = settle(path).expect("a path below the root");
         self.folders_above(&path);
         self.nodes.insert(path, Node::Folder);
     }
 
-    /// The octets of a file.
+    /// Returns the octets of a file.
     pub fn octets(&self, path: &str) -> Option<Vec<u8>> {
         Some(self.file(&settle(path).ok()?).ok()?.borrow().octets.clone())
     }
@@ -78,50 +79,50 @@ impl Tree {
     /// Sets when a file was modified, in seconds since 1970.
     ///
     /// # Panics
-    /// Where there is no such file.
+    /// If there is no such file.
     pub fn set_modified(&mut self, path: &str, seconds: u64) {
         self.must_be_there(path).borrow_mut().modified = Some(seconds);
     }
 
-    /// The paths of all files, in order.
+    /// Returns the paths of all files, in order.
     pub fn files(&self) -> Vec<String> {
         let files = self.nodes.iter().filter(|(_, node)| matches!(node, Node::File(_)));
         files.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Keeps only the first `octets` octets of a file, also for those who have it open.
+    /// Keeps only the first `octets` octets of a file, also where it is open.
     ///
     /// # Panics
-    /// Where there is no such file.
+    /// If there is no such file.
     pub fn shrink(&mut self, path: &str, octets: usize) {
         self.must_be_there(path).borrow_mut().octets.truncate(octets);
     }
 
-    /// Takes a file away, also from those who have it open: reading it fails with `Broken`.
+    /// Removes a file, also where it is open: reading it fails with `Broken`.
     ///
     /// # Panics
-    /// Where there is no such file.
+    /// If there is no such file.
     pub fn vanish(&mut self, path: &str) {
         self.must_be_there(path).borrow_mut().vanished = true;
         self.nodes.remove(&settle(path).expect("a file is there"));
     }
 
-    /// How many octets wait in writes that are not answered.
+    /// Returns how many octets wait in writes that are not answered.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// How many octets ever waited at once in writes that were not answered.
+    /// Returns the most octets that ever waited at once in writes that were not answered.
     pub fn most_held(&self) -> usize {
         self.most_held
     }
 
-    /// How many operations were answered, well or not.
+    /// Returns how many operations were answered, failures included.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// How many octets were written, kept or not.
+    /// Returns how many octets were written, kept or not.
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -139,12 +140,12 @@ impl Tree {
     }
 }
 
-// What the disk itself does. Paths are settled here.
+// The operations of the disk itself. Their paths are settled.
 impl Tree {
     /// Counts an operation.
     ///
     /// # Errors
-    /// Where it is the one that fails.
+    /// If it is the one that is to fail.
     pub(super) fn operate(&mut self) -> Result<(), Failure> {
         self.operations += 1;
         if self.faults.breaks_at == Some(self.operations) { Err(Failure::Broken) } else { Ok(()) }
@@ -153,7 +154,7 @@ impl Tree {
     /// Counts octets that are written.
     ///
     /// # Errors
-    /// Where there is no room for all of them.
+    /// If there is no space for all of them.
     pub(super) fn write(&mut self, octets: usize) -> Result<(), Failure> {
         let written = self.written + octets as u64;
         if self.faults.full_after.is_some_and(|most| written > most) {
@@ -181,7 +182,7 @@ impl Tree {
         }
     }
 
-    /// Whether a file may have this name: its folder is there, and no folder has it.
+    /// Checks that a file may have this name: its folder exists, and no folder has the name.
     pub(super) fn may_be_file(&self, path: &str) -> Result<(), Failure> {
         self.folder_of(path)?;
         match self.nodes.get(path) {
@@ -251,7 +252,7 @@ impl Tree {
         self.nodes.remove(path).map(drop).ok_or(Failure::NotFound)
     }
 
-    /// All that lies below a folder, by the path from there.
+    /// Iterates over everything below a folder, by the path from there.
     fn below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Node)> {
         self.nodes.iter().filter_map(move |(path, node)| {
             let path = if folder.is_empty() {
@@ -263,7 +264,7 @@ impl Tree {
         })
     }
 
-    /// Whether the folder in which `path` lies is there.
+    /// Checks that the folder of `path` exists.
     fn folder_of(&self, path: &str) -> Result<(), Failure> {
         let Some((folder, _)) = path.rsplit_once('/') else { return Ok(()) };
         match self.nodes.get(folder) {
@@ -293,10 +294,10 @@ fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The path without what says nothing in it.
+/// Returns the path in its plain form.
 ///
 /// # Errors
-/// Where it leads out of the root, or cannot be a path.
+/// If it leads out of the root, or cannot be a path.
 pub(super) fn settle(path: &str) -> Result<String, Failure> {
     if path.contains('\0') {
         return Err(Failure::BadName);

@@ -1,4 +1,4 @@
-//! How each question is answered, when its time has come.
+//! How each request is answered, when its time has come.
 
 use stackwright_contract::services::{Failure, FilesIndication, Purpose};
 use stackwright_contract::{Context, Handle, Outlet};
@@ -7,10 +7,10 @@ use stackwright_wire::Message;
 use super::tree::{Stored, settle};
 use super::{Content, File, SimulatedDisk, Tree, Work};
 
-/// How many entries of a folder come at once, at most.
+/// The most entries of a folder in one answer.
 const ENTRIES_MOST: u64 = 16;
 
-/// A file that would be longer does not fit on the disk. In octets.
+/// The longest file, in octets: a longer one does not fit on the disk.
 const LONGEST: u64 = 1 << 32;
 
 impl<M: Message> SimulatedDisk<M> {
@@ -21,8 +21,8 @@ impl<M: Message> SimulatedDisk<M> {
         work: Work,
         out: &mut dyn Outlet<Self>,
     ) {
-        // The tree is let go before anybody hears the answer: it is shared with a test that may
-        // look into it then.
+        // The borrow of the tree ends before the answer is delivered: the tree is shared with a
+        // test that may examine it then.
         let Some((last, answer)) =
             self.work_on(cx, &mut self.tree.clone().borrow_mut(), name, work)
         else {
@@ -35,8 +35,8 @@ impl<M: Message> SimulatedDisk<M> {
         out.indicate(answer);
     }
 
-    /// The answer, and whether it is the last word; `None` where the file has failed before, and
-    /// the last word is said.
+    /// Returns the answer, and whether it ends the name; `None` if the file has failed before, and
+    /// has ended.
     fn work_on(
         &mut self,
         cx: &Context,
@@ -79,7 +79,7 @@ impl<M: Message> SimulatedDisk<M> {
 }
 
 impl File {
-    /// What is told; `None` where the file is closed.
+    /// Returns the indication; `None` if the file is closed.
     fn work<M: Message>(
         &mut self,
         cx: &Context,
@@ -144,7 +144,7 @@ fn open(tree: &Tree, path: String, purpose: Purpose) -> Result<(Content, Option<
             tree.may_be_file(&path)?;
             let mut octets = Vec::new();
             if from > 0 {
-                // What has no name has no octets to go on behind.
+                // A file without a name has no octets to continue from.
                 let inode = tree.file(&path).map_err(|_| Failure::Short)?;
                 let before = usize::try_from(from).map_err(|_| Failure::Short)?;
                 octets

@@ -1,11 +1,11 @@
-//! Which bits of what is sent are altered.
+//! Bit errors: which bits of what is sent are altered.
 
 use fastrand::Rng;
 
-/// Errors that befall each bit with the same probability, whatever befell those before it.
+/// Independent bit errors: each bit is altered with the same probability.
 ///
-/// Not every bit is asked. The gap between two errors has a geometric distribution, so one draw
-/// tells the next error, and a packet before it costs one subtraction.
+/// Bits are not drawn one by one. The gap between two errors has a geometric distribution, so one
+/// draw gives the next error, and a packet before it costs one subtraction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BitErrors {
     /// The rate that the gap was drawn for, and how many bits pass unaltered before the next error.
@@ -39,7 +39,7 @@ impl BitErrors {
     }
 }
 
-/// How many bits pass unaltered before one is.
+/// Draws how many bits pass unaltered before the next error.
 fn gap(rate: f64, random: &mut Rng) -> u64 {
     if rate >= 1.0 {
         return 0;

@@ -1,4 +1,4 @@
-//! What follows from a seed: the fate of each packet, drawn as the conditions say.
+//! Random fates: the fate of each packet, drawn as the conditions say.
 
 use fastrand::Rng;
 use stackwright_contract::Duration;
@@ -15,11 +15,11 @@ pub(super) struct Chance {
     errors: BitErrors,
 }
 
-/// After how long a stream sends a lost segment again, the first time.
+/// How long a stream waits before it first sends a lost segment again.
 pub(super) const RESEND_FIRST: Duration = Duration::from_millis(200);
-/// After how long at most, where it is lost again and again.
+/// How long it waits at most, if the segment is lost again and again.
 const RESEND_LAST: Duration = Duration::from_secs(10);
-/// How often at most.
+/// How often a segment is sent again at most.
 const RESENDS_MOST: u32 = 1000;
 
 impl Chance {
@@ -27,7 +27,7 @@ impl Chance {
         Chance { random: Rng::with_seed(seed), bad: false, errors: BitErrors::default() }
     }
 
-    /// The fate of the `nth` packet, of which so many octets can be altered.
+    /// Draws the fate of the `nth` packet, of which `exposed` octets can be altered.
     pub(super) fn fate(&mut self, conditions: &Conditions, nth: u64, exposed: usize) -> Fate {
         let mut fate = Fate::default();
         let random = &mut self.random;
@@ -49,8 +49,8 @@ impl Chance {
         fate
     }
 
-    /// How much later the `nth` packet, a stream's segment of so many octets, arrives: a lost or
-    /// altered one is sent again. `None` where it never does.
+    /// Returns how much later the `nth` packet, a segment of a stream, arrives: a lost or altered
+    /// one is sent again. `None` if it never does.
     pub(super) fn lateness(
         &mut self,
         conditions: &Conditions,
@@ -63,7 +63,7 @@ impl Chance {
         }
         let mut late = Duration::ZERO;
         let mut again = RESEND_FIRST;
-        // What is lost for its number is lost once: it is sent again under another one.
+        // A packet that is lost because of its number is lost once: it is sent again under another.
         let mut lost = conditions.loss.strikes(nth, &mut self.bad, random);
         for _ in 0..RESENDS_MOST {
             let mut altered = happens(random, conditions.corrupt);
@@ -80,7 +80,7 @@ impl Chance {
     }
 }
 
-/// Whether what has this probability happens.
+/// Draws whether an event of this probability happens.
 pub(crate) fn happens(random: &mut Rng, probability: f64) -> bool {
     probability > 0.0 && random.f64() < probability
 }

@@ -1,21 +1,20 @@
-//! Controlled delay: drops a packet now and then where packets wait too long for too long. RFC
-//! 8289.
+//! Controlled delay: drops a packet now and then if packets wait too long for too long. RFC 8289.
 
 use stackwright_contract::{Duration, Instant};
 
 /// The state of the queue's control law, §5.5 and §5.6.
 ///
 /// The RFC decides when a packet leaves the queue. Here the queue is first in, first out, at a
-/// known rate: when a packet comes it is known when it would leave, and all that is dropped before
-/// it has been dropped already. So the decision is taken at once, with the time at which the packet
-/// would leave as the present, and it is the same one. It differs in two points. Nobody knows yet
-/// whether a packet will stand behind this one, so the test whether less than one packet of the MTU
-/// waits (§5.6) is not there; in its place the caller lets the target be more than the time of one
-/// such packet, so that a queue of one is not dropped either. And what is going to be dropped takes
-/// no place in the queue meanwhile.
+/// known rate: when a packet arrives it is known when it would leave, and all that is dropped
+/// before it has been dropped already. So the decision is taken at once, with the time at which the
+/// packet would leave as the present, and it is the same one. It differs in two points. It is not
+/// known yet whether a packet will be behind this one, so the test whether less than one packet of
+/// the MTU waits (§5.6) is missing; in its place the caller lets the target be more than the time
+/// of one such packet, so that a queue of one is not dropped either. And a packet that is going to
+/// be dropped takes no place in the queue meanwhile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CoDel {
-    /// From when on a packet may be dropped, where packets wait too long: `first_above_time_`.
+    /// From when on a packet may be dropped, if packets wait too long: `first_above_time_`.
     above_until: Option<Instant>,
     dropping: bool,
     /// When the next is dropped: `drop_next_`.
@@ -27,7 +26,7 @@ pub(super) struct CoDel {
     after: After,
 }
 
-/// What happened to the packet before: the RFC takes the next one from the queue at once, in the
+/// What happened to the previous packet: the RFC takes the next one from the queue at once, in the
 /// same call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum After {
@@ -35,13 +34,12 @@ enum After {
     Sent,
     /// It was the first that was dropped: the next one passes.
     First,
-    /// One more was dropped: the next one is, too, where its time has come.
+    /// One more was dropped: the next one is, too, if its time has come.
     Another,
 }
 
 impl CoDel {
-    /// Whether the packet that would begin to leave at `now`, after it has waited so long, is
-    /// dropped.
+    /// Whether the packet that would begin to leave at `now`, after this waiting time, is dropped.
     pub(super) fn drops(
         &mut self,
         target: Duration,
@@ -67,8 +65,8 @@ impl CoDel {
         drops
     }
 
-    /// The packet was marked, and not dropped: no other takes its place at once, and the next is
-    /// due by the control law.
+    /// Records that the packet was marked, and not dropped: no other takes its place at once, and
+    /// the next is due by the control law.
     pub(super) fn marked(&mut self, interval: Duration) {
         if std::mem::take(&mut self.after) == After::Another {
             self.next = law(self.next, interval, self.count);
@@ -92,7 +90,7 @@ impl CoDel {
         now >= until
     }
 
-    /// Dropping begins, where the rate of drops was when it ended, if that was not long ago.
+    /// Begins to drop, at the rate at which dropping ended, if that was not long ago.
     fn begin(&mut self, interval: Duration, now: Instant) {
         let delta = self.count.saturating_sub(self.last_count);
         let recently = now.since(self.next) < 16 * interval;
@@ -104,7 +102,7 @@ impl CoDel {
     }
 }
 
-/// `control_law`: the more were dropped, the sooner comes the next.
+/// `control_law`: the more were dropped, the sooner is the next.
 fn law(time: Instant, interval: Duration, count: u32) -> Instant {
     time + interval.div_f64(f64::from(count.max(1)).sqrt())
 }

@@ -1,11 +1,11 @@
-//! What a link does to packets.
+//! The conditions of a link: what it does to packets.
 
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
 use super::{Loss, Outages, Queue};
 
-/// What one way of a link does to packets.
+/// What one direction of a link does to packets.
 ///
 /// ```
 /// use stackwright_contract::Duration;
@@ -16,31 +16,31 @@ use super::{Loss, Outages, Queue};
 /// ```
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Conditions {
-    /// In octets per second; `None` is without limit. At least 1.
+    /// The rate in octets per second; `None`: no limit. At least 1.
     pub rate: Option<u64>,
-    /// How many octets of framing go with each packet: they take time, and nothing else sees them.
+    /// The octets of framing with each packet: they take time, and nothing else sees them.
     pub overhead: usize,
-    /// The longest packet that passes, in octets without framing; `None` is without limit. A stream
-    /// keeps to it unasked.
+    /// The longest packet that passes, in octets without framing; `None`: no limit. A stream keeps
+    /// to it by itself.
     pub mtu: Option<usize>,
-    /// What may wait for its turn. Counts only where there is a `rate`.
+    /// The queue of packets. It matters only if there is a `rate`.
     pub queue: Queue,
-    /// How long a packet is under way, at least.
+    /// The least propagation delay.
     pub delay: Duration,
-    /// How much longer it may be, by chance: any time up to this is equally likely.
+    /// The most random delay beyond that, uniformly distributed.
     pub jitter: Duration,
-    /// Whether packets stay in order whatever the jitter. Only what is held back by `reorder` comes
+    /// Whether packets stay in order whatever the jitter. Only those held back by `reorder` arrive
     /// later then.
     pub keeps_order: bool,
     /// Which packets are held back so that later ones overtake them.
     pub reorder: Reorder,
     /// Which packets are lost.
     pub loss: Loss,
-    /// The probability that a packet arrives twice, 0 to 1.
+    /// The probability that a packet is duplicated, 0 to 1.
     pub duplicate: f64,
     /// The probability that one bit of a packet is altered, 0 to 1.
     pub corrupt: f64,
-    /// The probability of each bit to be altered, 0 to 1. Framing is not touched, nor are the
+    /// The probability of each bit to be altered, 0 to 1. Framing is not affected, nor are the
     /// headers of a simulated datagram, which have no checksum here.
     pub bit_errors: f64,
     /// When the link is down.
@@ -48,7 +48,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Nothing is lost, and everything arrives at once.
+    /// No loss, no delay, no limit.
     pub const IDEAL: Self = Conditions {
         rate: None,
         overhead: 0,
@@ -69,13 +69,13 @@ impl Conditions {
 /// Which packets are held back, and for how long.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Reorder {
-    /// The probability that a packet is, 0 to 1.
+    /// The probability that a packet is held back, 0 to 1.
     pub probability: f64,
     /// How much later it arrives.
     pub by: Duration,
 }
 
 impl Reorder {
-    /// None is.
+    /// No packet is held back.
     pub const NEVER: Self = Reorder { probability: 0.0, by: Duration::ZERO };
 }

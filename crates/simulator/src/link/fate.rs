@@ -1,11 +1,11 @@
-//! What happens to one packet on the way, beyond what befalls all of them.
+//! The fate of one packet, beyond what happens to all of them.
 
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
 use super::description::time;
 
-/// One thing that happens to a packet.
+/// A deed: one thing that happens to a packet.
 ///
 /// In a file: `"lose"`, `{ delay = { by = "5 ms" } }`, `{ alter = { bit = 7 } }` and so on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
@@ -15,11 +15,11 @@ pub enum Deed {
     Lose,
     /// A copy of it arrives too.
     Duplicate {
-        /// How much later than a packet to which nothing happens.
+        /// How much later than a packet without deeds.
         #[serde(with = "time")]
         by: Duration,
     },
-    /// It arrives later. Those behind it wait for it where the link keeps the order.
+    /// It arrives later. Those behind it wait for it if the link keeps the order.
     Delay {
         /// How much later. A stream's segment with [`NEVER`](Deed::NEVER) does not arrive at all.
         #[serde(with = "time")]
@@ -31,38 +31,38 @@ pub enum Deed {
         #[serde(with = "time")]
         by: Duration,
     },
-    /// One of its bits is turned over.
+    /// One of its bits is flipped.
     Alter {
-        /// Which: see [`LinkPacket::alter`](crate::LinkPacket::alter).
+        /// The bit: see [`LinkPacket::alter`](crate::LinkPacket::alter).
         bit: u64,
     },
 }
 
 impl Deed {
-    /// The delay of what never arrives.
+    /// The delay of a packet that never arrives.
     pub const NEVER: Duration = Duration::from_nanos(u64::MAX);
 }
 
-/// What happened, or shall happen, to one of the packets offered to a link. A packet may have
-/// several.
+/// A deed that happened, or is to happen, to one of the packets offered to a link. A packet may
+/// have several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// Which packet, counted from 0 as they are offered.
+    /// The packet's number, counted from 0 in the order of offers.
     pub nth: u64,
-    /// What.
+    /// What happens to it.
     pub deed: Deed,
 }
 
-/// All that happens to one packet.
+/// Everything that happens to one packet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fate {
     pub(super) lost: bool,
-    /// How late a copy of it is, where there is one.
+    /// How late its copy is, if there is one.
     pub(super) twin: Option<Duration>,
     pub(super) late: Duration,
     pub(super) held: Duration,
-    /// The bits that are turned over. A packet without has no allocation.
+    /// The bits that are flipped. A packet without needs no allocation.
     pub(super) altered: Vec<u64>,
 }
 
@@ -77,7 +77,7 @@ impl Fate {
         }
     }
 
-    /// The deeds that, added to an empty fate, make this one.
+    /// Iterates over the deeds that, added to an empty fate, make this one.
     pub(super) fn deeds(&self) -> impl Iterator<Item = Deed> {
         let late = |by: Duration| (!by.is_zero()).then_some(by);
         let lost = self.lost.then_some(Deed::Lose);

@@ -1,4 +1,4 @@
-//! Which packets are lost on the way.
+//! Loss models: which packets are lost in flight.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ use super::chance::happens;
 pub enum Loss {
     /// None.
     None,
-    /// Each with this probability, 0 to 1, whatever happened to those before it.
+    /// Each with this probability, 0 to 1, independently.
     Bernoulli(f64),
     /// In bursts.
     GilbertElliott(GilbertElliott),
-    /// The last of each so many; none for 0.
+    /// The last of every `n` packets; none for 0.
     Every(u64),
-    /// Exactly these.
+    /// Exactly the packets with these numbers.
     Listed(BTreeSet<u64>),
 }
 
-/// A link that changes between a good and a bad state, with every packet. It begins in the good
-/// one.
+/// A Gilbert-Elliott channel: it changes between a good and a bad state, with every packet. It
+/// begins in the good one.
 ///
 /// The share of packets that meet the bad state is `p / (p + r)`, and it lasts for `1 / r` packets
 /// on average.
@@ -40,7 +40,7 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// The share of packets that are lost in the long run, 0 to 1.
+    /// Returns the share of packets that are lost in the long run, 0 to 1.
     pub fn share(&self) -> f64 {
         let changes = self.p + self.r;
         let bad = if changes > 0.0 { self.p / changes } else { 0.0 };
@@ -49,7 +49,7 @@ impl GilbertElliott {
 }
 
 impl From<f64> for Loss {
-    /// Each packet with this probability.
+    /// Loses each packet with this probability.
     fn from(probability: f64) -> Self {
         if probability > 0.0 { Loss::Bernoulli(probability) } else { Loss::None }
     }
@@ -68,12 +68,12 @@ impl Loss {
         }
     }
 
-    /// Whether it is known beforehand which packets are lost.
+    /// Whether the lost packets are determined by their numbers.
     pub(super) fn is_counted(&self) -> bool {
         matches!(self, Loss::Every(_) | Loss::Listed(_))
     }
 
-    /// Whether the `nth` packet is lost. `bad` is the state of a link that has states.
+    /// Draws whether the `nth` packet is lost. `bad` is the state of a link that has states.
     pub(super) fn strikes(&self, nth: u64, bad: &mut bool, random: &mut Rng) -> bool {
         match self {
             Loss::None => false,

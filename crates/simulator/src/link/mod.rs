@@ -1,6 +1,6 @@
 //! A model of a link: when a packet arrives, and whether.
 //!
-//! What befalls a packet, in this order:
+//! What happens to a packet, in this order:
 //!
 //! | | | file |
 //! | --- | --- | --- |
@@ -9,7 +9,7 @@
 //! | 3 | it waits for its turn, and takes its time at the link's rate | `queue.rs` |
 //! | 4 | lost, where the link is down when its turn comes | `outages.rs` |
 //! | 5 | its fate: lost, doubled, altered, late, held back; drawn or scripted | `chance.rs`, `fate.rs` |
-//! | 6 | under way for the delay | here |
+//! | 6 | in flight for the delay | here |
 
 mod bit_errors;
 mod chance;
@@ -44,68 +44,68 @@ use queue::{Dropped, Sender};
 
 /// What a link has to know of a packet.
 pub trait LinkPacket {
-    /// How many octets it occupies.
+    /// Returns how many octets it occupies.
     fn octets(&self) -> usize;
 
-    /// How many of its octets errors can reach: all of them, where it does not say otherwise.
+    /// Returns how many of its octets errors can reach: all of them by default.
     fn exposed(&self) -> usize {
         self.octets()
     }
 
-    /// The same once more.
+    /// Returns a copy.
     fn twin(&self) -> Self;
 
-    /// A queue that would drop it marks it instead: it met congestion (RFC 3168 §5). Whether it
-    /// could be marked; it cannot, where it does not say otherwise.
+    /// Marks it in place of a drop by the queue: it met congestion (RFC 3168 §5). Returns whether
+    /// it could be marked; by default it cannot.
     fn mark(&mut self) -> bool {
         false
     }
 
-    /// Turns over the bit `bit` of those that errors can reach; counted round from the first again
-    /// where it has fewer, nothing where it has none.
+    /// Flips the bit `bit` of those that errors can reach; counted round from the first again if it
+    /// has fewer, no bit if it has none.
     fn alter(&mut self, bit: u64);
 }
 
-/// What became of a packet.
+/// The outcome for a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carried<P> {
     /// It never arrives.
     Lost,
     /// It arrives.
     Once(Instant, P),
-    /// It arrives, and a copy of it does.
+    /// It arrives, and so does a copy of it.
     Twice([(Instant, P); 2]),
 }
 
-/// One way of a link between two stations. It holds no packet: it only says when.
+/// One direction of a link between two stations. It holds no packet: it only computes times.
 #[derive(Clone, Debug)]
 pub struct Link {
     conditions: Conditions,
     source: Source,
     sender: Sender,
-    /// When the last packet arrives that those behind it may not overtake.
+    /// The arrival of the last packet that later ones may not overtake.
     last: Instant,
     counts: Counts,
     log: Option<Vec<Event>>,
 }
 
-/// Where fates come from.
+/// The source of fates.
 #[derive(Clone, Debug)]
 enum Source {
     Drawn(Chance),
-    /// What is still to happen, in order.
+    /// The events still to happen, in order.
     Scripted(std::iter::Peekable<std::vec::IntoIter<Event>>),
 }
 
 impl Link {
-    /// A link whose chances follow from `seed`.
+    /// Makes a link whose randomness is derived from `seed`.
     pub fn new(conditions: Conditions, seed: u64) -> Self {
         Link::with(conditions, Source::Drawn(Chance::new(seed)))
     }
 
-    /// A link without chances: exactly `events` happen to its packets. Rate, delay, queue, MTU and
-    /// outages are as the conditions say; what they say of chances, and which packets are lost, is
-    /// not asked.
+    /// Makes a link without randomness: exactly `events` happen to its packets. Rate, delay, queue,
+    /// MTU and outages are as the conditions say; their probabilities, and which packets are lost,
+    /// are not used.
     pub fn scripted(conditions: Conditions, mut events: Vec<Event>) -> Self {
         events.sort_by_key(|event| event.nth);
         Link::with(conditions, Source::Scripted(events.into_iter().peekable()))
@@ -116,36 +116,36 @@ impl Link {
         Link { conditions, source, sender, last: Instant::START, counts, log: None }
     }
 
-    /// What the link does to packets.
+    /// Returns the conditions of the link.
     pub fn conditions(&self) -> &Conditions {
         &self.conditions
     }
 
-    /// What the link does to packets from now on. Its chances, its counts, its log and what waits
-    /// stay.
+    /// Sets the conditions of the link from now on. Its randomness, its counters, its log and its
+    /// queue stay.
     pub fn set_conditions(&mut self, conditions: Conditions) {
         self.conditions = conditions;
     }
 
-    /// What the link did so far.
+    /// Returns the counters of the link.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// From now on, a log of what happens to packets is kept. A link that is
+    /// Keeps a log, from now on, of what happens to packets. A link that is
     /// [scripted](Link::scripted) with the log of another, kept from its first packet, gives
     /// identical arrivals.
     pub fn keep_log(&mut self) {
         self.log.get_or_insert_default();
     }
 
-    /// What happened to packets since the log is kept; of a packet to which nothing happens,
-    /// nothing is said.
+    /// Returns what happened to packets since the log is kept; a packet without deeds is not in it.
     pub fn log(&self) -> &[Event] {
         self.log.as_deref().unwrap_or_default()
     }
 
-    /// What becomes of `packet`, sent `now`. Time never goes back from one packet to the next.
+    /// Returns the outcome for `packet`, sent `now`. Time never goes back from one packet to the
+    /// next.
     pub fn carry<P: LinkPacket>(&mut self, now: Instant, mut packet: P) -> Carried<P> {
         let nth = self.counts.offered;
         self.counts.offered += 1;
@@ -175,9 +175,9 @@ impl Link {
         }
     }
 
-    /// When a segment of so many octets, sent `now`, has arrived at last, where a lost or altered
-    /// one is sent again, and one that finds the link down waits until it is up. `None` where it
-    /// never does.
+    /// Returns when a segment of `octets` octets, sent `now`, has finally arrived, if a lost or
+    /// altered one is sent again, and one that finds the link down waits until it is up. `None` if
+    /// it never does.
     ///
     /// A stream that finds the queue full waits as well, and it keeps to the MTU by itself.
     pub fn carry_surely(&mut self, now: Instant, octets: usize) -> Option<Instant> {
@@ -205,12 +205,12 @@ impl Link {
         }
         self.counts.delivered += 1;
         self.counts.octets += octets as u64;
-        // Whoever asked keeps the order of each stream; others do not wait for what is sent again.
+        // The caller keeps the order of each stream; other streams do not wait for retransmissions.
         Some(left + self.conditions.delay + late)
     }
 
-    /// When so many octets, sent `now`, have left; `None` where they are dropped, and could not be
-    /// marked.
+    /// Returns when `octets` octets, sent `now`, have left; `None` if they are dropped, and could
+    /// not be marked.
     fn send(
         &mut self,
         now: Instant,
@@ -239,7 +239,7 @@ impl Link {
             }
         };
         let left = sender.leave(conditions, now, start, octets);
-        // Nobody tells the sender: what is lost so takes its time on the link all the same.
+        // The sender is not told: what is lost so takes its time on the link all the same.
         if conditions.outages.is_down(start) {
             counts.in_outage += 1;
             return None;
@@ -247,14 +247,14 @@ impl Link {
         Some(left)
     }
 
-    /// What happens to the `nth` packet.
+    /// Returns the fate of the `nth` packet.
     fn fate(&mut self, nth: u64, exposed: usize) -> Fate {
         match &mut self.source {
             Source::Drawn(chance) => chance.fate(&self.conditions, nth, exposed),
             Source::Scripted(events) => {
                 let mut fate = Fate::default();
                 while let Some(event) = events.next_if(|event| event.nth <= nth) {
-                    // What was to befall a packet that was dropped before it left befalls nobody.
+                    // An event of a packet that was dropped before it left has no effect.
                     if event.nth == nth {
                         fate.add(event.deed);
                     }

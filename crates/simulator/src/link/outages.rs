@@ -1,11 +1,11 @@
-//! When a link is down.
+//! Outages: when a link is down.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use stackwright_contract::{Duration, Instant};
 
-/// When a link is down. What begins to leave then is lost, since nobody tells the sender.
+/// When a link is down. What begins to leave then is lost, since the sender is not told.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Outages {
     /// Never.
@@ -38,28 +38,28 @@ impl Outages {
         }
     }
 
-    /// When, after `time`, the link goes down, or up again; `None` where it never does.
+    /// Returns when, after `time`, the link goes down, or up again; `None` if it never does.
     pub fn next_change(&self, time: Instant) -> Option<Instant> {
         match self {
             Outages::None => None,
             Outages::Spans(spans) => {
                 let down = self.is_down(time);
                 let edges = spans.iter().flat_map(|span| [span.start, span.end]);
-                // Where two spans touch or overlap, an edge is no change.
+                // Between two spans that touch or overlap, an edge is no change.
                 edges.filter(|edge| *edge > time && self.is_down(*edge) != down).min()
             }
             Outages::Passes(passes) => passes.next_change(time),
         }
     }
 
-    /// When, at `time` or after it, the link is up; `None` where it never is.
+    /// Returns when, at `time` or after it, the link is up; `None` if it never is.
     pub(super) fn next_up(&self, time: Instant) -> Option<Instant> {
         if self.is_down(time) { self.next_change(time) } else { Some(time) }
     }
 }
 
 impl Passes {
-    /// How far into its period `time` is; `None` before the first pass.
+    /// Returns how far into its period `time` is; `None` before the first pass.
     fn phase(&self, time: Instant) -> Option<u128> {
         let first = Instant::START + self.first;
         (time >= first).then(|| time.since(first).as_nanos() % self.period.as_nanos().max(1))
@@ -82,7 +82,7 @@ impl Passes {
     }
 }
 
-/// Spans are written as pairs of nanoseconds: the contract's time knows no way to be written.
+/// Serializes spans as pairs of nanoseconds: the contract's time has no serialization.
 mod spans {
     use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Links known by name, with the figures of what they are named after.
+//! Profiles: well-known kinds of links, with their figures.
 
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
@@ -6,15 +6,15 @@ use stackwright_contract::Duration;
 use super::{Conditions, GilbertElliott, Loss, Outages, Passes, Queue};
 use crate::ChannelConditions;
 
-/// What lies between two stations, or more.
+/// What connects two stations, or more.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "a program has a handful of them")]
 pub enum Profile {
     /// A link of their own.
     Link {
-        /// The way from the first to the second.
+        /// The direction from the first to the second.
         forward: Conditions,
-        /// The way back.
+        /// The direction back.
         back: Conditions,
     },
     /// A channel that all of them share.
@@ -26,24 +26,23 @@ pub enum Profile {
 pub struct NamedProfile {
     /// Its name.
     pub name: &'static str,
-    /// What it is and where its figures come from, in a sentence.
+    /// What it is and where its figures come from, in one sentence.
     pub about: &'static str,
     profile: fn() -> Profile,
 }
 
 impl NamedProfile {
-    /// What it stands for.
+    /// Returns the profile.
     pub fn profile(&self) -> Profile {
         (self.profile)()
     }
 }
 
-/// How much the name of a profile may differ from what was asked for to be suggested, 0 to 1 being
-/// the same.
+/// The least similarity of a profile's name to the given one for a suggestion, 1 being equal.
 const LIKENESS_LEAST: f64 = 0.7;
 
 impl Profile {
-    /// All that have a name.
+    /// All named profiles.
     pub const ALL: &[NamedProfile] = &[
         NamedProfile {
             name: "ethernet-10m",
@@ -109,12 +108,12 @@ impl Profile {
         },
     ];
 
-    /// The one of that name.
+    /// Returns the profile of that name.
     pub fn named(name: &str) -> Option<Profile> {
         Profile::ALL.iter().find(|known| known.name == name).map(NamedProfile::profile)
     }
 
-    /// The name that is most like `name`, where one is alike.
+    /// Returns the name that is most similar to `name`, if one is similar.
     pub fn suggestion(name: &str) -> Option<&'static str> {
         let name = name.to_ascii_lowercase();
         let likeness = |known: &NamedProfile| (strsim::jaro_winkler(&name, known.name), known.name);
@@ -128,7 +127,7 @@ fn symmetric(conditions: Conditions) -> Profile {
     Profile::Link { forward: conditions.clone(), back: conditions }
 }
 
-/// So many bits per second, and the queue of a usual host: 1000 packets.
+/// Returns a link of `bits` bits per second, with the queue of a usual host: 1000 packets.
 fn wired(bits: u64) -> Conditions {
     Conditions { rate: Some(bits / 8), queue: Queue::packets(1000), ..Conditions::IDEAL }
 }
@@ -138,7 +137,8 @@ fn ethernet(bits: u64, nanoseconds: u64) -> Conditions {
     Conditions { mtu: Some(1500), overhead: 38, delay, ..wired(bits) }
 }
 
-/// So many milliseconds each way, and a queue for what is sent in a round trip.
+/// Returns a link of `milliseconds` milliseconds each way, with a queue for what is sent in a round
+/// trip.
 fn far(bits: u64, milliseconds: u64) -> Conditions {
     let queue = Queue::octets(bits / 8 * 2 * milliseconds / 1000);
     let delay = Duration::from_millis(milliseconds);

@@ -1,4 +1,4 @@
-//! What waits for its turn, and how long.
+//! The queue of a link: which packets wait, and how long.
 
 use std::collections::VecDeque;
 
@@ -7,28 +7,28 @@ use stackwright_contract::{Duration, Instant};
 
 use super::{Conditions, codel::CoDel};
 
-/// What may wait for its turn. The packet that is being sent does not wait any more.
+/// The limits of a queue. The packet that is being sent does not wait any more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Queue {
-    /// How many octets, without framing; `None` is without limit.
+    /// The limit in octets, without framing; `None`: no limit.
     pub octets: Option<u64>,
-    /// How many packets; `None` is without limit.
+    /// The limit in packets; `None`: no limit.
     pub packets: Option<usize>,
-    /// Who is dropped.
+    /// Which packets are dropped.
     pub discipline: Discipline,
 }
 
 /// Which packets a queue drops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Discipline {
-    /// What comes when there is no place.
+    /// Those that arrive at a full queue.
     DropTail,
-    /// That, and what has waited too long for too long: RFC 8289. What can be marked is marked
-    /// instead (RFC 7567 §4.2.1).
+    /// Those, and those that have waited too long for too long: RFC 8289. A packet that can be
+    /// marked is marked instead (RFC 7567 §4.2.1).
     CoDel {
-        /// How long a packet may wait; the time of a packet of the MTU, where that is longer.
+        /// How long a packet may wait; the time of a packet of the MTU, if that is longer.
         target: Duration,
-        /// For how long it may be longer before the first is dropped.
+        /// How long packets may wait longer before the first is dropped.
         interval: Duration,
     },
 }
@@ -46,22 +46,22 @@ impl Queue {
     pub const UNLIMITED: Self =
         Queue { octets: None, packets: None, discipline: Discipline::DropTail };
 
-    /// A queue for so many octets.
+    /// Returns a queue of `octets` octets.
     pub const fn octets(octets: u64) -> Self {
         Queue { octets: Some(octets), ..Queue::UNLIMITED }
     }
 
-    /// A queue for so many packets.
+    /// Returns a queue of `packets` packets.
     pub const fn packets(packets: usize) -> Self {
         Queue { packets: Some(packets), ..Queue::UNLIMITED }
     }
 }
 
-/// Who dropped a packet.
+/// The reason for a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dropped {
     AtTail,
-    /// It would begin to leave then.
+    /// CoDel; the packet would begin to leave then.
     ByCoDel(Instant),
 }
 
@@ -71,9 +71,9 @@ pub(super) enum Dropped {
 pub(super) struct Sender {
     /// When the last packet has left.
     free: Instant,
-    /// What part of a nanosecond the last packet took beyond `free`, in `1 / rate`.
+    /// The part of a nanosecond that the last packet took beyond `free`, in `1 / rate`.
     rest: u64,
-    /// When each packet that waits begins to leave, and its octets. Kept only where the queue has a
+    /// When each packet that waits begins to leave, and its octets. Kept only if the queue has a
     /// limit.
     waiting: VecDeque<(Instant, usize)>,
     octets: u64,
@@ -81,7 +81,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// When a packet that comes `now` begins to leave, or who drops it.
+    /// Returns when a packet that arrives `now` begins to leave, or why it is dropped.
     pub(super) fn turn(
         &mut self,
         conditions: &Conditions,
@@ -92,7 +92,7 @@ impl Sender {
         let start = self.free.max(now);
         let Queue { octets: most, packets, discipline } = conditions.queue;
         self.forget(now);
-        // What is sent at once never waits.
+        // A packet that is sent at once never waits.
         if start > now
             && (most.is_some_and(|most| self.octets.saturating_add(octets as u64) > most)
                 || packets.is_some_and(|packets| self.waiting.len() >= packets))
@@ -110,19 +110,20 @@ impl Sender {
         Ok(start)
     }
 
-    /// The packet that CoDel dropped was marked instead, and leaves.
+    /// Records that the packet that CoDel dropped was marked instead, and leaves.
     pub(super) fn marked(&mut self, conditions: &Conditions) {
         if let Discipline::CoDel { interval, .. } = conditions.queue.discipline {
             self.codel.marked(interval);
         }
     }
 
-    /// When a packet that comes `now`, and that nobody drops, begins to leave.
+    /// Returns when a packet that arrives `now`, and is not dropped, begins to leave.
     pub(super) fn after_all(&self, conditions: &Conditions, now: Instant) -> Instant {
         if conditions.rate.is_some() { self.free.max(now) } else { now }
     }
 
-    /// A packet that came `now` leaves at `start`, as `turn` said or later. Gives when it has left.
+    /// Records that a packet that arrived `now` leaves at `start`, as `turn` said or later. Returns
+    /// when it has left.
     pub(super) fn leave(
         &mut self,
         conditions: &Conditions,
@@ -157,7 +158,7 @@ impl Sender {
 
 const NANOSECONDS: u128 = 1_000_000_000;
 
-/// How long so many octets take at a rate in octets per second, to the next nanosecond.
+/// Returns how long `octets` octets take at a rate in octets per second, to the next nanosecond.
 pub(crate) fn serialisation(octets: usize, rate: u64) -> Duration {
     nanoseconds((octets as u128 * NANOSECONDS).div_ceil(u128::from(rate.max(1))))
 }

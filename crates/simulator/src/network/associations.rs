@@ -1,4 +1,4 @@
-//! The associations that anybody asked for, and what a test lets go wrong with them.
+//! The associations that were requested, and their faults.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,19 +7,18 @@ use stackwright_contract::Instant;
 
 use crate::Segment;
 
-/// Which associations a fault befalls.
+/// Selects the associations that a fault affects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
     /// Each of them.
     Any,
-    /// The n-th that anybody in this world asks for, counted from 0.
+    /// The n-th that is requested in this world, counted from 0.
     Nth(usize),
-    /// All that are asked of this address and port.
+    /// All that are requested of this address and port.
     To(SocketAddr),
 }
 
-/// What goes wrong with an association. Octets of both directions are counted together, as they are
-/// sent.
+/// A fault of an association. Octets of both directions are counted together, as they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// When this many octets have passed, both sides see a reset, each when it reaches it.
@@ -36,12 +35,12 @@ pub enum Fault {
     Refuse,
 }
 
-/// One association that was asked for.
+/// One association that was requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Association {
-    /// The side that asked.
+    /// The side that opened it.
     pub from: SocketAddr,
-    /// Of whom.
+    /// The side that was asked.
     pub to: SocketAddr,
     /// How many octets were sent on it so far, in both directions together.
     pub octets: u64,
@@ -50,7 +49,7 @@ pub struct Association {
 }
 
 impl Association {
-    /// After how many octets it is over.
+    /// Returns after how many octets it is over.
     pub(super) fn end(&self) -> Option<u64> {
         match self.fault? {
             Fault::Cut { after } | Fault::Blackhole { after } => Some(after),
@@ -59,7 +58,7 @@ impl Association {
     }
 }
 
-/// All associations, in the order in which they were asked for.
+/// All associations, in the order in which they were requested.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Associations {
     faults: Vec<(Which, Fault)>,
@@ -67,7 +66,7 @@ pub(super) struct Associations {
     directions: BTreeMap<(SocketAddr, SocketAddr, u64), Direction>,
 }
 
-/// One way of an association.
+/// One direction of an association.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Direction {
     pub(super) association: usize,
@@ -80,7 +79,7 @@ impl Associations {
         self.faults.push((which, fault));
     }
 
-    /// The direction of `segment`; the first segment between two makes it an association.
+    /// Returns the direction of `segment`; the first segment between two makes it an association.
     pub(super) fn direction<M>(&mut self, segment: &Segment<M>) -> &mut Direction {
         let Segment { from, to, number, .. } = *segment;
         let Associations { directions, all, faults } = self;

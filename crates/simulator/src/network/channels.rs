@@ -34,7 +34,7 @@ impl<M: Message> Channels<M> {
         self.all.push(Channel::new(conditions, stations.len(), seed));
     }
 
-    /// The channel that both are on, and the number of each there.
+    /// Returns the channel that both are on, and the number of each there.
     pub(super) fn between(&self, from: IpAddr, to: IpAddr) -> Option<(usize, usize, usize)> {
         let (channel, speaker) = *self.seats.get(&from)?;
         let (other, listener) = *self.seats.get(&to)?;
@@ -76,7 +76,7 @@ impl<M: Message> Channels<M> {
         self.seats.get(&station).map(|(channel, _)| self.all[*channel].counts())
     }
 
-    /// How many octets of payload wait, or are on the air.
+    /// Returns how many octets of payload wait, or are on the air.
     pub(super) fn payload(&self) -> usize {
         self.all.iter().flat_map(Channel::packets).map(Segment::payload).sum()
     }

@@ -6,15 +6,15 @@ use std::net::IpAddr;
 use crate::hash::Hash;
 use crate::{Conditions, Counts, Event, Link};
 
-/// One link for each way between two stations, made when something is sent on it.
+/// One link for each direction between two stations, made when something is sent on it.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
     seed: u64,
-    /// What those are like that were not set on their own.
+    /// The conditions of links that were not set on their own.
     conditions: Conditions,
     ways: BTreeMap<(IpAddr, IpAddr), Way>,
     logs: bool,
-    /// Whether links that are made from now on have no chances.
+    /// Whether links that are made from now on have no randomness.
     scripted: bool,
 }
 
@@ -108,7 +108,7 @@ impl Links {
     }
 }
 
-/// Each link has chances of its own, whichever others there are.
+/// Returns the seed of a link, so that its randomness does not depend on which others there are.
 fn seed_of(seed: u64, from: IpAddr, to: IpAddr) -> u64 {
     let mut hash = Hash::default();
     hash.add(&seed.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What lies between the stations: links, shared channels, and what a test lets go wrong on them.
+//! What connects the stations: links, shared channels, and the faults of a test on them.
 
 mod associations;
 mod channels;
@@ -28,13 +28,13 @@ use paths::Paths;
 #[derive(Debug)]
 pub struct Network<M> {
     random: Rng,
-    /// Addresses whose links are known by another: that of their place.
+    /// The place of addresses whose links and channels are those of another address.
     places: BTreeMap<IpAddr, IpAddr>,
     links: Links,
     channels: Channels<M>,
     associations: Associations,
     paths: Paths,
-    /// The payload of what is to arrive.
+    /// The octets of payload in flight.
     in_flight: usize,
     most_in_flight: usize,
 }
@@ -57,66 +57,65 @@ impl<M: Message> Network<M> {
         }
     }
 
-    /// From now on, all links that were not set on their own are like this.
+    /// Sets the conditions of all links that were not set on their own.
     pub fn set_conditions(&mut self, conditions: Conditions) {
         self.links.set_conditions(conditions);
         self.paths.changed();
     }
 
-    /// From now on, what is sent from and to `address` travels on the links and channels of
+    /// Lets what is sent from and to `address` travel, from now on, on the links and channels of
     /// `place`, which is an address too: several in one place share them.
     pub fn place(&mut self, address: IpAddr, place: IpAddr) {
         self.places.insert(address, place);
         self.paths.changed();
     }
 
-    /// From now on, the way from `from` to `to` is like this; the way back is another.
+    /// Sets the conditions of the link from `from` to `to`; the direction back has its own.
     pub fn set_link(&mut self, from: IpAddr, to: IpAddr, conditions: Conditions) {
         self.links.set(from, to, conditions);
         self.paths.changed();
     }
 
-    /// From now on, these stations share a half-duplex channel: datagrams between them travel on
-    /// it, and no stream does.
+    /// Lets these stations share a half-duplex channel, from now on: datagrams between them travel
+    /// on it, and no stream does.
     ///
     /// # Panics
-    /// Where one of them is on a channel already, or where [`Channel::new`](crate::Channel::new)
-    /// does.
+    /// If one of them is on a channel already, or if [`Channel::new`](crate::Channel::new) does.
     pub fn share(&mut self, stations: &[IpAddr], conditions: ChannelConditions) {
         self.channels.add(stations, conditions, self.random.u64(..));
         self.paths.changed();
     }
 
-    /// From now on, each link keeps a log of what happens to its packets. Channels keep none.
+    /// Lets each link keep a log, from now on, of what happens to its packets. Channels keep none.
     pub fn keep_log(&mut self) {
         self.links.keep_log();
     }
 
-    /// What happened to packets on links since the log is kept, link by link: from whom, to whom,
-    /// what.
+    /// Returns what happened to packets on links since the log is kept, link by link: from which
+    /// address, to which, and what.
     pub fn log(&self) -> Vec<(IpAddr, IpAddr, Event)> {
         self.links.log()
     }
 
-    /// The way from `from` to `to` has no chances: exactly `events` happen to its packets, which
-    /// are counted from the first that is sent from now on. Other links are as they were.
+    /// Scripts the link from `from` to `to`, which has no randomness any more: exactly `events`
+    /// happen to its packets, which are counted from the first that is sent from now on. Other
+    /// links are unchanged.
     pub fn script(&mut self, from: IpAddr, to: IpAddr, events: Vec<Event>) {
         self.links.script(from, to, events);
     }
 
-    /// No link has chances from now on: exactly what `log` says happens to their packets. A world
-    /// that is like the one which kept the log, and replays it from the beginning, runs as that one
-    /// did.
+    /// Scripts all links from now on: exactly what `log` says happens to their packets. A world
+    /// like the one that kept the log, and replays it from the beginning, runs as that one did.
     pub fn replay(&mut self, log: &[(IpAddr, IpAddr, Event)]) {
         self.links.replay(log);
     }
 
-    /// What the way from `from` to `to` did so far.
+    /// Returns the counters of the link from `from` to `to`.
     pub fn counts(&self, from: IpAddr, to: IpAddr) -> Counts {
         self.links.counts(from, to)
     }
 
-    /// What the channel that `station` is on did so far; `None` where it is on none.
+    /// Returns the counters of the channel that `station` is on; `None` if it is on none.
     pub fn channel_counts(&self, station: IpAddr) -> Option<ChannelCounts> {
         self.channels.counts(station)
     }
@@ -132,12 +131,12 @@ impl<M: Message> Network<M> {
         &self.associations.all
     }
 
-    /// How many octets of payload are under way.
+    /// How many octets of payload are in flight.
     pub fn in_flight(&self) -> usize {
         self.in_flight + self.channels.payload()
     }
 
-    /// How many octets of payload were ever under way at once.
+    /// How many octets of payload were ever in flight at once.
     pub fn most_in_flight(&self) -> usize {
         self.most_in_flight
     }
@@ -179,7 +178,7 @@ impl<M: Message> Network<M> {
             message.truncate(left);
             association.octets += message.len() as u64;
         }
-        // An association that was only asked for has nothing to cut yet.
+        // An association that was only requested has nothing to cut yet.
         let ends = !asks && end.is_some_and(|end| association.octets >= end);
         association.passes = !ends;
         let resets = if ends && matches!(association.fault, Some(Fault::Cut { .. })) {
@@ -196,17 +195,18 @@ impl<M: Message> Network<M> {
         }
     }
 
-    /// `segment` is not under way any more.
+    /// Records that `segment` is not in flight any more.
     pub(crate) fn landed(&mut self, segment: &Segment<M>) {
         self.in_flight -= segment.payload();
     }
 
-    /// When [`handle_timeout`](Network::handle_timeout) is due, which may have been before now.
+    /// Returns when [`handle_timeout`](Network::handle_timeout) is due, which may have been before
+    /// now.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         if self.paths.is_stale() { Some(Instant::START) } else { self.channels.next_deadline() }
     }
 
-    /// Tells what has changed, and lets time pass on the channels.
+    /// Indicates changes of paths, and lets time pass on the channels.
     pub(crate) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -247,7 +247,7 @@ impl<M: Message> Network<M> {
         self.places.get(&address).copied().unwrap_or(address)
     }
 
-    /// A lost segment of a stream is a late one, and what comes later waits behind it.
+    /// A lost segment of a stream is a late one, and later ones wait behind it.
     fn carry_surely(
         &mut self,
         now: Instant,

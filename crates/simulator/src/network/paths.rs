@@ -1,4 +1,4 @@
-//! What paths take, told to adapters that have asked for it.
+//! The limits of paths, indicated to adapters that have asked for them.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -15,16 +15,16 @@ use crate::{Segment, SegmentWord};
 /// The largest payload of UDP over IPv4, in octets.
 pub(crate) const LONGEST: usize = 65_507;
 
-/// The paths that were asked about, and what was told of each last.
+/// The paths that were asked about, and the last answer for each.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     told: BTreeMap<(IpAddr, IpAddr), PathLimits>,
-    /// Links may have changed since.
+    /// Whether links may have changed since.
     stale: bool,
 }
 
 impl Paths {
-    /// A link has changed.
+    /// Records that a link has changed.
     pub(super) fn changed(&mut self) {
         self.stale = !self.told.is_empty();
     }
@@ -35,14 +35,14 @@ impl Paths {
 }
 
 impl<M: Message> Network<M> {
-    /// Returns how long the longest frame occupies the link from `from` to `to`; `None` where its
-    /// rate or the length of its frames is without limit.
+    /// Returns how long the longest frame occupies the link from `from` to `to`; `None` if its rate
+    /// or the length of its frames is without limit.
     pub(crate) fn frame_time(&self, from: IpAddr, to: IpAddr) -> Option<Duration> {
         let (rate, mtu, overhead) = self.bounds(from, to);
         Some(serialisation(mtu?.saturating_add(overhead), rate?))
     }
 
-    /// Returns what the link from `from` to `to` takes of datagrams.
+    /// Returns the limits of datagrams on the link from `from` to `to`.
     fn path(&self, from: IpAddr, to: IpAddr) -> PathLimits {
         let (_, mtu, _) = self.bounds(from, to);
         let longest = mtu.map_or(LONGEST, |mtu| mtu.saturating_sub(DATAGRAM_HEADERS).min(LONGEST));
@@ -63,7 +63,7 @@ impl<M: Message> Network<M> {
         }
     }
 
-    /// Answers what the path takes, from now on whenever that has changed.
+    /// Answers with the limits of the path, now and whenever they have changed.
     pub(super) fn tell_path(
         &mut self,
         now: Instant,
@@ -76,7 +76,7 @@ impl<M: Message> Network<M> {
         arrivals.push((now, told(from, to, path)));
     }
 
-    /// Tells what has changed.
+    /// Indicates what has changed.
     pub(super) fn tell_changes(&mut self, now: Instant, arrivals: &mut Vec<(Instant, Segment<M>)>) {
         if !mem::take(&mut self.paths.stale) {
             return;
@@ -92,7 +92,7 @@ impl<M: Message> Network<M> {
     }
 }
 
-/// The network's word about a path, to the adapter that sends there.
+/// Makes the network's report of a path, to the adapter that sends there.
 fn told<M>(from: IpAddr, to: IpAddr, path: PathLimits) -> Segment<M> {
     let [local, remote] = [from, to].map(|address| SocketAddr::new(address, 0));
     Segment::new(remote, local, 0, SegmentWord::Path(path))

@@ -12,7 +12,7 @@ use crate::SegmentWord;
 /// How long an attempt waits for an answer: what Linux does by default.
 const PATIENCE: Duration = Duration::from_secs(127);
 
-/// The first of the ports that are assigned where any is asked for.
+/// The first of the ephemeral ports.
 const FRESH_FIRST: u16 = 49_152;
 
 impl<M: Message> SimulatedStreams<M> {
@@ -72,13 +72,13 @@ impl<M: Message> SimulatedStreams<M> {
         Ok((local, remote))
     }
 
-    /// Whether this is our address, or any.
+    /// Whether this is the adapter's address, or any.
     pub(super) fn is_ours(&self, address: IpAddr) -> bool {
         address == self.address
             || (address.is_unspecified() && address.is_ipv4() == self.address.is_ipv4())
     }
 
-    /// Returns a random port that is not in use here; `None` where there is none.
+    /// Returns a random port that is not in use here; `None` if there is none.
     pub(super) fn fresh_port(&self, cx: &Context) -> Option<u16> {
         let count = u16::MAX - FRESH_FIRST;
         let first = cx.random(u64::from(count) + 1) as u16;

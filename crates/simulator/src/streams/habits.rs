@@ -1,4 +1,4 @@
-//! What a test may choose about an adapter.
+//! The habits of an adapter, which a test may choose.
 
 use stackwright_contract::Duration;
 
@@ -13,15 +13,17 @@ use crate::Chunks;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Habits {
-    /// How many octets of one association may wait to leave: the first room downward. At least 1.
+    /// How many octets of one association may wait to leave: the initial credit downward. At least
+    /// 1.
     pub credit: usize,
-    /// How many octets of one association may be under way to us or wait to be read. At least 1.
+    /// How many octets of one association may be in flight to this adapter or wait to be read. At
+    /// least 1.
     pub buffer: usize,
-    /// In which portions octets leave, and are delivered.
+    /// The portions in which octets leave, and are delivered.
     pub chunks: Chunks,
     /// How fast this adapter reads; `None` is at once.
     pub pace: Option<Pace>,
-    /// How many may come to one listener before there are names for them; more are refused.
+    /// How many arrivals may wait for names at one listener; more are refused.
     pub backlog: usize,
 }
 
@@ -30,12 +32,12 @@ pub struct Habits {
 pub struct Pace {
     /// Octets of an association that are delivered at a time. At least 1.
     pub octets: usize,
-    /// Then it rests so long.
+    /// How long it rests then.
     pub rest: Duration,
 }
 
 impl Default for Habits {
-    /// Ample room, portions of any size, a fast reader.
+    /// Large credits, portions of any size, a fast reader.
     fn default() -> Self {
         Habits {
             credit: 1 << 20,
@@ -48,8 +50,10 @@ impl Default for Habits {
 }
 
 impl Habits {
+    /// Checks the habits.
+    ///
     /// # Panics
-    /// Where nothing could ever move.
+    /// If nothing could ever move.
     pub(crate) fn check(&self) {
         assert!(self.credit > 0 && self.buffer > 0, "an adapter without room moves nothing");
         assert!(
@@ -62,8 +66,8 @@ impl Habits {
 /// How many octets an adapter holds for all its associations together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
-    /// Wait to leave.
+    /// Octets that wait to leave.
     pub sending: usize,
-    /// Wait to be read.
+    /// Octets that wait to be read.
     pub receiving: usize,
 }

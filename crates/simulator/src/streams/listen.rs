@@ -1,4 +1,4 @@
-//! Arrivals.
+//! Listeners, and the arrival of peers.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::SegmentWord;
 #[derive(Debug)]
 pub(super) struct Listening {
     pub(super) port: u16,
-    /// Names that wait for arrivals, with the first room upward.
+    /// Names that wait for arrivals, with the initial credit upward.
     pub(super) awaited: VecDeque<(Handle, usize)>,
     /// Arrivals that wait for names.
     pub(super) nameless: VecDeque<End>,
@@ -42,7 +42,7 @@ impl<M: Message> SimulatedStreams<M> {
         }
     }
 
-    /// The address that a listener gets, if it may have it.
+    /// Returns the address that a listener gets, if it may have it.
     fn place(&self, cx: &Context, local: Participant) -> Option<SocketAddr> {
         let local = local.internet()?;
         if !self.is_ours(local.ip()) {
@@ -60,7 +60,7 @@ impl<M: Message> SimulatedStreams<M> {
         self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
     }
 
-    /// Lets `association` be given to the next arrival.
+    /// Lets the next arrival take the name `association`.
     pub(super) fn expect(
         &mut self,
         listener: Handle,
@@ -80,7 +80,8 @@ impl<M: Message> SimulatedStreams<M> {
         self.introduce(listener, out);
     }
 
-    /// A peer asks for an association. As in the kernel, the answer does not wait for a name.
+    /// Handles a peer's request for an association. As in the kernel, the answer does not wait for
+    /// a name.
     pub(super) fn asked(&mut self, end: End, window: usize, out: &mut dyn Outlet<Self>) {
         let listener = self.listener_at(end.local.port());
         let listening = listener.and_then(|listener| match self.names.get_mut(listener) {

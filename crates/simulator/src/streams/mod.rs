@@ -6,12 +6,12 @@
 //! | `listen.rs` | listeners, names that wait, and arrivals that wait for a name |
 //! | `connect.rs` | attempts, addresses and ports |
 //! | `send.rs` | from above to the network, within the peer's window |
-//! | `receive.rs` | from the network upward, within the upper's room |
+//! | `receive.rs` | from the network upward, within the credit of the layer above |
 //! | `habits.rs` | what a test may choose |
 //!
-//! As in the kernel, an asker is answered as soon as it reaches a listener, before there is a name
-//! for it; octets leave the sender's room when they are under way, not when they were read; and a
-//! reset throws away what was not read yet. An urgent octet stays in line.
+//! As in the kernel, an opener is answered as soon as it reaches a listener, before there is a name
+//! for it; octets return their credit when they are in flight, not when they were read; and a reset
+//! discards what was not read yet. An urgent octet stays in line.
 
 mod connect;
 mod habits;
@@ -46,7 +46,7 @@ const NAME: &str = "simulated streams";
 /// (`tcp_fin_timeout`).
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The adapter of one station.
+/// The stream adapter of one station.
 #[derive(Debug)]
 pub struct SimulatedStreams<M> {
     address: IpAddr,
@@ -60,7 +60,7 @@ pub struct SimulatedStreams<M> {
     most_held: Held,
 }
 
-/// What a name stands for.
+/// What a name denotes.
 #[derive(Debug)]
 enum Named {
     Listener(Listening),
@@ -71,7 +71,8 @@ enum Named {
     Flow(End),
 }
 
-/// One end of an association. Its number tells it from an earlier one between the same ports.
+/// One end of an association. Its number distinguishes it from an earlier one between the same
+/// ports.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct End {
     local: SocketAddr,
@@ -86,23 +87,23 @@ struct Flow<M> {
     receiving: Receiving<M>,
 }
 
-/// How far an association has come.
+/// The state of an association.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// We have asked.
+    /// This side has asked for it.
     Asked { association: Handle, expires: Instant },
-    /// It has come, and there is no name for it yet.
+    /// It has arrived, and there is no name for it yet.
     Nameless { listener: Handle },
     /// Open.
     Open { association: Handle },
-    /// `Close` came: nothing but the last word is told of it.
+    /// `Close` was requested: only its end is indicated.
     Closing { association: Handle, expires: Instant },
 }
 
 /// The side that has ended an association.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// The peer is told this code.
+    /// This side, and the peer is told this code.
     Us(Code),
     Peer,
 }
@@ -118,12 +119,12 @@ impl End {
 }
 
 impl<M: Message> SimulatedStreams<M> {
-    /// The adapter of the station at `address`.
+    /// Makes the adapter of the station at `address`.
     pub fn new(address: IpAddr) -> Self {
         Self::with_habits(address, Habits::default())
     }
 
-    /// The adapter of the station at `address`, which behaves as a test has chosen.
+    /// Makes the adapter of the station at `address` with `habits`.
     pub fn with_habits(address: IpAddr, habits: Habits) -> Self {
         habits.check();
         SimulatedStreams {
@@ -144,7 +145,7 @@ impl<M: Message> SimulatedStreams<M> {
         self.held
     }
 
-    /// Returns how many octets it ever held at once, each way.
+    /// Returns the most octets that it ever held at once, in each direction.
     pub fn most_held(&self) -> Held {
         self.most_held
     }
@@ -154,7 +155,7 @@ impl<M: Message> SimulatedStreams<M> {
         self.flows.len()
     }
 
-    /// The association `name`, where a word for it may be heard; a word that crossed its end is
+    /// Returns the association `name`, if a request for it is valid; one that crossed its end is
     /// dropped.
     fn flow(
         &mut self,
@@ -197,7 +198,7 @@ impl<M: Message> SimulatedStreams<M> {
         out.indicate(StreamsIndication::Ended { name, why });
     }
 
-    /// Ends an association here and, where that is our doing and not a clean end, at the peer.
+    /// Ends an association here and, if this side caused it and it is not a clean end, at the peer.
     fn end(&mut self, end: End, why: Ended, by: By, out: &mut dyn Outlet<Self>) {
         let Some(flow) = self.flows.remove(&end) else { return };
         self.held.sending -= flow.sending.queued();
@@ -223,7 +224,7 @@ impl<M: Message> SimulatedStreams<M> {
         }
     }
 
-    /// Ends a name at once: `why` is the last word on it.
+    /// Ends a name at once: `why` is the reason that is indicated.
     fn abort(
         &mut self,
         cx: &Context,
@@ -248,7 +249,7 @@ impl<M: Message> SimulatedStreams<M> {
         }
     }
 
-    /// Ends a name in good order; what is not open yet ends at once.
+    /// Closes a name gracefully; what is not open yet ends at once.
     fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         match self.names.get(name) {
             Some(Named::Listener(_)) => return self.unlisten(cx, name, out),
@@ -274,7 +275,7 @@ impl<M: Message> SimulatedStreams<M> {
         self.abort(cx, name, Ended::Finished, 0, out);
     }
 
-    /// Does what has become possible on one association.
+    /// Makes what progress is possible on one association.
     fn turn(&mut self, cx: &Context, end: End, out: &mut dyn Outlet<Self>) {
         let Some(flow) = self.flows.get_mut(&end) else { return };
         let association = match flow.stage {
@@ -319,8 +320,8 @@ impl<M: Message> SimulatedStreams<M> {
         self.end_finished(end, out);
     }
 
-    /// The same where nothing is told any more: what arrives is discarded, and progress of our half
-    /// gives the association more time.
+    /// Does the same after `Close`, when nothing is indicated any more: what arrives is discarded,
+    /// and progress of this side's half gives the association more time.
     fn turn_closing(&mut self, cx: &Context, end: End, out: &mut dyn Outlet<Self>) {
         let left = self.send(cx, end, out);
         let Some(flow) = self.flows.get_mut(&end) else { return };
@@ -389,8 +390,8 @@ impl<M: Message> SimulatedStreams<M> {
             SegmentWord::Window(octets) => flow.sending.window += octets,
             SegmentWord::Finish => flow.receiving.finish(),
             SegmentWord::Reset { code } => {
-                // An application is asked only behind the answer: only the network refuses
-                // here.
+                // An application refuses only after the answer: before it, only the network
+                // refuses.
                 let why = match flow.stage {
                     Stage::Asked { .. } => Ended::Unreachable,
                     _ => Ended::Reset(code),

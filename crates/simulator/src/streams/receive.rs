@@ -1,4 +1,4 @@
-//! From the network upward.
+//! Receives: from the network upward.
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,11 @@ use crate::chunks::gather;
 #[derive(Debug)]
 pub(crate) struct Receiving<M> {
     queue: VecDeque<M>,
-    /// In octets.
+    /// The octets that wait.
     held: usize,
-    /// The most that may be held, in octets.
+    /// The most that may wait, in octets.
     buffer: usize,
-    /// How many octets the upper takes yet.
+    /// How many octets the layer above still accepts.
     credit: usize,
     half: Half,
     pace: Option<Pacing>,
@@ -28,7 +28,7 @@ enum Half {
     Open,
     /// The end has arrived; octets may wait before it.
     Ended,
-    /// The upper was told.
+    /// The end was indicated.
     Finished,
 }
 
@@ -51,13 +51,13 @@ impl<M: Message> Receiving<M> {
         self.held
     }
 
-    /// The layer above gives more credit.
+    /// Adds credit of the layer above.
     pub(crate) fn give(&mut self, credit: usize) {
         self.credit =
             self.credit.checked_add(credit).expect("the sum of all room fits into a word");
     }
 
-    /// Octets have arrived.
+    /// Handles arriving octets.
     pub(crate) fn push(&mut self, message: M) {
         assert!(self.half == Half::Open, "nothing arrives behind the end");
         self.held += message.len();
@@ -67,12 +67,12 @@ impl<M: Message> Receiving<M> {
         }
     }
 
-    /// The end has arrived.
+    /// Handles the arriving end.
     pub(crate) fn finish(&mut self) {
         self.half = Half::Ended;
     }
 
-    /// The next portion that the upper takes.
+    /// Returns the next portion that the layer above accepts.
     pub(crate) fn next(&mut self, cx: &Context, chunks: Chunks) -> Option<M> {
         if self.credit == 0 || self.queue.is_empty() {
             return None;
@@ -90,19 +90,19 @@ impl<M: Message> Receiving<M> {
         Some(message)
     }
 
-    /// Throws away what waits, whatever the credit and the pace; returns how many octets that were.
+    /// Discards what waits, whatever the credit and the pace; returns how many octets that were.
     pub(crate) fn discard(&mut self) -> usize {
         self.queue.clear();
         std::mem::take(&mut self.held)
     }
 
-    /// When to go on, where octets wait for nothing but time.
+    /// Returns when to go on, if octets wait for nothing but time.
     pub(crate) fn rests_until(&self, now: Instant) -> Option<Instant> {
         let pacing = self.pace.as_ref()?;
         (pacing.rested > now && self.held > 0 && self.credit > 0).then_some(pacing.rested)
     }
 
-    /// Whether the upper is told of the end now: once, behind the last octet, and without any room.
+    /// Whether the end is to be indicated now: once, behind the last octet, and without any credit.
     pub(crate) fn tells_finish(&mut self) -> bool {
         let tells = self.half == Half::Ended && self.queue.is_empty();
         if tells {

@@ -1,4 +1,4 @@
-//! From above to the network.
+//! Sends: from above to the network.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use crate::segments::assert_octets_only;
 #[derive(Debug)]
 pub(crate) struct Sending<M> {
     queue: VecDeque<M>,
-    /// In octets.
+    /// The octets that wait.
     queued: usize,
-    /// How many octets the upper may send yet.
+    /// How many octets the layer above may still send.
     pub(crate) credit: usize,
-    /// How many octets the peer can hold yet.
+    /// How many octets the peer can still hold.
     pub(crate) window: usize,
     half: Half,
 }
 
-/// Our half of the association.
+/// This side's half of the association.
 #[derive(PartialEq, Debug)]
 enum Half {
     Open,
@@ -38,7 +38,7 @@ impl<M: Message> Sending<M> {
         self.queued
     }
 
-    /// Takes what the upper sends, and holds it to the contract.
+    /// Takes what the layer above sends, and checks that it keeps the contract.
     pub(crate) fn push(&mut self, message: M) {
         let (octets, credit) = (message.len(), self.credit);
         assert!(
@@ -60,7 +60,7 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// The next portion that the peer can hold.
+    /// Returns the next portion that the peer can hold.
     pub(crate) fn next(&mut self, cx: &Context, chunks: Chunks) -> Option<M> {
         if self.window == 0 || self.queue.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! What both sides agreed on when they arranged a session: a protection belongs to that and to
+//! What both sides agreed on when they arranged a session: a protection is bound to that and to
 //! nothing else.
 
 use alloc::vec::Vec;
@@ -11,20 +11,20 @@ use crate::state::Format;
 /// Both proposals, the asking side's first.
 const PROPOSALS: usize = 2 * Proposal::LENGTH;
 
-/// What both sides agreed on. All of it goes into keys and signatures: who alters a proposal on its
-/// way, so that the sides agree on less than they could, gets a session in which nothing can be
-/// opened.
+/// What both sides agreed on. All of it goes into keys and signatures: an attacker that alters a
+/// proposal in transit, so that the sides agree on less than they could, gets a session in which
+/// nothing can be opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Agreed {
-    /// We asked for the session.
+    /// Whether this side asked for the session.
     asked: bool,
-    /// Both sides'.
+    /// Both sides' salts.
     pub(crate) salts: [u8; 32],
     /// Both proposals as they were made.
     pub(crate) proposals: [u8; PROPOSALS],
 }
 
-/// Which way a datagram goes.
+/// The direction of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Direction {
     /// To the side that granted the session.
@@ -34,14 +34,15 @@ pub(crate) enum Direction {
 }
 
 impl<M> Format<M> {
-    /// Writes what both sides agreed on, if they did: first whether we asked.
+    /// Writes what both sides agreed on, if they did: first whether this side asked.
     pub(crate) fn write_agreed(&self, into: &mut Vec<u8>) {
         let Some((ours, theirs)) = self.proposals() else { return };
         let asked = theirs.verdict != Verdict::Asked;
         let both = if asked { [ours, theirs] } else { [theirs, ours] };
         into.push(u8::from(asked));
         for proposal in both {
-            // Without what differs from one copy to the next, or from what its sender holds.
+            // Without the fields that differ from one copy to the next, or depend on what its
+            // sender holds.
             let proposal = Proposal { verdict: Verdict::Asked, echo: 0, ..*proposal };
             let start = into.len();
             into.resize(start + Proposal::LENGTH, 0);

@@ -1,4 +1,4 @@
-//! Protects what leaves and opens what comes, in one session.
+//! Protects outgoing datagrams and opens incoming ones, in one session.
 
 use alloc::boxed::Box;
 
@@ -18,11 +18,11 @@ use crate::header::{ControlHeader, ControlKind, Signed};
 /// The control item in which protected items travel. *Chosen*: 1 to 3 arrange sessions.
 const PROTECTED: u8 = 4;
 
-/// After so many datagrams in a row that cannot be opened, nobody believes that there is a peer
-/// with the right key.
+/// The number of consecutive datagrams that cannot be opened after which the session is given up:
+/// the peer does not have the right key.
 const FORGED_MOST: u32 = 16;
 
-/// Which datagram it is: what protects it holds for no other.
+/// Identifies a datagram: its protection is valid for no other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Datagram {
     pub(crate) kind: MessageKind,
@@ -39,31 +39,31 @@ impl Datagram {
 
 /// A protection with keys.
 pub(super) trait Keyed<M> {
-    /// Puts what stands in the place of a signature before a datagram, and may encrypt it, in
-    /// memory of `pool` where it has to be elsewhere.
+    /// Puts what replaces a signature before a datagram, and may encrypt it, in memory of `pool`
+    /// where it cannot stay in place.
     ///
     /// # Errors
-    /// Gives it back where there is no key for it any more, or where it cannot be read.
+    /// Returns the datagram if there is no key for it any more, or if it cannot be read.
     fn protect(&mut self, message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, M>
     where
         M: Message;
 
-    /// The reverse.
+    /// Opens a datagram: the reverse of [`protect`](Keyed::protect).
     ///
     /// # Errors
-    /// [`Dropped::Forged`]; [`Dropped::Duplicate`] where it came before.
+    /// [`Dropped::Forged`]; [`Dropped::Duplicate`] if it arrived before.
     fn open(&mut self, message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped>
     where
         M: Message;
 }
 
-/// What protects the datagrams of one session.
+/// The protection of the datagrams of one session.
 pub(crate) struct Guard<M> {
-    /// `None` where nothing protects them: such a session takes no room for secrets.
+    /// `None` where datagrams are not protected: such a session needs no memory for secrets.
     protection: Option<Box<Protection>>,
-    /// There is none before both sides' salts are known.
+    /// `None` before both sides' salts are known.
     keyed: Option<Box<dyn Keyed<M>>>,
-    /// How many in a row could not be opened.
+    /// How many consecutive datagrams could not be opened.
     forged: u32,
 }
 
@@ -78,7 +78,7 @@ impl<M> Guard<M> {
         self.protection.as_ref().map_or(Some(0), |protection| protection.signature())
     }
 
-    /// How many octets a datagram becomes longer.
+    /// Returns how many octets longer a datagram becomes.
     pub(crate) fn adds(&self, kind: MessageKind) -> usize {
         match (self.signature(), kind) {
             (None, _) | (Some(0), MessageKind::Control) => 0,
@@ -87,7 +87,7 @@ impl<M> Guard<M> {
         }
     }
 
-    /// Whether nothing is protected: data are looked at where they lie then.
+    /// Whether datagrams are not protected: data are then read in place.
     #[inline]
     pub(crate) fn is_absent(&self) -> bool {
         self.protection.is_none()
@@ -99,19 +99,19 @@ impl<M> Guard<M> {
 }
 
 impl<M: Message> Guard<M> {
-    /// The session has begun, and this is what both sides agreed on.
+    /// Begins the session, for which both sides agreed on `agreed`.
     pub(crate) fn begin(&mut self, agreed: &[u8]) {
         if let (Some(protection), Some(agreed)) = (&self.protection, Agreed::read(agreed)) {
             self.keyed = keyed(protection, agreed);
         }
     }
 
-    /// A datagram as it leaves.
+    /// Returns a datagram as it leaves.
     ///
     /// # Errors
-    /// Gives it back where it cannot be protected: the session has not begun, or there is no key
-    /// for it any more; or where it should bear the application's signature and is shorter than
-    /// that says.
+    /// Returns the datagram unchanged if it cannot be protected: the session has not begun, or
+    /// there is no key for it any more; or it should bear the application's signature and is
+    /// shorter than its header says.
     pub(crate) fn protect(
         &mut self,
         mut message: M,
@@ -138,10 +138,10 @@ impl<M: Message> Guard<M> {
         Ok(message)
     }
 
-    /// What comes, as the application gets it.
+    /// Returns what arrived as the application gets it.
     ///
     /// # Errors
-    /// Why it does not.
+    /// The reason why it is dropped.
     pub(crate) fn open(
         &mut self,
         message: M,
@@ -157,8 +157,8 @@ impl<M: Message> Guard<M> {
         opened
     }
 
-    /// The same for data that nothing protects, in place: for one message, or several of equal
-    /// length, which stay as they are where one says something else.
+    /// Opens unprotected data in place: one message, or several of equal length, which are left
+    /// unchanged if one of them claims a protection.
     ///
     /// # Errors
     /// As above.
@@ -185,7 +185,7 @@ impl<M: Message> Guard<M> {
             Some(octets) => octets,
         };
         let protected = if control {
-            // An item of its own is the last: what follows it would not be protected.
+            // The protected item is the last: what follows it would not be protected.
             let octets = message.len();
             let item = message.pull::<ControlHeader>().map_err(|_| Dropped::Forged)?;
             item.id == PROTECTED && usize::from(item.size) == octets

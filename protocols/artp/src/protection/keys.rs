@@ -1,13 +1,13 @@
-//! Which key seals what: HKDF-SHA-256 (RFC 5869) of the application's secret.
+//! The key schedule of a seal: HKDF-SHA-256 (RFC 5869) of the application's secret.
 
 use super::Secret;
 use super::agreed::{Agreed, Direction};
 use super::library::{Aead, Cipher, Extracted};
 
-/// What keys of others, made of the same secret for something else, are not made of.
+/// The label that separates these keys from others derived from the same secret.
 const PURPOSE: &[u8] = b"Stackwright ARTP seal 1";
 
-/// Makes the keys of one session.
+/// Derives the keys of one session.
 pub(super) struct Schedule {
     cipher: Cipher,
     /// The application's secret and both sides' salts, mixed.
@@ -24,7 +24,7 @@ impl Schedule {
         &self.agreed
     }
 
-    /// The key of so many generations later.
+    /// Returns the key of a generation.
     pub(super) fn key(&self, direction: Direction, generation: u16) -> Key {
         let mut octets = [0; 44];
         let [high, low] = generation.to_be_bytes();
@@ -34,7 +34,7 @@ impl Schedule {
     }
 }
 
-/// A key, and where its nonces begin.
+/// A key, and the start of its nonces.
 pub(super) struct Key {
     cipher: Aead,
     start: [u8; 12],
@@ -47,7 +47,7 @@ impl Key {
         Key { cipher: Aead::new(cipher, key), start }
     }
 
-    /// No two datagrams under one key have the same (as in RFC 8446 §5.3).
+    /// Returns the nonce, which differs for each datagram under one key (as in RFC 8446 §5.3).
     fn nonce(&self, counter: u64) -> [u8; 12] {
         let mut nonce = self.start;
         for (octet, count) in nonce[4..].iter_mut().zip(counter.to_be_bytes()) {
@@ -56,7 +56,7 @@ impl Key {
         nonce
     }
 
-    /// Encrypts in place and returns the tag; `None`: it is longer than the cipher can.
+    /// Encrypts in place and returns the tag; `None` if it is longer than the cipher can encrypt.
     pub(super) fn seal(
         &self,
         counter: u64,
@@ -77,7 +77,7 @@ impl Key {
         self.cipher.seal_into(self.nonce(counter), associated, plain, into)
     }
 
-    /// Decrypts in place, where the tag agrees.
+    /// Decrypts in place, if the tag is valid.
     #[must_use]
     pub(super) fn open(
         &self,
@@ -103,7 +103,7 @@ mod tests {
         digits.iter().map(octet).collect()
     }
 
-    /// Both ways, and not with one bit altered in anything.
+    /// Checks both directions, and that no alteration of one bit is accepted.
     fn is(cipher: Cipher, [key, nonce, associated, plain, sealed, tag]: [&str; 6]) {
         let key_and_start = [octets(key), octets(nonce)].concat().try_into().unwrap();
         let key = Key::new(cipher, &key_and_start);

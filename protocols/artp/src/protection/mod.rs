@@ -1,14 +1,14 @@
-//! What protects a datagram: nothing, what the application does itself, a signature, or a seal.
+//! The protection of a datagram: none, the application's own, a signature, or a seal.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `guard.rs` | protects what leaves and opens what comes, in one session |
-//! | `agreed.rs` | what both sides agreed on, to which a protection belongs |
+//! | `guard.rs` | protects outgoing datagrams and opens incoming ones, in one session |
+//! | `agreed.rs` | what both sides agreed on, to which a protection is bound |
 //! | `opaque.rs` | for an application that signs and encrypts itself |
 //! | `sign.rs` | each datagram signed |
 //! | `seal.rs`, `keys.rs` | each datagram encrypted and authenticated; with which keys |
 //! | `library/` | which library computes ciphers and keys |
-//! | `seen.rs` | which datagrams came before |
+//! | `seen.rs` | which datagrams arrived before |
 #![cfg_attr(
     not(all(feature = "__seal", feature = "sign")),
     allow(dead_code, unused_variables, reason = "each protection asks for its own part")
@@ -40,19 +40,18 @@ pub use seal::Sealing;
 #[cfg(feature = "sign")]
 pub use sign::Signing;
 
-/// What protects datagrams. Both sides choose the same, with keys that belong together: a side that
-/// gets datagrams with another protection drops them, and gives the session up after some.
+/// The protection of datagrams. Both sides choose the same, with keys that belong together: a side
+/// that receives datagrams with another protection drops them, and gives the session up after some.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Protection {
-    /// Nothing. A datagram that comes with a signature is refused: nobody here could tell whether
-    /// it holds.
+    /// None. A datagram that arrives with a signature is refused: it could not be verified here.
     #[default]
     Absent,
-    /// What the application does itself: it gives and gets each datagram with its signature, as
-    /// [`compose`] puts it together and [`take_apart`] takes it apart.
+    /// The application's own: it sends and receives each datagram with its signature, as
+    /// [`compose`] builds it and [`take_apart`] splits it.
     Opaque,
-    /// Each datagram is signed: it comes from the peer, in this session and this direction.
-    /// Everybody can read it.
+    /// Each datagram is signed: it comes from the peer, in this session and this direction. It is
+    /// not encrypted.
     #[cfg(feature = "sign")]
     Signed(Signing),
     /// Each datagram is encrypted and authenticated, with keys of this session and this direction.
@@ -61,8 +60,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// The octets of what stands in the place of a signature; `None`: the application puts it
-    /// there.
+    /// Returns the octets of what replaces a signature; `None`: the application puts it there.
     pub(crate) fn signature(&self) -> Option<usize> {
         match self {
             Protection::Absent => Some(0),
@@ -75,7 +73,7 @@ impl Protection {
     }
 }
 
-/// 32 octets that nobody else must know. They are not shown.
+/// A secret of 32 octets, known to the two ends only. It is not printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret(pub [u8; 32]);
 

@@ -4,8 +4,8 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::Signed;
 
-/// A datagram as [`Opaque`](crate::Protection::Opaque) takes it: `signature`, then `data`, which
-/// may be encrypted.
+/// Builds a datagram as [`Opaque`](crate::Protection::Opaque) takes it: `signature`, then `data`,
+/// which may be encrypted.
 ///
 /// ```
 /// use stackwright_artp::{compose, take_apart};
@@ -16,7 +16,7 @@ use crate::header::Signed;
 /// ```
 ///
 /// # Panics
-/// Where the signature has 4 GiB or more.
+/// If the signature has 4 GiB or more.
 pub fn compose<M: Message>(signature: &[u8], mut data: M) -> M {
     let octets = u32::try_from(signature.len()).expect("a signature of less than 4 GiB");
     data.push_front(signature.len()).copy_from_slice(signature);
@@ -24,10 +24,10 @@ pub fn compose<M: Message>(signature: &[u8], mut data: M) -> M {
     data
 }
 
-/// The signature and the data of a datagram.
+/// Splits a datagram into its signature and its data.
 ///
 /// # Errors
-/// Where it is shorter than it says.
+/// Returns the datagram if it is shorter than it says.
 pub fn take_apart<M: Message>(mut datagram: M) -> Result<(M, M), Malformed> {
     let octets = datagram.pull::<Signed>()?.signature as usize;
     if octets > datagram.len() {
@@ -37,7 +37,7 @@ pub fn take_apart<M: Message>(mut datagram: M) -> Result<(M, M), Malformed> {
     Ok((signature, datagram))
 }
 
-/// Whether it is as long as it says.
+/// Whether the datagram is as long as it says.
 pub(super) fn is_whole<M: Message>(datagram: &mut M) -> bool {
     let octets = datagram.len();
     let signed = datagram.front(Signed::LENGTH).and_then(|front| Signed::decode(front).ok());

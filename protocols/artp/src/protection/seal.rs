@@ -1,4 +1,4 @@
-//! Each datagram encrypted and authenticated, once: what is sent again is what was sent.
+//! Each datagram encrypted and authenticated, once: a retransmission repeats the same octets.
 
 use alloc::vec::Vec;
 
@@ -15,18 +15,18 @@ use crate::header::Seal;
 use crate::sessions::HEADROOM_BELOW;
 use crate::state::HEADER_MOST;
 
-/// What stands in the place of a signature.
+/// The octets of what replaces a signature.
 pub(super) const OCTETS: usize = Seal::LENGTH;
 
-/// Which form sealed datagrams have.
+/// The version of the format of sealed datagrams.
 const FORM: u8 = 1;
 
-/// A key seals no more than this many octets: 2^36 blocks of AES, of which a stranger then tells
-/// nothing from chance with a probability above 2^-57 (RFC 9001 appendix B.1 reckons so).
+/// The most octets that one key seals: 2^36 blocks of AES, which an attacker then distinguishes
+/// from random octets with an advantage of at most 2^-57 (RFC 9001 appendix B.1 computes it so).
 const OCTETS_MOST: u64 = 1 << 40;
 
-/// What a datagram counts for beside its octets: so that neither very short ones seal too often
-/// with one key.
+/// What a datagram counts for beside its octets: it bounds the number of very short datagrams under
+/// one key.
 const OCTETS_BESIDE: u64 = 64;
 
 /// How datagrams are sealed, and with which secret.
@@ -38,14 +38,14 @@ pub struct Sealing {
 }
 
 impl Sealing {
-    /// Keys are made of `secret`, which both sides have, and of what each session begins with. It
-    /// is random, or made by a key exchange; a password is none.
+    /// Makes a seal whose keys are derived from `secret`, which both sides have, and from what each
+    /// session begins with. The secret is random, or made by a key exchange; a password is none.
     pub const fn new(cipher: Cipher, secret: Secret) -> Self {
         Sealing { cipher, secret, octets_most: OCTETS_MOST }
     }
 
-    /// After so many octets a key is followed by the next; at most 2^40. Both sides need not agree
-    /// on it. There are 2^16 keys in a session and direction: fewer octets end it sooner.
+    /// Sets after how many octets a key is followed by the next; at most 2^40. Both sides need not
+    /// agree on it. There are 2^16 keys in a session and direction: fewer octets end it sooner.
     #[must_use]
     pub const fn octets_per_key(self, octets: u64) -> Self {
         Sealing { octets_most: if octets < OCTETS_MOST { octets } else { OCTETS_MOST }, ..self }
@@ -64,7 +64,7 @@ pub(super) struct Sealer {
     seen: Seen,
 }
 
-/// A key, and which one it is.
+/// A key and its generation.
 struct Generation {
     number: u16,
     key: Key,
@@ -87,8 +87,8 @@ impl Sealer {
         }
     }
 
-    /// The next key, unless ours may seal so many octets more. `None`: there is none any more,
-    /// after 2^56 octets.
+    /// Moves to the next key unless the current one may seal this many octets more. `None`: there
+    /// is no further key, after 2^56 octets.
     fn prepare(&mut self, octets: u64) -> Option<()> {
         if octets > self.octets && self.counter > 0 {
             let number = self.ours.number.checked_add(1)?;
@@ -112,7 +112,7 @@ impl<M: Message> Keyed<M> for Sealer {
                 let Some(tag) = key.seal(counter, &associated, octets) else { return Err(message) };
                 (message, tag)
             }
-            // What others hold too stays as it is: it is encrypted on its way to where it leaves
+            // A shared message is left unchanged: it is encrypted into the memory that it leaves
             // from.
             None => {
                 let end = HEADROOM + message.len();
@@ -143,8 +143,8 @@ impl<M: Message> Keyed<M> for Sealer {
                 return Err(Dropped::Forged);
             }
         } else {
-            // One that was overtaken, or the first of the peer's next key: it is believed only when
-            // it could be opened.
+            // A datagram that was overtaken, or the first one of the peer's next key: the new
+            // generation is accepted only if the datagram could be opened.
             let key = self.schedule.key(self.schedule.agreed().theirs(), seal.generation);
             if !key.open(seal.counter, &associated, octets, seal.tag) {
                 return Err(Dropped::Forged);
@@ -158,18 +158,17 @@ impl<M: Message> Keyed<M> for Sealer {
     }
 }
 
-/// What is authenticated with the octets. The session and all that was agreed for it are in the
-/// key.
+/// The associated data. The session and all that was agreed for it are in the key.
 fn associated(generation: u16, datagram: Datagram) -> [u8; 8] {
     let [high, low] = generation.to_be_bytes();
     let [kind, a, b, c, d] = datagram.octets();
     [FORM, high, low, kind, a, b, c, d]
 }
 
-/// Room for all headers before a datagram that is made anew.
+/// The headroom for all headers before a datagram that is made anew.
 const HEADROOM: usize = HEADROOM_BELOW + HEADER_MOST + 64;
 
-/// All octets of a message, where they lie in one piece.
+/// Returns all octets of a message, if they are contiguous.
 fn one_piece<M: Message>(message: &M) -> Option<&[u8]> {
     let mut leaves = message.leaves();
     match (leaves.next(), leaves.next()) {
@@ -178,8 +177,8 @@ fn one_piece<M: Message>(message: &M) -> Option<&[u8]> {
     }
 }
 
-/// The same octets in one piece that nobody else holds: the message itself, or a copy with room for
-/// all headers.
+/// Returns the same octets, contiguous and unshared: the message itself, or a copy with headroom
+/// for all headers.
 fn alone<M: Message>(mut message: M, pool: &Pool<M>) -> Result<M, M> {
     if message.unshared().is_some() {
         return Ok(message);
@@ -193,7 +192,7 @@ fn alone<M: Message>(mut message: M, pool: &Pool<M>) -> Result<M, M> {
             Err(message)
         };
     }
-    // What is written anyway is not cleared before.
+    // The buffer is not cleared first: it is overwritten anyway.
     let mut octets = Vec::with_capacity(end);
     octets.resize(HEADROOM, 0);
     message.each(|piece| octets.extend_from_slice(piece));

@@ -1,13 +1,12 @@
-//! Which datagrams came before.
+//! Which datagrams arrived before: replay protection.
 
 use stackwright_transport::Receipts;
 
-/// Every counter that came, so that a datagram that was recorded and is sent again under another
-/// packet's number is noticed.
+/// Every counter that arrived, so that a datagram is recognized that was recorded and is replayed
+/// under another packet's sequence number.
 ///
-/// Nothing is too old to be new: a datagram of little priority may be overtaken by any number of
-/// others. Only where more than 4096 are missing at once, the oldest of these are not waited for
-/// any more.
+/// There is no lower limit: a datagram of low priority may be overtaken by any number of others.
+/// Only if more than 4096 are missing at once, the oldest of these are no longer accepted.
 #[derive(Debug)]
 pub(super) struct Seen(Receipts);
 
@@ -16,7 +15,7 @@ impl Seen {
         Seen(Receipts::new(0))
     }
 
-    /// Whether a datagram whose seal or signature holds comes for the first time.
+    /// Whether a datagram whose seal or signature is valid arrives for the first time.
     pub(super) fn is_new(&mut self, counter: u64) -> bool {
         let Some(end) = counter.checked_add(1) else { return false };
         let span = counter..end;
@@ -43,7 +42,7 @@ mod tests {
         assert!(!seen.is_new(u64::MAX), "there is none after it");
     }
 
-    /// 16 octets for each, and never more than 4096 of them.
+    /// Memory: 16 octets for each span, and never more than 4096 of them.
     #[test]
     fn who_leaves_holes_fills_no_memory() {
         let mut seen = Seen::new();

@@ -1,5 +1,4 @@
-//! Each datagram signed: Ed25519ph (RFC 8032 §5.1), which reads a datagram once and wherever its
-//! pieces lie.
+//! Each datagram signed: Ed25519ph (RFC 8032 §5.1), which reads a datagram once and in pieces.
 
 use ed25519_dalek::{Signature as Ed25519, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha512};
@@ -12,13 +11,13 @@ use super::guard::{Datagram, Keyed};
 use super::seen::Seen;
 use crate::header::Signature;
 
-/// What signatures of others, made with the same key for something else, do not bear.
+/// The context that separates these signatures from others made with the same key.
 const CONTEXT: &[u8] = b"Stackwright ARTP datagram 1";
 
-/// What stands in the place of a signature.
+/// The octets of what replaces a signature.
 pub(super) const OCTETS: usize = Signature::LENGTH;
 
-/// With which keys datagrams are signed and checked.
+/// The keys by which datagrams are signed and verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signing {
     own: Secret,
@@ -26,21 +25,21 @@ pub struct Signing {
 }
 
 impl Signing {
-    /// Datagrams are signed with `own`, a secret key (RFC 8032 §5.1.5: 32 random octets), and
-    /// checked with `peer`, the public key of the other side; `None` where that is no public key,
-    /// or one with which anything might be signed.
+    /// Makes the keys: datagrams are signed with `own`, a secret key (RFC 8032 §5.1.5: 32 random
+    /// octets), and verified with `peer`, the public key of the other side; `None` if that is no
+    /// public key, or one under which any signature is valid.
     pub fn new(own: Secret, peer: [u8; 32]) -> Option<Self> {
         let key = VerifyingKey::from_bytes(&peer).ok()?;
         (!key.is_weak()).then_some(Signing { own, peer })
     }
 
-    /// The public key that belongs to a secret one.
+    /// Returns the public key that belongs to a secret one.
     pub fn public(own: &Secret) -> [u8; 32] {
         SigningKey::from_bytes(&own.0).verifying_key().to_bytes()
     }
 }
 
-/// Signs and checks the datagrams of one session.
+/// Signs and verifies the datagrams of one session.
 pub(super) struct Signer {
     own: SigningKey,
     peer: VerifyingKey,
@@ -60,7 +59,7 @@ impl Signer {
         }
     }
 
-    /// What is signed: the datagram, and all that it belongs to. Only the last part is not of a
+    /// Hashes what is signed: the datagram, and all that it belongs to. Only the last part has no
     /// fixed length.
     fn digest<M: Message>(
         &self,

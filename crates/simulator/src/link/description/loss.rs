@@ -1,4 +1,4 @@
-//! Losses in a text: a probability, or a table that says which.
+//! Losses in a description: a probability, or a table.
 
 use std::collections::BTreeSet;
 use std::fmt;

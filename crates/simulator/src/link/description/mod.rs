@@ -47,7 +47,7 @@ pub(crate) use units::time;
 pub use units::{OctetCount, Time};
 use units::{Places, Rate};
 
-/// What a file says of a link. What it does not say is as in its profile, or ideal.
+/// A link as a file describes it. What is left out is as in its profile, or ideal.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct LinkDescription {

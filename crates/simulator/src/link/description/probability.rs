@@ -1,11 +1,11 @@
-//! A probability in a text.
+//! A probability in a description.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// 0 to 1.
+/// A probability, 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Probability(pub(crate) f64);
 

@@ -1,4 +1,4 @@
-//! The name of a profile in a text.
+//! The name of a profile in a description.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::{NamedProfile, Profile};
 
-/// The name of one that exists.
+/// The name of an existing profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ProfileName(&'static str);
 

@@ -1,4 +1,4 @@
-//! From what a file says to what a link does.
+//! Resolves a description: from its fields to a profile.
 
 use stackwright_contract::{Duration, Instant};
 use thiserror::Error;
@@ -8,21 +8,21 @@ use crate::{
     ChannelConditions, Conditions, Discipline, Hearing, Outages, Passes, Profile, Queue, Reorder,
 };
 
-/// What is wrong with a description whose every field can be read. It names the field.
+/// A flaw of a description whose fields can all be read. It names the field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum LinkFlaw {
-    /// A field that stands in a table for one way.
+    /// A field that belongs into a table for one direction.
     #[error(
         "`{field}` is said of a link, not of one way: it cannot stand under `forward` or `back`"
     )]
     OfBothWays {
-        /// Which.
+        /// The field.
         field: &'static str,
     },
     /// A field that a shared channel does not have.
     #[error("`{field}` is said of a link of two stations: a shared channel has none")]
     OfALink {
-        /// Which.
+        /// The field.
         field: &'static str,
     },
     /// A channel on a profile that is a link.
@@ -30,32 +30,32 @@ pub enum LinkFlaw {
         "`channel` makes it a shared channel, and this `profile` is a link of two stations: leave out one of them"
     )]
     TwoKinds,
-    /// Two ways to say when the link is down.
+    /// Two descriptions of when the link is down.
     #[error("`pass` and `outages` both say when the link is down: leave out one of them")]
     TwoOutages,
     /// A field that is needed.
     #[error("`{field}` is missing: expected {expected}")]
     Missing {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// What should stand there.
+        /// The expected value.
         expected: &'static str,
     },
-    /// A value that does not go together with others.
+    /// A value that contradicts others.
     #[error("`{field}` cannot be so: expected {expected}")]
     Unfit {
-        /// Which.
+        /// The field.
         field: &'static str,
-        /// What should stand there.
+        /// The expected value.
         expected: &'static str,
     },
 }
 
 impl LinkDescription {
-    /// What the description stands for: its profile, and what it says itself.
+    /// Returns what the description stands for: its profile, changed by its fields.
     ///
     /// # Errors
-    /// Where fields do not go together; the error names them.
+    /// If fields contradict each other; the error names them.
     pub fn resolve(&self) -> Result<Profile, LinkFlaw> {
         let base = self.profile.and_then(|name| name.profile());
         match (base, &self.channel) {

@@ -7,16 +7,16 @@ use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 use stackwright_contract::Duration;
 
-/// What is written as text with a unit.
+/// A quantity that is written as text with a unit.
 pub(crate) trait Quantity: Sized {
-    /// What is expected, for an error.
+    /// The expected form, for an error.
     const EXPECTED: &'static str;
     fn read(text: &str) -> Option<Self>;
-    /// Of a number without a unit, where that means something.
+    /// Makes the quantity of a number without a unit, if that has a meaning.
     fn of_number(_number: u64) -> Option<Self> {
         None
     }
-    /// What [`read`](Quantity::read) reads as the same.
+    /// Writes text that [`read`](Quantity::read) reads as the same quantity.
     fn text(&self) -> String;
 }
 
@@ -32,14 +32,14 @@ pub struct OctetCount(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Rate(pub(crate) Option<u64>);
 
-/// The places of a queue: octets and packets.
+/// The limits of a queue: octets and packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Places {
     pub(crate) octets: Option<u64>,
     pub(crate) packets: Option<usize>,
 }
 
-/// In nanoseconds.
+/// Units of time, in nanoseconds.
 const TIMES: &[(&str, u64)] = &[
     ("ns", 1),
     ("us", 1_000),
@@ -50,7 +50,7 @@ const TIMES: &[(&str, u64)] = &[
     ("h", 3600 * 1_000_000_000),
 ];
 
-/// In bits per second.
+/// Units of rates, in bits per second.
 const RATES: &[(&str, u64)] = &[
     ("b/s", 1),
     ("kb/s", 1_000),
@@ -62,7 +62,7 @@ const RATES: &[(&str, u64)] = &[
     ("GB/s", 8_000_000_000),
 ];
 
-/// In octets.
+/// Units of sizes, in octets.
 const SIZES: &[(&str, u64)] = &[
     ("B", 1),
     ("kB", 1_000),
@@ -76,8 +76,8 @@ const SIZES: &[(&str, u64)] = &[
 
 const UNLIMITED: &str = "unlimited";
 
-/// A number that is not negative, and one of the units behind it. It is exact, and a fraction is
-/// rounded to a whole number of the first unit.
+/// Reads a number that is not negative, and one of the units behind it. It is exact, and a fraction
+/// is rounded to a whole number of the first unit.
 fn whole(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?;
@@ -87,7 +87,7 @@ fn whole(text: &str, units: &[(&str, u64)]) -> Option<u64> {
         return number.checked_mul(*factor);
     }
     let value = (number.parse::<f64>().ok()? * *factor as f64).round();
-    // What is less fits into a cast.
+    // A smaller value is exact in a cast.
     (value < u64::MAX as f64).then_some(value as u64)
 }
 
@@ -186,7 +186,7 @@ impl<Q: Quantity> Visitor<'_> for Reader<Q> {
     }
 }
 
-/// Through text, for each kind of quantity.
+/// Serializes each kind of quantity as text.
 macro_rules! as_text {
     ($($quantity:ty),*) => {$(
         impl<'de> Deserialize<'de> for $quantity {
@@ -205,7 +205,7 @@ macro_rules! as_text {
 
 as_text!(Time, OctetCount, Rate, Places);
 
-/// Durations in types that others see.
+/// Serializes durations in public types.
 pub(crate) mod time {
     use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, Time};
 

@@ -1,5 +1,5 @@
-//! By *ring* or AWS-LC, which have the same interface but for what is sealed out of place and how a
-//! tag is given.
+//! By *ring* or AWS-LC, which have the same interface except for sealing out of place and for how a
+//! tag is passed.
 
 #[cfg(feature = "aws-lc")]
 use aws_lc_rs as library;
@@ -26,7 +26,7 @@ impl Aead {
         ))
     }
 
-    /// Encrypts in place and returns the tag; `None`: it is longer than the cipher can.
+    /// Encrypts in place and returns the tag; `None` if it is longer than the cipher can encrypt.
     pub(in super::super) fn seal(
         &self,
         nonce: [u8; 12],
@@ -70,7 +70,7 @@ impl Aead {
         self.seal(nonce, associated, into)
     }
 
-    /// Decrypts in place, where the tag agrees.
+    /// Decrypts in place, if the tag is valid.
     #[must_use]
     pub(in super::super) fn open(
         &self,
@@ -88,7 +88,8 @@ impl Aead {
     }
 }
 
-/// What HKDF-SHA-256 (RFC 5869) extracted of a secret: keys are expanded from it.
+/// The pseudorandom key that HKDF-SHA-256 (RFC 5869) extracted from a secret: keys are expanded
+/// from it.
 pub(in super::super) struct Extracted(Prk);
 
 impl Extracted {

@@ -18,11 +18,11 @@ pub(super) use assembled::{Aead, Extracted};
 #[cfg(not(any(feature = "ring", feature = "aws-lc")))]
 pub(super) use portable::{Aead, Extracted};
 
-/// How datagrams are sealed.
+/// The cipher that seals datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cipher {
-    /// AES-256 in Galois/counter mode (NIST SP 800-38D): the faster one where the processor knows
-    /// AES.
+    /// AES-256 in Galois/counter mode (NIST SP 800-38D): the faster one if the processor has AES
+    /// instructions.
     Aes256Gcm,
     /// ChaCha20 and Poly1305 (RFC 8439): the faster one everywhere else.
     ChaCha20Poly1305,
@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// What the published vectors show of the one holds of the other.
+    /// The published vectors verify one library; equal results verify the other.
     #[test]
     fn both_seal_alike() {
         for cipher in [Cipher::Aes256Gcm, Cipher::ChaCha20Poly1305] {

@@ -23,7 +23,7 @@ impl Aead {
         }
     }
 
-    /// Encrypts in place and returns the tag; `None`: it is longer than the cipher can.
+    /// Encrypts in place and returns the tag; `None` if it is longer than the cipher can encrypt.
     pub(in super::super) fn seal(
         &self,
         nonce: [u8; 12],
@@ -58,7 +58,7 @@ impl Aead {
         tag.ok().map(Into::into)
     }
 
-    /// Decrypts in place, where the tag agrees.
+    /// Decrypts in place, if the tag is valid.
     #[must_use]
     pub(in super::super) fn open(
         &self,
@@ -80,7 +80,8 @@ impl Aead {
     }
 }
 
-/// What HKDF-SHA-256 (RFC 5869) extracted of a secret: keys are expanded from it.
+/// The pseudorandom key that HKDF-SHA-256 (RFC 5869) extracted from a secret: keys are expanded
+/// from it.
 pub(in super::super) struct Extracted(Hkdf<Sha256>);
 
 impl Extracted {
