@@ -104,7 +104,9 @@ impl Scene {
         world.network_mut().set_conditions(conditions);
         let stack = |address, secret: u64| {
             let secret = u128::from(secret).to_be_bytes();
-            let artp = layer(Config { tries: 60, ..Config::new(secret) }, seed);
+            // An idle side asks whether its peer is there: both are told when one gives up.
+            let keepalive = Some(20_000_000_000);
+            let artp = layer(Config { tries: 60, keepalive, ..Config::new(secret) }, seed);
             Over::new(
                 artp,
                 SimulatedDatagrams::new(address, Credit { octets: 1 << 20, messages: 512 }),
@@ -154,12 +156,16 @@ impl Scene {
         Scene { world, hub, crowd }
     }
 
-    /// Whether that becomes true of each association of the crowd.
+    /// Whether that becomes true of each association of the crowd that is not given up.
     fn becomes(&mut self, is: impl Fn(&Talk) -> bool) -> bool {
         let Scene { world, crowd, .. } = self;
         let talk =
             |world: &World<M>, (station, association): &(StationId<Stack, Talker>, Handle)| {
-                world.application(*station).talks.get(association).is_some_and(&is)
+                world
+                    .application(*station)
+                    .talks
+                    .get(association)
+                    .is_some_and(|talk| talk.ended == Some(Ended::Expired) || is(talk))
             };
         world.run_until(|world| crowd.iter().all(|one| talk(world, one)), LIMIT)
     }
@@ -171,7 +177,8 @@ impl Scene {
     }
 }
 
-fn talks(seed: u64, stations: u32, conditions: Conditions) -> Scene {
+/// Returns the scene, and how many of the crowd were given up: told that the peer is silent.
+fn talks(seed: u64, stations: u32, conditions: Conditions) -> (Scene, usize) {
     let mut scene = Scene::new(seed, stations, conditions);
     assert!(scene.becomes(|talk| talk.opened), "seed {seed}: all are open");
     for number in 0..MESSAGES {
@@ -187,14 +194,19 @@ fn talks(seed: u64, stations: u32, conditions: Conditions) -> Scene {
     );
     scene.all(|association| DatagramsRequest::Close { name: association });
     assert!(scene.becomes(|talk| talk.ended.is_some()), "seed {seed}: all have ended");
+    let mut given_up = 0;
     for (station, association) in &scene.crowd {
         let talk = &scene.world.application(*station).talks[association];
+        if talk.ended == Some(Ended::Expired) {
+            given_up += 1;
+            continue;
+        }
         let mut heard = talk.heard.clone();
         heard.sort_unstable();
         assert_eq!(heard, Vec::from_iter(0..MESSAGES), "seed {seed}");
         assert_eq!(talk.ended, Some(Ended::Finished), "seed {seed}");
     }
-    scene
+    (scene, given_up)
 }
 
 /// How many seeds: `SEEDS` of them where that is set.
@@ -206,7 +218,8 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 fn a_crowd_over_equal_links_is_one_batch_and_each_is_answered() {
     let conditions = Conditions { delay: Duration::from_millis(5), ..Conditions::IDEAL };
     for stations in [CROWD, 4, 1] {
-        let mut scene = talks(0, stations, conditions.clone());
+        let (mut scene, given_up) = talks(0, stations, conditions.clone());
+        assert_eq!(given_up, 0, "nothing was lost");
         scene.world.run_for(LIMIT);
         let left = scene.world.stack(scene.hub).upper.associations();
         assert_eq!(left, 0, "no farewell was lost");
@@ -215,7 +228,11 @@ fn a_crowd_over_equal_links_is_one_batch_and_each_is_answered() {
 
 #[test]
 fn a_crowd_over_any_link_is_answered() {
+    let (mut given_up, mut all) = (0, 0);
     for seed in seeds(3) {
-        talks(seed, [CROWD, 4, 1][(seed % 3) as usize], any_conditions(seed));
+        given_up += talks(seed, [CROWD, 4, 1][(seed % 3) as usize], any_conditions(seed)).1;
+        all += CROWD as usize;
     }
+    // With up to a quarter lost in each direction, eight timeouts in a row are one in some thousands.
+    assert!(given_up <= 1 + all / 2000, "{given_up} of {all} were given up");
 }
