@@ -179,7 +179,7 @@ fn another_port_is_told() {
     assert!(shown(&["--port", "5000=artp"]).contains("  Fragment\n"));
     assert!(
         shown(&["--as", "artp"])
-            .contains("  Signed\n    signature  0  (0x0)  Octets of the signature")
+            .contains("  Signed\n    signature  0  (0x0)  The octets of the signature")
     );
     say(&["dissect", path(file.path()), "--port", "5000"]).exited(2);
     say(&["dissect", path(file.path()), "--port", "5000=nothing"]).exited(2);
