@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use stackwright_contract::ask::{Ask, Longest, Question, ask_behind_header};
 use stackwright_contract::described::Described;
 use stackwright_contract::services::{
-    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties, Streams,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, Streams,
     StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
@@ -58,6 +58,8 @@ enum End {
     Closing,
     /// It is closed below.
     Closed,
+    /// The peer finished in the middle of a message: it is aborted below, and was reset.
+    Cut,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Framed<M>>;
@@ -131,9 +133,15 @@ impl<M: Message> Framed<M> {
         let delivered = match association.end {
             End::PeerFinished => association.first_whole().is_none(),
             End::Closing => true,
-            End::Open | End::Closed => false,
+            End::Open | End::Closed | End::Cut => false,
         };
-        if delivered && association.waiting.is_empty() {
+        // What is left after the last complete message will never be one.
+        let is_cut = association.end == End::PeerFinished
+            && association.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
+        if delivered && is_cut {
+            association.end = End::Cut;
+            out.request(StreamsRequest::Abort { association: name, code: 0 });
+        } else if delivered && association.waiting.is_empty() {
             association.end = End::Closed;
             out.request(StreamsRequest::Close { name });
         }
@@ -143,7 +151,7 @@ impl<M: Message> Framed<M> {
     fn deliver(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         let mut consumed = 0;
-        if matches!(association.end, End::Closing | End::Closed) {
+        if matches!(association.end, End::Closing | End::Closed | End::Cut) {
             consumed = association.arrived.take().map_or(0, |discarded| discarded.len());
         }
         while let Some(octets) = association.first_whole()
@@ -161,7 +169,7 @@ impl<M: Message> Framed<M> {
                 properties: MessageProperties::default(),
             });
         }
-        if consumed > 0 && association.end != End::Closed {
+        if consumed > 0 && !matches!(association.end, End::Closed | End::Cut) {
             out.request(StreamsRequest::Credit {
                 association: name,
                 credit: Credit::of_octets(consumed),
@@ -314,7 +322,9 @@ impl<M: Message> Protocol for Framed<M> {
                 }
             }
             StreamsIndication::Ended { name, why } => {
-                self.associations.remove(name);
+                let association = self.associations.remove(name);
+                let is_cut = association.is_some_and(|association| association.end == End::Cut);
+                let why = if is_cut { Ended::Reset(0) } else { why };
                 out.indicate(DatagramsIndication::Ended { name, why });
             }
         }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use stackwright_compose::Over;
 use stackwright_contract::services::{
     Credit, DatagramsIndication as Told, DatagramsRequest as Ask, Ended, MessageProperties,
+    StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_framed::Framed;
@@ -101,4 +102,33 @@ fn an_abort_says_its_code() {
     world.run_for(Duration::from_secs(1));
     assert_eq!(told(&mut world, here), (0, Some(Ended::Aborted)));
     assert_eq!(told(&mut world, there), (0, Some(Ended::Reset(7))));
+}
+
+#[test]
+fn an_end_in_the_middle_of_a_message_is_a_reset() {
+    let credit = Credit { octets: 1000, messages: 2 };
+    for (octets, delivered, ended) in [
+        (&b"\0\x03one"[..], 1, Ended::Finished),
+        (b"\0\x03one\0\x03tw", 1, Ended::Reset(0)),
+        (b"\0", 0, Ended::Reset(0)),
+    ] {
+        let mut world = World::<M>::new(1);
+        let streams = |address| SimulatedStreams::with_habits(address, Habits::default());
+        let here: Station =
+            world.add(HERE, Over::new(Framed::default(), streams(HERE)), Heard::default());
+        let there = world.add(THERE, streams(THERE), Heard::<StreamsIndication<M>>::default());
+        let local = SocketAddr::new(HERE, 7).into();
+        world.ask(here, Ask::Listen { listener: LISTENER, local });
+        world.ask(here, Ask::Await { listener: LISTENER, association: NAME, credit });
+        let credit = Credit::of_octets(1000);
+        let (remote, local) = (local, None);
+        world.ask(there, StreamsRequest::Open { association: NAME, remote, local, credit });
+        world.run_for(Duration::from_secs(1));
+        let batch = M::with_headroom(64, octets).into();
+        let properties = Default::default();
+        world.ask(there, StreamsRequest::Send { association: NAME, batch, properties });
+        world.ask(there, StreamsRequest::Finish { association: NAME });
+        world.run_for(Duration::from_secs(1));
+        assert_eq!(told(&mut world, here), (delivered, Some(ended)), "{octets:?}");
+    }
 }
