@@ -97,8 +97,8 @@ pub(crate) fn server(
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
-/// Whether what is read of a file may stay there until it is sent: all streams, so many layers
-/// below the tops, send it so.
+/// Returns whether octets of a file may stay in it until they are sent: every stream `layers`
+/// layers below the tops must send regions of files.
 fn send_regions(described: &Described, layers: usize) -> Result<bool, Problem> {
     let looked_at = described.description.look(&registry::registry(None));
     let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;

@@ -147,7 +147,7 @@ pub(crate) fn server(
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(tcp, ground.disk))))
 }
 
-/// The same over ARTP, in packets of at most so many octets. They are filled from memory: no region
+/// The same over ARTP, in packets of at most `packet` octets. They are filled from memory: no region
 /// of a file gets through.
 pub(crate) fn artp_server(
     root: &Path,
@@ -187,7 +187,7 @@ pub(crate) fn copy(
     Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
 }
 
-/// The same over ARTP, in packets of at most so many octets.
+/// The same over ARTP, in packets of at most `packet` octets.
 pub(crate) fn artp_copy(
     root: &Path,
     config: client::Config,

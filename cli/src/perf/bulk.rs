@@ -125,8 +125,8 @@ fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &[u8]) ->
     buffer
 }
 
-/// How many octets may wait where so many have moved. The way may be slow, and a run ends when
-/// nothing waits any more; where it is fast, no window that opens is ever short of octets.
+/// Returns how many octets may be queued after `moved` octets were sent. On a slow path little is,
+/// because a run ends when the queue is empty; on a fast one, no window that opens lacks octets.
 fn may_wait(moved: u64, size: usize) -> u64 {
     (2 * moved).max(FEW * size as u64)
 }

@@ -287,7 +287,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         let segment =
             Segment { ecn, ..Segment::new(from, open.remote, 0, SegmentWord::Datagram(message)) };
         let left = self.left.entry(name).or_default();
-        *left = sum(*left, Credit { octets, messages: 1 });
+        *left += Credit { octets, messages: 1 };
         out.request(segment);
     }
 
@@ -353,10 +353,6 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
     }
 }
 
-fn sum(one: Credit, other: Credit) -> Credit {
-    Credit { octets: one.octets + other.octets, messages: one.messages + other.messages }
-}
-
 impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED> {
     const FACTS: Facts = Facts {
         gives: if CHECKED { Guarantees::CHECKED } else { Guarantees::ABSENT },
@@ -385,7 +381,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
             DatagramsRequest::Credit { association, credit } => {
                 assert!(credit != Credit::default(), "{NAME}: credit is never zero");
                 if let Some(open) = self.association(cx, association) {
-                    open.up = sum(open.up, credit);
+                    open.up += credit;
                 }
             }
             // Datagrams have no half close.
@@ -436,7 +432,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
     fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
         for (association, credit) in std::mem::take(&mut self.left) {
             if let Some(Named::Open(open)) = self.names.get_mut(association) {
-                open.down = sum(open.down, credit);
+                open.down += credit;
                 out.indicate(DatagramsIndication::Credit { association, credit });
             }
         }

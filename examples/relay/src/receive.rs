@@ -94,8 +94,7 @@ where
         let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
         let Some(pairing) = self.pairs.get_mut(pair) else { return };
         let credit = &mut pairing.from(direction).credit;
-        credit.octets += more.octets;
-        credit.messages += more.messages;
+        *credit += more;
         self.go_on(cx, pair, direction.other(), out);
     }
 

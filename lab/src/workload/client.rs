@@ -251,8 +251,7 @@ impl<M: Message> Protocol for Client<M> {
             | DatagramsIndication::Credit { association, credit } => {
                 let Some(conversation) = self.names.get(association).copied() else { return };
                 if let State::Open(open) = &mut self.states[conversation] {
-                    open.credit.octets += credit.octets;
-                    open.credit.messages += credit.messages;
+                    open.credit += credit;
                     self.go_on(cx, conversation, out);
                 }
             }

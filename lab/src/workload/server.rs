@@ -160,8 +160,7 @@ impl<M: Message> Protocol for Server<M> {
             DatagramsIndication::Opened { association, credit: more, .. }
             | DatagramsIndication::Credit { association, credit: more } => {
                 if let Some(Role::Association { credit, .. }) = self.names.get_mut(association) {
-                    credit.octets += more.octets;
-                    credit.messages += more.messages;
+                    *credit += more;
                     self.send(association, out);
                 }
             }

@@ -131,8 +131,7 @@ impl Link {
     }
 
     pub(crate) fn more(&mut self, credit: Credit) {
-        self.credit.octets += credit.octets;
-        self.credit.messages += credit.messages;
+        self.credit += credit;
     }
 
     /// Whether a datagram without octets fits.

@@ -3,8 +3,8 @@
 /// A turn of a subject, by its number; gives nanoseconds for one lookup.
 pub(crate) type Turn = Box<dyn FnMut(usize) -> f64>;
 
-/// Subjects and their times so far: one row a subject, one column a round; so many rounds of each
-/// process, one after the other.
+/// Subjects and their times so far: one row a subject, one column a round. Each process
+/// measures several rounds, one after the other.
 pub(crate) struct Race {
     turns: Vec<Turn>,
     times: Vec<Vec<f64>>,

@@ -115,6 +115,8 @@ pub trait Hooks: Sized + 'static {
     const REFUSES: bool = false;
     /// Whether a key alone finds an association, whichever peer a message comes from. Otherwise
     /// keys distinguish only the associations with one peer.
+    /// Then it has to authenticate its messages, or to have keys that cannot be guessed: the source
+    /// address proves nothing.
     const KEY_ALONE: bool = false;
 
     /// Returns the answer, if there is one, to a message from `remote` that belongs to no

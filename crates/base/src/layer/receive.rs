@@ -206,7 +206,9 @@ impl<H: Hooks> Layer<H> {
         let (Some(link), Some(below)) = (base.get_mut(name), lowers.association(lower)) else {
             return;
         };
-        if link.lower == lower || !hooks.follows(&mut link.own, below.remote, header) {
+        // One that waits for its own association below hears of that first.
+        let moves = link.lower != lower && link.unopened.is_empty();
+        if !moves || !hooks.follows(&mut link.own, below.remote, header) {
             return;
         }
         let left = core::mem::replace(&mut link.lower, lower);

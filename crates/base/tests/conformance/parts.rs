@@ -112,7 +112,7 @@ fn place(address: [u8; 4], port: u16) -> stackwright_contract::Participant {
     SocketAddr::from((address, port)).into()
 }
 
-/// Listens at a port, for so many arrivals, under the names from `first` on; the listener is
+/// Listens at a port, for `arrivals` arrivals, under the names from `first` on; the listener is
 /// `first` itself.
 fn serve<C: Configuration + 'static>(
     world: &mut World<MessageIn<C>>,

@@ -191,7 +191,7 @@ fn who_puts_something_off_is_called_once_when_the_batch_is_done() {
     assert_eq!(
         scene.called("batch"),
         [3, 2],
-        "in the order in which they asked, and nobody who has ended"
+        "in the order of their calls, and none that has ended"
     );
     assert!(!scene.layer.wants_flush());
     scene.ends();

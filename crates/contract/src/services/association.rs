@@ -181,21 +181,6 @@ impl<T: Transfer> AssociationIndication<T> {
     pub const fn unknown_command(association: Handle) -> Self {
         Self::Controlled { association, outcome: Err(CommandError::Unknown) }
     }
-
-    /// Returns the same as it is told above a layer that puts a header of `octets` octets before
-    /// each message.
-    ///
-    /// It is out of line: a layer that altered the limits in place, beside payload, would keep
-    /// every word in memory.
-    #[cold]
-    #[inline(never)]
-    #[must_use]
-    pub fn behind_header(mut self, octets: u32) -> Self {
-        if let Self::Opened { path, .. } | Self::Changed { path, .. } = &mut self {
-            *path = path.behind_header(octets);
-        }
-        self
-    }
 }
 
 impl<T: Transfer> Service for T {

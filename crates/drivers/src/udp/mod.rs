@@ -396,10 +396,6 @@ impl<M: Message> Udp<M> {
     }
 }
 
-fn sum(one: Credit, other: Credit) -> Credit {
-    Credit { octets: one.octets + other.octets, messages: one.messages + other.messages }
-}
-
 /// Returns `credit` less `taken`; `None` if it does not suffice.
 fn less(credit: Credit, taken: Credit) -> Option<Credit> {
     let octets = credit.octets.checked_sub(taken.octets)?;
@@ -433,7 +429,7 @@ impl<M: Message> Protocol for Udp<M> {
             }
             DatagramsRequest::Credit { association, credit } => {
                 if let Some(open) = self.association(cx, association) {
-                    open.up = sum(open.up, credit);
+                    open.up += credit;
                 }
             }
             // UDP has no half close.

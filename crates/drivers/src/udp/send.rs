@@ -13,7 +13,7 @@ use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::burst::{Burst, Waiting};
-use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
+use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less};
 use crate::readiness::token;
 use crate::registry::Registry;
 
@@ -73,7 +73,7 @@ impl<M: Message> Udp<M> {
             if open.left == Credit::default() {
                 left.push(burst.association);
             }
-            open.left = sum(open.left, burst.credit);
+            open.left += burst.credit;
             share.octets = share.octets.saturating_sub(burst.credit.octets);
             share.messages = share.messages.saturating_sub(burst.credit.messages);
             socket.left(&burst, pool);
@@ -91,7 +91,7 @@ impl<M: Message> Udp<M> {
         for association in left.drain(..) {
             let Some(Named::Open(open)) = self.names.get_mut(association) else { continue };
             let credit = mem::take(&mut open.left);
-            open.down = sum(open.down, credit);
+            open.down += credit;
             if !open.closing {
                 out.indicate(DatagramsIndication::Credit { association, credit });
             } else if open.down == SEND_ROOM {

@@ -109,6 +109,14 @@ pub struct HostedAssociation<H: Host> {
     received: u64,
 }
 
+impl<H: Host> HostedAssociation<H> {
+    /// Returns the longest message that may be sent, in octets; `usize::MAX` for a stream, which has
+    /// no messages.
+    fn longest(&self) -> usize {
+        if H::Transfer::MESSAGES { self.engine.slots().format.longest() } else { usize::MAX }
+    }
+}
+
 impl<H: Host> Hooks for Associations<H> {
     type Features = Features<MessageOf<H>>;
     type Provides = H::Transfer;
@@ -248,17 +256,14 @@ impl<H: Host> Hooks for Associations<H> {
     /// Returns the format's longest message as the limit, whatever the path below takes: a message
     /// is cut into as many packets as it needs.
     fn path(session: &HostedAssociation<H>, below: PathLimits) -> PathLimits {
-        let longest = match H::Transfer::MESSAGES {
-            true => PathLimits::of_longest(session.engine.slots().format.longest()),
-            false => PathLimits::UNBOUNDED,
-        };
+        let longest = PathLimits::of_longest(session.longest());
         PathLimits { frame_time: below.frame_time, ..longest }
     }
 
     fn ask(&self, session: &HostedAssociation<H>, question: &mut Question<'_>) {
         let (engine, smoothed) = (&session.engine, session.engine.slots().rtt.estimate().smoothed);
         question
-            .answer::<Longest>(|_| Some(engine.slots().format.longest()))
+            .answer::<Longest>(|_| Some(session.longest()))
             .answer::<RoundTrip>(|_| (smoothed > 0).then(|| Duration::from_nanos(smoothed)))
             .answer::<Counters>(|_| {
                 let (sent, received) = (session.sent, session.received);

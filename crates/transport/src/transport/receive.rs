@@ -132,12 +132,9 @@ impl<H: Host> Associations<H> {
             session.half_open = false;
             self.half_open -= 1;
         }
-        match phase {
-            Phase::Open if !session.told => {
-                session.told = true;
-                at.opened();
-            }
-            _ => {}
+        if phase == Phase::Open && !session.told {
+            session.told = true;
+            at.opened();
         }
         let session = at.association();
         if !H::Transfer::MESSAGES
