@@ -164,8 +164,9 @@ impl<P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
         let side = &mut self.sides[name.index as usize - 1];
         assert_eq!(side.ended, None, "nothing follows the last word");
         match indication {
-            StreamsIndication::Opened { credit, .. } => {
+            StreamsIndication::Opened { credit, path, .. } => {
                 assert!(!std::mem::replace(&mut side.opened, true), "it opens once");
+                assert_eq!(path.longest, u32::MAX, "a stream has no messages");
                 assert_eq!(credit.messages, 0, "a stream charges no messages");
                 side.credit += credit.octets;
             }
