@@ -147,8 +147,8 @@ pub(crate) fn server(
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(tcp, ground.disk))))
 }
 
-/// The same over ARTP, in packets of at most `packet` octets. They are filled from memory: no region
-/// of a file gets through.
+/// The same over ARTP, in packets of at most `packet` octets. They are filled from memory: no
+/// region of a file gets through.
 pub(crate) fn artp_server(
     root: &Path,
     config: server::Config,

@@ -260,8 +260,8 @@ fn modules_know_frames() {
     assert_eq!((counter.up.messages, counter.up.octets), (1, 6));
     let told = told.borrow();
     let count = |primitive| told.iter().filter(|told| **told == primitive).count();
-    let counts = ["Send", "Delivered", "Left", "State"].map(count);
-    assert_eq!(counts, [3, 1, 2, 1], "a tap is handed one frame at a time: {told:?}");
+    let counts = ["Send", "Delivered", "Left", "State", "Credit"].map(count);
+    assert_eq!(counts, [3, 1, 2, 1, 7], "a tap is handed one frame at a time: {told:?}");
     let comments = ["Frames Send", "Frames Delivered"].map(|comment| {
         file.borrow().windows(comment.len()).filter(|octets| *octets == comment.as_bytes()).count()
     });

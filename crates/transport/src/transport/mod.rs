@@ -110,8 +110,8 @@ pub struct HostedAssociation<H: Host> {
 }
 
 impl<H: Host> HostedAssociation<H> {
-    /// Returns the longest message that may be sent, in octets; `usize::MAX` for a stream, which has
-    /// no messages.
+    /// Returns the longest message that may be sent, in octets; `usize::MAX` for a stream, which
+    /// has no messages.
     fn longest(&self) -> usize {
         if H::Transfer::MESSAGES { self.engine.slots().format.longest() } else { usize::MAX }
     }
