@@ -28,8 +28,7 @@ pub struct Config {
     /// How many packets may be in flight, and how many are kept for an application that does not
     /// read.
     pub window: u32,
-    /// The longest datagram that is accepted, in octets, rounded down to a multiple of 65536 (but
-    /// at least that); `usize::MAX`: any. For incomplete datagrams a peer can make this end reserve
+    /// The longest datagram that is accepted, in octets; `u32::MAX` or more: any. For incomplete datagrams a peer can make this end reserve
     /// four times as much and a window of packets, plus one datagram of the longest before the
     /// session ends, and 64 packets that arrived in part.
     pub longest: usize,

@@ -203,8 +203,12 @@ pub struct Proposal {
     pub window: u32,
     /// The first sequence number that its sender will use.
     pub first: u32,
-    /// The longest datagram that its sender accepts, in units of 65536 octets; all ones: any.
+    /// The longest datagram that its sender accepts, in octets; all ones: any.
     pub longest: u32,
+    /// How long its sender may delay an acknowledgement, in milliseconds.
+    pub delay: u16,
+    /// After how long without a packet its sender considers the peer gone, in seconds; 0: never.
+    pub idle: u16,
     /// Whether acknowledgements may name ranges.
     pub ranges: bool,
     /// Whether packets may have version 2.

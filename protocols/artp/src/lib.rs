@@ -65,7 +65,8 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::words::{
-    Cargo, Dropped, Incoming, Numbering, Outgoing, Report, Timestamp, UnitHeader, View,
+    Cargo, Dropped, Incoming, MILLISECOND, Nanoseconds, Numbering, Outgoing, Report, Timestamp,
+    UnitHeader, View,
 };
 use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
 use stackwright_wire::{Header as _, Malformed, Message, Pool, SegmentsMut};
@@ -107,7 +108,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     fn longest(&self) -> usize {
         match self.theirs.as_ref().map_or(u32::MAX, |theirs| theirs.longest) {
             u32::MAX => usize::MAX,
-            longest => (longest as usize) << 16,
+            longest => longest as usize,
         }
     }
 
@@ -117,6 +118,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     fn expires(&self) -> bool {
         self.both(|proposal| proposal.expires)
+    }
+
+    fn peer_delay(&self) -> Option<Nanoseconds> {
+        Some(Nanoseconds::from(self.theirs.as_ref()?.delay) * MILLISECOND)
     }
 
     fn headroom(&self) -> usize {

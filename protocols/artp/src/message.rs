@@ -40,9 +40,6 @@ struct Cut {
     piece: usize,
 }
 
-/// The unit, and the least value, of the longest datagram that a peer is told.
-const LONGEST_LEAST: usize = 1 << 16;
-
 /// A datagram that has been begun may be overtaken as long as all begun datagrams together have no
 /// more unsent octets than this multiple of the longest datagram that the peer accepts. It bounds
 /// what the peer holds of incomplete datagrams.
@@ -57,9 +54,7 @@ impl<M> Messages<M> {
         let count_most = if config.large { u32::MAX } else { u32::from(u16::MAX) };
         let forgetting = if config.expires { Forgetting::Expired } else { Forgetting::Nothing };
         let guard = Guard::new(config.protection);
-        // Shorter limits cannot be expressed.
-        let longest =
-            config.longest.max(LONGEST_LEAST).saturating_add(guard.adds(MessageKind::Data));
+        let longest = config.longest.saturating_add(guard.adds(MessageKind::Data));
         let fragments = Fragments::new(count_most, longest)
             .on_the_way(config.window as usize, usize::from(config.packet))
             .forgetting(forgetting);

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::services::MessageProperties;
-use stackwright_transport::words::{Signals, View};
+use stackwright_transport::words::{MILLISECOND, Signals, View};
 use stackwright_wire::Header;
 
 use crate::config::Config;
@@ -68,7 +68,9 @@ impl<M> Format<M> {
             packet: config.packet,
             window: config.window,
             first: config.first.unwrap_or(secrets.first),
-            longest: u32::try_from(config.longest >> 16).unwrap_or(u32::MAX).max(1),
+            longest: u32::try_from(config.longest).unwrap_or(u32::MAX),
+            delay: u16::try_from(config.gather.div_ceil(MILLISECOND)).unwrap_or(u16::MAX),
+            idle: 0,
             ranges: config.ranges,
             large: config.large,
             parts: config.parts,

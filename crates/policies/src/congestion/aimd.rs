@@ -67,6 +67,10 @@ impl Congestion for Aimd {
         }
     }
 
+    fn on_timeout(&mut self, view: &View) {
+        self.on_lost(view, 0);
+    }
+
     fn on_marked(&mut self, view: &View, _: u32) {
         // RFC 3168 §6.1.2: as if one had been lost.
         self.on_lost(view, 0);

@@ -146,7 +146,7 @@ impl Congestion for Cubic {
         true
     }
 
-    fn on_silence(&mut self, view: &View) {
+    fn on_timeout(&mut self, view: &View) {
         self.episode.is_silent(view);
         (self.window, self.began) = (self.packet, None);
     }

@@ -92,7 +92,7 @@ impl Congestion for NewReno {
         true
     }
 
-    fn on_silence(&mut self, view: &View) {
+    fn on_timeout(&mut self, view: &View) {
         self.episode.is_silent(view);
         (self.window, self.arrived) = (self.packet, 0);
     }

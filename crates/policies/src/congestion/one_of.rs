@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::num::NonZeroU64;
 
 use stackwright_transport::slots::Congestion;
-use stackwright_transport::words::View;
+use stackwright_transport::words::{Opening, View};
 use stackwright_transport::{Acknowledged, component};
 
 use super::{Aimd, Bbr, Cubic, NewReno};
@@ -70,16 +70,21 @@ impl Congestion for OneOf {
         each!(self, policy => policy.heeds_marks())
     }
 
-    fn on_silence(&mut self, view: &View) {
-        each!(self, policy => policy.on_silence(view));
+    fn on_opened(&mut self, view: &View, opening: &Opening) {
+        each!(self, policy => policy.on_opened(view, opening));
+    }
+
+    fn on_timeout(&mut self, view: &View) {
+        each!(self, policy => policy.on_timeout(view));
+    }
+
+    fn on_spurious(&mut self, view: &View) {
+        each!(self, policy => policy.on_spurious(view));
     }
 
     #[inline]
     fn pace(&self) -> Option<NonZeroU64> {
-        match self {
-            OneOf::Bbr(bbr) => bbr.pace(),
-            _ => None,
-        }
+        each!(self, policy => policy.pace())
     }
 }
 

@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
-use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
+use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Opening, Phase, Signals, View};
 
 /// How often a request is sent before the peer is taken to be gone, unless configured.
 const TRIES_MOST: u32 = 10;
@@ -62,6 +62,10 @@ pub struct TwoStage {
     confirming: Option<Question>,
     /// How it ends, where one side has abandoned it.
     abandoned: Option<Ending>,
+    /// When our first request, or grant, left.
+    first_at: Option<Instant>,
+    /// What the opening has shown of the path, until it is taken.
+    opening: Option<Opening>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,6 +129,8 @@ impl TwoStage {
             answer: Signals::NONE,
             confirming: None,
             abandoned: None,
+            first_at: None,
+            opening: None,
         }
     }
 
@@ -166,6 +172,13 @@ impl TwoStage {
         }
     }
 
+    /// Measures the opening with the packet of `octets` octets that ends it, where our request or
+    /// grant was sent `tries` times.
+    fn measure(&self, view: &View, octets: usize, tries: u32) -> Option<Opening> {
+        let took = view.now.nanoseconds_since(self.first_at?);
+        Some(Opening { took, tries, octets: 2 * (octets + LOWER_HEADERS), peer_delay: None })
+    }
+
     /// Handles signals, anything that arrives before the association is open, and the time at which
     /// the peer is to be probed.
     fn hear(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
@@ -185,8 +198,12 @@ impl TwoStage {
             }
             // An end, too, shows that our answer was received. What the peer sent with it is
             // delivered before it is answered: afterwards it never would be.
+            let tries = question.tries;
             if signals.has(Signals::CONFIRM | Signals::END) || tidings.reports {
                 self.state = State::Open;
+                if signals.has(Signals::CONFIRM) {
+                    self.opening = self.measure(view, GRANT, tries);
+                }
             }
         }
         let was_asking = matches!(self.state, State::Asking(_));
@@ -197,7 +214,8 @@ impl TwoStage {
             State::Asking(question) if signals.has(Signals::AGAIN) && question.tries <= 1 => {
                 self.state = State::Asking(Question { at: view.now, ..question });
             }
-            State::Asking(_) if signals.has(Signals::ACCEPT) => {
+            State::Asking(question) if signals.has(Signals::ACCEPT) => {
+                self.opening = self.measure(view, tidings.octets, question.tries);
                 self.state = State::Open;
                 self.confirming = Some(Question::first(view.now));
             }
@@ -241,6 +259,9 @@ impl TwoStage {
         if signals == Signals::NONE {
             return;
         }
+        if signals.has(Signals::OPEN | Signals::ACCEPT) {
+            self.first_at.get_or_insert(view.now);
+        }
         self.answer = self.answer.without(signals);
         if self.wonders(view) && signals.has(Signals::OPEN | Signals::ACCEPT) {
             self.alive = self.alive.asked(view.now, self.every);
@@ -273,6 +294,9 @@ impl TwoStage {
 
 /// The octets of an answer, for the budget: an upper bound.
 const GRANT: usize = 128;
+
+/// The octets of headers of lower layers, as in IPv4 and UDP.
+const LOWER_HEADERS: usize = 28;
 
 /// The octets before data: an upper bound as well.
 const HEADER: usize = 64;
@@ -346,6 +370,11 @@ impl Connection for TwoStage {
         if signals != Signals::NONE || matches!(self.state, State::Granting(..)) {
             self.say(view, signals, octets);
         }
+    }
+
+    #[inline]
+    fn take_opening(&mut self) -> Option<Opening> {
+        self.opening.take()
     }
 
     #[inline]

@@ -64,9 +64,9 @@ impl Rate for PacedByCongestion {
         }
     }
 
-    #[inline(never)]
-    fn on_pace(&mut self, view: &View, pace: NonZeroU64) {
-        if self.pace != Some(pace) {
+    #[inline]
+    fn on_pace(&mut self, view: &View, pace: Option<NonZeroU64>) {
+        if self.pace != pace {
             self.change(view, pace);
         }
     }
@@ -83,7 +83,12 @@ impl PacedByCongestion {
         }
     }
 
-    fn change(&mut self, view: &View, pace: NonZeroU64) {
+    #[inline(never)]
+    fn change(&mut self, view: &View, pace: Option<NonZeroU64>) {
+        let Some(pace) = pace else {
+            *self = PacedByCongestion::new();
+            return;
+        };
         let each = ((SECOND << PARTS) / pace).max(1);
         // What was sent takes its time at the new rate.
         if self.level > view.now && self.each > 0 {
@@ -124,7 +129,7 @@ mod tests {
     fn leaves(pace: u64, packet: usize, time: Nanoseconds, late: Nanoseconds) -> (u64, u64) {
         let mut told = PacedByCongestion::new();
         let (mut now, mut octets, mut timers) = (SECOND, 0, 0);
-        told.on_pace(&view(now), NonZeroU64::new(pace).unwrap());
+        told.on_pace(&view(now), NonZeroU64::new(pace));
         while now < SECOND + time {
             while told.ready(&view(now)) <= view(now).now {
                 told.on_sent(&view(now), packet + 28, packet);

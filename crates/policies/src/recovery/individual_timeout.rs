@@ -2,9 +2,10 @@
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Recovery;
-use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, Opening, View};
 
-/// How much later than two round trips the tail of a burst counts as lost: a report may be delayed.
+/// How much later than two round trips, and the peer's longest delay of an acknowledgement (RFC 8985
+/// §7.2), the tail of a burst counts as lost.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 
 /// The least time threshold: packets that leave at one moment do not take the same time through
@@ -47,13 +48,15 @@ const FEW_TIMEOUTS_FACTOR: u64 = 3;
 pub struct IndividualTimeout {
     silence: Nanoseconds,
     reordering: Option<u64>,
+    /// How long the peer may delay an acknowledgement.
+    peer_delay: Nanoseconds,
 }
 
 impl IndividualTimeout {
     /// Creates the policy with a packet reordering threshold of 3. The peer counts as gone after
     /// `silence` nanoseconds without an acknowledgement, while one is due.
     pub const fn new(silence: Nanoseconds) -> Self {
-        IndividualTimeout { silence, reordering: Some(3) }
+        IndividualTimeout { silence, reordering: Some(3), peer_delay: 0 }
     }
 
     /// Sets the packet reordering threshold; with `None`, there is no time threshold and no probe
@@ -65,6 +68,10 @@ impl IndividualTimeout {
 }
 
 impl Recovery for IndividualTimeout {
+    fn on_opened(&mut self, opening: &Opening) {
+        self.peer_delay = opening.peer_delay.unwrap_or(0);
+    }
+
     fn tolerance(&self) -> Option<u64> {
         self.reordering
     }
@@ -81,7 +88,7 @@ impl Recovery for IndividualTimeout {
 
     fn probes_after(&self, view: &View) -> Option<Nanoseconds> {
         self.reordering?; // a report on the last one tells nothing then
-        (view.rtt.smoothed > 0).then(|| 2 * view.rtt.smoothed + PROBE_SLACK)
+        (view.rtt.smoothed > 0).then(|| 2 * view.rtt.smoothed + self.peer_delay + PROBE_SLACK)
     }
 
     fn dead_after(&self, view: &View, timeouts: u32) -> Option<Nanoseconds> {

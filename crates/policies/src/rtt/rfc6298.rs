@@ -2,9 +2,13 @@
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
-use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
+use stackwright_transport::words::{Estimate, MILLISECOND, Nanoseconds, Opening, Sample};
 
 use super::{DOUBLED_MOST, SampleSource, TIMEOUT_MOST, backed_off};
+
+/// What is added to the peer's longest delay of an acknowledgement: timers of both hosts have
+/// coarse clocks.
+const GRANULARITY: Nanoseconds = 10 * MILLISECOND;
 
 /// Computes the retransmission timeout of RFC 6298: SRTT + max(G, 4 · RTTVAR), doubled each time it
 /// expires.
@@ -52,6 +56,19 @@ impl Rfc6298 {
         Rfc6298 { ceiling, ..self }
     }
 
+    /// Records a measurement.
+    fn learn(&mut self, took: Nanoseconds) {
+        let estimate = &mut self.estimate;
+        if estimate.smoothed == 0 {
+            (estimate.smoothed, estimate.variation, estimate.least) = (took, took / 2, took);
+        } else {
+            estimate.variation = (3 * estimate.variation + estimate.smoothed.abs_diff(took)) / 4;
+            estimate.smoothed = (7 * estimate.smoothed + took) / 8;
+            estimate.least = estimate.least.min(took);
+        }
+        self.timeout = estimate.smoothed + (4 * estimate.variation).max(self.margin);
+    }
+
     fn settle(&mut self) {
         self.estimate.timeout = backed_off(self.timeout, self.doubled, self.ceiling);
     }
@@ -63,17 +80,20 @@ impl Rtt for Rfc6298 {
         self.estimate
     }
 
+    fn on_opened(&mut self, opening: &Opening) {
+        self.margin = self.margin.max(opening.peer_delay.map_or(0, |delay| delay + GRANULARITY));
+        if opening.tries <= 1 {
+            self.learn(opening.took.max(1));
+        } else {
+            // Which request was answered is unknown (Karn's algorithm); (5.7): it is at least 3 s.
+            self.timeout = (3 * self.timeout).max(opening.took + self.margin);
+        }
+        self.settle();
+    }
+
     fn on_sample(&mut self, sample: Sample) {
         let Some(took) = self.source.believes(sample) else { return };
-        let estimate = &mut self.estimate;
-        if estimate.smoothed == 0 {
-            (estimate.smoothed, estimate.variation, estimate.least) = (took, took / 2, took);
-        } else {
-            estimate.variation = (3 * estimate.variation + estimate.smoothed.abs_diff(took)) / 4;
-            estimate.smoothed = (7 * estimate.smoothed + took) / 8;
-            estimate.least = estimate.least.min(took);
-        }
-        self.timeout = estimate.smoothed + (4 * estimate.variation).max(self.margin);
+        self.learn(took);
         self.doubled = 0;
         self.settle();
     }

@@ -34,9 +34,9 @@ use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
-    Rtt as _,
+    Rate as _, Recovery as _, Rtt as _,
 };
-use crate::words::{Ending, Numbering, Phase, Report, View};
+use crate::words::{Ending, Numbering, Opening, Phase, Report, View};
 use batch::Blocks;
 pub use receive::Delivery;
 
@@ -133,6 +133,8 @@ pub struct Association<C: Configuration> {
     /// When the first number that is not acknowledged last rose, or a timeout expired: the
     /// retransmission timer runs from then.
     timer_since: Instant,
+    /// What the opening has shown of the path, until data shows more.
+    opening: Option<Opening>,
     /// Whether the layer above takes no more.
     closing: bool,
     /// When something was last sent or received.
@@ -181,6 +183,7 @@ impl<C: Configuration> Association<C> {
             timeouts: 0,
             moved: Instant::START,
             timer_since: Instant::START,
+            opening: None,
             closing: false,
             stirred: Instant::START,
             left_at: Instant::START,
@@ -218,6 +221,19 @@ impl<C: Configuration> Association<C> {
     pub fn open(&mut self, now: Instant) {
         let view = self.view(now);
         self.slots.connection.open(&view);
+    }
+
+    /// Tells the judges what the opening has shown of the path.
+    #[cold]
+    fn on_opened(&mut self, view: &View, opening: Opening) {
+        let slots = &mut self.slots;
+        let opening = Opening { peer_delay: slots.format.peer_delay(), ..opening };
+        slots.rtt.on_opened(&opening);
+        slots.recovery.on_opened(&opening);
+        let view = View { rtt: slots.rtt.estimate(), ..*view };
+        slots.congestion.on_opened(&view, &opening);
+        slots.rate.on_pace(&view, slots.congestion.pace());
+        self.opening = Some(opening);
     }
 
     /// Closes this side's half, if the connection policy has a half close: the layer above sends no

@@ -120,6 +120,9 @@ impl<C: Configuration> Association<C> {
         let tidings = PacketInfo { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(view, &tidings)?;
         self.begin();
+        if let Some(opening) = self.slots.connection.take_opening() {
+            self.on_opened(view, opening);
+        }
         if let Some(credit) = segment.credit {
             self.slots.flow.on_credit(credit);
         }

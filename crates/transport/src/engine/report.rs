@@ -47,6 +47,9 @@ impl<C: Configuration> Association<C> {
         report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
         self.sending.free_numbers();
         (self.quiet_since, self.timeouts) = (view.now, 0);
+        if sum.doubtful {
+            self.sending.sent.restore();
+        }
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let asked_at = report.answers.and_then(|number| self.asked_at(number));
         let slots = &mut self.slots;
@@ -54,6 +57,7 @@ impl<C: Configuration> Association<C> {
             // The inquiry triggered the answer: the report of the unit may have been lost long ago.
             let took = view.now.nanoseconds_since(asked_at.map_or(at, |asked| at.max(asked)));
             slots.rtt.on_sample(Sample::OfUnit(took));
+            self.opening = None;
             if let Some(stamp) = stamp {
                 slots.lifetime.on_sample(view, took, stamp);
             }
@@ -87,10 +91,10 @@ impl<C: Configuration> Association<C> {
                 self.timer_since = view.now;
             }
             slots.format.on_acknowledged(sum.longest, sum.in_parts);
-            slots.congestion.on_acknowledged(view, &sum);
-            if let Some(pace) = slots.congestion.pace() {
-                slots.rate.on_pace(view, pace);
+            if sum.doubtful {
+                slots.congestion.on_spurious(view);
             }
+            slots.congestion.on_acknowledged(view, &sum);
         }
         let is_lost = |suspect: &Suspect| slots.recovery.is_lost(suspect, report);
         let mut lost = match slots.recovery.suspects(view, report) {
@@ -117,5 +121,6 @@ impl<C: Configuration> Association<C> {
         if lost > 0 {
             slots.congestion.on_lost(view, lost);
         }
+        slots.rate.on_pace(view, slots.congestion.pace());
     }
 }

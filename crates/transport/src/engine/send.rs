@@ -224,6 +224,9 @@ impl<C: Configuration> Association<C> {
         self.left_at = view.now;
         self.slots.inquiry.on_sent(view);
         self.slots.congestion.on_sent(view);
+        if view.idle {
+            self.slots.rate.on_pace(view, self.slots.congestion.pace()); // it may be a new one
+        }
     }
 
     /// Records that the inquiry of this number left.

@@ -74,27 +74,31 @@ impl<C: Configuration> Association<C> {
     /// timer (RFC 6298 (5.3)): what waits in the queue of a slow link is not lost while earlier
     /// data arrives. So does its expiry (5.6): a unit that left a little later is not a second
     /// timeout.
-    fn overdue_at(&mut self, patience: Nanoseconds) -> Option<Instant> {
+    fn overdue_at(&mut self, view: &View) -> Option<Instant> {
+        let patience = self.slots.recovery.patience(view)?;
         let sent = self.sending.sent.oldest_at()?;
-        Some(sent.max(self.timer_since).later(patience))
+        Some(sent.max(self.timer_since).later(patience.max(self.first_takes(view))))
+    }
+
+    /// Returns how long what is in flight takes on a path whose rate is known from the opening
+    /// alone. A request and its answer took at least as long as so many octets take on its slowest
+    /// link: on a slow one, the first packets are not lost when they take much longer.
+    fn first_takes(&self, view: &View) -> Nanoseconds {
+        self.opening.map_or(0, |opening| {
+            opening.took.saturating_mul(view.in_flight) / opening.octets.max(1) as u64
+        })
     }
 
     fn lose_overdue(&mut self, view: &View) {
-        let Some(patience) = self.slots.recovery.patience(view) else { return };
-        if self.overdue_at(patience).is_none_or(|at| at > view.now) {
+        if self.overdue_at(view).is_none_or(|at| at > view.now) {
             return;
         }
-        let Some(before) = view.now.nanoseconds().checked_sub(patience) else { return };
-        let lost = self.sending.sent.lose_overdue(Instant::from_nanoseconds(before));
-        if lost > 0 {
-            (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
-            self.slots.rtt.on_timeout();
-            self.slots.congestion.on_lost(view, lost);
-            if self.sending.in_flight() == 0 {
-                self.slots.congestion.on_silence(view);
-                self.marks.doubt();
-            }
-        }
+        self.sending.sent.lose_all();
+        (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
+        self.slots.rtt.on_timeout();
+        self.slots.congestion.on_timeout(view);
+        self.slots.rate.on_pace(view, self.slots.congestion.pace());
+        self.marks.doubt();
     }
 
     /// Sends the last unit once more (a tail probe): the end of a burst was lost, and nothing that
@@ -134,8 +138,7 @@ impl<C: Configuration> Association<C> {
         if self.has_ended(&view) {
             return None;
         }
-        let patience = self.slots.recovery.patience(&view);
-        let overdue = patience.and_then(|patience| self.overdue_at(patience));
+        let overdue = self.overdue_at(&view);
         let slots = &self.slots;
         // The unit that would try a shut window may have expired.
         let shut = self.shut_since.filter(|_| view.idle && !view.drained);

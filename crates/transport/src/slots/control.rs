@@ -7,7 +7,7 @@ use stackwright_contract::Instant;
 use super::slot;
 use crate::receipts::Receipts;
 use crate::words::{
-    Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signals, UnitHeader, View,
+    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, Report, Signals, UnitHeader, View,
 };
 
 /// What an arriving packet tells about the association itself.
@@ -52,6 +52,8 @@ slot! {
         fn due(&self, view: &View) -> bool = false;
         /// Records that a packet with these signals left.
         fn on_said(&mut self, view: &View, signals: Signals, octets: usize) = ();
+        /// Returns what the opening has shown of the path, once.
+        fn take_opening(&mut self) -> Option<Opening> = None;
         /// Returns whether the peer began it and has not shown that it receives our packets.
         fn is_half_open(&self) -> bool = false;
         /// Returns the phase of the association.

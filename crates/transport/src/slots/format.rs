@@ -9,7 +9,7 @@ use stackwright_wire::{Malformed, SegmentsMut};
 use super::slot;
 use crate::receipts::Receipts;
 use crate::words::{
-    Cargo, Dropped, Incoming, Numbering, Outgoing, Report, Timestamp, UnitHeader, View,
+    Cargo, Dropped, Incoming, Nanoseconds, Numbering, Outgoing, Report, Timestamp, UnitHeader, View,
 };
 
 /// The position of a check in a packet, and the octets that it covers: known to the format. The sum
@@ -65,6 +65,8 @@ slot! {
         fn overtaken_most(&self) -> usize = usize::MAX;
         /// Returns whether the peer does without expired data; otherwise none may expire.
         fn expires(&self) -> bool = true;
+        /// Returns how long the peer may delay an acknowledgement; `None` if it has not told.
+        fn peer_delay(&self) -> Option<Nanoseconds> = None;
         /// Returns the most octets before a body.
         fn headroom(&self) -> usize;
         /// Returns the most spans, or numbers, in one report.

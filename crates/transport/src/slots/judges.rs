@@ -8,7 +8,7 @@ use stackwright_contract::Instant;
 use super::slot;
 use crate::sending::Acknowledged;
 pub use crate::sending::Suspect;
-use crate::words::{Dropped, Estimate, Nanoseconds, Report, Sample, Timestamp, View};
+use crate::words::{Dropped, Estimate, Nanoseconds, Opening, Report, Sample, Timestamp, View};
 
 /// What a report makes suspect: determined first, or each report would cost a pass over all packets
 /// in flight.
@@ -25,6 +25,8 @@ pub enum Suspects {
 slot! {
     /// What is lost. The units and their octets are the engine's.
     trait Recovery {
+        /// Records what the opening has shown of the path, before any data leaves.
+        fn on_opened(&mut self, opening: &Opening) = ();
         /// Returns whether a unit is kept until it is acknowledged.
         fn keeps(&self) -> bool = true;
         /// Returns what a report makes suspect.
@@ -55,6 +57,8 @@ slot! {
     trait Rtt {
         /// Returns the current estimate.
         fn estimate(&self) -> Estimate;
+        /// Records what the opening has shown of the path, before any data leaves.
+        fn on_opened(&mut self, opening: &Opening) = ();
         /// Records a measurement.
         fn on_sample(&mut self, sample: Sample) = ();
         /// Records that something was not acknowledged in time.
@@ -103,8 +107,14 @@ slot! {
         /// Returns whether it reacts to marks: only such a policy may let routers mark what it
         /// sends (RFC 3168 §6).
         fn heeds_marks(&self) -> bool = false;
-        /// Records a silence after which all in flight counts as lost.
-        fn on_silence(&mut self, view: &View) = ();
+        /// Records what the opening has shown of the path, before any data leaves.
+        fn on_opened(&mut self, view: &View, opening: &Opening) = ();
+        /// Records a retransmission timeout: all that was in flight counts as lost, and its octets
+        /// are not [told](Congestion::on_lost) as such.
+        fn on_timeout(&mut self, view: &View) = ();
+        /// Records that the last timeout was spurious: what it took for lost had arrived, or was on
+        /// its way.
+        fn on_spurious(&mut self, view: &View) = ();
         /// Returns whether it is to ask: a probe is an inquiry.
         fn asks(&self, view: &View) -> bool = false;
         /// Records that the inquiry of this number left.
@@ -114,7 +124,7 @@ slot! {
         /// Returns when it is to ask again.
         fn deadline(&self) -> Instant = Instant::END;
         /// Returns the rate at which data is to leave, in octets per second; `None` if only the
-        /// window bounds it. It is asked when something arrived.
+        /// window bounds it. It is asked whenever it was told something.
         fn pace(&self) -> Option<NonZeroU64> = None;
     }
 }
@@ -131,7 +141,8 @@ slot! {
         fn on_sent(&mut self, view: &View, octets: usize, body: usize) = ();
         /// Records the rate at which the congestion judge has units leave from now on, in octets
         /// per second: it measures the rate at which they arrive, without what precedes them.
-        fn on_pace(&mut self, view: &View, pace: NonZeroU64) = ();
+        /// `None`: only the window bounds it.
+        fn on_pace(&mut self, view: &View, pace: Option<NonZeroU64>) = ();
     }
 }
 

@@ -9,7 +9,7 @@ mod view;
 pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Incoming, Outgoing, Signals, Timestamp};
 pub use unit::{Cargo, Label, Numbering, Unit, UnitHeader};
-pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
+pub use view::{Ending, Estimate, Occasion, Opening, Phase, Sample, View};
 
 /// A time in nanoseconds: the engine's unit, because a policy is asked for every packet.
 pub type Nanoseconds = u64;

@@ -72,6 +72,19 @@ pub enum Sample {
     OfUnit(Nanoseconds),
 }
 
+/// What the opening of an association has shown of the path, before any data leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Opening {
+    /// The time from this side's first request, or grant, to what answered it.
+    pub took: Nanoseconds,
+    /// How often it was sent: after more than one, the round trip may be shorter.
+    pub tries: u32,
+    /// The octets of one of them and of the answer.
+    pub octets: usize,
+    /// How long the peer may delay an acknowledgement; `None` if it has not told.
+    pub peer_delay: Option<Nanoseconds>,
+}
+
 /// What is about to leave, when a policy is asked whether it has something to add.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Occasion {

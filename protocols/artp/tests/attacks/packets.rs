@@ -111,6 +111,8 @@ pub(crate) fn proposal(verdict: Verdict, nonce: u64, echo: u64) -> Proposal {
         window: 4096,
         first: 77,
         longest: u32::MAX,
+        delay: 50,
+        idle: 0,
         ranges: true,
         large: true,
         parts: true,

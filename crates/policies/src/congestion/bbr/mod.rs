@@ -204,7 +204,7 @@ impl Congestion for Bbr {
         true
     }
 
-    fn on_silence(&mut self, _: &View) {
+    fn on_timeout(&mut self, _: &View) {
         // Until something arrives; the model stays what it was.
         self.bound = LEAST * self.packet;
     }

@@ -21,6 +21,8 @@ pub struct Acknowledged {
     pub longest: usize,
     /// Whether one of them left in parts, the last time.
     pub in_parts: bool,
+    /// Whether one of them was lost by a timeout and had not left again: the timeout was spurious.
+    pub doubtful: bool,
     /// When the newest packet left that was sent once.
     pub newest: Option<Instant>,
     /// When the newest packet left that was sent more than once: which copy arrived is unknown.
@@ -72,6 +74,10 @@ impl Tally {
         match range.state {
             State::InFlight => self.in_flight += octets as u64,
             State::Lost => self.lost += count,
+            State::Doubtful => {
+                self.lost += count;
+                settling.sum.doubtful = true;
+            }
         }
         let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
         sum.octets += octets as u64;

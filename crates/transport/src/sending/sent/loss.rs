@@ -1,6 +1,7 @@
 //! Packets are taken for lost: by what a report says, by order and time of transmission, or by a
 //! timeout. A loss is a change of state of a range, or of a part of it that is split off first.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
@@ -63,13 +64,35 @@ impl<M: Message> SentQueue<M> {
         octets
     }
 
-    /// Loses the packets that were sent at `before` or earlier. Returns their octets.
-    pub(crate) fn lose_overdue(&mut self, before: Instant) -> u64 {
-        let mut octets = 0;
-        while let Some(at) = self.oldest().filter(|at| self.ranges[*at].sent_at <= before) {
-            octets += self.lose(at, self.ranges[at].count);
+    /// Loses all packets in flight, for no other reason than a timeout.
+    pub(crate) fn lose_all(&mut self) {
+        for range in self.ranges.iter_mut().filter(|range| range.state == State::InFlight) {
+            range.state = State::Doubtful;
+            self.lost_packets += range.count;
         }
-        octets
+        self.in_flight = 0;
+        self.transmissions.clear();
+        self.lost.clear();
+        self.lost.push_back(self.settled_upto()..self.sent_upto);
+    }
+
+    /// Takes the packets for in flight again that only a timeout had lost, and that have not left
+    /// since.
+    pub(crate) fn restore(&mut self) {
+        let mut transmissions = Vec::new();
+        for range in &mut self.ranges {
+            if range.state == State::Doubtful {
+                range.state = State::InFlight;
+                self.lost_packets -= range.count;
+                self.in_flight += range.payload.body.len() as u64;
+            }
+            if range.state == State::InFlight {
+                let orders = range.order..range.order + range.count as u64;
+                transmissions.push(Transmission { numbers: range.numbers.clone(), orders });
+            }
+        }
+        transmissions.sort_unstable_by_key(|transmission| transmission.orders.start);
+        self.transmissions = transmissions.into();
     }
 
     /// Returns when the oldest packet in flight was sent.

@@ -40,6 +40,9 @@ enum State {
     /// The lowest is sent again first: the receiver always has memory for it, whereas for a higher
     /// one it may have to take others first.
     Lost,
+    /// Lost for no other reason than a timeout: if it is acknowledged in this state, its only copy
+    /// had arrived, and the timeout was spurious (F-RTO, RFC 5682 §3).
+    Doubtful,
 }
 
 /// Consecutive packets that were sent at one moment and have the same state.
@@ -333,7 +336,7 @@ impl<M: Message> SentQueue<M> {
             let (start, end) = (span.start, span.end);
             let at = self.find(start);
             match self.ranges.get(at).filter(|range| range.numbers.start < end) {
-                Some(range) if range.state == State::Lost => return Some(at),
+                Some(range) if range.state != State::InFlight => return Some(at),
                 Some(range) if range.numbers.end < end => self.lost[0].start = range.numbers.end,
                 _ => drop(self.lost.pop_front()),
             }
@@ -358,7 +361,7 @@ impl<M: Message> SentQueue<M> {
         let SentRange { state, payload, count, .. } = self.ranges.remove(at)?;
         match state {
             State::InFlight => self.in_flight -= payload.body.len() as u64,
-            State::Lost => self.lost_packets -= count,
+            State::Lost | State::Doubtful => self.lost_packets -= count,
         }
         Some((payload, count))
     }

@@ -94,6 +94,7 @@ impl Model {
             }
             sum.octets += packet.octets as u64;
             sum.units += 1;
+            sum.doubtful |= packet.state == Some(State::Doubtful);
             sum.in_parts |= packet.in_parts;
             sum.longest = sum.longest.max(if packet.in_parts { 0 } else { packet.octets });
             let sent_at = Some(packet.sent_at);
@@ -112,6 +113,16 @@ impl Model {
 
     fn of(&self, state: State) -> impl Iterator<Item = &Packet> {
         self.packets.iter().filter(move |packet| packet.state == Some(state))
+    }
+
+    fn lost(&self) -> impl Iterator<Item = &Packet> {
+        let is_lost = |packet: &&Packet| packet.state.is_some_and(|is| is != State::InFlight);
+        self.packets.iter().filter(is_lost)
+    }
+
+    fn turn(&mut self, from: State, to: State) {
+        let packets = self.packets.iter_mut();
+        packets.filter(|packet| packet.state == Some(from)).for_each(|one| one.state = Some(to));
     }
 
     fn lose(&mut self, is_lost: impl Fn(&Packet) -> bool) -> u64 {
@@ -264,7 +275,7 @@ impl Pair {
         if !self.random.chance(3) {
             self.now += self.random.below(4);
         }
-        match self.random.below(16) {
+        match self.random.below(17) {
             0..4 => self.push(),
             4..9 => {
                 let copies = at(if self.random.chance(2) { 0 } else { self.now - 3 });
@@ -303,9 +314,12 @@ impl Pair {
                 assert_eq!(judged, self.model.lose(is_lost));
             }
             11 => {
-                let before = at(self.now - self.random.below(9));
-                let lost = self.model.lose(|packet| packet.sent_at <= before);
-                assert_eq!(self.queue.lose_overdue(before), lost);
+                self.model.turn(State::InFlight, State::Doubtful);
+                self.queue.lose_all();
+            }
+            14 => {
+                self.model.turn(State::Doubtful, State::InFlight);
+                self.queue.restore();
             }
             12 => {
                 let mut packets = self.model.packets.iter_mut().rev();
@@ -337,7 +351,7 @@ impl Pair {
         let packets = &mut self.model.packets[place..place + count];
         assert_eq!(body, Some(packets.iter().map(|packet| packet.octets).sum()));
         for packet in packets {
-            assert_eq!(packet.state.replace(State::InFlight), Some(State::Lost));
+            assert_ne!(packet.state.replace(State::InFlight), Some(State::InFlight));
             packet.times += 1;
             (packet.sent_at, packet.order) = (at(self.now), self.model.orders);
             (packet.inquiry_number, packet.in_parts) = (leaving.inquiry_number, leaving.in_parts);
@@ -351,13 +365,13 @@ impl Pair {
         let (queue, model) = (&mut self.queue, &self.model);
         let octets = |state| model.of(state).map(|packet| packet.octets as u64).sum::<u64>();
         assert_eq!(queue.in_flight(), octets(State::InFlight));
-        assert_eq!(queue.lost_packets(), model.of(State::Lost).count());
+        assert_eq!(queue.lost_packets(), model.lost().count());
         assert_eq!(queue.sent_upto(), model.upto);
         let unsettled = model.packets.iter().find(|packet| packet.state.is_some());
         assert_eq!(queue.settled_upto(), unsettled.map_or(model.upto, |packet| packet.span.start));
         assert_eq!(queue.is_empty(), unsettled.is_none());
         assert_eq!(queue.oldest_at(), model.oldest().map(|packet| packet.sent_at));
-        let lost = model.of(State::Lost).next().map(|packet| packet.span.start);
+        let lost = model.lost().next().map(|packet| packet.span.start);
         assert_eq!(queue.first_lost().map(|range| range.numbers.start), lost);
         assert_eq!(
             core::mem::take(&mut self.messages.released),

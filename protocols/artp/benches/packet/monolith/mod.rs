@@ -170,6 +170,8 @@ impl Monolith {
             window: config.window,
             first,
             longest: u32::MAX,
+            delay: 50,
+            idle: 0,
             ranges: config.ranges,
             large: false,
             parts: false,
