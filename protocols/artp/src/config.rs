@@ -28,9 +28,11 @@ pub struct Config {
     /// How many packets may be in flight, and how many are kept for an application that does not
     /// read.
     pub window: u32,
-    /// The longest datagram that is accepted, in octets; `u32::MAX` or more: any. For incomplete datagrams a peer can make this end reserve
-    /// four times as much and a window of packets, plus one datagram of the longest before the
-    /// session ends, and 64 packets that arrived in part.
+    /// The longest datagram that is accepted, in octets; `u32::MAX` or more: any that the
+    /// application has room for. The shorter of this and the first credit of the layer above is
+    /// proposed to the peer. For incomplete datagrams a peer can make this end reserve four times
+    /// as much and a window of packets, plus one datagram of the longest before the session ends,
+    /// and 64 packets that arrived in part.
     pub longest: usize,
     /// The limits that all sessions of the layer share for incomplete datagrams. A request is
     /// refused if the share of one session is not available.
@@ -67,6 +69,10 @@ pub struct Config {
     /// never, as in the document. A side that has nothing to send then does not notice that the
     /// peer is gone.
     pub keepalive: Option<Nanoseconds>,
+    /// After this time without a packet from the peer, while nothing is in flight, the peer is
+    /// considered gone; or after as long as the peer proposes, if that is shorter; but not before
+    /// three retransmission timeouts. `None`: this end proposes nothing.
+    pub idle: Option<Nanoseconds>,
     /// The packet reordering threshold: how many packets may overtake one that is not lost; `None`:
     /// only time decides, as in the document.
     pub reordering: Option<u64>,
@@ -108,7 +114,7 @@ impl Config {
         Config {
             packet: 1200,
             window: 4096,
-            longest: 16 << 20,
+            longest: usize::MAX,
             limits: Limits { octets: 1 << 30, each: 16 << 10 },
             send: Credit { octets: 10 << 20, messages: 4096 },
             run: 65_507,
@@ -120,6 +126,7 @@ impl Config {
             timeout_least: 200 * MILLISECOND,
             silence: 30 * SECOND,
             keepalive: None,
+            idle: None,
             reordering: Some(3),
             ranges: true,
             large: true,
@@ -223,7 +230,8 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         integrity: integrity::Absent,
         connection: connection::TwoStage::new(config.timeout_first)
             .tries(config.tries)
-            .keepalive(config.keepalive),
+            .keepalive(config.keepalive)
+            .idle(config.idle),
         acknowledgement: acknowledgement::PeriodicList::new(
             config.gather,
             config.gather_most.min((window / 4).max(2)),
