@@ -49,9 +49,7 @@ fn length(random: &mut Rng, config: &Config, longest: bool) -> usize {
         1 | 2 => near(room, random),
         3 | 4 => near(room * random.usize(2..5), random),
         5 if config.window <= 64 => near(room * config.window as usize, random),
-        6 if longest => {
-            config.longest.max(LONGEST_UNIT) / LONGEST_UNIT * LONGEST_UNIT - random.usize(..2)
-        }
+        6 if longest => config.longest - random.usize(..2),
         _ => random.usize(..=3000),
     }
 }
@@ -138,7 +136,7 @@ fn talk(seed: u64) -> Result<Outcome, String> {
     let expires = random.bool();
     let configs = [0, 1].map(|_| {
         let config = any_config(random);
-        let longest = LONGEST_UNIT * random.usize(..3) + random.usize(..2);
+        let longest = LONGEST_UNIT * random.usize(1..4) + random.usize(..2);
         Config { longest, expires, window: 1 << random.u32(2..9), ..config }
     });
     let conditions = match random.u8(..4) {
