@@ -148,7 +148,8 @@ impl Congestion for Cubic {
 
     fn on_timeout(&mut self, view: &View) {
         self.episode.is_silent(view);
-        (self.window, self.began) = (self.packet, None);
+        // RFC 9002 §7.2: two packets, of which one must be lost both ways less often.
+        (self.window, self.began) = (LEAST as f64 * self.packet, None);
     }
 }
 

@@ -94,7 +94,7 @@ impl Congestion for NewReno {
 
     fn on_timeout(&mut self, view: &View) {
         self.episode.is_silent(view);
-        (self.window, self.arrived) = (self.packet, 0);
+        (self.window, self.arrived) = (LEAST * self.packet, 0);
     }
 }
 

@@ -16,7 +16,7 @@ use stackwright_trial::Trial;
 use crate::conversation::Ends;
 use crate::setting::{any_config, end, seeds, worse};
 
-/// The longest that a peer is told to take is about a multiple of this.
+/// The longest that a peer is told to take is a multiple of this.
 const LONGEST_UNIT: usize = 1 << 16;
 
 /// What is sent with one seed, at most, from both ends, in octets: unless one datagram is longer.
@@ -49,9 +49,7 @@ fn length(random: &mut Rng, config: &Config, longest: bool) -> usize {
         1 | 2 => near(room, random),
         3 | 4 => near(room * random.usize(2..5), random),
         5 if config.window <= 64 => near(room * config.window as usize, random),
-        6 if longest => {
-            config.longest - random.usize(..2)
-        }
+        6 if longest => config.longest - random.usize(..2),
         _ => random.usize(..=3000),
     }
 }
@@ -138,7 +136,7 @@ fn talk(seed: u64) -> Result<Outcome, String> {
     let expires = random.bool();
     let configs = [0, 1].map(|_| {
         let config = any_config(random);
-        let longest = LONGEST_UNIT * random.usize(1..3) + random.usize(..2);
+        let longest = LONGEST_UNIT * random.usize(1..4) + random.usize(..2);
         Config { longest, expires, window: 1 << random.u32(2..9), ..config }
     });
     let conditions = match random.u8(..4) {
