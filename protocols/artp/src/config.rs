@@ -204,7 +204,7 @@ configuration! {
         Connection: connection::TwoStage,
         Acknowledgement: acknowledgement::PeriodicList,
         Inquiry: inquiry::Absent,
-        Recovery: recovery::IndividualTimeout,
+        Recovery: recovery::RackTlp,
         Rtt: rtt::Rfc6298,
         Flow: flow::CreditWindow,
         Congestion: congestion::OneOf,
@@ -230,7 +230,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         )
         .full(config.gather_full),
         inquiry: inquiry::Absent,
-        recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
+        recovery: recovery::RackTlp::new(config.silence).threshold(config.reordering),
         rtt: rtt::Rfc6298::new(
             rtt::SampleSource::Units,
             config.timeout_first,
