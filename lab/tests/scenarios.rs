@@ -126,6 +126,32 @@ fn a_capture_is_what_one_station_sees() {
     run(lab(&["run", "--at", "moon", "--packets"]).arg(&packets).arg(&scenario)).exited(2);
 }
 
+/// What was not delivered fails the command, with a code of its own; a result that is written to a
+/// file says it instead.
+#[test]
+fn what_does_not_arrive_fails_the_command() {
+    let folder = Scratch::new();
+    let (scenario, out) = (folder.join("short.toml"), folder.join("out.json"));
+    fs::write(&scenario, SHORT).expect("room for it");
+    let short = ["run", "--set", "links.0.mtu=50"];
+    let outcome = run(lab(&short).arg(&scenario)).exited(3);
+    let complaints = String::from_utf8_lossy(&outcome.complaints).into_owned();
+    assert!(
+        complaints.contains("here > there over stop-and-wait: delivered 0 of 20"),
+        "{complaints}"
+    );
+    assert!(outcome.text().contains("longer than its MTU"), "{}", outcome.text());
+    run(lab(&short).arg(&scenario).arg("--json")).exited(3);
+    let late = ["run", "--set", "time=1 ms"];
+    run(lab(&late).arg(&scenario)).exited(3);
+    run(lab(&short).arg(&scenario).arg("--out").arg(&out)).succeeded();
+    let written = fs::read_to_string(&out).expect("a result");
+    let result: Value = serde_json::from_str(&written).expect("one object");
+    assert!(result["failed"].as_str().is_some_and(|says| says.contains("0 of 20")), "{result}");
+    let udp = ["run", "--set", "flows.0.transport=udp", "--set", "links.0.loss=1.0"];
+    run(lab(&udp).arg(&scenario)).succeeded();
+}
+
 /// What is wrong is said with its place, and exits with 2.
 #[test]
 fn bad_scenarios_are_told_from_good_ones() {
@@ -138,15 +164,39 @@ fn bad_scenarios_are_told_from_good_ones() {
             replaced("to = \"there\"", "to = \"their\""),
             "there is no station `their`; did you mean `there`?",
         ),
-        (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:2:"),
-        (replaced("loss = 0.1", "lost = 0.1"), "lost"),
+        (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:5:8: invalid value"),
+        (replaced("loss = 0.1", "lost = 0.1"), "bad.toml:5:1: unknown field `lost`"),
+        (
+            replaced("loss = 0.1", "outages = { from = \"2 s\", to = \"3 s\" }"),
+            "bad.toml:5:11: invalid type: map, expected a list such as [{ from = \"2 s\", to = \"3 s\" }]",
+        ),
+        (
+            replaced("loss = 0.1", "outages = [{ from = \"3 s\", to = \"2 s\" }]"),
+            "bad.toml:5:1: `outages` cannot be so",
+        ),
+        (
+            replaced("loss = 0.1", "[links.back]\nprofile = \"geo\""),
+            "bad.toml:6:1: `profile` is said of a link",
+        ),
+        (replaced("between = [\"here\", \"there\"]\n", ""), "missing field `between`"),
+        (replaced("\"20 ms\"", "20"), "bad.toml:9:44: invalid type: integer `20`, expected a time"),
+        (
+            SHORT.replace(
+                "{ stop-and-wait = { patience = \"20 ms\" } }",
+                "{ artp = { window = 0 } }",
+            ),
+            "bad.toml:9:33: invalid value: integer `0`",
+        ),
         (replaced("stop-and-wait", "stop-and-go"), "stop-and-wait"),
-        (replaced("\"64 B\"", "\"6 B\""), "32 to 65000 octets"),
+        (replaced("\"64 B\"", "\"6 B\""), "bad.toml:10:12: a message must have 32 to 65000 octets"),
         (replaced("\"64 B\"", "\"64 parsecs\""), "a size such as"),
         (replaced("count = 20", "count = 0"), "no message"),
         (replaced("time = \"60 s\"", "time = 60"), "a time such as"),
         (replaced("time = \"60 s\"", "tide = \"60 s\""), "tide"),
-        (replaced("[\"here\", \"there\"]", "[\"here\", \"here\"]"), "two different stations"),
+        (
+            replaced("[\"here\", \"there\"]", "[\"here\", \"here\"]"),
+            "bad.toml:3:1: `between` must name two different stations",
+        ),
         (replaced("[\"here\", \"there\"]", "[\"here\", \"moon\"]"), "no station `there`"),
         (
             format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 0\nlose = true\n"),

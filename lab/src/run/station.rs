@@ -4,6 +4,8 @@
 //! The server says when it listens, and hears on its input how the client's conversations ended;
 //! then it says what arrived. The client says what it did. Both say it in one line of JSON.
 
+use std::cell::Cell;
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -14,17 +16,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stackwright::compose::Over;
 use stackwright::wire::Pool;
 use stackwright_contract::services::{Datagrams, Ended};
-use stackwright_contract::{Guarantees, Outlet, Protocol, Service};
+use stackwright_contract::{Guarantees, Listener, Outlet, Protocol, Service};
 use stackwright_drivers::{Driver, Lanes, Readiness};
+use stackwright_transport::words::Dropped;
 
 use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
 use crate::transport::{M, Real, Stacked, Woven};
-use crate::workload::{Account, Broken, Client, Counts, Request, Server, Told};
+use crate::workload::{Account, Broken, Client, Counts, End, Promises, Request, Server, Told};
 
 /// One side of a scenario on real sockets.
 #[derive(Args, Debug)]
@@ -51,15 +55,21 @@ pub(super) enum Role {
 #[derive(Serialize, Deserialize)]
 pub(super) struct ClientSays {
     pub(super) account: Account,
-    pub(super) ends: Vec<Option<bool>>,
+    pub(super) ends: Vec<End>,
     pub(super) broken: Option<Broken>,
+    pub(super) duplicates: u64,
+    /// When it asked for its first association, by the machine's clock.
+    pub(super) began: Option<Duration>,
 }
 
 /// What a server has to tell of a flow.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ServerSays {
     pub(super) counts: Counts,
-    pub(super) arriving: Option<Duration>,
+    pub(super) reliable: bool,
+    /// When the last message arrived, by the machine's clock.
+    pub(super) last: Option<Duration>,
+    pub(super) duplicates: u64,
     pub(super) broken: Option<Broken>,
 }
 
@@ -115,7 +125,7 @@ impl Station {
                 let (local, tell, over) = (self.at(scenario, at), tell.clone(), &over);
                 threads.push(scope.spawn(move || {
                     let told = on_sockets(flow, self.seed, ServerThere { flow, local, tell, over });
-                    told.map(|server| conclude(server, theirs.recv().unwrap_or_default()))
+                    told.map(|served| served.conclude(theirs.recv().unwrap_or_default()))
                 }));
             }
             drop(tell);
@@ -123,7 +133,7 @@ impl Station {
             if deaf.is_none() {
                 say(&"listening")?;
             }
-            let ends: Vec<Vec<Option<bool>>> = hear(&mut io::stdin().lock()).unwrap_or_default();
+            let ends: Vec<Vec<End>> = hear(&mut io::stdin().lock()).unwrap_or_default();
             over.store(true, Ordering::Relaxed);
             for (tell, ends) in tells.into_iter().zip(ends) {
                 let _ = tell.send(ends);
@@ -137,11 +147,31 @@ impl Station {
     }
 }
 
-fn conclude(mut server: Server<M>, ends: Vec<Option<bool>>) -> ServerSays {
-    server.concluded(&ends);
-    let (counts, arriving, broken) =
-        (server.promises.counts, server.arriving(), server.promises.broken.clone());
-    ServerSays { counts, arriving, broken }
+/// A server that has stopped, when the last message arrived, by the machine's clock, and how many
+/// packets its stack dropped as duplicates.
+struct Served {
+    server: Server<M>,
+    last: Option<Duration>,
+    duplicates: u64,
+}
+
+impl Served {
+    fn conclude(self, ends: Vec<End>) -> ServerSays {
+        let Served { mut server, last, duplicates } = self;
+        server.concluded(&ends);
+        let reliable = server.promises.reliable();
+        let Promises { counts, broken, .. } = server.promises;
+        ServerSays { counts, reliable, last, duplicates, broken }
+    }
+}
+
+/// Returns a time of `driver` by the machine's clock, which both ends share: each driver counts
+/// from its own start.
+fn by_the_machine(driver: &Driver, time: stackwright_contract::Instant) -> Duration {
+    let now = clock_gettime(ClockId::Monotonic);
+    // Neither part is ever negative.
+    let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+    now.saturating_sub(driver.now().since(time))
 }
 
 fn finished<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, Problem> {
@@ -203,6 +233,37 @@ impl<D: OnStack> Stacked<Readiness> for Driven<'_, D> {
     }
 }
 
+/// Counts the packets that a stack drops because it had received them before.
+struct Duplicates(Rc<Cell<u64>>);
+
+impl Duplicates {
+    /// Counts those of all stacks on `driver` from now on.
+    fn count(driver: &Driver) -> Rc<Cell<u64>> {
+        let counted = Rc::default();
+        driver.context().listen(Box::new(Duplicates(Rc::clone(&counted))));
+        counted
+    }
+}
+
+impl Listener for Duplicates {
+    fn dropped(
+        &mut self,
+        _now: stackwright_contract::Instant,
+        _protocol: &'static str,
+        reason: &'static str,
+    ) {
+        self.0.set(self.0.get() + u64::from(reason == Dropped::Duplicate.reason()));
+    }
+
+    fn event(
+        &mut self,
+        _now: stackwright_contract::Instant,
+        _protocol: &'static str,
+        _what: fmt::Arguments<'_>,
+    ) {
+    }
+}
+
 /// Hears what a workload tells.
 #[derive(Default)]
 struct Ears(Vec<Told>);
@@ -231,6 +292,7 @@ impl OnStack for ClientThere<'_> {
     where
         P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
     {
+        let duplicates = Duplicates::count(driver);
         let mut stack = Over::new(Client::new(self.flow.plan.clone(), given), stack);
         let mut ears = Ears::default();
         driver.request(&mut stack, Request::Start(self.remote.into()), &mut ears);
@@ -239,7 +301,14 @@ impl OnStack for ClientThere<'_> {
         }
         let Client { account, replies, .. } = &stack.upper;
         let (account, broken) = (account.clone(), replies.broken.clone());
-        Ok(ClientSays { account, ends: stack.upper.ends().collect(), broken })
+        let began = stack.upper.began.map(|began| by_the_machine(driver, began));
+        Ok(ClientSays {
+            account,
+            ends: stack.upper.ends().collect(),
+            broken,
+            duplicates: duplicates.get(),
+            began,
+        })
     }
 }
 
@@ -251,12 +320,13 @@ struct ServerThere<'a> {
 }
 
 impl OnStack for ServerThere<'_> {
-    type Done = Server<M>;
+    type Done = Served;
 
-    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Server<M>>
+    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Served>
     where
         P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
     {
+        let duplicates = Duplicates::count(driver);
         let mut stack = Over::new(Server::new(self.flow.plan.clone(), given), stack);
         let mut ears = Ears::default();
         driver.request(&mut stack, Request::Start(self.local.into()), &mut ears);
@@ -270,6 +340,7 @@ impl OnStack for ServerThere<'_> {
             }
             driver.turn(&mut stack, &mut ears, Some(LOOK))?;
         }
-        Ok(stack.upper)
+        let last = stack.upper.last.map(|last| by_the_machine(driver, last));
+        Ok(Served { server: stack.upper, last, duplicates: duplicates.get() })
     }
 }

@@ -1,5 +1,6 @@
 //! Transports: what a flow of a scenario may run on.
 
+mod artp;
 mod lowers;
 #[cfg(test)]
 mod planted;
@@ -9,22 +10,20 @@ mod woven;
 pub(crate) use lowers::{Lowers, Real, Simulated};
 pub(crate) use woven::{Described, Woven};
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use stackwright::compose::Over;
 use stackwright::contract::words::Speaks;
 use stackwright::framed::Framed;
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::SingleBuffer;
-use stackwright_artp as artp;
 use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Duration, Guarantees, Protocol, Service};
 
 use crate::problem::Problem;
 use crate::scenario::{OctetCount, Time};
+use artp::ArtpKeys;
 use window::Window;
 
 /// What the messages of all workloads are.
@@ -53,17 +52,7 @@ pub(crate) enum Transport {
         tries: u8,
     },
     /// Reliable datagrams of any size, in no order, sessions between two addresses.
-    Artp {
-        /// The longest packet, header included.
-        #[serde(default = "packet")]
-        packet: OctetCount,
-        /// How many packets may be on their way.
-        #[serde(default = "window")]
-        window: u32,
-        /// `cubic`, `bbr`, `new-reno` or `document`.
-        #[serde(default, deserialize_with = "congestion")]
-        congestion: artp::Congestion,
-    },
+    Artp(Box<ArtpKeys>),
     /// A graph that a file describes, as `stackwright draw` shows them: it provides datagrams, on
     /// one adapter.
     Graph(Described),
@@ -86,22 +75,6 @@ fn patience() -> Time {
 fn tries() -> u8 {
     30
 }
-
-fn packet() -> OctetCount {
-    OctetCount(u64::from(artp::Config::new([0; 16]).packet))
-}
-
-fn window() -> u32 {
-    artp::Config::new([0; 16]).window
-}
-
-fn congestion<'de, D: Deserializer<'de>>(name: D) -> Result<artp::Congestion, D::Error> {
-    let known = String::deserialize(name)?.parse();
-    known.map_err(|()| D::Error::custom("congestion must be cubic, bbr, new-reno or document"))
-}
-
-/// The packets that ARTP can have: room for a proposal, and what UDP takes.
-const PACKETS: RangeInclusive<u64> = 191..=65_507;
 
 /// How many sessions two addresses have between them: a number of eight bits, and 0 is none.
 const SESSIONS: usize = 255;
@@ -134,14 +107,6 @@ impl Transport {
     pub(crate) fn complete(&mut self, folder: &Path) -> Result<(), Problem> {
         match self {
             Transport::Graph(described) => described.load(folder),
-            Transport::Artp { packet, window, .. }
-                if !PACKETS.contains(&packet.0) || *window == 0 =>
-            {
-                let [least, most] = [PACKETS.start(), PACKETS.end()];
-                Err(Problem::usage(format!(
-                    "artp: packets must have {least} to {most} octets, and the window at least one packet"
-                )))
-            }
             _ => Ok(()),
         }
     }
@@ -151,9 +116,14 @@ impl Transport {
     pub(crate) fn associations_most(&self) -> usize {
         match self {
             Transport::Udp | Transport::Tcp => usize::MAX,
-            Transport::Artp { .. } => SESSIONS,
+            Transport::Artp(_) => SESSIONS,
             _ => 1,
         }
+    }
+
+    /// Whether its ends count the packets that they had received before.
+    pub(crate) fn counts_duplicates(&self) -> bool {
+        matches!(self, Transport::Artp(_))
     }
 
     /// Puts the transport on one of the two, and does with the stack what is to be done with it.
@@ -176,14 +146,10 @@ impl Transport {
                 (rules.timeout, rules.tries_most) = (patience.0, *tries);
                 stacked(then, Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
             }
-            Transport::Artp { packet, window, congestion } => {
-                let config = artp::Config {
-                    packet: packet.0 as u16,
-                    window: *window,
-                    congestion: *congestion,
-                    ..artp::Config::new(u128::from(seed).to_be_bytes())
-                };
-                stacked(then, Over::new(artp::layer::<M>(config, seed), lowers.datagrams()))
+            Transport::Artp(keys) => {
+                let config = keys.config(u128::from(seed).to_be_bytes());
+                let artp = stackwright_artp::layer::<M>(config, seed);
+                stacked(then, Over::new(artp, lowers.datagrams()))
             }
             #[cfg(test)]
             Transport::Planted => {
@@ -200,7 +166,7 @@ impl Transport {
             Transport::Tcp => "tcp",
             Transport::Window { .. } => "window",
             Transport::StopAndWait { .. } => "stop-and-wait",
-            Transport::Artp { .. } => "artp",
+            Transport::Artp(_) => "artp",
             Transport::Graph(_) => "graph",
             #[cfg(test)]
             Transport::Planted => "planted",

@@ -181,7 +181,7 @@ impl<M: Message> Format<M> {
         // complete or not.
         if number >= view.received_upto {
             let received = view.received_upto.max(segment.settled.unwrap_or_default());
-            if number >= received + u64::from(self.ours.window) {
+            if number >= received + u64::from(self.window) {
                 return Err(Dropped::BeyondWindow);
             }
             // Before the address is validated nothing is kept: an honest peer has not learned yet

@@ -6,7 +6,7 @@ use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::{MILLISECOND, SECOND, Signals, View};
 use stackwright_wire::Header;
 
-use crate::config::Config;
+use crate::config::{Config, WINDOW_FIRST};
 use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
 use crate::option::{Large, Marks, PacketOption, Part};
 use crate::parts::Parts;
@@ -29,6 +29,8 @@ const SETTLED: usize = PacketOption::OCTETS_MOST;
 #[derive(Clone, Debug)]
 pub struct Format<M> {
     pub(crate) session: u8,
+    /// How many packets the window may grow to.
+    pub(crate) window: u32,
     /// What this side proposes, or has granted.
     pub(crate) ours: Proposal,
     /// What the peer has proposed.
@@ -66,7 +68,7 @@ impl<M> Format<M> {
             session,
             verdict: Verdict::Asked,
             packet: config.packet,
-            window: config.window,
+            window: config.window.min(WINDOW_FIRST),
             first: config.first.unwrap_or(secrets.first),
             longest: u32::try_from(config.longest).unwrap_or(u32::MAX),
             delay: u16::try_from(config.gather.div_ceil(MILLISECOND)).unwrap_or(u16::MAX),
@@ -86,6 +88,7 @@ impl<M> Format<M> {
         };
         Format {
             session,
+            window: config.window,
             ours,
             theirs: None,
             peer_first: None,

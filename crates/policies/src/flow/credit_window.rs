@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::Flow;
 use stackwright_transport::words::{Dropped, Nanoseconds, View};
@@ -15,6 +16,11 @@ use stackwright_transport::words::{Dropped, Nanoseconds, View};
 /// retransmission timeout, because the advertisement that opens it may be lost; where the inquiry
 /// slot asks as long as something waits, it need not ([`asked_about`](CreditWindow::asked_about)).
 ///
+/// The window [may grow](CreditWindow::growing_to): where more than half of it arrives within a
+/// round trip, and the application keeps up, it is what bounds the sender, and doubles (as Linux's
+/// dynamic right-sizing, `tcp_rcv_space_adjust`). Two windows of what the path holds are needed: one
+/// hole keeps the left edge for a round trip.
+///
 /// ```
 /// use stackwright_policies::flow::CreditWindow;
 /// let flow = CreditWindow::new(4096);
@@ -23,6 +29,9 @@ use stackwright_transport::words::{Dropped, Nanoseconds, View};
 #[derive(Clone, Copy, Debug)]
 pub struct CreditWindow {
     window: u64,
+    most: u64,
+    /// When the current round trip is over, and what had been received when it began.
+    round: (Instant, u64),
     /// The right edge that the peer advertised.
     theirs: Option<u64>,
     /// The right edge that was last advertised to the peer.
@@ -33,7 +42,15 @@ pub struct CreditWindow {
 impl CreditWindow {
     /// Creates a window of `window` numbers: octets or packets, as the format counts.
     pub const fn new(window: u64) -> Self {
-        CreditWindow { window, theirs: None, said: 0, asked_about: false }
+        let round = (Instant::START, 0);
+        CreditWindow { window, most: window, round, theirs: None, said: 0, asked_about: false }
+    }
+
+    /// Lets the window grow to `most` numbers where the path holds so many.
+    #[must_use]
+    pub const fn growing_to(self, most: u64) -> Self {
+        let most = if most > self.window { most } else { self.window };
+        CreditWindow { most, ..self }
     }
 
     /// Leaves a shut window to inquiries, which find out when it opens (XTP §5). The inquiry policy
@@ -41,6 +58,20 @@ impl CreditWindow {
     #[must_use]
     pub const fn asked_about(self) -> Self {
         CreditWindow { asked_about: true, ..self }
+    }
+
+    /// Looks once a round trip whether the window is what bounds the sender.
+    fn tune(&mut self, view: &View) {
+        let (until, from) = self.round;
+        if view.now < until || view.rtt.smoothed == 0 {
+            return;
+        }
+        let came = view.received_upto.saturating_sub(from);
+        let keeps_up = 4 * view.pending <= self.window;
+        if until != Instant::START && keeps_up && 2 * came > self.window {
+            self.window = (2 * self.window).min(self.most);
+        }
+        self.round = (view.now.later(view.rtt.smoothed), view.received_upto);
     }
 
     fn edge(&self, view: &View) -> u64 {
@@ -51,7 +82,10 @@ impl CreditWindow {
 impl Flow for CreditWindow {
     #[inline]
     fn limit(&self, view: &View) -> u64 {
-        (view.settled_upto + self.window).min(self.theirs.unwrap_or(u64::MAX))
+        match self.theirs {
+            Some(theirs) => theirs.min(view.settled_upto + self.most),
+            None => view.settled_upto + self.window,
+        }
     }
 
     fn on_credit(&mut self, credit: u64) {
@@ -80,6 +114,9 @@ impl Flow for CreditWindow {
 
     #[inline]
     fn on_taken(&mut self, view: &View) -> bool {
+        if self.window < self.most {
+            self.tune(view);
+        }
         // The peer is at the edge, or half of the window is free again.
         let edge = self.edge(view);
         edge > self.said && (edge - self.said > self.window / 2 || self.said <= view.received_upto)
@@ -95,4 +132,45 @@ component! {
     needs: Property::CREDIT.and(Property::REPORTS),
     // A gap that nothing fills and no policy forgives would shut the window.
     needs_one_of: Property::REPEATS.and(Property::FORGIVES).and(Property::SETTLES),
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::{Estimate, MILLISECOND};
+
+    use super::*;
+
+    /// Returns the credit beyond what was received after `trips` round trips, in each of which
+    /// `share` of the window arrives, in hundredths, and `pending` of it stays unread.
+    fn after(trips: u64, share: u64, pending: u64) -> u64 {
+        let mut flow = CreditWindow::new(1000).growing_to(10_000);
+        let rtt = Estimate { smoothed: 100 * MILLISECOND, ..Estimate::default() };
+        let mut view = View { rtt, now: Instant::START.later(MILLISECOND), ..View::START };
+        for _ in 0..=trips {
+            for _ in 0..10 {
+                let window = flow.window;
+                view.received_upto += window * share / 1000;
+                view.pending = window * pending / 100;
+                view.now = view.now.later(10 * MILLISECOND);
+                flow.on_taken(&view);
+            }
+        }
+        flow.window
+    }
+
+    #[test]
+    fn the_window_doubles_while_it_bounds_the_sender_and_the_application_keeps_up() {
+        assert_eq!(after(1, 100, 0), 2000);
+        assert_eq!(after(2, 60, 20), 4000);
+        assert_eq!(after(20, 100, 0), 10_000, "the most");
+        assert_eq!(after(20, 40, 0), 1000, "the sender does not use it");
+        assert_eq!(after(20, 100, 50), 1000, "the application does not keep up");
+    }
+
+    #[test]
+    fn it_does_not_grow_unless_it_may() {
+        let flow = CreditWindow::new(1000);
+        assert_eq!((flow.window, flow.most), (1000, 1000));
+        assert_eq!(flow.growing_to(10).most, 1000);
+    }
 }

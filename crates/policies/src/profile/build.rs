@@ -125,11 +125,9 @@ impl Plan {
             },
             recovery: match select.recovery.0 {
                 Recovering::Absent => recovery::Absent.part(),
-                Recovering::IndividualTimeout => {
-                    let reordering = if path.reorders { 3 } else { 1 };
-                    recovery::IndividualTimeout::new(bounds.silence)
-                        .reordering(Some(reordering))
-                        .part()
+                Recovering::RackTlp => {
+                    let threshold = if path.reorders { 3 } else { 1 };
+                    recovery::RackTlp::new(bounds.silence).threshold(Some(threshold)).part()
                 }
                 Recovering::SelectiveRepeat => recovery::SelectiveRepeat::default().part(),
             },

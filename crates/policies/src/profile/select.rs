@@ -55,7 +55,7 @@ selected! {
     Asking in "inquiry" { Absent: inquiry::Absent, Polls: inquiry::Polls }
     Recovering in "recovery" {
         Absent: recovery::Absent,
-        IndividualTimeout: recovery::IndividualTimeout,
+        RackTlp: recovery::RackTlp,
         SelectiveRepeat: recovery::SelectiveRepeat,
     }
     Timing in "rtt" { Fixed: rtt::Fixed, Rfc6298: rtt::Rfc6298 }
@@ -164,9 +164,10 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
             (true, true) => {
                 (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing")
             }
-            (true, false) => {
-                (Recovering::IndividualTimeout, "sends again what was not acknowledged in time")
-            }
+            (true, false) => (
+                Recovering::RackTlp,
+                "sends again what later packets have overtaken, and probes the tail",
+            ),
             (false, _) => (Recovering::Absent, "what is lost is not needed any more"),
         },
         rtt: match requirements.reliable {

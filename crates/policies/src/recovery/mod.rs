@@ -4,17 +4,20 @@
 //! | --- | --- | --- |
 //! | [`Absent`] | data of which the newest counts | |
 //! | [`GoBackN`] | receivers that report no spans | XTP §4 |
-//! | [`IndividualTimeout`] | packets that are acknowledged one by one | ARTP §1.4.5, RFC 9002 §6.1, RFC 8985 |
+//! | [`IndividualTimeout`] | packets that are acknowledged one by one | ARTP §1.4.5 |
+//! | [`RackTlp`] | the same, on networks that lose and reorder | RFC 8985, RFC 9002 §6.1 |
 //! | [`SelectiveRepeat`] | packets with room for spans | XTP §4, SSCOP (STAT, USTAT) |
 
 mod absent;
 mod go_back_n;
 mod individual_timeout;
+mod rack_tlp;
 mod selective_repeat;
 
 pub use absent::Absent;
 pub use go_back_n::GoBackN;
 pub use individual_timeout::IndividualTimeout;
+pub use rack_tlp::RackTlp;
 pub use selective_repeat::SelectiveRepeat;
 
 /// Returns whether the inquiry `answer` was sent with or after a unit that left at inquiry

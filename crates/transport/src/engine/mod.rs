@@ -34,9 +34,9 @@ use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
-    Rate as _, Recovery as _, Rtt as _,
+    Recovery as _, Rtt as _,
 };
-use crate::words::{Ending, Numbering, Opening, Phase, Report, View};
+use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, View};
 use batch::Blocks;
 pub use receive::Delivery;
 
@@ -133,6 +133,10 @@ pub struct Association<C: Configuration> {
     /// When the first number that is not acknowledged last rose, or a timeout expired: the
     /// retransmission timer runs from then.
     timer_since: Instant,
+    /// Whether a timeout expired, and was not found spurious.
+    timed_out: bool,
+    /// How long after it was sent a packet is lost, if one that was sent later was acknowledged.
+    overtaken_after: Nanoseconds,
     /// What the opening has shown of the path, until data shows more.
     opening: Option<Opening>,
     /// Whether the layer above takes no more.
@@ -183,6 +187,8 @@ impl<C: Configuration> Association<C> {
             timeouts: 0,
             moved: Instant::START,
             timer_since: Instant::START,
+            timed_out: false,
+            overtaken_after: 0,
             opening: None,
             closing: false,
             stirred: Instant::START,
@@ -232,8 +238,8 @@ impl<C: Configuration> Association<C> {
         slots.recovery.on_opened(&opening);
         let view = View { rtt: slots.rtt.estimate(), ..*view };
         slots.congestion.on_opened(&view, &opening);
-        slots.rate.on_pace(&view, slots.congestion.pace());
         self.opening = Some(opening);
+        self.set_pace(&view);
     }
 
     /// Closes this side's half, if the connection policy has a half close: the layer above sends no

@@ -1,6 +1,8 @@
 //! A report arrives: what it acknowledges is settled, the judges are told, and what it makes
 //! suspect is judged.
 
+use core::mem;
+
 use stackwright_contract::Instant;
 use stackwright_wire::Pool;
 
@@ -35,19 +37,21 @@ impl<C: Configuration> Association<C> {
         // unless it came sooner than the minimum RTT (RFC 8985 §6.2). While more data follows, that
         // data shows what is lost; on a path that became longer, first copies would be taken for
         // last ones.
-        let copies = match view.rtt.least {
-            least if least > 0 && view.drained => view.now.sooner(least),
-            _ => Instant::START,
+        let too_soon = match view.rtt.least {
+            0 => Instant::END,
+            least => view.now.sooner(least),
         };
+        let copies = if view.drained && view.rtt.least > 0 { too_soon } else { Instant::START };
         let Sending { sent, messages, .. } = &mut self.sending;
-        let mut settling = Settling { copies, messages, pool, sum: &mut sum };
+        let mut settling = Settling { copies, too_soon, messages, pool, sum: &mut sum };
         if report.upto > view.settled_upto {
             sent.acknowledge(view.settled_upto..report.upto, &mut settling);
         }
         report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
         self.sending.free_numbers();
         (self.quiet_since, self.timeouts) = (view.now, 0);
-        if sum.doubtful {
+        let spurious = sum.doubtful && mem::take(&mut self.timed_out);
+        if spurious {
             self.sending.sent.restore();
         }
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
@@ -91,8 +95,11 @@ impl<C: Configuration> Association<C> {
                 self.timer_since = view.now;
             }
             slots.format.on_acknowledged(sum.longest, sum.in_parts);
-            if sum.doubtful {
+            if spurious {
                 slots.congestion.on_spurious(view);
+            }
+            if sum.late {
+                slots.recovery.on_reordered(view);
             }
             slots.congestion.on_acknowledged(view, &sum);
         }
@@ -115,12 +122,27 @@ impl<C: Configuration> Association<C> {
             && sum.units > 0
         {
             let lag = slots.recovery.lag(view);
+            if let (Some(lag), Some(surely)) = (lag, sum.surely) {
+                self.overtaken_after = view.now.nanoseconds_since(surely) + lag;
+            }
             let before = lag.and_then(|lag| sum.surely.map(|surely| surely.sooner(lag)));
             lost += self.sending.sent.lose_overtaken(tolerance, before);
         }
-        if lost > 0 {
-            slots.congestion.on_lost(view, lost);
+        self.on_lost(view, lost);
+        self.set_pace(view);
+    }
+
+    /// Tells the judges that packets of so many octets are lost.
+    pub(super) fn on_lost(&mut self, view: &View, octets: u64) {
+        if octets > 0 {
+            self.slots.recovery.on_lost(view);
+            self.slots.congestion.on_lost(view, octets);
         }
-        slots.rate.on_pace(view, slots.congestion.pace());
+    }
+
+    /// Has the rate follow the congestion judge, which was told something.
+    #[inline]
+    pub(super) fn set_pace(&mut self, view: &View) {
+        self.slots.rate.on_pace(view, self.slots.congestion.pace());
     }
 }

@@ -229,7 +229,7 @@ impl<C: Configuration> Association<C> {
         self.slots.inquiry.on_sent(view);
         self.slots.congestion.on_sent(view);
         if view.idle {
-            self.slots.rate.on_pace(view, self.slots.congestion.pace()); // it may be a new one
+            self.set_pace(view); // it may be a new one
         }
     }
 

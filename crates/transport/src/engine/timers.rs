@@ -22,6 +22,7 @@ impl<C: Configuration> Association<C> {
     /// need to be told; every other policy is asked with the time by `transmit`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let view = self.view(now);
+        self.lose_overtaken(&view);
         self.lose_overdue(&view);
         if self.dead_at(&view).is_some_and(|at| at <= now) {
             self.given_up.get_or_insert(Ending::Silent);
@@ -90,15 +91,33 @@ impl<C: Configuration> Association<C> {
         })
     }
 
+    /// Returns when a packet that is merely late now is lost: one that left later was acknowledged
+    /// (RFC 8985 §6.2, step 5).
+    fn overtaken_at(&mut self, view: &View) -> Option<Instant> {
+        self.slots.recovery.lag(view)?;
+        Some(self.sending.sent.overtaken_at()?.later(self.overtaken_after))
+    }
+
+    fn lose_overtaken(&mut self, view: &View) {
+        if self.overtaken_at(view).is_none_or(|at| at > view.now) {
+            return;
+        }
+        let before = view.now.sooner(self.overtaken_after).later(1);
+        let lost = self.sending.sent.lose_overtaken(u64::MAX, Some(before));
+        self.on_lost(view, lost);
+        self.set_pace(view);
+    }
+
     fn lose_overdue(&mut self, view: &View) {
         if self.overdue_at(view).is_none_or(|at| at > view.now) {
             return;
         }
         self.sending.sent.lose_all();
         (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
+        self.timed_out = true;
         self.slots.rtt.on_timeout();
         self.slots.congestion.on_timeout(view);
-        self.slots.rate.on_pace(view, self.slots.congestion.pace());
+        self.set_pace(view);
         self.marks.doubt();
     }
 
@@ -139,7 +158,7 @@ impl<C: Configuration> Association<C> {
         if self.has_ended(&view) {
             return None;
         }
-        let overdue = self.overdue_at(&view);
+        let (overtaken, overdue) = (self.overtaken_at(&view), self.overdue_at(&view));
         let slots = &self.slots;
         // The unit that would try a shut window may have expired.
         let shut = self.shut_since.filter(|_| view.idle && !view.drained);
@@ -150,7 +169,9 @@ impl<C: Configuration> Association<C> {
         if slots.connection.may_send(0) {
             at = at.min(slots.inquiry.deadline(&view)).min(slots.congestion.deadline());
         }
-        for deadline in [overdue, self.dead_at(&view), self.probe_at(&view), tries, ready] {
+        for deadline in
+            [overtaken, overdue, self.dead_at(&view), self.probe_at(&view), tries, ready]
+        {
             at = at.min(deadline.unwrap_or(Instant::END));
         }
         (at != Instant::END).then_some(at)

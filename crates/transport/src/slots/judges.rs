@@ -27,6 +27,11 @@ slot! {
     trait Recovery {
         /// Records what the opening has shown of the path, before any data leaves.
         fn on_opened(&mut self, opening: &Opening) = ();
+        /// Records that packets were found lost, other than by a timeout.
+        fn on_lost(&mut self, view: &View) = ();
+        /// Records that a packet that had been found lost, other than by a timeout, has arrived:
+        /// it was late.
+        fn on_reordered(&mut self, view: &View) = ();
         /// Returns whether a unit is kept until it is acknowledged.
         fn keeps(&self) -> bool = true;
         /// Returns what a report makes suspect.
@@ -37,8 +42,8 @@ slot! {
         /// Returns the packet reordering threshold: a unit is lost when one that left this many
         /// packets later was acknowledged (RFC 9002 §6.1.1); `None`: never.
         fn tolerance(&self) -> Option<u64> = None;
-        /// Returns the time threshold: a unit is lost when one that left this much later was
-        /// acknowledged (RFC 9002 §6.1.2); `None`: never.
+        /// Returns the time threshold: when one that left later was acknowledged, a unit is lost
+        /// this much later than that took (RFC 8985 §6.2, RFC 9002 §6.1.2); `None`: never.
         fn lag(&self, view: &View) -> Option<Nanoseconds> = None;
         /// Returns the timeout after which a unit is lost that was not acknowledged; `None`: never.
         fn patience(&self, view: &View) -> Option<Nanoseconds> = None;

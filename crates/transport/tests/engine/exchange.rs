@@ -75,7 +75,8 @@ fn static_and_boxed_policies_have_the_same_trace() {
 
 /// The nth of each, in turn. What the rule book refuses stays as it was.
 fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) -> usize {
-    let recovery: [fn() -> SlotPart<dyn slots::Recovery>; 4] = [
+    let recovery: [fn() -> SlotPart<dyn slots::Recovery>; 5] = [
+        || recovery::RackTlp::new(60 * SECOND).part(),
         || recovery::IndividualTimeout::new(60 * SECOND).part(),
         || recovery::SelectiveRepeat::new().part(),
         || recovery::GoBackN.part(),

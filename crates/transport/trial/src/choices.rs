@@ -106,6 +106,7 @@ choices! { |at|
     recovery: dyn slots::Recovery = [
         recovery::Absent,
         recovery::IndividualTimeout::new(60 * SECOND),
+        recovery::RackTlp::new(60 * SECOND),
         recovery::SelectiveRepeat::new().inquiries(1).reordering(Some(3)),
         recovery::GoBackN,
     ];

@@ -3,6 +3,7 @@
 use super::two;
 use crate::run::outcome::FlowOutcome;
 use crate::run::simulated::{self, Keep};
+use crate::workload::Ends;
 
 const TRANSPORTS: [&str; 5] = [
     "\"udp\"",
@@ -17,6 +18,7 @@ fn over(transport: &str, workload: &str) -> FlowOutcome {
     let outcome = simulated::run(&scenario, 1, None, Keep::default()).outcome;
     assert!(outcome.ended, "{transport} {workload}");
     assert_eq!(outcome.broken(), None, "{transport} {workload}");
+    assert_eq!(outcome.failure(&scenario), None, "{transport} {workload}");
     outcome.flows.into_iter().next().expect("there is one flow")
 }
 
@@ -43,7 +45,8 @@ fn all_of_each_arrives_over_each() {
                 (messages, octets),
                 "{transport} {workload}"
             );
-            assert_eq!(flow.account.ended, [conversations, 0], "{transport} {workload}");
+            let ends = Ends { well: conversations, ..Ends::default() };
+            assert_eq!(flow.ends, ends, "{transport} {workload}");
         }
     }
 }
@@ -73,7 +76,7 @@ fn a_request_takes_a_round_trip() {
 fn messages_keep_their_times() {
     let flow =
         over("\"udp\"", "{ messages = { count = 11, message = \"64 B\", every = \"20 ms\" } }");
-    assert_eq!(flow.arriving.map(|time| time.as_millis()), Some(200));
+    assert_eq!(flow.took.map(|time| time.as_millis()), Some(200));
 }
 
 #[test]
@@ -106,4 +109,23 @@ fn what_nobody_answers_is_counted() {
     let account = &outcome.flows[0].account;
     assert_eq!((account.unanswered, account.replies, outcome.ended), (3, 0, true));
     assert_eq!(outcome.broken(), None, "UDP promises nothing");
+}
+
+/// A stream delivers in bursts: counted from its first arrival, it would exceed its link.
+#[test]
+fn goodput_counts_from_the_request_and_fits_the_link() {
+    for (transport, workload, seconds) in [
+        ("\"tcp\"", "{ bulk = { octets = \"50 kB\", message = \"200 B\" } }", 41.0..60.0),
+        ("{ artp = {} }", "{ bulk = { octets = \"10 kB\", message = \"1 kB\" } }", 8.0..30.0),
+        // All of it arrives at once, and there is a goodput all the same.
+        ("\"tcp\"", "{ bulk = { octets = \"200 B\", message = \"200 B\" } }", 0.2..1.0),
+        ("\"udp\"", "{ bulk = { octets = \"200 B\", message = \"200 B\" } }", 0.2..1.0),
+    ] {
+        let scenario = two("rate = \"9600 b/s\"\ndelay = \"50 ms\"", transport, workload);
+        let flow = simulated::run(&scenario, 1, None, Keep::default()).outcome.flows.remove(0);
+        let goodput = flow.goodput().expect("something arrived");
+        let took = flow.took.expect("something arrived").as_secs_f64();
+        assert!(seconds.contains(&took), "{transport}: {took} s");
+        assert!((1000.0..9600.0).contains(&goodput), "{transport}: {goodput}");
+    }
 }

@@ -5,6 +5,7 @@
 //! rate = "100 Mb/s"
 //! delay = "20 ms"
 //! jitter = "2 ms"
+//! delay-steps = [{ at = "5 s", delay = "+1 s", for = "200 ms" }, { at = "9 s", delay = "600 ms", packets = 400 }]
 //! keeps-order = true              # however large the jitter
 //! queue = "64 kB"                 # or "50 packets"
 //! codel = { target = "5 ms", interval = "100 ms" }
@@ -29,6 +30,7 @@
 //! channel = { key-up = "500 ms", tail = "10 ms", slot = "100 ms", persistence = 0.25, hidden = [[0, 1]] }
 //! ```
 
+mod forms;
 mod loss;
 mod probability;
 mod profile_name;
@@ -41,19 +43,21 @@ use stackwright_contract::Duration;
 use super::Loss;
 pub use resolve::LinkFlaw;
 
+use forms::List;
 use probability::Probability;
 use profile_name::ProfileName;
 pub(crate) use units::time;
+use units::{Delay, Places, Rate};
 pub use units::{OctetCount, Time};
-use units::{Places, Rate};
 
 /// A link as a file describes it. What is left out is as in its profile, or ideal.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(remote = "Self", deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct LinkDescription {
     profile: Option<ProfileName>,
     rate: Option<Rate>,
     delay: Option<Time>,
+    delay_steps: Option<List<Step>>,
     jitter: Option<Time>,
     keeps_order: Option<bool>,
     queue: Option<Places>,
@@ -66,7 +70,7 @@ pub struct LinkDescription {
     corrupt: Option<Probability>,
     bit_errors: Option<Probability>,
     pass: Option<Pass>,
-    outages: Option<Vec<Outage>>,
+    outages: Option<List<Outage>>,
     channel: Option<Shared>,
     forward: Option<Box<LinkDescription>>,
     back: Option<Box<LinkDescription>>,
@@ -74,7 +78,7 @@ pub struct LinkDescription {
 
 /// `codel`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
 struct Wait {
     target: Time,
     interval: Time,
@@ -88,7 +92,7 @@ impl Default for Wait {
 
 /// `reorder`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 struct Held {
     probability: Probability,
     by: Time,
@@ -96,7 +100,7 @@ struct Held {
 
 /// `pass`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 struct Pass {
     period: Time,
     length: Time,
@@ -106,15 +110,26 @@ struct Pass {
 
 /// One of `outages`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 struct Outage {
     from: Time,
     to: Time,
 }
 
+/// One of `delay-steps`: for ever, if it does not say until when.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+struct Step {
+    at: Time,
+    delay: Delay,
+    #[serde(rename = "for")]
+    time: Option<Time>,
+    packets: Option<u64>,
+}
+
 /// `channel`.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(remote = "Self", deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Shared {
     key_up: Option<Time>,
     tail: Option<Time>,

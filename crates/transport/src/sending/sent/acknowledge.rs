@@ -5,7 +5,7 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
-use super::{SentQueue, SentRange, State};
+use super::{Cause, SentQueue, SentRange, State};
 use crate::sending::messages::Messages;
 use crate::sending::pieces::Pieces;
 use crate::sending::waiting::Payload;
@@ -21,7 +21,10 @@ pub struct Acknowledged {
     pub longest: usize,
     /// Whether one of them left in parts, the last time.
     pub in_parts: bool,
-    /// Whether one of them was lost by a timeout and had not left again: the timeout was spurious.
+    /// Whether a copy arrived of one of them that had been found lost because others overtook it:
+    /// they were reordered.
+    pub late: bool,
+    /// The same of one that was lost by a timeout: that was spurious.
     pub doubtful: bool,
     /// When the newest packet left that was sent once.
     pub newest: Option<Instant>,
@@ -41,8 +44,10 @@ impl Acknowledged {
 
 /// The context of an acknowledgement beside the queue.
 pub(crate) struct Settling<'a, M: Message> {
-    /// Packets that were sent again after this: their last copy is not the one that arrived.
+    /// Packets that were sent again after this: their last copy may not be the one that arrived.
     pub(crate) copies: Instant,
+    /// Packets that were sent again after this: their last copy cannot be the one that arrived.
+    pub(crate) too_soon: Instant,
     pub(crate) messages: &'a mut Messages,
     pub(crate) pool: &'a Pool<M>,
     pub(crate) sum: &'a mut Acknowledged,
@@ -73,11 +78,7 @@ impl Tally {
         settling.messages.settle(pieces, count, range.payload.credit);
         match range.state {
             State::InFlight => self.in_flight += octets as u64,
-            State::Lost => self.lost += count,
-            State::Doubtful => {
-                self.lost += count;
-                settling.sum.doubtful = true;
-            }
+            State::Lost(_) => self.lost += count,
         }
         let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
         sum.octets += octets as u64;
@@ -87,6 +88,12 @@ impl Tally {
         } else {
             sum.longest = sum.longest.max(pieces.longest(count));
         }
+        let arrived = match range.state {
+            State::Lost(cause) => Some(cause),
+            State::InFlight => range.cause.filter(|_| range.sent_at > settling.too_soon),
+        };
+        sum.late |= arrived == Some(Cause::Overtaken);
+        sum.doubtful |= arrived == Some(Cause::TimedOut);
         if range.times == 1 {
             self.newest = sent_at; // numbers and times rise together
         } else {

@@ -7,7 +7,7 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::Message;
 
-use super::{SentQueue, State, Transmission};
+use super::{Cause, SentQueue, State, Transmission};
 
 /// What a loss judge is given of packets that a report makes suspect.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ impl<M: Message> SentQueue<M> {
                     self.split(at, from);
                     at += 1;
                 }
-                octets += self.lose(at, to - from);
+                octets += self.lose(at, to - from, Cause::Overtaken);
             }
             at += 1;
         }
@@ -46,12 +46,13 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged
-    /// one, or before `before` (RFC 9002 §6.1, RFC 8985 §6.2). Returns their octets.
+    /// one, or before it, and before `before` (RFC 9002 §6.1, RFC 8985 §6.2). Returns their octets.
     pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
         let mut octets = 0;
-        while let Some(at) = self.oldest() {
+        while let Some(at) = self.overtaken() {
             let range = &self.ranges[at];
-            let overtaken = (self.acknowledged_order + 1).saturating_sub(tolerance + range.order);
+            let overtaken =
+                (self.acknowledged_order + 1).saturating_sub(tolerance.saturating_add(range.order));
             let count = match before {
                 Some(before) if range.sent_at < before => range.count,
                 _ => range.count.min(usize::try_from(overtaken).unwrap_or(usize::MAX)),
@@ -59,7 +60,7 @@ impl<M: Message> SentQueue<M> {
             if count == 0 {
                 break;
             }
-            octets += self.lose(at, count);
+            octets += self.lose(at, count, Cause::Overtaken);
         }
         octets
     }
@@ -67,7 +68,7 @@ impl<M: Message> SentQueue<M> {
     /// Loses all packets in flight, for no other reason than a timeout.
     pub(crate) fn lose_all(&mut self) {
         for range in self.ranges.iter_mut().filter(|range| range.state == State::InFlight) {
-            range.state = State::Doubtful;
+            range.state = State::Lost(Cause::TimedOut);
             self.lost_packets += range.count;
         }
         self.in_flight = 0;
@@ -80,19 +81,35 @@ impl<M: Message> SentQueue<M> {
     /// since.
     pub(crate) fn restore(&mut self) {
         let mut transmissions = Vec::new();
+        self.lost.clear();
         for range in &mut self.ranges {
-            if range.state == State::Doubtful {
+            if range.state == State::Lost(Cause::TimedOut) {
                 range.state = State::InFlight;
                 self.lost_packets -= range.count;
                 self.in_flight += range.payload.body.len() as u64;
             }
+            let (numbers, count) = (range.numbers.clone(), range.count as u64);
             if range.state == State::InFlight {
-                let orders = range.order..range.order + range.count as u64;
-                transmissions.push(Transmission { numbers: range.numbers.clone(), orders });
+                let orders = range.order..range.order + count;
+                transmissions.push(Transmission { numbers, orders });
+            } else {
+                self.lost.push_back(numbers);
             }
         }
         transmissions.sort_unstable_by_key(|transmission| transmission.orders.start);
         self.transmissions = transmissions.into();
+    }
+
+    /// Returns the index of the range in flight that was sent first, if one that was sent later was
+    /// acknowledged.
+    fn overtaken(&mut self) -> Option<usize> {
+        self.oldest().filter(|at| self.ranges[*at].order < self.acknowledged_order)
+    }
+
+    /// Returns when the oldest packet in flight was sent, if one that was sent later was
+    /// acknowledged.
+    pub(crate) fn overtaken_at(&mut self) -> Option<Instant> {
+        self.overtaken().map(|at| self.ranges[at].sent_at)
     }
 
     /// Returns when the oldest packet in flight was sent.
@@ -111,15 +128,15 @@ impl<M: Message> SentQueue<M> {
             self.split(at, count - 1);
             at += 1;
         }
-        self.lose(at, 1);
+        self.lose(at, 1, Cause::Probes);
         true
     }
 
     /// Loses the first `count` packets of a range in flight. Returns their octets.
-    fn lose(&mut self, at: usize, count: usize) -> u64 {
+    fn lose(&mut self, at: usize, count: usize, cause: Cause) -> u64 {
         self.split(at, count);
         let range = &mut self.ranges[at];
-        range.state = State::Lost;
+        range.state = State::Lost(cause);
         let (octets, numbers) = (range.payload.body.len() as u64, range.numbers.clone());
         self.in_flight -= octets;
         self.lost_packets += count;

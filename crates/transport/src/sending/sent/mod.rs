@@ -20,6 +20,7 @@ mod tests;
 
 use alloc::collections::VecDeque;
 use core::cell::Cell;
+use core::mem;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
@@ -39,10 +40,18 @@ enum State {
     InFlight,
     /// The lowest is sent again first: the receiver always has memory for it, whereas for a higher
     /// one it may have to take others first.
-    Lost,
-    /// Lost for no other reason than a timeout: if it is acknowledged in this state, its only copy
-    /// had arrived, and the timeout was spurious (F-RTO, RFC 5682 §3).
-    Doubtful,
+    Lost(Cause),
+}
+
+/// Why a packet counts as lost. If an earlier copy arrives all the same, that tells of what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cause {
+    /// A packet that left later has arrived: they were reordered.
+    Overtaken,
+    /// A timeout expired, and nothing else tells: it was spurious (F-RTO, RFC 5682 §3).
+    TimedOut,
+    /// It probes the tail: nothing.
+    Probes,
 }
 
 /// Consecutive packets that were sent at one moment and have the same state.
@@ -57,6 +66,8 @@ pub(crate) struct SentRange<M> {
     state: State,
     /// Whether it left in parts, the last time: then it is one packet.
     in_parts: bool,
+    /// Why it was sent again, the last time.
+    cause: Option<Cause>,
     /// The first inquiry that covers it.
     inquiry_number: u32,
     /// When it was last sent.
@@ -244,6 +255,7 @@ impl<M: Message> SentQueue<M> {
             times,
             state,
             in_parts,
+            cause: None,
             inquiry_number,
             sent_at,
             order,
@@ -268,7 +280,9 @@ impl<M: Message> SentQueue<M> {
         (range.sent_at, range.order) = (leaving.now, order);
         (range.inquiry_number, range.in_parts) = (leaving.inquiry_number, leaving.in_parts);
         range.times = range.times.saturating_add(1);
-        range.state = State::InFlight;
+        if let State::Lost(cause) = mem::replace(&mut range.state, State::InFlight) {
+            range.cause = Some(cause);
+        }
         self.in_flight += range.payload.body.len() as u64;
         self.lost_packets -= count;
         if let Some(span) = self.lost.front_mut() {
@@ -361,7 +375,7 @@ impl<M: Message> SentQueue<M> {
         let SentRange { state, payload, count, .. } = self.ranges.remove(at)?;
         match state {
             State::InFlight => self.in_flight -= payload.body.len() as u64,
-            State::Lost | State::Doubtful => self.lost_packets -= count,
+            State::Lost(_) => self.lost_packets -= count,
         }
         Some((payload, count))
     }
