@@ -101,6 +101,10 @@ pub struct Config {
     /// Random octets, drawn anew at each start, that a third party must not know. Salts are derived
     /// from them, and keys from the salts.
     pub secret: [u8; 16],
+    /// The key of the [tokens](crate::header::Unknown) that show a peer that this end has lost the
+    /// session. With the key of the last run, a peer notices a restart as soon as it sends anything;
+    /// `None`: a random one, and it notices by silence alone. It must not be known to anyone else.
+    pub reset_key: Option<[u8; 32]>,
     /// The congestion control: CUBIC by default.
     pub congestion: Congestion,
     /// The protection of datagrams.
@@ -140,6 +144,7 @@ impl Config {
             ecn: true,
             epoch: 0,
             secret,
+            reset_key: None,
             congestion: Congestion::Cubic,
             protection: Protection::Absent,
             half_open_most: 64,

@@ -7,7 +7,9 @@ use stackwright_transport::words::{MILLISECOND, SECOND, Signals, View};
 use stackwright_wire::Header;
 
 use crate::config::{Config, WINDOW_FIRST};
-use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
+use crate::header::{
+    ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict,
+};
 use crate::option::{Large, Marks, PacketOption, Part};
 use crate::parts::Parts;
 use crate::path::{BASE, BlackHoleDetector, PathMtu};
@@ -15,9 +17,13 @@ use crate::path::{BASE, BlackHoleDetector, PathMtu};
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
 
-/// The most octets of options in an acknowledgement: credit, ranges and marks.
-const REPORT_OPTIONS: usize =
-    PacketOption::OCTETS_MOST + OptionHeader::LENGTH + OptionHeader::LENGTH + Marks::LENGTH;
+/// The most octets of options in an acknowledgement (credit, ranges and marks), and of the range
+/// that names all that arrived before.
+const REPORT_OPTIONS: usize = ArrivedRange::LENGTH
+    + PacketOption::OCTETS_MOST
+    + OptionHeader::LENGTH
+    + OptionHeader::LENGTH
+    + Marks::LENGTH;
 
 /// More fragments than these are counted by an option; the protection of a datagram may add some.
 const FRAGMENTS_BARE: usize = 65_000;
@@ -35,6 +41,10 @@ pub struct Format<M> {
     pub(crate) ours: Proposal,
     /// What the peer has proposed.
     pub(crate) theirs: Option<Proposal>,
+    /// What the peer's [`Unknown`](crate::header::Unknown) bears if it has lost the session.
+    pub(crate) reset: Option<[u8; 16]>,
+    /// The challenge that is to be answered.
+    pub(crate) challenge: u64,
     /// The peer's first sequence number.
     pub(crate) peer_first: Option<u64>,
     /// Whether this side asked for the session.
@@ -85,12 +95,15 @@ impl<M> Format<M> {
             nonce: secrets.nonce,
             echo: 0,
             salt: secrets.salt,
+            reset: secrets.reset,
         };
         Format {
             session,
             window: config.window,
             ours,
             theirs: None,
+            reset: None,
+            challenge: 0,
             peer_first: None,
             asks: false,
             path: PathMtu::default(),
@@ -185,6 +198,7 @@ impl<M> Format<M> {
     pub(crate) fn learn(&mut self, proposal: Proposal) {
         if self.theirs.is_none() {
             self.peer_first = Some(Self::lift(proposal.first));
+            self.reset = Some(proposal.reset);
             self.theirs = Some(proposal);
         }
     }
@@ -218,6 +232,8 @@ pub struct Secrets {
     pub nonce: u64,
     /// See [`Proposal::salt`].
     pub salt: [u8; 16],
+    /// See [`Proposal::reset`].
+    pub reset: [u8; 16],
 }
 
 /// The control items of sessions (OPTID). *Chosen*: the document leaves them to the implementation.
@@ -227,6 +243,8 @@ pub(crate) enum Matter {
     Close,
     Confirm,
     Probe,
+    Identify,
+    Challenge,
 }
 
 impl Matter {
@@ -236,17 +254,28 @@ impl Matter {
             Matter::Close => 2,
             Matter::Confirm => 3,
             Matter::Probe => 5, // 4: protected items
+            Matter::Identify => 6,
+            Matter::Challenge => 7,
         }
     }
 
     pub(crate) fn of(id: u8) -> Option<Self> {
-        let all = [Matter::Open, Matter::Close, Matter::Confirm, Matter::Probe];
+        let all = [
+            Matter::Open,
+            Matter::Close,
+            Matter::Confirm,
+            Matter::Probe,
+            Matter::Identify,
+            Matter::Challenge,
+        ];
         all.into_iter().find(|matter| matter.id() == id)
     }
 }
 
 /// The engine's names of the signals, in its order.
-pub(crate) const ORDER: [Signals; 7] = [
+pub(crate) const ORDER: [Signals; 9] = [
+    Signals::IDENTIFY,
+    Signals::RESPOND,
     Signals::OPEN,
     Signals::ACCEPT,
     Signals::CONFIRM,

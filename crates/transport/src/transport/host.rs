@@ -1,7 +1,7 @@
 //! What a protocol specifies for its associations as a whole.
 
 use stackwright_base::map::Key;
-use stackwright_base::{Arrival, Envelope, Origin};
+use stackwright_base::{Arrival, Envelope, Origin, Stray};
 use stackwright_contract::services::{Credit, Ended, MessageProperties, Transfer};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Malformed;
@@ -10,6 +10,7 @@ use super::MessageOf;
 use crate::configuration::{Configuration, FrontOf, Slots};
 use crate::limits::Limits;
 use crate::slots::Front as _;
+use crate::words::Opening;
 
 /// What a protocol specifies for its associations as a whole: the half of its format that has no
 /// association yet.
@@ -76,6 +77,30 @@ pub trait Host: Sized + 'static {
         None
     }
 
+    /// Decides about a packet that belongs to no association with its sender: the peer of another
+    /// one may have moved there.
+    fn stray(
+        &mut self,
+        _cx: &Context,
+        _remote: Participant,
+        _key: &Self::Key,
+        _packet: &mut MessageOf<Self>,
+    ) -> Stray<MessageOf<Self>> {
+        Stray::Unclaimed
+    }
+
+    /// Records that an association has moved. Returns what is needed to judge the path anew if it is
+    /// another one; `None`: it is the same as before.
+    fn moved(
+        &mut self,
+        _cx: &Context,
+        _key: &Self::Key,
+        _from: Participant,
+        _to: Participant,
+    ) -> Option<NewPath<Self::Configuration>> {
+        None
+    }
+
     /// Returns the memory that all associations may hold together.
     fn limits(&self) -> Limits {
         Limits::NONE
@@ -106,6 +131,14 @@ pub trait Host: Sized + 'static {
     fn run(&self) -> usize {
         0
     }
+}
+
+/// The path to a peer that has moved.
+pub struct NewPath<C: Configuration> {
+    /// New policies, of which the judges of the path replace those of the association.
+    pub slots: Slots<C>,
+    /// What the validation of the path has shown of it.
+    pub opening: Opening,
 }
 
 /// The association of a packet, and what was read to find it. Nothing is removed: a check may cover

@@ -10,12 +10,12 @@ mod host;
 mod receive;
 mod send;
 
-pub use host::{Host, Located};
+pub use host::{Host, Located, NewPath};
 
 use alloc::rc::Rc;
 
 use stackwright_base::features::Needs;
-use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place};
+use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place, Stray};
 use stackwright_contract::ask::{Counters, Longest, PacketCounts, Question, Reserve, RoundTrip};
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
@@ -170,6 +170,25 @@ impl<H: Host> Hooks for Associations<H> {
         packet: &mut MessageOf<H>,
     ) -> Option<MessageOf<H>> {
         self.host.unawaited(cx, remote, &header.key, packet)
+    }
+
+    fn stray(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        header: &Located<H>,
+        packet: &mut MessageOf<H>,
+    ) -> Stray<MessageOf<H>> {
+        self.host.stray(cx, remote, &header.key, packet)
+    }
+
+    fn moved(&mut self, at: &mut impl Place<Self>, from: Participant) {
+        let (to, now) = (at.remote(), at.cx().now());
+        at.association().remote = to;
+        let key = at.association().key.clone();
+        let path = self.host.moved(at.cx(), &key, from, to);
+        at.association().engine.on_moved(now, path);
+        at.later();
     }
 
     fn create(

@@ -45,7 +45,11 @@ pub(crate) fn signed(side: usize) -> Protection {
 /// One end of a session that is the `nth` between these two.
 pub(crate) fn end_of(config: &Config, side: usize, nth: u8) -> Slots<Artp<BufferTree>> {
     let nonce = 0x1234_5678 * (side as u64 + 1) + u64::from(nth);
-    policies(5, config, Secrets { first: 7, nonce, salt: [side as u8 + 2 * nth; 16] })
+    policies(
+        5,
+        config,
+        Secrets { first: 7, nonce, salt: [side as u8 + 2 * nth; 16], reset: [side as u8; 16] },
+    )
 }
 
 pub(crate) type Ends = Trial<Artp<BufferTree>>;

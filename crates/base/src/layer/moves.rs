@@ -1,0 +1,82 @@
+//! An association follows its peer to another address: another association below carries it from
+//! then on.
+
+use stackwright_contract::{Context, Handle, Outlet, Participant};
+
+use super::{Hooks, Layer, MessageOf, Stray};
+
+impl<H: Hooks> Layer<H> {
+    /// Handles a message that belongs to no association with its sender, if the protocol knows an
+    /// association elsewhere that claims it. Returns whether that is so.
+    pub(super) fn is_claimed(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        header: &H::Header,
+        message: &mut MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) -> bool {
+        let Some(remote) = self.lowers.association(lower).map(|below| below.remote) else {
+            return false;
+        };
+        match self.hooks.stray(cx, remote, header, message) {
+            Stray::Unclaimed => return false,
+            Stray::Ignored(reason) => cx.dropped(H::FACTS.name, reason),
+            Stray::Answered(answer) => self.answer(cx, lower, answer, out),
+            Stray::Moves { from, probe } => {
+                self.take_over(cx, lower, (from, H::key(header)), probe, out);
+            }
+        }
+        true
+    }
+
+    /// Moves the association of `key` with the peer `from` to the association below that its peer
+    /// uses now.
+    fn take_over(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        (from, key): (Participant, H::Key),
+        probe: MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        // Associations below that arrived are not found by their peer: it moves seldom.
+        let base = &self.base;
+        let there = base.iter().filter(|(_, link)| link.remote == from).find_map(|(_, link)| {
+            base.find(&(Self::key_scope(link.lower), key.clone()))
+                .filter(|name| base.get(*name).is_some_and(|found| found.remote == from))
+        });
+        // One that is not open yet is not told of twice.
+        let is_open = |name: &Handle| base.get(*name).is_some_and(|link| link.unopened.is_empty());
+        let Some(name) = there.filter(is_open) else {
+            return cx.dropped(H::FACTS.name, "a move of no association");
+        };
+        if self.base.rekey(name, (Self::key_scope(lower), key)).is_err() {
+            return cx.dropped(H::FACTS.name, "a move to where another association is");
+        }
+        if let Some(link) = self.base.get(name) {
+            let left = link.lower;
+            self.answer(cx, left, probe, out);
+        }
+        self.relocate(name, lower, out);
+        self.at(cx, name, out, |hooks, at| hooks.moved(at, from));
+    }
+
+    /// Has an association carried by `lower` from now on.
+    pub(super) fn relocate(&mut self, name: Handle, lower: Handle, out: &mut impl Outlet<Self>) {
+        let Layer { base, lowers, .. } = self;
+        let (Some(link), Some(below)) = (base.get_mut(name), lowers.association(lower)) else {
+            return;
+        };
+        let left = core::mem::replace(&mut link.lower, lower);
+        link.remote = below.remote;
+        below.users += 1;
+        if link.wants_room {
+            below.wanting.push_back(name);
+        }
+        if let Some(left) = lowers.association(left) {
+            left.wanting.retain(|wants| *wants != name);
+        }
+        lowers.release(left, name, out);
+    }
+}
