@@ -25,4 +25,5 @@ mod written;
 mod tests;
 
 pub(crate) use commands::{Run, Search, Sweep, profiles};
+pub(crate) use simulated::{Keep, run as simulate};
 pub(crate) use station::Station;

@@ -1,0 +1,129 @@
+//! A path in the simulator.
+
+use std::sync::Mutex;
+use std::thread;
+
+use super::cell::{Cell, MESSAGE, MTU};
+use crate::measure::Stop;
+use crate::problem::Problem;
+use crate::run::{Keep, simulate};
+use crate::scenario::Scenario;
+
+/// One transfer.
+pub(super) struct Transfer {
+    pub(super) cell: Cell,
+    /// ARTP's congestion control; none for the default.
+    pub(super) congestion: Option<&'static str>,
+    /// How long it lasts at the payload limit, in seconds.
+    pub(super) seconds: f64,
+    pub(super) seed: u64,
+    /// Steps of the delay, as a link has them; empty for none.
+    pub(super) steps: String,
+}
+
+/// What came of a transfer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figures {
+    /// From the request to the last octet, in megabits per second.
+    pub(super) goodput: f64,
+    /// Whether all octets arrived in time.
+    pub(super) ended: bool,
+    /// Messages that arrived: each fills a packet.
+    pub(super) delivered: u64,
+    /// Packets that were sent again.
+    pub(super) resent: u64,
+    /// Packets of which both copies arrived.
+    pub(super) duplicates: u64,
+}
+
+impl Transfer {
+    /// Runs it.
+    fn run(&self) -> Result<Figures, Problem> {
+        let text = self.text();
+        let scenario =
+            Scenario::read("paths".into(), text).map_err(|flaw| flaw.problem("paths".as_ref()))?;
+        let outcome = simulate(&scenario, self.seed, None, Keep::default()).outcome;
+        if let Some(broken) = outcome.broken() {
+            return Err(Problem::new(format!("the transport broke a guarantee: {broken}")));
+        }
+        let flow = &outcome.flows[0];
+        let delivered = flow.counts.messages;
+        let offered = outcome.links[0]["offered"].as_u64().unwrap_or(0);
+        let ended = outcome.ended && delivered == self.messages();
+        // What was cut short is counted over all of its time, not until the last arrival.
+        let goodput = match flow.goodput() {
+            Some(goodput) if ended => goodput,
+            _ => 8.0 * flow.counts.octets as f64 / scenario.time.as_secs_f64(),
+        };
+        Ok(Figures {
+            goodput: goodput / 1e6,
+            ended,
+            delivered,
+            resent: offered.saturating_sub(flow.account.sent),
+            duplicates: 0,
+        })
+    }
+
+    fn messages(&self) -> u64 {
+        self.cell.messages(self.seconds)
+    }
+
+    /// The scenario. Where packets are lost, nobody knows how long the whole transfer takes: it is
+    /// cut short.
+    fn text(&self) -> String {
+        let Transfer { cell, congestion, seconds, steps, .. } = self;
+        let time = if cell.is_lossless() { 3.0 } else { 1.0 } * seconds;
+        let congestion =
+            congestion.map_or(String::new(), |name| format!("congestion = \"{name}\", "));
+        let window = cell.window().map_or(String::new(), |packets| {
+            let octets = packets * MTU;
+            format!("window = {packets}, send = {{ octets = {octets}, messages = {packets} }}, ")
+        });
+        format!(
+            "time = \"{} ms\"\n\
+             [[links]]\nbetween = [\"near\", \"far\"]\n\
+             rate = \"{} b/s\"\ndelay = \"{} us\"\njitter = \"100 us\"\nkeeps-order = true\n\
+             queue = \"{} B\"\nmtu = {MTU}\nloss = {:?}\n{steps}\n\
+             [[flows]]\nfrom = \"near\"\nto = \"far\"\n\
+             transport = {{ artp = {{ {congestion}{window} }} }}\n\
+             workload = {{ bulk = {{ octets = {}, message = {MESSAGE} }} }}\n",
+            (1e3 * time).ceil(),
+            cell.rate(),
+            500 * cell.round_trip,
+            cell.queue_octets(),
+            cell.loss(),
+            self.messages() * MESSAGE,
+        )
+    }
+}
+
+/// Runs all of them, on as many processors as there are; nothing where somebody asked for the end.
+///
+/// # Errors
+/// Where one fails.
+pub(super) fn all(transfers: &[Transfer], stop: &Stop) -> Result<Vec<Figures>, Problem> {
+    let next = Mutex::new(transfers.iter().enumerate());
+    let take = || next.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((at, transfer)) = take()
+            && !stop.asked()
+        {
+            done.push((at, transfer.run()));
+        }
+        done
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let mut done: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    });
+    if stop.asked() {
+        return Ok(Vec::new());
+    }
+    if done.len() < transfers.len() {
+        return Err(Problem::new("a simulation stopped unexpectedly"));
+    }
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, figures)| figures).collect()
+}
