@@ -27,8 +27,9 @@ pub(crate) struct FlowOutcome {
     pub(crate) account: Account,
     /// What arrived at the server.
     pub(crate) counts: Counts,
-    /// From the first of them to the last.
-    pub(crate) arriving: Option<Duration>,
+    /// From the client's first request for an association to the last of them; `None` if none
+    /// arrived.
+    pub(crate) took: Option<Duration>,
     /// The sum of how long messages were under way, where both ends have one clock.
     pub(crate) under_way: Option<Duration>,
     /// The first promise that the transport broke.
@@ -36,13 +37,13 @@ pub(crate) struct FlowOutcome {
 }
 
 impl FlowOutcome {
-    /// Octets of payload per second that arrived, in bits, from the first arrival to the last. The
-    /// first message only starts the clock.
+    /// Returns the payload that arrived, in bits per second, from the client's first request to the
+    /// last arrival: what was opened, and what waited, takes its time as well. `None` if nothing
+    /// arrived.
     pub(crate) fn goodput(&self) -> Option<f64> {
-        let seconds = self.arriving?.as_secs_f64();
-        let Counts { messages, octets, .. } = self.counts;
-        let counted = octets as f64 * messages.saturating_sub(1) as f64 / messages.max(1) as f64;
-        (seconds > 0.0).then(|| 8.0 * counted / seconds)
+        // Over an ideal link no time passes: the clock's resolution stands for it.
+        let took = self.took?.max(Duration::from_nanos(1));
+        Some(8.0 * self.counts.octets as f64 / took.as_secs_f64())
     }
 
     fn json(&self, flow: &Flow, stations: &[String]) -> Value {
@@ -55,6 +56,7 @@ impl FlowOutcome {
             "replies": replies, "unanswered": unanswered,
             "ended_well": ended[0], "ended_otherwise": ended[1],
             "goodput_bits_per_second": self.goodput(),
+            "seconds": self.took.map(|took| took.as_secs_f64()),
             "under_way_mean_us": self.under_way.filter(|_| self.counts.messages > 0)
                 .map(|sum| microseconds(sum) / self.counts.messages as f64),
             "round_trip_median_us": self.account.round_trip(50).map(microseconds),

@@ -65,7 +65,7 @@ pub(crate) fn run(
     let flows = flows.map(|(client, server)| FlowOutcome {
         account: client.account,
         counts: server.counts,
-        arriving: server.arriving,
+        took: server.last.zip(client.began).map(|(last, began)| last.saturating_sub(began)),
         under_way: None,
         broken: server.broken.or(client.broken),
     });

@@ -109,13 +109,14 @@ impl Flowing {
     fn outcome(&self, world: &mut World<M>) -> FlowOutcome {
         let client = self.client.upper(world);
         let (account, back) = (client.account.clone(), client.replies.broken.clone());
+        let began = client.began;
         let ends: Vec<_> = client.ends().collect();
         let server = self.server.upper_mut(world);
         server.concluded(&ends);
         FlowOutcome {
             account,
             counts: server.promises.counts,
-            arriving: server.arriving(),
+            took: server.last.zip(began).map(|(last, began)| last.since(began)),
             under_way: Some(server.under_way),
             broken: server.promises.broken.clone().or(back),
         }

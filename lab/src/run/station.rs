@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stackwright::compose::Over;
 use stackwright::wire::Pool;
@@ -24,7 +25,7 @@ use stackwright_drivers::{Driver, Lanes, Readiness};
 use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
 use crate::transport::{M, Real, Stacked, Woven};
-use crate::workload::{Account, Broken, Client, Counts, Request, Server, Told};
+use crate::workload::{Account, Broken, Client, Counts, Promises, Request, Server, Told};
 
 /// One side of a scenario on real sockets.
 #[derive(Args, Debug)]
@@ -53,13 +54,16 @@ pub(super) struct ClientSays {
     pub(super) account: Account,
     pub(super) ends: Vec<Option<bool>>,
     pub(super) broken: Option<Broken>,
+    /// When it asked for its first association, by the machine's clock.
+    pub(super) began: Option<Duration>,
 }
 
 /// What a server has to tell of a flow.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ServerSays {
     pub(super) counts: Counts,
-    pub(super) arriving: Option<Duration>,
+    /// When the last message arrived, by the machine's clock.
+    pub(super) last: Option<Duration>,
     pub(super) broken: Option<Broken>,
 }
 
@@ -115,7 +119,7 @@ impl Station {
                 let (local, tell, over) = (self.at(scenario, at), tell.clone(), &over);
                 threads.push(scope.spawn(move || {
                     let told = on_sockets(flow, self.seed, ServerThere { flow, local, tell, over });
-                    told.map(|server| conclude(server, theirs.recv().unwrap_or_default()))
+                    told.map(|served| served.conclude(theirs.recv().unwrap_or_default()))
                 }));
             }
             drop(tell);
@@ -137,11 +141,28 @@ impl Station {
     }
 }
 
-fn conclude(mut server: Server<M>, ends: Vec<Option<bool>>) -> ServerSays {
-    server.concluded(&ends);
-    let (counts, arriving, broken) =
-        (server.promises.counts, server.arriving(), server.promises.broken.clone());
-    ServerSays { counts, arriving, broken }
+/// A server that has stopped, and when the last message arrived, by the machine's clock.
+struct Served {
+    server: Server<M>,
+    last: Option<Duration>,
+}
+
+impl Served {
+    fn conclude(self, ends: Vec<Option<bool>>) -> ServerSays {
+        let Served { mut server, last } = self;
+        server.concluded(&ends);
+        let Promises { counts, broken, .. } = server.promises;
+        ServerSays { counts, last, broken }
+    }
+}
+
+/// Returns a time of `driver` by the machine's clock, which both ends share: each driver counts
+/// from its own start.
+fn by_the_machine(driver: &Driver, time: stackwright_contract::Instant) -> Duration {
+    let now = clock_gettime(ClockId::Monotonic);
+    // Neither part is ever negative.
+    let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+    now.saturating_sub(driver.now().since(time))
 }
 
 fn finished<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, Problem> {
@@ -239,7 +260,8 @@ impl OnStack for ClientThere<'_> {
         }
         let Client { account, replies, .. } = &stack.upper;
         let (account, broken) = (account.clone(), replies.broken.clone());
-        Ok(ClientSays { account, ends: stack.upper.ends().collect(), broken })
+        let began = stack.upper.began.map(|began| by_the_machine(driver, began));
+        Ok(ClientSays { account, ends: stack.upper.ends().collect(), broken, began })
     }
 }
 
@@ -251,9 +273,9 @@ struct ServerThere<'a> {
 }
 
 impl OnStack for ServerThere<'_> {
-    type Done = Server<M>;
+    type Done = Served;
 
-    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Server<M>>
+    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Served>
     where
         P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
     {
@@ -270,6 +292,7 @@ impl OnStack for ServerThere<'_> {
             }
             driver.turn(&mut stack, &mut ears, Some(LOOK))?;
         }
-        Ok(stack.upper)
+        let last = stack.upper.last.map(|last| by_the_machine(driver, last));
+        Ok(Served { server: stack.upper, last })
     }
 }

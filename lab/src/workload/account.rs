@@ -16,8 +16,6 @@ pub(crate) struct Account {
     pub(crate) round_trips: Vec<Duration>,
     /// Conversations that ended well, and otherwise.
     pub(crate) ended: [u64; 2],
-    /// From the first message to the end of the last conversation.
-    pub(crate) took: Option<Duration>,
 }
 
 /// How many round trips are kept.

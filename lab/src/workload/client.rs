@@ -31,8 +31,8 @@ pub(crate) struct Client<M> {
     /// When a conversation wants to be woken.
     wakes: BTreeSet<(Instant, usize)>,
     over: usize,
-    /// When the first message left.
-    began: Option<Instant>,
+    /// When it asked for its first association.
+    pub(crate) began: Option<Instant>,
     /// What it did.
     pub(crate) account: Account,
     /// What came back.
@@ -119,7 +119,7 @@ impl<M: Message> Client<M> {
 
     /// Sends what may be sent now.
     fn go_on(&mut self, cx: &Context, conversation: usize, out: Out<'_, M>) {
-        let Client { plan, states, wakes, account, began, .. } = self;
+        let Client { plan, states, wakes, account, .. } = self;
         let Conversation { messages, octets, reply, every } = plan.conversations[conversation];
         let State::Open(open) = &mut states[conversation] else { return };
         let Some(association) = open.name else { return };
@@ -143,7 +143,6 @@ impl<M: Message> Client<M> {
                 reserved: (),
                 sent: now.nanoseconds(),
             };
-            began.get_or_insert(now);
             account.sent += 1;
             open.sent += 1;
             open.credit.messages -= 1;
@@ -203,7 +202,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
+    fn ended(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
         let Some(conversation) = self.names.forget(name) else { return };
         if let State::Open(Open { wakes: Some(wake), .. }) = &self.states[conversation] {
             self.wakes.remove(&(*wake, conversation));
@@ -217,7 +216,6 @@ impl<M: Message> Client<M> {
             self.groups[group].1 -= 1;
         }
         if self.done() {
-            self.account.took = self.began.map(|began| cx.now().since(began));
             out.indicate(Told::Done);
         } else {
             self.open_next(out);
@@ -232,11 +230,12 @@ impl<M: Message> Protocol for Client<M> {
 
     fn handle_request(
         &mut self,
-        _cx: &Context,
+        cx: &Context,
         Request::Start(remote): Request,
         out: &mut impl Outlet<Self>,
     ) {
         self.remote = Some(remote);
+        self.began.get_or_insert(cx.now());
         self.open_next(out);
     }
 
@@ -258,7 +257,7 @@ impl<M: Message> Protocol for Client<M> {
             DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 self.delivered(cx, association, messages.into_single(), out);
             }
-            DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
+            DatagramsIndication::Ended { name, why } => self.ended(name, why, out),
             DatagramsIndication::Listening { .. }
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }

@@ -24,7 +24,7 @@ mod words;
 pub(crate) use account::Account;
 pub(crate) use client::Client;
 pub(crate) use plan::{Plan, Workload};
-pub(crate) use promises::{Broken, Counts};
+pub(crate) use promises::{Broken, Counts, Promises};
 pub(crate) use server::Server;
 pub(crate) use words::{Request, Told, Working};
 

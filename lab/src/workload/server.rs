@@ -24,8 +24,8 @@ pub(crate) struct Server<M> {
     names: Names<Role<M>>,
     /// How many listeners do.
     listening: usize,
-    /// When the first message and the last one arrived.
-    span: Option<[Instant; 2]>,
+    /// When the last message arrived.
+    pub(crate) last: Option<Instant>,
     /// The sum of how long messages were under way, where both ends have one clock.
     pub(crate) under_way: Duration,
     /// What arrived.
@@ -51,15 +51,10 @@ impl<M: Message> Server<M> {
             plan,
             names: Names::new(),
             listening: 0,
-            span: None,
+            last: None,
             under_way: Duration::ZERO,
             promises: Promises::new(given, conversations),
         }
-    }
-
-    /// From the first message to the last, as they arrived.
-    pub(crate) fn arriving(&self) -> Option<Duration> {
-        self.span.map(|[first, last]| last.since(first))
     }
 
     /// What the client knows of its conversations when all is over.
@@ -73,8 +68,7 @@ impl<M: Message> Server<M> {
         let first = self.promises.arrived(label, octets, &self.plan.conversations);
         if first && let Some(label) = label {
             let now = cx.now();
-            let first = self.span.map_or(now, |[first, _]| first);
-            self.span = Some([first, now]);
+            self.last = Some(now);
             self.under_way += Duration::from_nanos(now.nanoseconds().saturating_sub(label.sent));
         }
         match label {

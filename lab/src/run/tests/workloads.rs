@@ -73,7 +73,7 @@ fn a_request_takes_a_round_trip() {
 fn messages_keep_their_times() {
     let flow =
         over("\"udp\"", "{ messages = { count = 11, message = \"64 B\", every = \"20 ms\" } }");
-    assert_eq!(flow.arriving.map(|time| time.as_millis()), Some(200));
+    assert_eq!(flow.took.map(|time| time.as_millis()), Some(200));
 }
 
 #[test]
@@ -106,4 +106,23 @@ fn what_nobody_answers_is_counted() {
     let account = &outcome.flows[0].account;
     assert_eq!((account.unanswered, account.replies, outcome.ended), (3, 0, true));
     assert_eq!(outcome.broken(), None, "UDP promises nothing");
+}
+
+/// A stream delivers in bursts: counted from its first arrival, it would exceed its link.
+#[test]
+fn goodput_counts_from_the_request_and_fits_the_link() {
+    for (transport, workload, seconds) in [
+        ("\"tcp\"", "{ bulk = { octets = \"50 kB\", message = \"200 B\" } }", 41.0..60.0),
+        ("{ artp = {} }", "{ bulk = { octets = \"10 kB\", message = \"1 kB\" } }", 8.0..30.0),
+        // All of it arrives at once, and there is a goodput all the same.
+        ("\"tcp\"", "{ bulk = { octets = \"200 B\", message = \"200 B\" } }", 0.2..1.0),
+        ("\"udp\"", "{ bulk = { octets = \"200 B\", message = \"200 B\" } }", 0.2..1.0),
+    ] {
+        let scenario = two("rate = \"9600 b/s\"\ndelay = \"50 ms\"", transport, workload);
+        let flow = simulated::run(&scenario, 1, None, Keep::default()).outcome.flows.remove(0);
+        let goodput = flow.goodput().expect("something arrived");
+        let took = flow.took.expect("something arrived").as_secs_f64();
+        assert!(seconds.contains(&took), "{transport}: {took} s");
+        assert!((1000.0..9600.0).contains(&goodput), "{transport}: {goodput}");
+    }
 }
