@@ -78,6 +78,7 @@ mod channel;
 mod chunks;
 mod datagrams;
 mod disk;
+mod drops;
 mod events;
 mod hash;
 mod lanes;
@@ -99,13 +100,14 @@ pub use channel::{Channel, ChannelConditions, ChannelCounts, Hearing, Reception}
 pub use chunks::Chunks;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
+pub use drops::Drops;
 pub use lanes::Lanes;
 pub use link::{
     Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription,
     LinkFlaw, LinkPacket, Loss, NamedProfile, OctetCount, Outages, Passes, Profile, Queue, Reorder,
     Time,
 };
-pub use network::{Association, Fault, Network, Which};
+pub use network::{Association, Fault, Network, Traffic, Which};
 pub use pipe::{PipeEnd, pipe};
 pub use segments::{Segment, SegmentWord, Segments};
 pub use shrink::shrink;

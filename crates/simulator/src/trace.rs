@@ -9,7 +9,7 @@ use stackwright_contract::{Instant, Listener, PathLimits};
 use stackwright_wire::{Leaf, Message};
 
 use crate::hash::Hash;
-use crate::{Segment, SegmentWord};
+use crate::{Drops, Segment, SegmentWord};
 
 /// One entry of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,22 +95,30 @@ impl Trace {
     }
 }
 
-/// Collects what the protocols of one station note.
+/// Collects what the protocols of one station note: for a trace, and counted.
 pub(crate) struct Notes {
-    pub(crate) trace: Rc<RefCell<Trace>>,
+    pub(crate) trace: Option<Rc<RefCell<Trace>>>,
+    pub(crate) drops: Option<Rc<RefCell<Drops>>>,
     pub(crate) station: Option<IpAddr>,
+}
+
+impl Notes {
+    fn note(&self, now: Instant, what: fmt::Arguments<'_>) {
+        if let Some(trace) = &self.trace {
+            trace.borrow_mut().note(now, self.station, what);
+        }
+    }
 }
 
 impl Listener for Notes {
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
-        self.trace.borrow_mut().note(
-            now,
-            self.station,
-            format_args!("{protocol} dropped: {reason}"),
-        );
+        if let Some(drops) = &self.drops {
+            drops.borrow_mut().count(protocol, reason);
+        }
+        self.note(now, format_args!("{protocol} dropped: {reason}"));
     }
 
     fn event(&mut self, now: Instant, protocol: &'static str, what: fmt::Arguments<'_>) {
-        self.trace.borrow_mut().note(now, self.station, format_args!("{protocol}: {what}"));
+        self.note(now, format_args!("{protocol}: {what}"));
     }
 }

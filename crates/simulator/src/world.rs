@@ -15,7 +15,7 @@ use crate::events::{Events, What};
 use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
 use crate::trace::Notes;
-use crate::{Application, Lanes, Network, Segment, Trace};
+use crate::{Application, Drops, Lanes, Network, Segment, Trace};
 
 /// Stations, a network between them, and time that passes only from one event to the next.
 pub struct World<M> {
@@ -29,6 +29,7 @@ pub struct World<M> {
     /// The earliest time for which the network's wake is among the events.
     network_wakes: Option<Instant>,
     trace: Option<Rc<RefCell<Trace>>>,
+    keeps_drops: bool,
     packets: Option<Packets>,
     // Lists that are empty between two events: kept for their memory.
     departures: Departures<M>,
@@ -41,6 +42,8 @@ struct Seat<M> {
     address: Option<IpAddr>,
     /// The earliest time for which a `Wake` is among the events.
     wakes: Option<Instant>,
+    /// What its protocols dropped, if that is kept.
+    drops: Rc<RefCell<Drops>>,
 }
 
 impl<M: Message> World<M> {
@@ -56,6 +59,7 @@ impl<M: Message> World<M> {
             events: Events::new(),
             network_wakes: None,
             trace: None,
+            keeps_drops: false,
             packets: None,
             departures: Vec::new(),
             landing: Vec::new(),
@@ -103,12 +107,10 @@ impl<M: Message> World<M> {
         }
         let address = addresses.first().copied();
         let station = Hosted::new(self.random.u64(..), stack, application);
-        self.stations.push(Seat { station: Box::new(station), address, wakes: None });
-        if let Some(trace) = self.trace.clone() {
-            self.stations[index]
-                .station
-                .context()
-                .listen(Box::new(Notes { trace, station: address }));
+        let (station, drops) = (Box::new(station), Rc::default());
+        self.stations.push(Seat { station, address, wakes: None, drops });
+        if self.trace.is_some() || self.keeps_drops {
+            self.listen(index);
         }
         self.batch(index);
         StationId { index, kind: PhantomData }
@@ -131,12 +133,27 @@ impl<M: Message> World<M> {
 
     /// Keeps a trace from now on.
     pub fn keep_trace(&mut self) {
-        let trace = Rc::new(RefCell::new(Trace::default()));
-        for seat in &self.stations {
-            let notes = Notes { trace: Rc::clone(&trace), station: seat.address };
-            seat.station.context().listen(Box::new(notes));
-        }
-        self.trace = Some(trace);
+        self.trace = Some(Rc::default());
+        (0..self.stations.len()).for_each(|index| self.listen(index));
+    }
+
+    /// Counts, from now on, what the protocols of each station drop.
+    pub fn keep_drops(&mut self) {
+        self.keeps_drops = true;
+        (0..self.stations.len()).for_each(|index| self.listen(index));
+    }
+
+    /// Returns what the protocols of a station dropped since [`keep_drops`](World::keep_drops).
+    pub fn drops<P, A>(&self, station: StationId<P, A>) -> Ref<'_, Drops> {
+        self.stations[station.index].drops.borrow()
+    }
+
+    /// Takes the notes of a station's protocols.
+    fn listen(&self, index: usize) {
+        let Seat { station, address, drops, .. } = &self.stations[index];
+        let drops = self.keeps_drops.then(|| Rc::clone(drops));
+        let notes = Notes { trace: self.trace.clone(), drops, station: *address };
+        station.context().listen(Box::new(notes));
     }
 
     /// Returns the trace.

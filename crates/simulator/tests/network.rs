@@ -9,7 +9,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{
     ChannelConditions, Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId,
-    World,
+    Traffic, World,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -192,4 +192,56 @@ fn a_stack_is_told_how_long_a_frame_takes() {
     let peer = scene.world.question(other, name(0), Peer).and_then(|peer| peer.internet());
     assert_eq!(peer, Some(SocketAddr::new(ADDRESSES[0], 53)));
     assert_eq!(scene.world.question(station, name(0), Peer), None, "a listener has no peer");
+}
+
+#[test]
+fn what_two_addresses_send_each_other_is_counted_on_a_link_that_others_share() {
+    let mut scene = Scene::new(|network| {
+        lossy(network);
+        for address in &ADDRESSES[1..] {
+            network.place(*address, ADDRESSES[1]);
+        }
+        network.keep_traffic();
+    });
+    scene.send(1);
+    scene.send(1);
+    scene.send(2);
+    let network = scene.world.network();
+    let traffic = |from: usize, to: usize| network.traffic(ADDRESSES[from], ADDRESSES[to]);
+    // Numbers of four octets, and the headers of IPv4 and UDP.
+    let expected = |packets| Traffic { packets, octets: packets * 32 };
+    assert_eq!(traffic(1, 0), expected(2 * u64::from(COUNT)));
+    assert_eq!(traffic(2, 0), expected(u64::from(COUNT)));
+    assert_eq!(traffic(0, 1), Traffic::default());
+    let link = network.counts(ADDRESSES[1], ADDRESSES[0]);
+    assert_eq!((link.offered, link.octets_offered), (3 * u64::from(COUNT), 96 * u64::from(COUNT)));
+    assert!(link.octets < link.octets_offered, "some were lost");
+}
+
+/// Whether a trace is kept, too, and in whichever order they were asked for.
+#[test]
+fn what_a_station_drops_is_counted_by_reason() {
+    let prepared: [fn(&mut World<M>); 3] = [
+        |world| world.keep_drops(),
+        |world| {
+            world.keep_drops();
+            world.keep_trace();
+        },
+        |world| {
+            world.keep_trace();
+            world.keep_drops();
+        },
+    ];
+    for prepare in prepared {
+        let mut scene = Scene::new(|_| {});
+        prepare(&mut scene.world);
+        // More than there is room for.
+        (0..21).for_each(|_| scene.send(1));
+        let drops = scene.world.drops(scene.stations[0]);
+        let reason = "a datagram for which there is no room";
+        let expected = 21 * u64::from(COUNT) - AMPLE.messages as u64;
+        assert_eq!((drops.of(reason), drops.of("another reason")), (expected, 0));
+        assert_eq!(drops.iter().count(), 1);
+        assert_eq!(scene.world.drops(scene.stations[1]).iter().count(), 0);
+    }
 }

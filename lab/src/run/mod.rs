@@ -13,10 +13,10 @@
 
 mod commands;
 mod network;
-mod outcome;
-mod real;
+pub(crate) mod outcome;
+pub(crate) mod real;
 mod search;
-mod simulated;
+pub(crate) mod simulated;
 mod station;
 mod sweep;
 mod written;

@@ -78,7 +78,8 @@ pub(super) fn told(world: &World<M>, scenario: &Scenario) -> Vec<Value> {
         let counts = world.network().counts(place(from), place(to));
         json!({
             "from": scenario.stations[from], "to": scenario.stations[to],
-            "offered": counts.offered, "delivered": counts.delivered, "octets": counts.octets, "lost": counts.lost,
+            "offered": counts.offered, "delivered": counts.delivered, "lost": counts.lost,
+            "octets_offered": counts.octets_offered, "octets": counts.octets,
             "duplicated": counts.duplicated, "held_back": counts.held_back, "altered": counts.altered,
             "too_long": counts.too_long, "in_outage": counts.in_outage,
             "dropped_at_tail": counts.dropped_at_tail, "dropped_by_codel": counts.dropped_by_codel,

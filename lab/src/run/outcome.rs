@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use stackwright_contract::Duration;
+use stackwright_simulator::Traffic;
 
 use crate::scenario::{Flow, Scenario};
 use crate::workload::{Account, Broken, Counts};
@@ -32,6 +33,12 @@ pub(crate) struct FlowOutcome {
     pub(crate) took: Option<Duration>,
     /// The sum of how long messages were under way, where both ends have one clock.
     pub(crate) under_way: Option<Duration>,
+    /// Packets that either end dropped because it had received them before: copies that were sent,
+    /// or made by the link, for nothing. 0 where the transport does not count them.
+    pub(crate) duplicates: u64,
+    /// What the two ends sent, forward and back, whatever became of it; `None` where flows on real
+    /// sockets share a link.
+    pub(crate) traffic: Option<[Traffic; 2]>,
     /// The first promise that the transport broke.
     pub(crate) broken: Option<Broken>,
 }
@@ -57,6 +64,11 @@ impl FlowOutcome {
             "ended_well": ended[0], "ended_otherwise": ended[1],
             "goodput_bits_per_second": self.goodput(),
             "seconds": self.took.map(|took| took.as_secs_f64()),
+            "duplicates": flow.transport.counts_duplicates().then_some(self.duplicates),
+            "sent_packets": self.traffic.map(|[forward, _]| forward.packets),
+            "sent_octets": self.traffic.map(|[forward, _]| forward.octets),
+            "sent_packets_back": self.traffic.map(|[_, back]| back.packets),
+            "sent_octets_back": self.traffic.map(|[_, back]| back.octets),
             "under_way_mean_us": self.under_way.filter(|_| self.counts.messages > 0)
                 .map(|sum| microseconds(sum) / self.counts.messages as f64),
             "round_trip_median_us": self.account.round_trip(50).map(microseconds),

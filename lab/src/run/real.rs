@@ -7,11 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
-use stackwright_simulator::Profile;
+use stackwright_simulator::{Profile, Traffic};
 
 use super::outcome::{FlowOutcome, Outcome};
 use super::station::{ClientSays, ServerSays, hear};
-use crate::link::{Side, Wire};
+use crate::link::{Report, Side, Wire};
 use crate::problem::Problem;
 use crate::scenario::Scenario;
 
@@ -61,17 +61,28 @@ pub(crate) fn run(
     let heard: Vec<ServerSays> =
         hear(&mut server.said).ok_or_else(|| Problem::new("the server failed"))?;
     let ended = told.iter().flat_map(|told| &told.ends).all(Option::is_some);
+    let reports = wire.report()?;
+    // The link does not tell flows apart.
+    let traffic = (told.len() == 1).then(|| reports.each_ref().map(traffic));
     let flows = told.into_iter().zip(heard);
     let flows = flows.map(|(client, server)| FlowOutcome {
         account: client.account,
         counts: server.counts,
         took: server.last.zip(client.began).map(|(last, began)| last.saturating_sub(began)),
         under_way: None,
+        duplicates: client.duplicates + server.duplicates,
+        traffic,
         broken: server.broken.or(client.broken),
     });
     let flows = flows.collect();
-    let links = wire.report()?.iter().map(|report| json!(report)).collect();
+    let links = reports.iter().map(|report| json!(report)).collect();
     Ok(Outcome { seed, ended, flows, links, trace: None })
+}
+
+/// What was sent one way, by the protocols that flows use.
+fn traffic(report: &Report) -> Traffic {
+    let [udp, tcp] = [report.udp, report.tcp];
+    Traffic { packets: udp.offered + tcp.offered, octets: udp.octets_offered + tcp.octets_offered }
 }
 
 /// A process at one end of the wire, ended when dropped.

@@ -6,6 +6,7 @@ use stackwright::compose::Over;
 use stackwright::contract::services::Datagrams;
 use stackwright_contract::{Duration, Guarantees, Instant, Protocol};
 use stackwright_simulator::{Heard, Lanes, Segments, StationId, World};
+use stackwright_transport::words::Dropped;
 
 use super::network::{self, address};
 use super::outcome::{FlowOutcome, Outcome};
@@ -55,6 +56,8 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
         let addresses: Vec<_> = scenario.flows.iter().enumerate().filter_map(here).collect();
         world.keep_packets(&addresses);
     }
+    world.keep_drops();
+    world.network_mut().keep_traffic();
     network::lay(&mut world, scenario, faults, keep.faults);
     let flows: Vec<_> = (0..scenario.flows.len())
         .map(|at| Flowing::start(&mut world, scenario, at, seed))
@@ -79,6 +82,7 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
 struct Flowing {
     client: Box<dyn End<Client<M>>>,
     server: Box<dyn End<Server<M>>>,
+    addresses: [IpAddr; 2],
 }
 
 impl Flowing {
@@ -94,7 +98,7 @@ impl Flowing {
         let client =
             Here { world, address: here, start, upper: |given| Client::new(plan(), given) };
         let client = flow.transport.over(Simulated(here), !seed, client);
-        Flowing { client, server }
+        Flowing { client, server, addresses: [here, there] }
     }
 
     fn done(&self, world: &World<M>) -> bool {
@@ -107,6 +111,10 @@ impl Flowing {
     }
 
     fn outcome(&self, world: &mut World<M>) -> FlowOutcome {
+        let duplicates = self.client.duplicates(world) + self.server.duplicates(world);
+        let [here, there] = self.addresses;
+        let traffic = [(here, there), (there, here)];
+        let traffic = traffic.map(|(from, to)| world.network().traffic(from, to));
         let client = self.client.upper(world);
         let (account, back) = (client.account.clone(), client.replies.broken.clone());
         let began = client.began;
@@ -118,6 +126,8 @@ impl Flowing {
             counts: server.promises.counts,
             took: server.last.zip(began).map(|(last, began)| last.since(began)),
             under_way: Some(server.under_way),
+            duplicates,
+            traffic: Some(traffic),
             broken: server.promises.broken.clone().or(back),
         }
     }
@@ -127,6 +137,8 @@ impl Flowing {
 trait End<U> {
     fn upper<'a>(&self, world: &'a World<M>) -> &'a U;
     fn upper_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut U;
+    /// How many packets it has dropped because it had received them before.
+    fn duplicates(&self, world: &World<M>) -> u64;
 }
 
 impl<U, P> End<U> for StationId<Over<U, P>, Heard<Told>>
@@ -140,6 +152,10 @@ where
 
     fn upper_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut U {
         &mut world.stack_mut(*self).upper
+    }
+
+    fn duplicates(&self, world: &World<M>) -> u64 {
+        world.drops(*self).of(Dropped::Duplicate.reason())
     }
 }
 

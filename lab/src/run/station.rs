@@ -4,6 +4,8 @@
 //! The server says when it listens, and hears on its input how the client's conversations ended;
 //! then it says what arrived. The client says what it did. Both say it in one line of JSON.
 
+use std::cell::Cell;
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -19,8 +21,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stackwright::compose::Over;
 use stackwright::wire::Pool;
 use stackwright_contract::services::{Datagrams, Ended};
-use stackwright_contract::{Guarantees, Outlet, Protocol, Service};
+use stackwright_contract::{Guarantees, Listener, Outlet, Protocol, Service};
 use stackwright_drivers::{Driver, Lanes, Readiness};
+use stackwright_transport::words::Dropped;
 
 use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
@@ -54,6 +57,7 @@ pub(super) struct ClientSays {
     pub(super) account: Account,
     pub(super) ends: Vec<Option<bool>>,
     pub(super) broken: Option<Broken>,
+    pub(super) duplicates: u64,
     /// When it asked for its first association, by the machine's clock.
     pub(super) began: Option<Duration>,
 }
@@ -64,6 +68,7 @@ pub(super) struct ServerSays {
     pub(super) counts: Counts,
     /// When the last message arrived, by the machine's clock.
     pub(super) last: Option<Duration>,
+    pub(super) duplicates: u64,
     pub(super) broken: Option<Broken>,
 }
 
@@ -141,18 +146,20 @@ impl Station {
     }
 }
 
-/// A server that has stopped, and when the last message arrived, by the machine's clock.
+/// A server that has stopped, when the last message arrived, by the machine's clock, and how many
+/// packets its stack dropped as duplicates.
 struct Served {
     server: Server<M>,
     last: Option<Duration>,
+    duplicates: u64,
 }
 
 impl Served {
     fn conclude(self, ends: Vec<Option<bool>>) -> ServerSays {
-        let Served { mut server, last } = self;
+        let Served { mut server, last, duplicates } = self;
         server.concluded(&ends);
         let Promises { counts, broken, .. } = server.promises;
-        ServerSays { counts, last, broken }
+        ServerSays { counts, last, duplicates, broken }
     }
 }
 
@@ -224,6 +231,37 @@ impl<D: OnStack> Stacked<Readiness> for Driven<'_, D> {
     }
 }
 
+/// Counts the packets that a stack drops because it had received them before.
+struct Duplicates(Rc<Cell<u64>>);
+
+impl Duplicates {
+    /// Counts those of all stacks on `driver` from now on.
+    fn count(driver: &Driver) -> Rc<Cell<u64>> {
+        let counted = Rc::default();
+        driver.context().listen(Box::new(Duplicates(Rc::clone(&counted))));
+        counted
+    }
+}
+
+impl Listener for Duplicates {
+    fn dropped(
+        &mut self,
+        _now: stackwright_contract::Instant,
+        _protocol: &'static str,
+        reason: &'static str,
+    ) {
+        self.0.set(self.0.get() + u64::from(reason == Dropped::Duplicate.reason()));
+    }
+
+    fn event(
+        &mut self,
+        _now: stackwright_contract::Instant,
+        _protocol: &'static str,
+        _what: fmt::Arguments<'_>,
+    ) {
+    }
+}
+
 /// Hears what a workload tells.
 #[derive(Default)]
 struct Ears(Vec<Told>);
@@ -252,6 +290,7 @@ impl OnStack for ClientThere<'_> {
     where
         P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
     {
+        let duplicates = Duplicates::count(driver);
         let mut stack = Over::new(Client::new(self.flow.plan.clone(), given), stack);
         let mut ears = Ears::default();
         driver.request(&mut stack, Request::Start(self.remote.into()), &mut ears);
@@ -261,7 +300,13 @@ impl OnStack for ClientThere<'_> {
         let Client { account, replies, .. } = &stack.upper;
         let (account, broken) = (account.clone(), replies.broken.clone());
         let began = stack.upper.began.map(|began| by_the_machine(driver, began));
-        Ok(ClientSays { account, ends: stack.upper.ends().collect(), broken, began })
+        Ok(ClientSays {
+            account,
+            ends: stack.upper.ends().collect(),
+            broken,
+            duplicates: duplicates.get(),
+            began,
+        })
     }
 }
 
@@ -279,6 +324,7 @@ impl OnStack for ServerThere<'_> {
     where
         P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
     {
+        let duplicates = Duplicates::count(driver);
         let mut stack = Over::new(Server::new(self.flow.plan.clone(), given), stack);
         let mut ears = Ears::default();
         driver.request(&mut stack, Request::Start(self.local.into()), &mut ears);
@@ -293,6 +339,6 @@ impl OnStack for ServerThere<'_> {
             driver.turn(&mut stack, &mut ears, Some(LOOK))?;
         }
         let last = stack.upper.last.map(|last| by_the_machine(driver, last));
-        Ok(Served { server: stack.upper, last })
+        Ok(Served { server: stack.upper, last, duplicates: duplicates.get() })
     }
 }

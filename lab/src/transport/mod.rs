@@ -121,6 +121,11 @@ impl Transport {
         }
     }
 
+    /// Whether its ends count the packets that they had received before.
+    pub(crate) fn counts_duplicates(&self) -> bool {
+        matches!(self, Transport::Artp(_))
+    }
+
     /// Puts the transport on one of the two, and does with the stack what is to be done with it.
     pub(crate) fn over<L, D>(&self, lowers: L, seed: u64, then: D) -> D::Done
     where

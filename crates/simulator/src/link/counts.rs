@@ -25,6 +25,8 @@ pub struct Counts {
     pub held_back: u64,
     /// Altered.
     pub altered: u64,
+    /// The octets of offered packets, without framing.
+    pub octets_offered: u64,
     /// The octets of delivered packets, without framing.
     pub octets: u64,
 }

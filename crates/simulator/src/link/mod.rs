@@ -150,6 +150,7 @@ impl Link {
         let nth = self.counts.offered;
         self.counts.offered += 1;
         let octets = packet.octets();
+        self.counts.octets_offered += octets as u64;
         let Some(left) = self.send(now, octets, || packet.mark()) else { return Carried::Lost };
         let fate = self.fate(nth, packet.exposed());
         self.note(nth, &fate);
@@ -183,6 +184,7 @@ impl Link {
     pub fn carry_surely(&mut self, now: Instant, octets: usize) -> Option<Instant> {
         let nth = self.counts.offered;
         self.counts.offered += 1;
+        self.counts.octets_offered += octets as u64;
         let late = match &mut self.source {
             Source::Drawn(chance) => {
                 chance.lateness(&self.conditions, nth, octets).unwrap_or(Deed::NEVER)

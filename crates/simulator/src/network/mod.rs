@@ -4,6 +4,7 @@ mod associations;
 mod channels;
 mod links;
 mod paths;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,6 +15,7 @@ use stackwright_wire::Message;
 
 pub use associations::{Association, Fault, Which};
 pub(crate) use paths::LONGEST;
+pub use traffic::Traffic;
 
 use crate::{
     Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, LinkPacket, Segment,
@@ -23,6 +25,7 @@ use associations::Associations;
 use channels::Channels;
 use links::Links;
 use paths::Paths;
+use traffic::Sent;
 
 /// The network of a world.
 #[derive(Debug)]
@@ -34,6 +37,7 @@ pub struct Network<M> {
     channels: Channels<M>,
     associations: Associations,
     paths: Paths,
+    sent: Sent,
     /// The octets of payload in flight.
     in_flight: usize,
     most_in_flight: usize,
@@ -44,7 +48,7 @@ impl<M: Message> Network<M> {
         let mut random = Rng::with_seed(seed);
         let links = Links::new(random.u64(..));
         let (channels, associations) = (Channels::default(), Associations::default());
-        let (places, paths) = (BTreeMap::new(), Paths::default());
+        let (places, paths, sent) = (BTreeMap::new(), Paths::default(), Sent::default());
         Network {
             random,
             places,
@@ -52,6 +56,7 @@ impl<M: Message> Network<M> {
             channels,
             associations,
             paths,
+            sent,
             in_flight: 0,
             most_in_flight: 0,
         }
@@ -113,6 +118,18 @@ impl<M: Message> Network<M> {
     /// Returns the counters of the link from `from` to `to`.
     pub fn counts(&self, from: IpAddr, to: IpAddr) -> Counts {
         self.links.counts(from, to)
+    }
+
+    /// Counts, from now on, what is sent from each address to each other.
+    pub fn keep_traffic(&mut self) {
+        self.sent.keep();
+    }
+
+    /// Returns what was sent from one address to another, whatever became of it, since
+    /// [`keep_traffic`](Network::keep_traffic): several addresses in one place share a link, and
+    /// are told apart here.
+    pub fn traffic(&self, from: IpAddr, to: IpAddr) -> Traffic {
+        self.sent.between(from, to)
     }
 
     /// Returns the counters of the channel that `station` is on; `None` if it is on none.
@@ -226,6 +243,7 @@ impl<M: Message> Network<M> {
         segment: Segment<M>,
         arrivals: &mut Vec<(Instant, Segment<M>)>,
     ) {
+        self.sent.count(segment.from.ip(), segment.to.ip(), segment.octets());
         let (from, to) = (self.place_of(segment.from.ip()), self.place_of(segment.to.ip()));
         if let Some(between) = self.channels.between(from, to) {
             self.channels.send(now, between, segment);
@@ -254,6 +272,7 @@ impl<M: Message> Network<M> {
         segment: Segment<M>,
         arrivals: &mut Vec<(Instant, Segment<M>)>,
     ) {
+        self.sent.count(segment.from.ip(), segment.to.ip(), segment.octets());
         let (from, to) = (self.place_of(segment.from.ip()), self.place_of(segment.to.ip()));
         assert!(
             self.channels.between(from, to).is_none(),

@@ -1,5 +1,6 @@
 //! Whole scenarios in the simulator.
 
+mod duplicates;
 mod promises;
 mod search;
 mod workloads;
