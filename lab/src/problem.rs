@@ -21,6 +21,11 @@ impl Problem {
         Problem { code: 2, ..Problem::new(says) }
     }
 
+    /// What was run did not do all of its work.
+    pub(crate) fn unfinished(says: impl fmt::Display) -> Self {
+        Problem { code: 3, ..Problem::new(says) }
+    }
+
     /// The user pressed Ctrl-C.
     pub(crate) fn interrupted() -> Self {
         Problem { code: 130, ..Problem::new("interrupted") }
@@ -41,7 +46,7 @@ impl Problem {
         Problem { says: format!("{part}: {}", self.says), ..self }
     }
 
-    /// 1 failed, 2 wrong command line, 130 interrupted.
+    /// 1 failed, 2 wrong command line, 3 not all done, 130 interrupted.
     pub(crate) fn exit_code(&self) -> u8 {
         self.code
     }

@@ -126,6 +126,32 @@ fn a_capture_is_what_one_station_sees() {
     run(lab(&["run", "--at", "moon", "--packets"]).arg(&packets).arg(&scenario)).exited(2);
 }
 
+/// What was not delivered fails the command, with a code of its own; a result that is written to a
+/// file says it instead.
+#[test]
+fn what_does_not_arrive_fails_the_command() {
+    let folder = Scratch::new();
+    let (scenario, out) = (folder.join("short.toml"), folder.join("out.json"));
+    fs::write(&scenario, SHORT).expect("room for it");
+    let short = ["run", "--set", "links.0.mtu=50"];
+    let outcome = run(lab(&short).arg(&scenario)).exited(3);
+    let complaints = String::from_utf8_lossy(&outcome.complaints).into_owned();
+    assert!(
+        complaints.contains("here > there over stop-and-wait: delivered 0 of 20"),
+        "{complaints}"
+    );
+    assert!(outcome.text().contains("longer than its MTU"), "{}", outcome.text());
+    run(lab(&short).arg(&scenario).arg("--json")).exited(3);
+    let late = ["run", "--set", "time=1 ms"];
+    run(lab(&late).arg(&scenario)).exited(3);
+    run(lab(&short).arg(&scenario).arg("--out").arg(&out)).succeeded();
+    let written = fs::read_to_string(&out).expect("a result");
+    let result: Value = serde_json::from_str(&written).expect("one object");
+    assert!(result["failed"].as_str().is_some_and(|says| says.contains("0 of 20")), "{result}");
+    let udp = ["run", "--set", "flows.0.transport=udp", "--set", "links.0.loss=1.0"];
+    run(lab(&udp).arg(&scenario)).succeeded();
+}
+
 /// What is wrong is said with its place, and exits with 2.
 #[test]
 fn bad_scenarios_are_told_from_good_ones() {

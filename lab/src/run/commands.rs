@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use stackwright_simulator::Profile;
 
+use super::outcome::Outcome;
 use super::search::{Found, search};
 use super::simulated::{self, Keep};
 use super::sweep::{Mishap, sweep};
@@ -34,6 +35,9 @@ impl Source {
 }
 
 /// Run a scenario in the simulator, or on real sockets over a modelled link
+///
+/// The exit code is 1 if a guarantee was violated, 3 if a flow did not deliver all that its
+/// transport promises to, or did not end in time.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -59,7 +63,8 @@ pub(crate) struct Run {
     /// Run it several times with one seed, and count the different traces
     #[arg(long, value_name = "TIMES", conflicts_with_all = ["real", "trace", "packets"])]
     repeat: Option<u64>,
-    /// Write the result to a file, as JSON; a violated guarantee then does not fail the command
+    /// Write the result to a file, as JSON; the command then does not fail because of what came of
+    /// the run
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the result as one line of JSON
@@ -100,15 +105,21 @@ impl Run {
         } else if self.out.is_none() {
             print!("{}", outcome.text(&scenario));
         }
-        match outcome.broken() {
-            Some(broken) if self.out.is_none() => {
-                let advice = format!(
-                    "`lab search {}` finds the smallest set of faults that causes it",
-                    self.source.scenario.display()
-                );
-                Err(Problem::new(broken).advise(advice))
-            }
-            _ => Ok(()),
+        if self.out.is_some() { Ok(()) } else { self.verdict(&scenario, &outcome) }
+    }
+
+    /// Whether what came of a run fails the command.
+    fn verdict(&self, scenario: &Scenario, outcome: &Outcome) -> Result<(), Problem> {
+        if let Some(violated) = outcome.violated() {
+            let advice = format!(
+                "`lab search {}` finds the smallest set of faults that causes it",
+                self.source.scenario.display()
+            );
+            return Err(Problem::new(violated).advise(advice));
+        }
+        match outcome.failure(scenario) {
+            Some(says) => Err(Problem::unfinished(says)),
+            None => Ok(()),
         }
     }
 }

@@ -5,7 +5,7 @@ use stackwright_contract::Duration;
 use stackwright_simulator::Traffic;
 
 use crate::scenario::{Flow, Scenario};
-use crate::workload::{Account, Broken, Counts};
+use crate::workload::{Account, Broken, Counts, Ends, TIME_RAN_OUT};
 
 /// What came of one run of a scenario.
 #[derive(Clone, Debug)]
@@ -26,6 +26,10 @@ pub(crate) struct Outcome {
 pub(crate) struct FlowOutcome {
     /// The client's side.
     pub(crate) account: Account,
+    /// How its conversations ended, as far as the client knows.
+    pub(crate) ends: Ends,
+    /// Whether the transport promises that nothing is missing.
+    pub(crate) reliable: bool,
     /// What arrived at the server.
     pub(crate) counts: Counts,
     /// From the client's first request for an association to the last of them; `None` if none
@@ -53,15 +57,42 @@ impl FlowOutcome {
         Some(8.0 * self.counts.octets as f64 / took.as_secs_f64())
     }
 
+    /// Returns what the flow failed to do of its workload, in words; `None` if it did all of it. A
+    /// transport that promises no arrival has to send everything, and to end in time; of one that
+    /// does, everything has to arrive and to be answered.
+    pub(crate) fn failure(&self, flow: &Flow) -> Option<String> {
+        let Counts { messages, .. } = self.counts;
+        let Account { sent, unanswered, .. } = self.account;
+        let planned = flow.plan.messages();
+        let says = if self.reliable && messages < planned {
+            format!("delivered {messages} of {planned} messages")
+        } else if sent < planned {
+            format!("sent {sent} of {planned} messages")
+        } else if self.reliable && unanswered > 0 {
+            format!("{unanswered} requests were not answered")
+        } else if self.ends.missing > 0 {
+            "did not end in time".to_owned()
+        } else {
+            return None;
+        };
+        let ends = self.ends.to_string();
+        Some(if ends.is_empty() { says } else { format!("{says} ({ends})") })
+    }
+
     fn json(&self, flow: &Flow, stations: &[String]) -> Value {
-        let Account { sent, replies, unanswered, ended, .. } = &self.account;
+        let Account { sent, replies, unanswered, .. } = &self.account;
+        let mut reasons = self.ends.otherwise.clone();
+        if self.ends.missing > 0 {
+            reasons.insert(TIME_RAN_OUT.to_owned(), self.ends.missing);
+        }
         let microseconds = |time: Duration| time.as_nanos() as f64 / 1e3;
         json!({
             "from": stations[flow.from], "to": stations[flow.to], "transport": flow.transport.name(),
             "sent": sent, "delivered": self.counts.messages, "octets": self.counts.octets,
             "doubled": self.counts.doubled, "overtaken": self.counts.overtaken, "altered": self.counts.altered,
             "replies": replies, "unanswered": unanswered,
-            "ended_well": ended[0], "ended_otherwise": ended[1],
+            "ended_well": self.ends.well, "ended_otherwise": self.ends.otherwise(),
+            "not_ended": self.ends.missing, "reasons": reasons, "failed": self.failure(flow),
             "goodput_bits_per_second": self.goodput(),
             "seconds": self.took.map(|took| took.as_secs_f64()),
             "duplicates": flow.transport.counts_duplicates().then_some(self.duplicates),
@@ -79,6 +110,23 @@ impl FlowOutcome {
 }
 
 impl Outcome {
+    /// The first guarantee that was violated: unlike a promise to end in time, which is the
+    /// workload's.
+    pub(crate) fn violated(&self) -> Option<&Broken> {
+        let flows = self.flows.iter().filter_map(|flow| flow.broken.as_ref());
+        flows.into_iter().find(|broken| broken.violates())
+    }
+
+    /// What the first flow that failed did not do.
+    pub(crate) fn failure(&self, scenario: &Scenario) -> Option<String> {
+        let flows = self.flows.iter().zip(&scenario.flows);
+        flows.into_iter().find_map(|(outcome, flow)| {
+            let (from, to) = (&scenario.stations[flow.from], &scenario.stations[flow.to]);
+            let says = outcome.failure(flow)?;
+            Some(format!("{from} > {to} over {}: {says}", flow.transport.name()))
+        })
+    }
+
     /// The first promise that was broken.
     pub(crate) fn broken(&self) -> Option<&Broken> {
         self.flows.iter().find_map(|flow| flow.broken.as_ref())
@@ -93,7 +141,24 @@ impl Outcome {
             "links": self.links,
             "trace": self.trace.map(|hash| format!("{hash:016x}")),
             "broken": self.broken().map(ToString::to_string),
+            "failed": self.failure(scenario),
         })
+    }
+
+    /// Why packets between these two were dropped, both ways together.
+    fn drops(&self, from: &str, to: &str) -> String {
+        let here = |link: &&Value| {
+            [(from, to), (to, from)]
+                .iter()
+                .any(|(from, to)| link["from"] == *from && link["to"] == *to)
+        };
+        let count = |name: &str| -> u64 {
+            let links = self.links.iter().filter(here);
+            links.filter_map(|link| link.get(name).or(link["all"].get(name))?.as_u64()).sum()
+        };
+        let counted = DROPS.iter().map(|(name, says)| (says, count(name)));
+        let told = counted.filter(|(_, count)| *count > 0);
+        told.map(|(says, count)| format!("{says}: {count}")).collect::<Vec<_>>().join(", ")
     }
 
     /// In a few lines.
@@ -116,7 +181,16 @@ impl Outcome {
             if doubled + altered > 0 {
                 text += &format!(", {doubled} duplicated, {altered} altered");
             }
-            if let Some(broken) = &outcome.broken {
+            if let Some(says) = outcome.failure(flow) {
+                text += &format!("\n  FAILED: {says}");
+                let drops = self.drops(from, to);
+                if !drops.is_empty() {
+                    text += &format!("\n  the link dropped packets: {drops}");
+                }
+            } else if outcome.ends.otherwise() > 0 {
+                text += &format!("\n  ended otherwise: {}", outcome.ends);
+            }
+            if let Some(broken) = outcome.broken.as_ref().filter(|broken| broken.violates()) {
                 text += &format!("\n  VIOLATED: {broken}");
             }
             text.push('\n');
@@ -124,6 +198,16 @@ impl Outcome {
         text
     }
 }
+
+/// The counters of packets that a link dropped, simulated or real, and why in words.
+const DROPS: [(&str, &str); 6] = [
+    ("too_long", "longer than its MTU"),
+    ("lost", "lost"),
+    ("in_outage", "sent while it was down"),
+    ("dropped_at_tail", "the queue was full"),
+    ("dropped_by_codel", "waited too long in the queue"),
+    ("queue_drops", "the queue was full"),
+];
 
 /// Bits per second, as people read them.
 pub(crate) fn rate(bits: f64) -> String {

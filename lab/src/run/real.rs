@@ -14,6 +14,7 @@ use super::station::{ClientSays, ServerSays, hear};
 use crate::link::{Report, Side, Wire};
 use crate::problem::Problem;
 use crate::scenario::Scenario;
+use crate::workload::End;
 
 /// How long the rest of what is under way may take to arrive when the client is done, beside the
 /// delay of the wire.
@@ -60,13 +61,15 @@ pub(crate) fn run(
     }
     let heard: Vec<ServerSays> =
         hear(&mut server.said).ok_or_else(|| Problem::new("the server failed"))?;
-    let ended = told.iter().flat_map(|told| &told.ends).all(Option::is_some);
+    let ended = told.iter().flat_map(|told| &told.ends).all(|end| *end != End::Missing);
     let reports = wire.report()?;
     // The link does not tell flows apart.
     let traffic = (told.len() == 1).then(|| reports.each_ref().map(traffic));
     let flows = told.into_iter().zip(heard);
     let flows = flows.map(|(client, server)| FlowOutcome {
         account: client.account,
+        ends: client.ends.iter().collect(),
+        reliable: server.reliable,
         counts: server.counts,
         took: server.last.zip(client.began).map(|(last, began)| last.saturating_sub(began)),
         under_way: None,
@@ -75,7 +78,13 @@ pub(crate) fn run(
         broken: server.broken.or(client.broken),
     });
     let flows = flows.collect();
-    let links = reports.iter().map(|report| json!(report)).collect();
+    let [here, there] = [link.between[0], link.between[1]].map(|at| &scenario.stations[at]);
+    let links = reports.iter().zip([(here, there), (there, here)]).map(|(report, (from, to))| {
+        let mut link = json!(report);
+        (link["from"], link["to"]) = (json!(from), json!(to));
+        link
+    });
+    let links = links.collect();
     Ok(Outcome { seed, ended, flows, links, trace: None })
 }
 

@@ -123,6 +123,8 @@ impl Flowing {
         server.concluded(&ends);
         FlowOutcome {
             account,
+            ends: ends.iter().collect(),
+            reliable: server.promises.reliable(),
             counts: server.promises.counts,
             took: server.last.zip(began).map(|(last, began)| last.since(began)),
             under_way: Some(server.under_way),

@@ -28,7 +28,7 @@ use stackwright_transport::words::Dropped;
 use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
 use crate::transport::{M, Real, Stacked, Woven};
-use crate::workload::{Account, Broken, Client, Counts, Promises, Request, Server, Told};
+use crate::workload::{Account, Broken, Client, Counts, End, Promises, Request, Server, Told};
 
 /// One side of a scenario on real sockets.
 #[derive(Args, Debug)]
@@ -55,7 +55,7 @@ pub(super) enum Role {
 #[derive(Serialize, Deserialize)]
 pub(super) struct ClientSays {
     pub(super) account: Account,
-    pub(super) ends: Vec<Option<bool>>,
+    pub(super) ends: Vec<End>,
     pub(super) broken: Option<Broken>,
     pub(super) duplicates: u64,
     /// When it asked for its first association, by the machine's clock.
@@ -66,6 +66,7 @@ pub(super) struct ClientSays {
 #[derive(Serialize, Deserialize)]
 pub(super) struct ServerSays {
     pub(super) counts: Counts,
+    pub(super) reliable: bool,
     /// When the last message arrived, by the machine's clock.
     pub(super) last: Option<Duration>,
     pub(super) duplicates: u64,
@@ -132,7 +133,7 @@ impl Station {
             if deaf.is_none() {
                 say(&"listening")?;
             }
-            let ends: Vec<Vec<Option<bool>>> = hear(&mut io::stdin().lock()).unwrap_or_default();
+            let ends: Vec<Vec<End>> = hear(&mut io::stdin().lock()).unwrap_or_default();
             over.store(true, Ordering::Relaxed);
             for (tell, ends) in tells.into_iter().zip(ends) {
                 let _ = tell.send(ends);
@@ -155,11 +156,12 @@ struct Served {
 }
 
 impl Served {
-    fn conclude(self, ends: Vec<Option<bool>>) -> ServerSays {
+    fn conclude(self, ends: Vec<End>) -> ServerSays {
         let Served { mut server, last, duplicates } = self;
         server.concluded(&ends);
+        let reliable = server.promises.reliable();
         let Promises { counts, broken, .. } = server.promises;
-        ServerSays { counts, last, duplicates, broken }
+        ServerSays { counts, reliable, last, duplicates, broken }
     }
 }
 

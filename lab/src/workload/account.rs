@@ -14,8 +14,6 @@ pub(crate) struct Account {
     pub(crate) unanswered: u64,
     /// From a request to its reply, for as many as are kept.
     pub(crate) round_trips: Vec<Duration>,
-    /// Conversations that ended well, and otherwise.
-    pub(crate) ended: [u64; 2],
 }
 
 /// How many round trips are kept.

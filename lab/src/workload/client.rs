@@ -15,7 +15,7 @@ use super::content::{self, Label};
 use super::plan::Conversation;
 use super::promises::Promises;
 use super::words::Working;
-use super::{Account, PATIENCE, Plan, Request, Told};
+use super::{Account, End, PATIENCE, Plan, Request, Told};
 
 /// Room for replies, of each association.
 const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
@@ -87,11 +87,11 @@ impl<M: Message> Client<M> {
         self.over == self.states.len()
     }
 
-    /// Whether each conversation ended well; `None` where it did not end.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = Option<bool>> {
+    /// How each conversation ended.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = End> {
         self.states.iter().map(|state| match state {
-            State::Over(why) => Some(*why == Ended::Finished),
-            _ => None,
+            State::Over(why) => End::from(*why),
+            _ => End::Missing,
         })
     }
 
@@ -209,7 +209,6 @@ impl<M: Message> Client<M> {
         }
         self.states[conversation] = State::Over(why);
         self.over += 1;
-        self.account.ended[usize::from(why != Ended::Finished)] += 1;
         if let Some(group) =
             self.plan.groups.iter().position(|group| group.members.contains(&conversation))
         {

@@ -11,11 +11,12 @@
 //! | `client.rs` | opens, sends, waits for replies, closes |
 //! | `server.rs` | listens, checks, replies |
 //! | `promises.rs` | what a transport promised, held against what it delivered |
-//! | `account.rs` | what came of it, in figures |
+//! | `account.rs`, `ends.rs` | what came of it, in figures; how it ended |
 
 mod account;
 mod client;
 mod content;
+mod ends;
 mod plan;
 mod promises;
 mod server;
@@ -23,6 +24,7 @@ mod words;
 
 pub(crate) use account::Account;
 pub(crate) use client::Client;
+pub(crate) use ends::{End, Ends, TIME_RAN_OUT};
 pub(crate) use plan::{Plan, Workload};
 pub(crate) use promises::{Broken, Counts, Promises};
 pub(crate) use server::Server;

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Guarantees;
 
+use super::End;
 use super::content::Label;
 use super::plan::Conversation;
 
@@ -27,6 +28,14 @@ pub(crate) enum Broken {
     Missing { conversation: u16, arrived: u32, sent: u32 },
     /// It was to be over by then.
     Late { conversation: u16, arrived: u32, sent: u32 },
+}
+
+impl Broken {
+    /// Whether it is a guarantee of the transport that is violated: no transport guarantees that a
+    /// workload ends in time.
+    pub(crate) fn violates(&self) -> bool {
+        !matches!(self, Broken::Late { .. })
+    }
 }
 
 impl fmt::Display for Broken {
@@ -158,18 +167,22 @@ impl Promises {
         true
     }
 
-    /// What its sender knows of each conversation when all is over: whether it ended well, and
-    /// `None` where it did not end.
-    pub(super) fn concluded(&mut self, ends: &[Option<bool>], plan: &[Conversation]) {
+    /// Whether nothing may be missing.
+    pub(crate) fn reliable(&self) -> bool {
+        self.given.has(Guarantees::RELIABLE)
+    }
+
+    /// What its sender knows of each conversation when all is over.
+    pub(super) fn concluded(&mut self, ends: &[End], plan: &[Conversation]) {
         for (at, (ended, talk)) in ends.iter().zip(plan).enumerate() {
             let conversation = u16::try_from(at).unwrap_or(u16::MAX);
             let (arrived, sent) = (self.heard[at].arrived, talk.messages);
             match ended {
-                Some(true) if self.given.has(Guarantees::RELIABLE) && arrived < sent => {
+                End::Well if self.given.has(Guarantees::RELIABLE) && arrived < sent => {
                     self.breaks(Broken::Missing { conversation, arrived, sent });
                 }
-                None => self.breaks(Broken::Late { conversation, arrived, sent }),
-                _ => {}
+                End::Missing => self.breaks(Broken::Late { conversation, arrived, sent }),
+                End::Well | End::Otherwise(_) => {}
             }
         }
     }

@@ -13,7 +13,7 @@ use stackwright_wire::Message;
 use super::content::{self, Label};
 use super::promises::Promises;
 use super::words::Working;
-use super::{Plan, Request, Told};
+use super::{End, Plan, Request, Told};
 
 /// Room for what comes, of each association.
 const ROOM: Credit = Credit { octets: 4 << 20, messages: 4096 };
@@ -58,7 +58,7 @@ impl<M: Message> Server<M> {
     }
 
     /// What the client knows of its conversations when all is over.
-    pub(crate) fn concluded(&mut self, ends: &[Option<bool>]) {
+    pub(crate) fn concluded(&mut self, ends: &[End]) {
         self.promises.concluded(ends, &self.plan.conversations);
     }
 

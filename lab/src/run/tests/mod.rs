@@ -1,6 +1,7 @@
 //! Whole scenarios in the simulator.
 
 mod duplicates;
+mod ends;
 mod promises;
 mod search;
 mod workloads;

@@ -3,6 +3,7 @@
 use super::two;
 use crate::run::outcome::FlowOutcome;
 use crate::run::simulated::{self, Keep};
+use crate::workload::Ends;
 
 const TRANSPORTS: [&str; 5] = [
     "\"udp\"",
@@ -17,6 +18,7 @@ fn over(transport: &str, workload: &str) -> FlowOutcome {
     let outcome = simulated::run(&scenario, 1, None, Keep::default()).outcome;
     assert!(outcome.ended, "{transport} {workload}");
     assert_eq!(outcome.broken(), None, "{transport} {workload}");
+    assert_eq!(outcome.failure(&scenario), None, "{transport} {workload}");
     outcome.flows.into_iter().next().expect("there is one flow")
 }
 
@@ -43,7 +45,8 @@ fn all_of_each_arrives_over_each() {
                 (messages, octets),
                 "{transport} {workload}"
             );
-            assert_eq!(flow.account.ended, [conversations, 0], "{transport} {workload}");
+            let ends = Ends { well: conversations, ..Ends::default() };
+            assert_eq!(flow.ends, ends, "{transport} {workload}");
         }
     }
 }
