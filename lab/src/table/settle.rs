@@ -44,7 +44,12 @@ impl Comparison {
         let (Some(ours), Some(theirs)) = (row.column(&self.ours), row.column(&self.against)) else {
             return;
         };
-        self.ratio = ratio(&ours.values(), &theirs.values());
+        self.ratio = if ours.samples.len() == theirs.samples.len() {
+            ratio(&ours.values(), &theirs.values())
+        } else {
+            // They did not take turns: what is known is the ratio of the medians.
+            ours.median().zip(theirs.median()).and_then(|(one, other)| ratio(&[one], &[other]))
+        };
         let pairs = ours.samples.iter().zip(&theirs.samples);
         let (left, right): (Vec<f64>, Vec<f64>) = pairs
             .filter(|(ours, theirs)| !ours.slow && !theirs.slow)
@@ -110,6 +115,13 @@ mod tests {
         assert_eq!((fast.low, fast.value, fast.high), (0.5, 0.5, 0.5));
         let all = outcome.rows[0].comparisons[0].ratio.expect("four rounds");
         assert!(all.high > 0.5, "{all:?}");
+    }
+
+    #[test]
+    fn seeds_of_one_and_a_run_of_the_other_are_compared_by_their_medians() {
+        let outcome = outcome(&[1.0, 8.0, 2.0, 2.0, 9.0], &[4.0], 1.0, None);
+        let ratio = outcome.rows[0].comparisons[0].ratio.expect("there are medians");
+        assert_eq!((ratio.low, ratio.value, ratio.high), (0.5, 0.5, 0.5));
     }
 
     #[test]

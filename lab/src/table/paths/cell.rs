@@ -31,7 +31,7 @@ const QUEUE_LEAST: u64 = 10;
 pub(super) const MESSAGE: u64 = 1176;
 const PACKET: u64 = 1228;
 /// The octets of payload in a full packet of TCP, which has timestamps.
-const TCP_PAYLOAD: u64 = 1448;
+pub(super) const TCP_PAYLOAD: u64 = 1448;
 /// ARTP's default window, in packets: it is left as it is where it holds four times the
 /// bandwidth-delay product.
 const WINDOW: u64 = 4096;
@@ -119,16 +119,35 @@ impl Cell {
         self.rate.1 as f64 * TCP_PAYLOAD as f64 / MTU as f64
     }
 
-    /// How long a transfer lasts at the payload limit, in seconds: `least`, 40 round trips and 100
-    /// packets at least.
-    pub(super) fn seconds(&self, least: f64) -> f64 {
-        let packets = 100.0 * 8.0 * PACKET as f64 / self.rate.1 as f64;
+    /// How long a transfer lasts at the payload limit, in seconds: `least`, 40 round trips and as
+    /// long as so many packets take, at least.
+    pub(super) fn seconds(&self, least: f64, packets: u64) -> f64 {
+        let packets = (packets * 8 * PACKET) as f64 / self.rate.1 as f64;
         least.max(0.04 * self.round_trip as f64).max(packets)
     }
 
     /// How many messages that is.
     pub(super) fn messages(&self, seconds: f64) -> u64 {
         (self.limit() * seconds / 8.0 / MESSAGE as f64).ceil() as u64
+    }
+
+    /// Whether there is time for it on real sockets, where time is that of the wall clock.
+    pub(super) fn is_real(&self, effort: Effort) -> bool {
+        let known = (self.rate.0, self.round_trip);
+        let chosen = [("9.6k", 20), ("1M", 300), ("10M", 100), ("100M", 100)].contains(&known);
+        let fat = known == ("100M", 300);
+        let usual = match (self.loss.0, self.queue.0) {
+            ("0%", "q1") => chosen || fat,
+            ("1%", "q1") => chosen && self.rate.0 != "9.6k",
+            _ => false,
+        };
+        match effort {
+            Effort::Full => usual || fat && self.loss.0 == "1%" && self.queue.0 == "q1" || {
+                self.is_lossless() && self.queue.1 >= 1.0
+            },
+            Effort::Usual => usual,
+            Effort::Quick => chosen && self.is_lossless() && self.queue.0 == "q1",
+        }
     }
 
     /// Whether there is time to simulate it: a minute at 1 Gbit/s takes half a minute.
@@ -169,11 +188,11 @@ mod tests {
         let cell = |key| Cell::parse(key).expect("it is one of them");
         let slow = cell("1.2k/1ms/0%/q0.1");
         assert_eq!((slow.queue_octets(), slow.window()), (15_000, None));
-        assert!((slow.seconds(60.0) - 818.7).abs() < 0.1, "100 packets");
-        assert_eq!(slow.messages(slow.seconds(60.0)), 100);
+        assert!((slow.seconds(60.0, 100) - 818.7).abs() < 0.1, "100 packets");
+        assert_eq!(slow.messages(slow.seconds(60.0, 100)), 100);
         let fat = cell("100M/600ms/1%/q0.1");
         assert_eq!((fat.bandwidth_delay(), fat.queue_octets()), (7_500_000, 750_000));
         assert_eq!(fat.window(), Some(25_510));
-        assert_eq!((fat.seconds(60.0), fat.seconds(10.0)), (60.0, 24.0));
+        assert_eq!((fat.seconds(60.0, 100), fat.seconds(10.0, 100)), (60.0, 24.0));
     }
 }

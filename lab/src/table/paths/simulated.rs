@@ -3,10 +3,12 @@
 use std::sync::Mutex;
 use std::thread;
 
+use stackwright_simulator::Traffic;
+
 use super::cell::{Cell, MESSAGE, MTU};
 use crate::measure::Stop;
 use crate::problem::Problem;
-use crate::run::{Keep, simulate};
+use crate::run::{Keep, Outcome, simulate};
 use crate::scenario::Scenario;
 use crate::workload::Broken;
 
@@ -29,13 +31,13 @@ pub(super) struct Figures {
     pub(super) goodput: f64,
     /// Whether all octets arrived in time.
     pub(super) ended: bool,
-    /// Messages that arrived: each fills a packet.
+    /// Octets of payload that arrived.
     pub(super) delivered: u64,
-    /// Packets that were sent beyond one for each message that arrived: retransmissions, a few of
-    /// the handshake and of the end, and what was on its way where a transfer was cut short.
-    pub(super) resent: u64,
-    /// Packets of which both copies arrived.
-    pub(super) duplicates: u64,
+    /// Octets in packets beyond one for each message that arrived: retransmissions, a few packets
+    /// of the handshake and of the end, and what was on its way where a transfer was cut short.
+    pub(super) resent: Option<u64>,
+    /// Octets in packets of which both copies arrived.
+    pub(super) duplicates: Option<u64>,
 }
 
 impl Transfer {
@@ -45,14 +47,26 @@ impl Transfer {
         let scenario =
             Scenario::read("paths".into(), text).map_err(|flaw| flaw.problem("paths".as_ref()))?;
         let outcome = simulate(&scenario, self.seed, None, Keep::default()).outcome;
+        self.figures(&scenario, &outcome)
+    }
+
+    /// What came of it, in the simulator or on real sockets.
+    ///
+    /// # Errors
+    /// Where the transport did not do what it promised.
+    pub(super) fn figures(
+        &self,
+        scenario: &Scenario,
+        outcome: &Outcome,
+    ) -> Result<Figures, Problem> {
         // Whether it ended in time is one of the figures.
         if let Some(broken) = outcome.broken().filter(|it| !matches!(it, Broken::Late { .. })) {
             return Err(Problem::new(format!("the transport broke a guarantee: {broken}")));
         }
         let flow = &outcome.flows[0];
         let delivered = flow.counts.messages;
-        let sent = flow.traffic.map_or(0, |[forward, _]| forward.packets);
         let ended = outcome.ended && delivered == self.messages();
+        let resent = |sent: Traffic| sent.packets.saturating_sub(delivered) * MESSAGE;
         // What was cut short is counted over all of its time, not until the last arrival.
         let goodput = match flow.goodput() {
             Some(goodput) if ended => goodput,
@@ -61,9 +75,9 @@ impl Transfer {
         Ok(Figures {
             goodput: goodput / 1e6,
             ended,
-            delivered,
-            resent: sent.saturating_sub(delivered),
-            duplicates: flow.duplicates,
+            delivered: flow.counts.octets,
+            resent: flow.traffic.map(|[forward, _]| resent(forward)),
+            duplicates: Some(flow.duplicates * MESSAGE),
         })
     }
 
@@ -73,7 +87,7 @@ impl Transfer {
 
     /// The scenario. Where packets are lost, nobody knows how long the whole transfer takes: it is
     /// cut short.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let Transfer { cell, congestion, seconds, steps, .. } = self;
         let time = if cell.is_lossless() { 3.0 } else { 1.0 } * seconds;
         let congestion =
