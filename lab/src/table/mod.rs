@@ -10,6 +10,7 @@
 //! | [`transports`] | ours and strangers': bulk, requests, associations |
 //! | [`loss`] | goodput where packets are lost, near and far |
 //! | [`paths`] | how much of each path is used, slow and fast, near and far |
+//! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
@@ -17,12 +18,14 @@ mod artp;
 mod command;
 mod details;
 mod draw;
+mod fairness;
 mod ftp;
 mod keep;
 mod loss;
 mod map;
 mod matrix;
 pub(crate) mod outcome;
+mod parallel;
 mod paths;
 mod product_line;
 mod quantity;
@@ -99,6 +102,7 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(transports::Transports),
         Box::new(loss::Losses),
         Box::new(paths::Paths),
+        Box::new(fairness::Fairness),
         Box::new(soak::Soak),
     ]
 }

@@ -64,8 +64,12 @@ pub(super) fn set_options(stream: &TcpStream, congestion: Option<&str>) -> io::R
 /// Returns whether sockets of this system can have the congestion control `name`, such as `bbr`. A
 /// module that is not loaded is not found out by a process without the right to load it.
 pub fn has_congestion(name: &str) -> bool {
-    let socket =
-        socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP));
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        Some(ipproto::TCP),
+    );
     socket.is_ok_and(|socket| sockopt::set_tcp_congestion(&socket, name).is_ok())
 }
 

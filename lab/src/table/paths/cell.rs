@@ -142,9 +142,11 @@ impl Cell {
             _ => false,
         };
         match effort {
-            Effort::Full => usual || fat && self.loss.0 == "1%" && self.queue.0 == "q1" || {
-                self.is_lossless() && self.queue.1 >= 1.0
-            },
+            Effort::Full => {
+                usual || fat && self.loss.0 == "1%" && self.queue.0 == "q1" || {
+                    self.is_lossless() && self.queue.1 >= 1.0
+                }
+            }
             Effort::Usual => usual,
             Effort::Quick => chosen && self.is_lossless() && self.queue.0 == "q1",
         }

@@ -12,7 +12,10 @@ mod cell;
 mod real;
 mod simulated;
 
+use std::thread;
+
 use super::outcome::{Axes, Column, Row, Sample};
+use super::parallel;
 use super::transports::Programs;
 use super::verdict::Target;
 use super::{About, Cells, Table};
@@ -22,7 +25,7 @@ use crate::problem::Problem;
 use bars::Bars;
 use cell::Cell;
 use real::Contestant;
-use simulated::{Figures, Transfer, all};
+use simulated::{Figures, Transfer};
 
 /// The table.
 pub(crate) struct Paths;
@@ -216,7 +219,9 @@ fn simulated(cell: &Cell, seconds: f64, course: &Course) -> Result<Vec<Vec<Figur
     }
     let (whose, transfers): (Vec<_>, Vec<_>) = transfers.into_iter().unzip();
     let mut figures = vec![Vec::new(); CONTESTANTS.len()];
-    for (whose, one) in whose.into_iter().zip(all(&transfers, &course.stop)?) {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let done = parallel::all(&transfers, workers, &course.stop, Transfer::run)?;
+    for (whose, one) in whose.into_iter().zip(done) {
         figures[whose].push(one);
     }
     Ok(figures)

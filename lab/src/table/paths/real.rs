@@ -71,7 +71,8 @@ pub(super) fn all(
     }
     let one = &one;
     thread::scope(|scope| {
-        let threads = contestants.iter().map(|(_, contestant)| scope.spawn(move || one(contestant)));
+        let threads =
+            contestants.iter().map(|(_, contestant)| scope.spawn(move || one(contestant)));
         let threads: Vec<_> = threads.collect();
         let joined = threads.into_iter().map(|thread| {
             thread.join().unwrap_or_else(|_| Err(Problem::new("it stopped unexpectedly")))

@@ -1,12 +1,8 @@
 //! A path in the simulator.
 
-use std::sync::Mutex;
-use std::thread;
-
 use stackwright_simulator::Traffic;
 
 use super::cell::{Cell, MESSAGE, MTU};
-use crate::measure::Stop;
 use crate::problem::Problem;
 use crate::run::{Keep, Outcome, simulate};
 use crate::scenario::Scenario;
@@ -42,7 +38,10 @@ pub(super) struct Figures {
 
 impl Transfer {
     /// Runs it.
-    fn run(&self) -> Result<Figures, Problem> {
+    ///
+    /// # Errors
+    /// Where the transport did not do what it promised.
+    pub(super) fn run(&self) -> Result<Figures, Problem> {
         let text = self.text();
         let scenario =
             Scenario::read("paths".into(), text).map_err(|flaw| flaw.problem("paths".as_ref()))?;
@@ -112,35 +111,4 @@ impl Transfer {
             self.messages() * MESSAGE,
         )
     }
-}
-
-/// Runs all of them, on as many processors as there are; nothing where somebody asked for the end.
-///
-/// # Errors
-/// Where one fails.
-pub(super) fn all(transfers: &[Transfer], stop: &Stop) -> Result<Vec<Figures>, Problem> {
-    let next = Mutex::new(transfers.iter().enumerate());
-    let take = || next.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((at, transfer)) = take()
-            && !stop.asked()
-        {
-            done.push((at, transfer.run()));
-        }
-        done
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let mut done: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
-    });
-    if stop.asked() {
-        return Ok(Vec::new());
-    }
-    if done.len() < transfers.len() {
-        return Err(Problem::new("a simulation stopped unexpectedly"));
-    }
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, figures)| figures).collect()
 }

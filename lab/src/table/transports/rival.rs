@@ -65,7 +65,9 @@ impl Rival {
         let mut told = self.options.iter().chain(&self.sender);
         let name = told.find(|option| *option == "--congestion").and_then(|_| told.next())?;
         let lacks = self.transport == "tcp" && !has_congestion(name);
-        lacks.then(|| format!("this system's TCP has no congestion control {name} (modprobe tcp_{name})"))
+        lacks.then(|| {
+            format!("this system's TCP has no congestion control {name} (modprobe tcp_{name})")
+        })
     }
 
     /// Starts its receiving end at [`Side::B`].
