@@ -103,9 +103,9 @@ pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use drops::Drops;
 pub use lanes::Lanes;
 pub use link::{
-    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription,
-    LinkFlaw, LinkPacket, Loss, NamedProfile, OctetCount, Outages, Passes, Profile, Queue, Reorder,
-    Time,
+    Carried, Conditions, Counts, Deed, DelayStep, Discipline, Event, GilbertElliott, Link,
+    LinkDescription, LinkFlaw, LinkPacket, Loss, NamedProfile, OctetCount, Outages, Passes,
+    Profile, Queue, Reorder, StepLength, SteppedDelay, Time,
 };
 pub use network::{Association, Fault, Network, Traffic, Which};
 pub use pipe::{PipeEnd, pipe};

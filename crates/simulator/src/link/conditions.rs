@@ -1,9 +1,11 @@
 //! The conditions of a link: what it does to packets.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
-use super::{Loss, Outages, Queue};
+use super::{DelayStep, Loss, Outages, Queue};
 
 /// What one direction of a link does to packets.
 ///
@@ -27,6 +29,8 @@ pub struct Conditions {
     pub queue: Queue,
     /// The least propagation delay.
     pub delay: Duration,
+    /// When the delay is another one.
+    pub delay_steps: Cow<'static, [DelayStep]>,
     /// The most random delay beyond that, uniformly distributed.
     pub jitter: Duration,
     /// Whether packets stay in order whatever the jitter. Only those held back by `reorder` arrive
@@ -55,6 +59,7 @@ impl Conditions {
         mtu: None,
         queue: Queue::UNLIMITED,
         delay: Duration::ZERO,
+        delay_steps: Cow::Borrowed(&[]),
         jitter: Duration::ZERO,
         keeps_order: false,
         reorder: Reorder::NEVER,

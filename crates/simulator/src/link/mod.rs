@@ -9,13 +9,14 @@
 //! | 3 | it waits for its turn, and takes its time at the link's rate | `queue.rs` |
 //! | 4 | lost, where the link is down when its turn comes | `outages.rs` |
 //! | 5 | its fate: lost, doubled, altered, late, held back; drawn or scripted | `chance.rs`, `fate.rs` |
-//! | 6 | in flight for the delay | here |
+//! | 6 | in flight for the delay, which may change | here, `delay_steps.rs` |
 
 mod bit_errors;
 mod chance;
 mod codel;
 mod conditions;
 mod counts;
+mod delay_steps;
 mod description;
 mod fate;
 mod loss;
@@ -27,6 +28,7 @@ use stackwright_contract::{Duration, Instant};
 
 pub use conditions::{Conditions, Reorder};
 pub use counts::Counts;
+pub use delay_steps::{DelayStep, StepLength, SteppedDelay};
 pub use description::{LinkDescription, LinkFlaw, OctetCount, Time};
 pub use fate::{Deed, Event};
 pub use loss::{GilbertElliott, Loss};
@@ -39,6 +41,7 @@ pub(crate) use chance::happens;
 pub(crate) use queue::serialisation;
 
 use chance::{Chance, RESEND_FIRST};
+use delay_steps::Stepped;
 use fate::Fate;
 use queue::{Dropped, Sender};
 
@@ -83,6 +86,7 @@ pub struct Link {
     conditions: Conditions,
     source: Source,
     sender: Sender,
+    stepped: Stepped,
     /// The arrival of the last packet that later ones may not overtake.
     last: Instant,
     counts: Counts,
@@ -103,8 +107,8 @@ impl Link {
         Link::with(conditions, Source::Drawn(Chance::new(seed)))
     }
 
-    /// Makes a link without randomness: exactly `events` happen to its packets. Rate, delay, queue,
-    /// MTU and outages are as the conditions say; their probabilities, and which packets are lost,
+    /// Makes a link without randomness: exactly `events` happen to its packets. Rate, delay and its
+    /// steps, queue, MTU and outages are as the conditions say; their probabilities, and which packets are lost,
     /// are not used.
     pub fn scripted(conditions: Conditions, mut events: Vec<Event>) -> Self {
         events.sort_by_key(|event| event.nth);
@@ -113,7 +117,8 @@ impl Link {
 
     fn with(conditions: Conditions, source: Source) -> Self {
         let (sender, counts) = (Sender::default(), Counts::default());
-        Link { conditions, source, sender, last: Instant::START, counts, log: None }
+        let stepped = Stepped::default();
+        Link { conditions, source, sender, stepped, last: Instant::START, counts, log: None }
     }
 
     /// Returns the conditions of the link.
@@ -122,8 +127,11 @@ impl Link {
     }
 
     /// Sets the conditions of the link from now on. Its randomness, its counters, its log and its
-    /// queue stay.
+    /// queue stay; the packets of other delay steps than before are counted anew.
     pub fn set_conditions(&mut self, conditions: Conditions) {
+        if conditions.delay_steps != self.conditions.delay_steps {
+            self.stepped = Stepped::default();
+        }
         self.conditions = conditions;
     }
 
@@ -166,11 +174,15 @@ impl Link {
         for bit in &fate.altered {
             packet.alter(*bit);
         }
-        let arrival = self.arrive(left, fate.late, fate.held);
+        let delay = self.delay(left);
+        let arrival = self.arrive(left + delay, fate.late, fate.held);
         match (twin, fate.twin) {
             (Some(twin), Some(late)) => {
                 self.counts.duplicated += 1;
-                Carried::Twice([(arrival, packet), (self.arrive(left, late, Duration::ZERO), twin)])
+                Carried::Twice([
+                    (arrival, packet),
+                    (self.arrive(left + delay, late, Duration::ZERO), twin),
+                ])
             }
             _ => Carried::Once(arrival, packet),
         }
@@ -208,7 +220,7 @@ impl Link {
         self.counts.delivered += 1;
         self.counts.octets += octets as u64;
         // The caller keeps the order of each stream; other streams do not wait for retransmissions.
-        Some(left + self.conditions.delay + late)
+        Some(left + self.delay(left) + late)
     }
 
     /// Returns when `octets` octets, sent `now`, have left; `None` if they are dropped, and could
@@ -272,8 +284,14 @@ impl Link {
         }
     }
 
-    fn arrive(&mut self, left: Instant, late: Duration, held: Duration) -> Instant {
-        let mut arrival = left + self.conditions.delay + late;
+    /// Returns the propagation delay of a packet that has left at `left`.
+    fn delay(&mut self, left: Instant) -> Duration {
+        let Conditions { delay, delay_steps, .. } = &self.conditions;
+        self.stepped.delay(delay_steps, *delay, left)
+    }
+
+    fn arrive(&mut self, due: Instant, late: Duration, held: Duration) -> Instant {
+        let mut arrival = due + late;
         if self.conditions.keeps_order {
             arrival = arrival.max(self.last);
             self.last = arrival;

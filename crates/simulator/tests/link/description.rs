@@ -2,8 +2,8 @@
 
 use stackwright_contract::Duration;
 use stackwright_simulator::{
-    Conditions, Deed, Discipline, Event, GilbertElliott, LinkDescription, LinkFlaw, Loss, Outages,
-    Passes, Profile, Queue, Reorder,
+    Conditions, Deed, DelayStep, Discipline, Event, GilbertElliott, LinkDescription, LinkFlaw,
+    Loss, Outages, Passes, Profile, Queue, Reorder, StepLength, SteppedDelay,
 };
 
 use crate::{at, millis};
@@ -36,6 +36,7 @@ fn every_field_is_understood() {
         r#"
         rate = "100 Mb/s"
         delay = "20 ms"
+        delay-steps = [{ at = "5 s", delay = "+1 s", for = "200 ms" }, { at = "7 s", delay = "600 ms", packets = 400 }, { at = "9 s", delay = "0 s" }]
         jitter = "1.5 ms"
         keeps-order = true
         queue = "64 kB"
@@ -54,6 +55,7 @@ fn every_field_is_understood() {
     let (target, interval) = (millis(10), millis(100));
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let passes = Passes { period: minutes(95), length: minutes(8), first: Duration::ZERO };
+    let step = |at, delay, lasts| DelayStep { at: Duration::from_secs(at), delay, lasts };
     let expected = Conditions {
         rate: Some(12_500_000),
         overhead: 38,
@@ -63,6 +65,12 @@ fn every_field_is_understood() {
             ..Queue::octets(64_000)
         },
         delay: millis(20),
+        delay_steps: vec![
+            step(5, SteppedDelay::Added(Duration::from_secs(1)), StepLength::Time(millis(200))),
+            step(7, SteppedDelay::Exactly(millis(600)), StepLength::Packets(400)),
+            step(9, SteppedDelay::Exactly(Duration::ZERO), StepLength::Forever),
+        ]
+        .into(),
         jitter: Duration::from_micros(1500),
         keeps_order: true,
         reorder: Reorder { probability: 0.01, by: millis(5) },
@@ -138,6 +146,7 @@ fn what_cannot_be_read_is_named_with_what_was_expected() {
         ("rate = \"100 Mbit\"", "string \"100 Mbit\", expected a rate"),
         ("delay = \"20\"", "expected a time such as \"20 ms\""),
         ("delay = \"-20 ms\"", "expected a time such as \"20 ms\""),
+        ("delay-steps = [{ at = \"1 s\", delay = \"-1 s\" }]", "or \"+1 s\" for that much more"),
         ("queue = \"64 kb\"", "expected a queue such as \"64 kB\""),
         ("loss = 1.5", "expected a probability, 0 to 1"),
         ("loss = nan", "expected a probability, 0 to 1"),
@@ -182,6 +191,18 @@ fn what_does_not_go_together_is_named() {
         ("profile = \"packet-radio-1200\"\nchannel = { slot = \"0 s\" }", "`slot` cannot be so"),
         ("pass = { period = \"1 s\", length = \"2 s\" }", "`pass` cannot be so"),
         ("outages = [{ from = \"2 s\", to = \"1 s\" }]", "`outages` cannot be so"),
+        (
+            "delay-steps = [{ at = \"1 s\", delay = \"+1 s\", for = \"1 s\", packets = 3 }]",
+            "`delay-steps` cannot be so: expected either `for` or `packets`",
+        ),
+        (
+            "delay-steps = [{ at = \"1 s\", delay = \"+1 s\", packets = 0 }]",
+            "`delay-steps` cannot be so: expected a `for` or a number",
+        ),
+        (
+            "profile = \"packet-radio-1200\"\ndelay-steps = []",
+            "`delay-steps` is said of a link of two stations",
+        ),
         ("outages = []\npass = { period = \"2 s\", length = \"1 s\" }", "leave out one of them"),
     ] {
         let flaw = described(text).expect_err(text).to_string();

@@ -4,6 +4,7 @@
 mod bit_errors;
 mod chances;
 mod codel;
+mod delay_steps;
 mod description;
 mod loss;
 mod order;

@@ -2,8 +2,8 @@
 
 use stackwright_contract::Duration;
 use stackwright_simulator::{
-    Conditions, Deed, Discipline, Event, GilbertElliott, Link, Loss, Outages, Passes, Queue,
-    Reorder,
+    Conditions, Deed, DelayStep, Discipline, Event, GilbertElliott, Link, Loss, Outages, Passes,
+    Queue, Reorder, StepLength, SteppedDelay,
 };
 
 use crate::{arrivals, at, millis};
@@ -35,6 +35,19 @@ fn any_conditions(random: &mut fastrand::Rng) -> Conditions {
         mtu: random.bool().then_some(1000),
         queue: Queue { octets, packets, discipline },
         delay: millis(random.u64(..50)),
+        delay_steps: vec![
+            DelayStep {
+                at: millis(random.u64(..200)),
+                delay: SteppedDelay::Added(millis(random.u64(..50))),
+                lasts: StepLength::Packets(random.u64(1..50)),
+            },
+            DelayStep {
+                at: millis(random.u64(..200)),
+                delay: SteppedDelay::Exactly(millis(random.u64(..50))),
+                lasts: StepLength::Time(millis(random.u64(1..50))),
+            },
+        ]
+        .into(),
         jitter: millis(random.u64(..20)),
         keeps_order: random.bool(),
         reorder: Reorder { probability: random.f64() / 10.0, by: millis(random.u64(..30)) },

@@ -43,3 +43,13 @@ fn what_was_sent_is_counted_both_ways() {
     let lost = over("profile = \"lan-1g\"\nloss = 1.0", "\"udp\"");
     assert_eq!(lost.traffic.map(|[forward, _]| forward.octets), Some(102_800));
 }
+
+/// A delay that grows in the middle of a run makes a timer fire for packets that arrive.
+#[test]
+fn a_delay_step_makes_needless_retransmissions() {
+    let steady = "delay = \"50 ms\"\nrate = \"1 Mb/s\"\n";
+    let stepped =
+        format!("{steady}delay-steps = [{{ at = \"400 ms\", delay = \"+2 s\", packets = 20 }}]");
+    assert_eq!(over(steady, "{ artp = {} }").duplicates, 0);
+    assert!(over(&stepped, "{ artp = {} }").duplicates > 0);
+}

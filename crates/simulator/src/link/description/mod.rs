@@ -5,6 +5,7 @@
 //! rate = "100 Mb/s"
 //! delay = "20 ms"
 //! jitter = "2 ms"
+//! delay-steps = [{ at = "5 s", delay = "+1 s", for = "200 ms" }, { at = "9 s", delay = "600 ms", packets = 400 }]
 //! keeps-order = true              # however large the jitter
 //! queue = "64 kB"                 # or "50 packets"
 //! codel = { target = "5 ms", interval = "100 ms" }
@@ -44,8 +45,8 @@ pub use resolve::LinkFlaw;
 use probability::Probability;
 use profile_name::ProfileName;
 pub(crate) use units::time;
+use units::{Delay, Places, Rate};
 pub use units::{OctetCount, Time};
-use units::{Places, Rate};
 
 /// A link as a file describes it. What is left out is as in its profile, or ideal.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
@@ -54,6 +55,7 @@ pub struct LinkDescription {
     profile: Option<ProfileName>,
     rate: Option<Rate>,
     delay: Option<Time>,
+    delay_steps: Option<Vec<Step>>,
     jitter: Option<Time>,
     keeps_order: Option<bool>,
     queue: Option<Places>,
@@ -110,6 +112,17 @@ struct Pass {
 struct Outage {
     from: Time,
     to: Time,
+}
+
+/// One of `delay-steps`: for ever, if it does not say until when.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    at: Time,
+    delay: Delay,
+    #[serde(rename = "for")]
+    time: Option<Time>,
+    packets: Option<u64>,
 }
 
 /// `channel`.

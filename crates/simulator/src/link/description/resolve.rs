@@ -3,9 +3,10 @@
 use stackwright_contract::{Duration, Instant};
 use thiserror::Error;
 
-use super::{LinkDescription, Outage, Pass, Shared};
+use super::{LinkDescription, Outage, Pass, Shared, Step, Time};
 use crate::{
-    ChannelConditions, Conditions, Discipline, Hearing, Outages, Passes, Profile, Queue, Reorder,
+    ChannelConditions, Conditions, DelayStep, Discipline, Hearing, Outages, Passes, Profile, Queue,
+    Reorder, StepLength,
 };
 
 /// A flaw of a description whose fields can all be read. It names the field.
@@ -93,6 +94,10 @@ impl LinkDescription {
         way.rate = self.rate.map_or(way.rate, |rate| rate.0);
         way.delay = self.delay.map_or(way.delay, |time| time.0);
         way.jitter = self.jitter.map_or(way.jitter, |time| time.0);
+        if let Some(all) = &self.delay_steps {
+            let steps = all.iter().map(step).collect::<Result<Vec<_>, _>>()?;
+            way.delay_steps = steps.into();
+        }
         way.keeps_order = self.keeps_order.unwrap_or(way.keeps_order);
         way.mtu = self.mtu.or(way.mtu);
         way.overhead = self.overhead.unwrap_or(way.overhead);
@@ -124,6 +129,7 @@ impl LinkDescription {
 
     fn channel(&self, base: ChannelConditions) -> Result<ChannelConditions, LinkFlaw> {
         let of_links = [
+            ("delay-steps", self.delay_steps.is_some()),
             ("jitter", self.jitter.is_some()),
             ("keeps-order", self.keeps_order.is_some()),
             ("codel", self.codel.is_some()),
@@ -186,6 +192,18 @@ fn passes(pass: &Pass) -> Result<Outages, LinkFlaw> {
         return Err(LinkFlaw::Unfit { field: "pass", expected });
     }
     Ok(Outages::Passes(Passes { period, length, first }))
+}
+
+fn step(step: &Step) -> Result<DelayStep, LinkFlaw> {
+    let unfit = |expected| LinkFlaw::Unfit { field: "delay-steps", expected };
+    let lasts = match (step.time, step.packets) {
+        (None, None) => StepLength::Forever,
+        (Some(Time(time)), None) if !time.is_zero() => StepLength::Time(time),
+        (None, Some(packets @ 1..)) => StepLength::Packets(packets),
+        (Some(_), Some(_)) => return Err(unfit("either `for` or `packets`, not both")),
+        _ => return Err(unfit("a `for` or a number of `packets` that is more than nothing")),
+    };
+    Ok(DelayStep { at: step.at.0, delay: step.delay.0, lasts })
 }
 
 fn spans(outages: &[Outage]) -> Result<Outages, LinkFlaw> {

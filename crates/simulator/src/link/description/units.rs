@@ -7,6 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
 use serde::ser::{Serialize, Serializer};
 use stackwright_contract::Duration;
 
+use crate::SteppedDelay;
+
 /// A quantity that is written as text with a unit.
 pub(crate) trait Quantity: Sized {
     /// The expected form, for an error.
@@ -27,6 +29,10 @@ pub struct Time(pub Duration);
 /// A number of octets in a description: `1200`, `"64 kB"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OctetCount(pub u64);
+
+/// The delay of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Delay(pub(crate) SteppedDelay);
 
 /// A rate in octets per second; `None` is without limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,6 +110,26 @@ impl Quantity for Time {
         let exact = units.iter().find(|(_, factor)| nanoseconds.is_multiple_of(*factor));
         let (unit, factor) = exact.copied().unwrap_or(("ns", 1));
         format!("{} {unit}", nanoseconds / factor)
+    }
+}
+
+impl Quantity for Delay {
+    const EXPECTED: &'static str =
+        "a delay such as \"600 ms\", or \"+1 s\" for that much more than the link's";
+
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        Some(Delay(match text.strip_prefix('+') {
+            Some(more) => SteppedDelay::Added(Time::read(more)?.0),
+            None => SteppedDelay::Exactly(Time::read(text)?.0),
+        }))
+    }
+
+    fn text(&self) -> String {
+        match self.0 {
+            SteppedDelay::Added(more) => format!("+{}", Time(more).text()),
+            SteppedDelay::Exactly(delay) => Time(delay).text(),
+        }
     }
 }
 
@@ -203,7 +229,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(Time, OctetCount, Rate, Places);
+as_text!(Time, Delay, OctetCount, Rate, Places);
 
 /// Serializes durations in public types.
 pub(crate) mod time {
