@@ -5,12 +5,14 @@
 //! | `cell.rs` | a path, and what follows from its figures |
 //! | `simulated.rs` | a transfer over it in the simulator |
 //! | `real.rs` | the same on real sockets, beside others |
+//! | `steps.rs` | paths whose delay changes |
 //! | `bars.rs` | what each contestant shall reach |
 
 mod bars;
 mod cell;
 mod real;
 mod simulated;
+mod steps;
 
 use std::thread;
 
@@ -26,6 +28,7 @@ use bars::Bars;
 use cell::Cell;
 use real::Contestant;
 use simulated::{Figures, Transfer};
+use steps::steps;
 
 /// The table.
 pub(crate) struct Paths;
@@ -63,7 +66,8 @@ impl Table for Paths {
         let real = Cell::all().filter(|cell| cell.is_real(effort));
         let simulated = Cell::all().filter(|cell| cell.is_simulated(effort));
         let real = real.map(|cell| format!("real/{cell}"));
-        real.chain(simulated.map(|cell| format!("sim/{cell}"))).collect()
+        let steps = steps::KEYS.iter().map(|key| format!("steps/{key}"));
+        real.chain(steps).chain(simulated.map(|cell| format!("sim/{cell}"))).collect()
     }
 
     fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
@@ -97,6 +101,9 @@ impl Cells for Measuring {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
         let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (place, path) = key.split_once('/').ok_or_else(unknown)?;
+        if place == "steps" {
+            return stepped(key, &steps(path).ok_or_else(unknown)?, course);
+        }
         let cell = Cell::parse(path).ok_or_else(unknown)?;
         match place {
             "sim" => self.simulated(key, &cell, course),
@@ -131,7 +138,7 @@ impl Measuring {
         // Where TCP is measured, that is what ARTP is compared with.
         let measured = self.compared.contains(cell);
         let bars = if measured { Bars::real(cell) } else { Bars::simulated(cell) };
-        let figures = simulated(cell, cell.seconds(least, 100), course)?;
+        let figures = simulated(cell, "", cell.seconds(least, 100), course)?;
         for ((name, congestion), figures) in CONTESTANTS.into_iter().zip(&figures) {
             row.columns.push(column(name, true, figures, &bars, congestion.is_none()));
         }
@@ -175,7 +182,7 @@ impl Measuring {
             }
             row.columns.push(column);
         }
-        let figures = simulated(cell, seconds, course)?;
+        let figures = simulated(cell, "", seconds, course)?;
         for ((name, _), figures) in CONTESTANTS.into_iter().zip(&figures) {
             let name = format!("{name}, simulated");
             row.columns.push(column(&name, true, figures, &Bars::none(cell), false));
@@ -183,6 +190,26 @@ impl Measuring {
         compare(&mut row, cell);
         Ok(row)
     }
+}
+
+/// Both contestants over a path whose delay changes, and over the same where it does not.
+fn stepped(key: &str, steps: &steps::Steps, course: &mut Course) -> Result<Row, Problem> {
+    let cell = &steps.cell;
+    let label = format!("{}: {}", cell.label(), steps.name);
+    let mut row = Row::new(key, "simulated, steps of the delay", label, "Mb/s");
+    row.more_is_better = true;
+    row.limit = Some(cell.limit() / 1e6);
+    let bars = Bars::none(cell);
+    for (delay, suffix) in [(&*steps.delay, ""), ("", ", without steps")] {
+        let figures = simulated(cell, delay, steps.seconds, course)?;
+        for ((name, _), figures) in CONTESTANTS.into_iter().zip(&figures) {
+            row.columns.push(column(&format!("{name}{suffix}"), true, figures, &bars, false));
+        }
+    }
+    for (name, _) in CONTESTANTS {
+        row.compare(name, &format!("{name}, without steps"), None);
+    }
+    Ok(row)
 }
 
 /// What is compared on real sockets. With loss the default is compared by the median of its seeds:
@@ -207,13 +234,18 @@ fn compare(row: &mut Row, cell: &Cell) {
 
 /// What comes of both contestants in the simulator, seed by seed; nothing where somebody asked for
 /// the end.
-fn simulated(cell: &Cell, seconds: f64, course: &Course) -> Result<Vec<Vec<Figures>>, Problem> {
+fn simulated(
+    cell: &Cell,
+    steps: &str,
+    seconds: f64,
+    course: &Course,
+) -> Result<Vec<Vec<Figures>>, Problem> {
     course.progress.set_message(format!("{cell}, simulated"));
     let mut transfers = Vec::new();
     for (at, (_, congestion)) in CONTESTANTS.into_iter().enumerate() {
         let seeds = 1..=seeds(cell, cell.messages(seconds), course.effort, congestion);
         transfers.extend(seeds.map(|seed| {
-            let (seed, steps) = (course.seed + seed, String::new());
+            let (seed, steps) = (course.seed + seed, steps.to_owned());
             (at, Transfer { cell: *cell, congestion, seconds, seed, steps })
         }));
     }
