@@ -24,6 +24,7 @@ use crate::transfer;
 
 pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     let place = Place::parse(&serve.url)?;
+    place.transport.check(&place, &serve.tuning)?;
     let interrupted = transfer::interrupts()?;
     let told = Told { json: serve.json, place: &place };
     place.transport.lend(&place, &serve.tuning, Server { serve, told, stop: &interrupted })

@@ -4,13 +4,13 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stackwright::artp::{self, Cipher as Seal, Protection, Sealing, Secret};
+use stackwright::artp::{self, Cipher as Seal, Congestion, Protection, Sealing, Secret};
 use stackwright::compose::Over;
 use stackwright::contract::services::Credit;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::Pool;
-use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::tcp::{Tcp, has_congestion};
 pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
@@ -61,7 +61,14 @@ impl Transport {
         let ordered = move |system: &System| {
             Over::new(Ordered::new(ordered::Config::default()), artp(system))
         };
-        let tcp = |system: &System| Tcp::<Message>::new(system.registry(), 0, pool());
+        let congestion = tuning.congestion.unwrap_or_default();
+        let tcp = move |system: &System| {
+            let tcp = Tcp::<Message>::new(system.registry(), 0, pool());
+            match kernels(congestion) {
+                Some(name) => tcp.with_congestion(name),
+                None => tcp,
+            }
+        };
         match self {
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
@@ -74,6 +81,39 @@ impl Transport {
         }
     }
 
+    /// The name of the congestion control, where there is one.
+    pub(super) fn congestion(self, tuning: &Tuning) -> Option<&'static str> {
+        let congestion = tuning.congestion.unwrap_or_default();
+        match self {
+            Transport::Udp => None,
+            Transport::Tcp => kernels(congestion),
+            Transport::Artp | Transport::OrderedArtp => Some(match congestion {
+                Congestion::Document => "document",
+                Congestion::NewReno => "new-reno",
+                Congestion::Cubic => "cubic",
+                Congestion::Bbr => "bbr",
+            }),
+        }
+    }
+
+    /// Whether the system has what `tuning` asks of its TCP.
+    ///
+    /// # Errors
+    /// What it does not have.
+    pub(super) fn check(self, place: &Place, tuning: &Tuning) -> Result<(), Problem> {
+        let known = self.congestion(tuning);
+        if self != Transport::Tcp || known.is_some_and(has_congestion) {
+            return Ok(());
+        }
+        let why = match known {
+            Some(name) => format!(
+                "this system's TCP has no congestion control {name}; as root: modprobe tcp_{name}"
+            ),
+            None => "this congestion control is ARTP's; choose cubic, bbr or new-reno".to_owned(),
+        };
+        Err(Problem::Measurement { url: place.url(), why })
+    }
+
     /// What an endpoint on it keeps, and takes.
     pub(super) fn endpoint(self, tuning: &Tuning) -> Config {
         let longest = match self {
@@ -84,6 +124,17 @@ impl Transport {
         let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
         let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
         Config { credit, longest, arrivals_most: 256, spin, shared_port: false }
+    }
+}
+
+/// What the kernel calls a congestion control of its TCP.
+fn kernels(congestion: Congestion) -> Option<&'static str> {
+    match congestion {
+        Congestion::Cubic => Some("cubic"),
+        Congestion::Bbr => Some("bbr"),
+        // It is the one of RFC 6582.
+        Congestion::NewReno => Some("reno"),
+        Congestion::Document => None,
     }
 }
 

@@ -53,6 +53,7 @@ const SEND_TURN: usize = 1 << 20;
 const RECEIVE_TURN: usize = 256 << 10;
 
 pub use close::CLOSE_TIMEOUT;
+pub use connect::has_congestion;
 
 const NAME: &str = "tcp";
 
@@ -60,6 +61,8 @@ const NAME: &str = "tcp";
 pub struct Tcp<M: Message> {
     registry: Rc<Registry>,
     lane: usize,
+    /// The congestion control of all sockets; the system's choice where none is named.
+    congestion: Option<&'static str>,
     pool: Rc<Pool<M>>,
     pipes: Pipes,
     sockets: Mirror<Socket<M>>,
@@ -110,6 +113,7 @@ impl<M: Message> Tcp<M> {
         Tcp {
             registry,
             lane,
+            congestion: None,
             pool,
             pipes: Pipes::default(),
             sockets: Mirror::default(),
@@ -128,6 +132,14 @@ impl<M: Message> Tcp<M> {
     pub fn closing_within(mut self, timeout: Duration) -> Self {
         self.closing.timeout = timeout;
         self
+    }
+
+    /// Sets the congestion control of all sockets, such as `cubic`, in place of the system's choice
+    /// (`TCP_CONGESTION`, tcp(7)). An association ends at once where the system does not
+    /// [have](has_congestion) it.
+    #[must_use]
+    pub fn with_congestion(self, name: &'static str) -> Self {
+        Tcp { congestion: Some(name), ..self }
     }
 
     /// Delivers what the layer above said to be [unread](Command::Unread) as regions, once an
@@ -159,7 +171,7 @@ impl<M: Message> Tcp<M> {
         ends: Option<(SocketAddr, SocketAddr)>,
         credit: usize,
     ) -> Result<(), Ended> {
-        connect::set_options(&stream).map_err(|_| Ended::Reset(0))?;
+        connect::set_options(&stream, self.congestion).map_err(|_| Ended::Reset(0))?;
         self.registry
             .register(&mut stream, token(self.lane, name), connect::INTEREST)
             .map_err(|_| Ended::Reset(0))?;

@@ -28,6 +28,28 @@ impl Ends {
         Wire::up(conditions.clone(), conditions.clone(), seed).map(Ends::Wire)
     }
 
+    /// Lets the kernel's TCP tune its buffers up to `octets` at both ends of a modelled link, where
+    /// its own limits are lower.
+    ///
+    /// # Errors
+    /// Where the system does not allow it.
+    pub(crate) fn tcp_buffers(&self, octets: u64) -> Result<(), Problem> {
+        let Ends::Wire(wire) = self else { return Ok(()) };
+        for side in [Side::A, Side::B] {
+            for name in ["tcp_rmem", "tcp_wmem"] {
+                // The first two, the least and the first size, stay as they are.
+                let set = format!(
+                    "f=/proc/sys/net/ipv4/{name}; read l d m < $f && [ $m -ge {octets} ] || echo $l $d {octets} > $f"
+                );
+                let status = wire.command(side, "sh").args(["-c", &set]).status();
+                if !status.is_ok_and(|status| status.success()) {
+                    return Err(Problem::new(format!("net.ipv4.{name} cannot be set to {octets}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The address of a side.
     pub(super) fn address(&self, side: Side) -> IpAddr {
         match self {
