@@ -39,12 +39,27 @@ fn said(column: &Column, first: &Detail, members: &[&Detail]) -> Option<String> 
     ))
 }
 
-/// Each figure that misses its target; what is farthest from it comes first.
+/// Each figure that misses its target: first the farthest from it of each kind and contestant, then
+/// the second of each.
 pub(super) fn shortfalls(outcome: &Outcome) -> Vec<String> {
     let mut missed: Vec<_> =
         outcome.details().filter(|(_, _, detail)| falls_short(detail)).collect();
     missed.sort_by(|(_, _, one), (_, _, other)| reached(one).total_cmp(&reached(other)));
-    missed.into_iter().filter_map(|(row, column, detail)| shortfall(row, column, detail)).collect()
+    let mut kinds: Vec<((&str, &str), usize)> = Vec::new();
+    let mut ranked: Vec<_> = missed
+        .into_iter()
+        .map(|missed| {
+            let kind = (missed.1.name.as_str(), missed.2.name.as_str());
+            let place = kinds.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
+                kinds.push((kind, 0));
+                kinds.len() - 1
+            });
+            kinds[place].1 += 1;
+            (kinds[place].1, missed)
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().filter_map(|(_, (row, column, it))| shortfall(row, column, it)).collect()
 }
 
 fn shortfall(row: &Row, column: &Column, detail: &Detail) -> Option<String> {
@@ -77,7 +92,7 @@ mod tests {
     use crate::table::outcome::{Axes, FORMAT};
 
     #[test]
-    fn what_is_farthest_from_its_target_comes_first() {
+    fn what_is_farthest_from_its_target_comes_first_of_each_kind() {
         let mut rows = Vec::new();
         for (label, share, resent) in [("a", 0.8, 1.2), ("b", 0.99, 0.5), ("c", 0.3, 9.0)] {
             let mut row = Row::new(label, "group", label, "Mb/s");

@@ -1,5 +1,6 @@
 //! How two transfers share one link: ARTP with itself, with TCP, and BBR with CUBIC.
 
+use std::io::Write as _;
 use std::thread;
 use std::time::Duration;
 
@@ -7,13 +8,13 @@ use stackwright_simulator::{Conditions, Queue};
 
 use super::outcome::{Axes, Column, Row, Sample};
 use super::parallel::all;
-use super::transports::{Ends, Measured, Programs, Rival, Serving, Work};
+use super::transports::{Ends, Programs, Rival, Work};
 use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::link;
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
-use crate::run::{Keep, simulate};
+use crate::run::{self, Keep};
 use crate::scenario::Scenario;
 
 /// The table.
@@ -84,8 +85,8 @@ impl Table for Fairness {
         About {
             name: "fairness",
             title: "two transfers on one link",
-            measures: "Two transfers begin at the same time, and last 60 s (10 s with --quick): the share of the link’s rate that each has \
-                       as payload, and Jain’s index of both. Median of three seeds, or of three runs at the same time, each on a link of \
+            measures: "Two transfers begin at the same time; after 60 s (10 s with --quick) the share of the link’s rate is told that each \
+                       had, and Jain’s index of both: as payload, but beside TCP as packets, which the link counts. Median of three seeds, or of three runs at the same time, each on a link of \
                        its own (one with --quick). Jitter of 0.1 ms, packets of 1500 octets, no loss but by the queue, whose size is a \
                        multiple of the bandwidth-delay product. The kernel’s TCP has the congestion control that its name says, set for \
                        each socket.",
@@ -138,16 +139,14 @@ impl Cells for Sharing {
         let (seconds, rounds) = if course.effort == Effort::Quick { (10.0, 1) } else { (60.0, 3) };
         course.progress.set_message(format!("{key}, {seconds:.0} s"));
         let seeds: Vec<u64> = (1..=rounds).map(|round| course.seed + round).collect();
-        let shares = match &self.programs {
-            Some(programs) if cell.real => {
-                let run = |seed: &u64| cell.run(programs, seconds, *seed);
-                all(&seeds, seeds.len(), &course.stop, run)?
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = if cell.real { seeds.len() } else { cores };
+        let shares = all(&seeds, threads, &course.stop, |seed| match &self.programs {
+            Some(programs) if rivals.iter().any(|rival| !rival.ours) => {
+                cell.beside_tcp(programs, seconds, *seed)
             }
-            _ => {
-                let workers = thread::available_parallelism().map_or(1, usize::from);
-                all(&seeds, workers, &course.stop, |seed| cell.simulate(seconds, *seed))?
-            }
-        };
+            _ => cell.artp(seconds, *seed),
+        })?;
         if shares.is_empty() {
             return Ok(row);
         }
@@ -223,8 +222,9 @@ impl Cell {
         ((self.queue * product) as u64).max(QUEUE_LEAST * MTU)
     }
 
-    /// The shares of both in the simulator.
-    fn simulate(&self, seconds: f64, seed: u64) -> Result<[f64; 2], Problem> {
+    /// Two transfers by ARTP, cut short after so many seconds.
+    fn scenario(&self, seconds: f64) -> String {
+        // More than both can have.
         let octets = (self.rate as f64 * seconds / 8.0) as u64;
         let flow = |control: &str| {
             format!(
@@ -233,7 +233,7 @@ impl Cell {
             )
         };
         let first = if self.pair == Pair::Bbr { "congestion = \"bbr\"" } else { "" };
-        let text = format!(
+        format!(
             "time = \"{} ms\"\n[[links]]\nbetween = [\"near\", \"far\"]\nrate = \"{} b/s\"\n\
              delay = \"{} us\"\njitter = \"100 us\"\nkeeps-order = true\nqueue = \"{} B\"\nmtu = {MTU}\n{}{}",
             1e3 * seconds,
@@ -242,16 +242,34 @@ impl Cell {
             self.queue_octets(),
             flow(first),
             flow(""),
-        );
-        let scenario = Scenario::read("fairness".into(), text)
-            .map_err(|flaw| flaw.problem("fairness".as_ref()))?;
-        let outcome = simulate(&scenario, seed, None, Keep::default()).outcome;
-        let link = self.rate as f64 * seconds / 8.0;
-        Ok([0, 1].map(|at| outcome.flows[at].counts.octets as f64 / link))
+        )
     }
 
-    /// The same on real sockets.
-    fn run(&self, programs: &Programs, seconds: f64, seed: u64) -> Result<[f64; 2], Problem> {
+    /// The part of the link's rate that so many octets in so many seconds are.
+    fn share(&self, octets: u64, seconds: f64) -> f64 {
+        8.0 * octets as f64 / (self.rate as f64 * seconds)
+    }
+
+    /// The shares of two transfers by ARTP, in the simulator or on real sockets.
+    fn artp(&self, seconds: f64, seed: u64) -> Result<[f64; 2], Problem> {
+        let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(Problem::new)?;
+        file.write_all(self.scenario(seconds).as_bytes()).map_err(Problem::new)?;
+        let scenario = Scenario::load(file.path(), &[])?;
+        let outcome = if self.real {
+            run::on_sockets(&scenario, file.path(), &[], seed)?
+        } else {
+            run::simulate(&scenario, seed, None, Keep::default()).outcome
+        };
+        Ok([0, 1].map(|at| self.share(outcome.flows[at].counts.octets, seconds)))
+    }
+
+    /// The shares of ARTP and of TCP on a link that counts both, while both go on.
+    fn beside_tcp(
+        &self,
+        programs: &Programs,
+        seconds: f64,
+        seed: u64,
+    ) -> Result<[f64; 2], Problem> {
         let link = Conditions {
             rate: Some(self.rate / 8),
             mtu: Some(MTU as usize),
@@ -261,20 +279,22 @@ impl Cell {
             queue: Queue::octets(self.queue_octets()),
             ..Conditions::IDEAL
         };
-        let ends = Ends::wire(&link, seed)?;
-        let [first, second] = self.rivals();
-        let (first, second) =
-            (first.serve(&ends, programs, None)?, second.serve(&ends, programs, None)?);
-        let work = Work::Bulk { size: 10_000, seconds };
-        let [first, second] = thread::scope(|scope| {
-            let ends = &ends;
-            let run = |one| scope.spawn(move || Serving::run(one, ends, programs, work, None));
-            [run(&first), run(&second)].map(|thread| {
-                thread.join().unwrap_or_else(|_| Err(Problem::new("a run stopped unexpectedly")))
-            })
-        });
-        let share = |it: Measured| 1e6 * it.goodput() / self.rate as f64;
-        Ok([share(first?), share(second?)])
+        let mut ends = Ends::wire(&link, seed)?;
+        let work = Work::Bulk { size: 10_000, seconds: 2.0 * seconds };
+        let serve = |rival: Rival| rival.serve(&ends, programs, None);
+        let serving = self.rivals().map(serve);
+        let mut started = Vec::new();
+        for one in &serving {
+            let one = one.as_ref().map_err(|why| Problem::new(why.says()))?;
+            started.push(one.start(&ends, programs, work)?);
+        }
+        thread::sleep(Duration::from_secs_f64(seconds));
+        let report = ends.report()?;
+        for one in &mut started {
+            one.goes_on()?;
+        }
+        let [artp, tcp] = [report[0].udp, report[0].tcp];
+        Ok([artp, tcp].map(|counts| self.share(counts.octets_delivered, seconds)))
     }
 }
 

@@ -157,10 +157,11 @@ impl Cell {
         match effort {
             Effort::Full => true,
             Effort::Usual => self.rate.0 != "1G" || self.is_lossless() && self.queue.0 == "q1",
-            Effort::Quick => {
-                self.rate.0 != "1G"
-                    && (self.is_lossless() || self.loss.0 == "1%" && self.queue.0 == "q1")
-            }
+            Effort::Quick => match (self.loss.0, self.queue.0) {
+                ("0%" | "1%", "q1") => self.rate.0 != "1G",
+                ("0%", _) => self.rate.1 <= 10_000_000,
+                _ => false,
+            },
         }
     }
 }

@@ -77,24 +77,31 @@ impl Table for Paths {
             notes.push(format!("Nothing was measured on real sockets: {}.", why.says()));
         }
         if real.is_empty() || may.is_err() {
-            return Ok(Box::new(Measuring { programs: None, compared: Vec::new() }));
+            return Ok(Box::new(Measuring {
+                programs: None,
+                compared: Vec::new(),
+                measured: Vec::new(),
+            }));
         }
         notes.push(
-            "On real sockets a transfer lasts 10 s at the least, with --full 60 s; with --quick 6 s and 20 packets. Contestants run at \
-             the same time up to 10 Mbit/s, each on a link of its own. The limits of the kernel’s TCP buffers are raised to eight times \
+            "On real sockets a transfer lasts 20 s at the least, with --full 60 s; with --quick 4 s and 20 packets. Up to 10 Mbit/s \
+             contestants run at the same time, each on a link of its own. The limits of the kernel’s TCP buffers are raised to eight times \
              the bandwidth-delay product in the link’s namespaces."
                 .into(),
         );
         let compared = real.into_iter().filter_map(Cell::parse).collect();
-        Ok(Box::new(Measuring { programs: Some(Programs::new(notes)?), compared }))
+        let programs = Some(Programs::new(notes)?);
+        Ok(Box::new(Measuring { programs, compared, measured: Vec::new() }))
     }
 }
 
 struct Measuring {
     /// What others run by, where there are real sockets.
     programs: Option<Programs>,
-    /// The paths for which TCP is measured.
+    /// The paths for which TCP is measured, in the order of the table.
     compared: Vec<Cell>,
+    /// What came of some of them, which were measured at the same time as another.
+    measured: Vec<(Cell, real::Measured)>,
 }
 
 impl Cells for Measuring {
@@ -145,22 +152,26 @@ impl Measuring {
         Ok(row)
     }
 
-    fn real(&self, key: &str, cell: &Cell, course: &mut Course) -> Result<Row, Problem> {
+    fn real(&mut self, key: &str, cell: &Cell, course: &mut Course) -> Result<Row, Problem> {
         let mut row = row(key, cell, "real sockets");
         let Some(programs) = &self.programs else { return Ok(row) };
-        let seconds = match course.effort {
-            Effort::Quick => cell.seconds(6.0, 20),
+        let seconds = |cell: &Cell| match course.effort {
+            Effort::Quick => cell.seconds(4.0, 20),
             Effort::Usual => cell.seconds(20.0, 100),
             Effort::Full => cell.seconds(60.0, 100),
         };
-        course.progress.set_message(format!("{key}, {seconds:.0} s for each"));
-        let mut contestants = real::contestants(cell);
-        if !programs.has_peers() {
-            contestants.retain(|(_, who)| matches!(who, Contestant::Artp(_)));
+        if !self.measured.iter().any(|(known, _)| known == cell) {
+            let rest = self.compared.iter().skip_while(|other| *other != cell).copied();
+            let cells = real::together(&rest.collect::<Vec<_>>());
+            course.progress.set_message(format!("{key}, {:.0} s for each", seconds(cell)));
+            let seed = course.seed + 1;
+            let measured = real::all(&cells, programs, seconds, seed, &course.stop);
+            self.measured.extend(cells.into_iter().zip(measured));
         }
-        let seed = course.seed + 1;
-        let all = real::all(cell, &contestants, programs, seconds, seed, &course.stop);
-        for ((name, who), figures) in contestants.iter().zip(all) {
+        let place = self.measured.iter().position(|(known, _)| known == cell);
+        let measured = place.map_or_else(Vec::new, |place| self.measured.swap_remove(place).1);
+        let contestants = real::contestants(cell, programs);
+        for ((name, who), figures) in contestants.iter().zip(measured) {
             let figures = match (who, figures) {
                 _ if course.stop.asked() => return Ok(row),
                 (_, Ok(figures)) => figures,
@@ -182,7 +193,7 @@ impl Measuring {
             }
             row.columns.push(column);
         }
-        let figures = simulated(cell, "", seconds, course)?;
+        let figures = simulated(cell, "", seconds(cell), course)?;
         for ((name, _), figures) in CONTESTANTS.into_iter().zip(&figures) {
             let name = format!("{name}, simulated");
             row.columns.push(column(&name, true, figures, &Bars::none(cell), false));
@@ -261,12 +272,12 @@ fn simulated(
 
 /// How many seeds: without loss one is as good as another.
 fn seeds(cell: &Cell, packets: u64, effort: Effort, congestion: Option<&str>) -> u64 {
-    let most = match effort {
-        _ if cell.is_lossless() => 1,
-        Effort::Quick => 3,
-        Effort::Usual | Effort::Full => 10,
+    let (most, all) = match effort {
+        _ if cell.is_lossless() => (1, PACKETS),
+        Effort::Quick => (3, PACKETS / 10),
+        Effort::Usual | Effort::Full => (10, PACKETS),
     };
     // CUBIC sends little where packets are lost; BBR goes on.
     let busy = congestion.is_some() || cell.rate() > 100_000_000;
-    if busy { (PACKETS / packets).clamp(1, most) } else { most }
+    if busy { (all / packets).clamp(1, most) } else { most }
 }

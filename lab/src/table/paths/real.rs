@@ -23,7 +23,7 @@ pub(super) enum Contestant {
 }
 
 /// All of them with their names.
-pub(super) fn contestants(cell: &Cell) -> Vec<(String, Contestant)> {
+pub(super) fn contestants(cell: &Cell, programs: &Programs) -> Vec<(String, Contestant)> {
     let tcp = |congestion: &str| {
         let name = format!("TCP, {congestion}");
         let options = format!("--congestion {congestion}");
@@ -34,8 +34,10 @@ pub(super) fn contestants(cell: &Cell) -> Vec<(String, Contestant)> {
         .into_iter()
         .map(|(name, congestion)| (name.to_owned(), Contestant::Artp(congestion)))
         .collect();
-    all.extend([tcp("cubic"), tcp("bbr")]);
-    all.push(("quinn".to_owned(), Contestant::Rival(Rival::peer("quinn", "quinn", &quinn))));
+    if programs.has_peers() {
+        all.extend([tcp("cubic"), tcp("bbr")]);
+        all.push(("quinn".to_owned(), Contestant::Rival(Rival::peer("quinn", "quinn", &quinn))));
+    }
     all
 }
 
@@ -47,16 +49,40 @@ fn window(cell: &Cell) -> u64 {
 /// Above this rate contestants run one after the other: together they would want more of the
 /// processor than there is.
 const TOGETHER: u64 = 10_000_000;
+/// How many slow paths are measured at the same time.
+const PATHS: usize = 4;
 
-/// Lets all use the path, each on a link of its own. Who fails has no figures, but a reason.
+/// The paths that are measured together with the first of `cells`: that alone, or some slow ones.
+pub(super) fn together(cells: &[Cell]) -> Vec<Cell> {
+    let slow = |cell: &&Cell| cell.rate() <= TOGETHER;
+    match cells.first() {
+        Some(first) if !slow(&first) => vec![*first],
+        _ => cells.iter().filter(slow).take(PATHS).copied().collect(),
+    }
+}
+
+/// What came of one path: of each contestant, in their order.
+pub(super) type Measured = Vec<Result<Figures, Problem>>;
+
+/// Lets all contestants use each of these paths. `seconds` tells how long a path is used.
 pub(super) fn all(
-    cell: &Cell,
-    contestants: &[(String, Contestant)],
+    cells: &[Cell],
     programs: &Programs,
-    seconds: f64,
+    seconds: impl Fn(&Cell) -> f64 + Sync,
     seed: u64,
     stop: &Stop,
-) -> Vec<Result<Figures, Problem>> {
+) -> Vec<Measured> {
+    let one = |cell| one(cell, programs, seconds(cell), seed, stop);
+    let one = &one;
+    thread::scope(|scope| {
+        let threads: Vec<_> = cells.iter().map(|cell| scope.spawn(move || one(cell))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
+/// Lets all use the path, each on a link of its own. Who fails has no figures, but a reason.
+fn one(cell: &Cell, programs: &Programs, seconds: f64, seed: u64, stop: &Stop) -> Measured {
+    let contestants = contestants(cell, programs);
     let one = |contestant: &Contestant| {
         if stop.asked() {
             return Err(Problem::interrupted());

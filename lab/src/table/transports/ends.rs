@@ -6,7 +6,7 @@ use std::process::Command;
 
 use stackwright_simulator::Conditions;
 
-use crate::link::{Side, Veth, Wire};
+use crate::link::{Report, Side, Veth, Wire};
 use crate::problem::Problem;
 
 /// Two ends, and what is between them.
@@ -48,6 +48,17 @@ impl Ends {
             }
         }
         Ok(())
+    }
+
+    /// What became of the packets of a modelled link so far: forward and back.
+    ///
+    /// # Errors
+    /// Where there is no such link, or it has ended.
+    pub(crate) fn report(&mut self) -> Result<[Report; 2], Problem> {
+        match self {
+            Ends::Wire(wire) => wire.report(),
+            _ => Err(Problem::new("only a modelled link counts packets")),
+        }
     }
 
     /// The address of a side.

@@ -127,6 +127,25 @@ impl Drop for Process {
     }
 }
 
+/// A sending end at work.
+pub(crate) struct Sending {
+    name: String,
+    process: Process,
+}
+
+impl Sending {
+    /// Makes sure that it is still at work.
+    ///
+    /// # Errors
+    /// Where it has ended.
+    pub(crate) fn goes_on(&mut self) -> Result<(), Problem> {
+        match self.process.0.try_wait() {
+            Ok(None) => Ok(()),
+            _ => Err(Problem::new(format!("{} ended before its time", self.name))),
+        }
+    }
+}
+
 /// A receiving end that runs.
 pub(crate) struct Serving {
     pub(crate) rival: Rival,
@@ -155,6 +174,23 @@ impl Serving {
         core: Option<usize>,
     ) -> Result<Measured, Problem> {
         self.run_within(PATIENCE, ends, programs, work, core)
+    }
+
+    /// Starts the sending end, and leaves it at work until what is returned is dropped.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub(crate) fn start(
+        &self,
+        ends: &Ends,
+        programs: &Programs,
+        work: Work,
+    ) -> Result<Sending, Problem> {
+        let mut command = self.command(ends, programs, work, None)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let name = self.rival.name.clone();
+        let process = command.spawn().map_err(|why| Problem::new(format!("{name}: {why}")))?;
+        Ok(Sending { name, process: Process(process) })
     }
 
     /// The same, within another time.
