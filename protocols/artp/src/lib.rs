@@ -20,7 +20,7 @@ mod sessions;
 mod state;
 mod syntax;
 
-pub use config::{Artp, Config, Congestion, policies};
+pub use config::{Artp, Config, Congestion, Judge, policies};
 pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
 #[cfg(feature = "sign")]
