@@ -73,18 +73,13 @@ impl Transport {
             }
         }
     }
+}
 
-    /// What an endpoint on it keeps, and takes.
-    pub(super) fn endpoint(self, tuning: &Tuning) -> Config {
-        let longest = match self {
-            Transport::Artp => usize::MAX,
-            // Framed messages have two octets for their length; UDP has its own limit.
-            _ => Config::default().longest,
-        };
-        let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
-        let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
-        Config { credit, longest, arrivals_most: 256, spin, shared_port: false }
-    }
+/// What an endpoint keeps, and takes.
+pub(super) fn endpoint(tuning: &Tuning) -> Config {
+    let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
+    let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
+    Config { credit, arrivals_most: 256, spin, shared_port: false }
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {
@@ -96,7 +91,6 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
     artp::Config {
         packet,
         window: tuning.window.or(flight).unwrap_or(usual.window),
-        longest: usual.longest.max(tuning.longest.saturating_add(2 << 16)),
         send: Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 },
         gather_most: tuning.gather.map_or(usual.gather_most, u64::from),
         gather_full: tuning.gather.unwrap_or(usual.gather_full),
@@ -123,7 +117,7 @@ pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Probl
             Problem::Nobody { url, why: why.to_string() }
         }
         Error::NotYet => Problem::Nobody { url, why: "timed out".into() },
-        Error::TooLong => Problem::Measurement {
+        Error::TooLong { .. } => Problem::Measurement {
             url,
             why: "this transport cannot send a message of that --size".into(),
         },

@@ -3,6 +3,7 @@
 //! `SEEDS=n` runs a crowd with as many seeds.
 
 mod crowd;
+mod ends;
 mod scene;
 
 use stackwright_artp::{Cipher, Config, Protection, Sealing, Secret, boxed_layer, layer};
