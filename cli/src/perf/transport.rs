@@ -92,6 +92,7 @@ impl Transport {
                 Congestion::NewReno => "new-reno",
                 Congestion::Cubic => "cubic",
                 Congestion::Bbr => "bbr",
+                Congestion::Own(judge) => judge.name,
             }),
         }
     }
@@ -113,18 +114,13 @@ impl Transport {
         };
         Err(Problem::Measurement { url: place.url(), why })
     }
+}
 
-    /// What an endpoint on it keeps, and takes.
-    pub(super) fn endpoint(self, tuning: &Tuning) -> Config {
-        let longest = match self {
-            Transport::Artp => usize::MAX,
-            // Framed messages have two octets for their length; UDP has its own limit.
-            _ => Config::default().longest,
-        };
-        let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
-        let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
-        Config { credit, longest, arrivals_most: 256, spin, shared_port: false }
-    }
+/// What an endpoint keeps, and takes.
+pub(super) fn endpoint(tuning: &Tuning) -> Config {
+    let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
+    let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
+    Config { credit, arrivals_most: 256, spin, shared_port: false }
 }
 
 /// What the kernel calls a congestion control of its TCP.
@@ -134,7 +130,7 @@ fn kernels(congestion: Congestion) -> Option<&'static str> {
         Congestion::Bbr => Some("bbr"),
         // It is the one of RFC 6582.
         Congestion::NewReno => Some("reno"),
-        Congestion::Document => None,
+        Congestion::Document | Congestion::Own(_) => None,
     }
 }
 
@@ -147,7 +143,6 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
     artp::Config {
         packet,
         window: tuning.window.or(flight).unwrap_or(usual.window),
-        longest: usual.longest.max(tuning.longest.saturating_add(2 << 16)),
         send: Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 },
         gather_most: tuning.gather.map_or(usual.gather_most, u64::from),
         gather_full: tuning.gather.unwrap_or(usual.gather_full),
@@ -174,7 +169,7 @@ pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Probl
             Problem::Nobody { url, why: why.to_string() }
         }
         Error::NotYet => Problem::Nobody { url, why: "timed out".into() },
-        Error::TooLong => Problem::Measurement {
+        Error::TooLong { .. } => Problem::Measurement {
             url,
             why: "this transport cannot send a message of that --size".into(),
         },

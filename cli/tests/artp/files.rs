@@ -75,9 +75,16 @@ fn losses_are_mended() {
     let carried = relay.stop();
     assert!(carried.lost > 100, "{} were lost", carried.lost);
     let seen = wireshark::agrees(&carried.capture, &carried.ports);
-    for header in
-        ["OptionHeader", "Credit", "Fragment", "Signed", "Proposal", "Token", "ArrivedRange"]
-    {
+    for header in [
+        "OptionHeader",
+        "Credit",
+        "Fragment",
+        "Signed",
+        "Proposal",
+        "Token",
+        "Close",
+        "ArrivedRange",
+    ] {
         assert!(seen.iter().any(|there| there == header), "{header} is not in {seen:?}");
     }
 }

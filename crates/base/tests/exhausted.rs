@@ -44,7 +44,14 @@ impl Hooks for Channels {
         label.channel
     }
 
-    fn create(&mut self, _cx: &Context, key: &u8, _remote: Participant, _origin: Origin) -> u8 {
+    fn create(
+        &mut self,
+        _cx: &Context,
+        key: &u8,
+        _remote: Participant,
+        _origin: Origin,
+        _: Credit,
+    ) -> u8 {
         *key
     }
 

@@ -81,7 +81,6 @@ pub(crate) struct Shared<S: StackAny> {
     driver: Driver,
     pub(crate) stack: S,
     pub(crate) mailbox: Mailbox<S::Provides>,
-    longest: usize,
     /// When the descriptors were last looked at, in the stack's time.
     turned: stackwright_contract::Instant,
     /// Octets that were handed over since then, and whether these are enough for a turn.
@@ -106,18 +105,17 @@ const TURNED_MOST_TOGETHER: usize = 128 << 10;
 /// ```
 /// use stackwright_endpoint::Config;
 /// let config = Config { arrivals_most: 1, ..Config::default() };
-/// assert_eq!(config.longest, 65_507, "what UDP takes");
+/// assert_eq!(config.credit.octets, 1 << 20);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Credit that each association gives its peer: how much is held for an application that does
-    /// not receive it, before the peer has to wait. A message longer than this is never received.
-    /// At least 1 octet and 1 message; streams count octets only.
+    /// not receive it, before the peer has to wait. It bounds the longest message that the
+    /// association receives, which the peer is told: one that is longer is refused there. At least
+    /// 1 octet and 1 message; streams count octets only.
     pub credit: Credit,
     /// The most associations that wait to be accepted; no more arrive beyond them.
     pub arrivals_most: usize,
-    /// The longest message to be sent, in octets. The credit of the stack is a bound as well.
-    pub longest: usize,
     /// How long the blocking calls poll before they sleep. Where each end has a processor of its
     /// own, 50 µs at both halved the time of an exchange of short messages (0.44 over UDP, 0.50
     /// over ARTP) and took 0.7 to 0.8 of the processor time, because a polling receiver need not be
@@ -159,13 +157,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         let credit = Credit { octets: 1 << 20, messages: 1024 };
-        Config {
-            credit,
-            arrivals_most: 16,
-            longest: 65_507,
-            spin: Duration::ZERO,
-            shared_port: false,
-        }
+        Config { credit, arrivals_most: 16, spin: Duration::ZERO, shared_port: false }
     }
 }
 
@@ -179,12 +171,11 @@ impl<S: StackAny> Shared<S> {
         driver.set_spin(config.spin);
         let stack = make(&system);
         let mailbox = Mailbox::new(config.credit, config.arrivals_most);
-        let (longest, turned) = (config.longest, driver.context().now());
+        let turned = driver.context().now();
         Ok(Rc::new(RefCell::new(Shared {
             driver,
             stack,
             mailbox,
-            longest,
             turned,
             unturned: 0,
             turns: false,
@@ -295,9 +286,7 @@ impl<S: StackAny> Shared<S> {
         size: Size,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
-        // A stream has no messages: it is written piece by piece.
-        let longest = if <S::Provides as Transfer>::MESSAGES { self.longest } else { usize::MAX };
-        self.mailbox.link(name)?.takes(size, longest, due)
+        self.mailbox.link(name)?.takes(size, <S::Provides as Transfer>::MESSAGES, due)
     }
 
     /// Sends messages for which there is room. Gives how many octets of their association are on

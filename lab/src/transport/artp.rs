@@ -60,6 +60,7 @@ keys! {
         tries: u32 => |tries| tries;
         timeout_least: Time => nanoseconds;
         silence: Time => nanoseconds;
+        idle: OrNever<Time> => |after| after.0.map(nanoseconds);
         keepalive: OrNever<Time> => |after| after.0.map(nanoseconds);
         reordering: OrNever<u64> => |packets| packets.0;
         ranges: bool => |yes| yes;

@@ -135,6 +135,7 @@ impl<M: Message> Hooks for Rules<M> {
         (): &(),
         _remote: Participant,
         _origin: Origin,
+        _: Credit,
     ) -> State<M> {
         State {
             waiting: VecDeque::new(),

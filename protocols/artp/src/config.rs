@@ -33,9 +33,11 @@ pub struct Config {
     /// read. It begins with at most 4096, and grows where the path holds as much and the
     /// application keeps up: 32768 packets are twice what 100 Mb/s hold with a round trip of 1.5 s.
     pub window: u32,
-    /// The longest datagram that is accepted, in octets; `u32::MAX` or more: any. For incomplete datagrams a peer can make this end reserve
-    /// four times as much and a window of packets, plus one datagram of the longest before the
-    /// session ends, and 64 packets that arrived in part.
+    /// The longest datagram that is accepted, in octets; `u32::MAX` or more: any that the
+    /// application has room for. The shorter of this and the first credit of the layer above is
+    /// proposed to the peer. For incomplete datagrams a peer can make this end reserve four times
+    /// as much and a window of packets, plus one datagram of the longest before the session ends,
+    /// and 64 packets that arrived in part.
     pub longest: usize,
     /// The limits that all sessions of the layer share for incomplete datagrams. A request is
     /// refused if the share of one session is not available.
@@ -72,6 +74,10 @@ pub struct Config {
     /// never, as in the document. A side that has nothing to send then does not notice that the
     /// peer is gone.
     pub keepalive: Option<Nanoseconds>,
+    /// After this time without a packet from the peer, while nothing is in flight, the peer is
+    /// considered gone; or after as long as the peer proposes, if that is shorter; but not before
+    /// three retransmission timeouts. `None`: this end proposes nothing.
+    pub idle: Option<Nanoseconds>,
     /// The packet reordering threshold: how many packets may overtake one that is not lost; `None`:
     /// only time decides, as in the document.
     pub reordering: Option<u64>,
@@ -113,7 +119,7 @@ impl Config {
         Config {
             packet: 1200,
             window: 1 << 15,
-            longest: 16 << 20,
+            longest: usize::MAX,
             limits: Limits { octets: 1 << 30, each: 16 << 10 },
             send: Credit { octets: 10 << 20, messages: 4096 },
             run: 65_507,
@@ -125,6 +131,7 @@ impl Config {
             timeout_least: 200 * MILLISECOND,
             silence: 30 * SECOND,
             keepalive: None,
+            idle: None,
             reordering: Some(3),
             ranges: true,
             large: true,
@@ -149,7 +156,7 @@ pub enum Congestion {
     /// It takes minutes to fill a fast and long path: seven for 100 Mb/s with a round trip of 200
     /// ms.
     Document,
-    /// RFC 6582: slow start, half after a loss, one packet after a timeout.
+    /// RFC 6582: slow start, half after a loss, two packets after a timeout.
     NewReno,
     /// RFC 9438: finds the rate of a fast path soon, and shares it with today's TCP.
     #[default]
@@ -270,7 +277,8 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         integrity: integrity::Absent,
         connection: connection::TwoStage::new(config.timeout_first)
             .tries(config.tries)
-            .keepalive(config.keepalive),
+            .keepalive(config.keepalive)
+            .idle(config.idle),
         acknowledgement: acknowledgement::PeriodicList::new(
             config.gather,
             config.gather_most.min((window / 4).max(2)),

@@ -264,16 +264,26 @@ impl FieldValue for Verdict {
 /// Why a session is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// Its application has no more to send. Also used where a session is confirmed.
+    /// Its application has no more to send, and all that it sent has arrived.
     Done,
-    /// More datagrams were begun, or longer ones, than the closing side holds until they are
-    /// complete.
+    /// More datagrams were begun than the closing side holds until they are complete.
     Overrun,
+    /// Its application ends it at once, with a code.
+    Aborted,
+    /// A datagram was longer than its receiver takes.
+    TooLong,
+    /// Nothing was received from the peer for too long.
+    Silent,
+}
+
+impl Reason {
+    const ALL: [Self; 5] =
+        [Reason::Done, Reason::Overrun, Reason::Aborted, Reason::TooLong, Reason::Silent];
 }
 
 impl FieldValue for Reason {
     fn from_bits(bits: u64) -> Option<Self> {
-        [Reason::Done, Reason::Overrun].get(bits as usize).copied()
+        Reason::ALL.get(bits as usize).copied()
     }
 
     fn to_bits(&self) -> u64 {
@@ -281,9 +291,22 @@ impl FieldValue for Reason {
     }
 }
 
-/// The value of the control items that confirm and close a session.
+/// The value of the control items that confirm a session and probe whether the peer is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Token {
+    /// The session.
+    pub session: u8,
+    /// Reserved.
+    #[bits(24)]
+    #[fixed(0)]
+    pub reserved: (),
+    /// The receiver's nonce: it proves that the sender is the peer.
+    pub token: u64,
+}
+
+/// The value of the control item that closes a session, and of its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Close {
     /// The session.
     pub session: u8,
     /// Why it is closed.
@@ -293,6 +316,11 @@ pub struct Token {
     #[bits(16)]
     #[fixed(0)]
     pub reserved: (),
+    /// The code with which it was aborted, or the longest datagram that the receiver of a longer one
+    /// takes, in octets; otherwise 0.
+    pub detail: u32,
+    /// The first sequence number that its sender has not received: it acknowledges all before.
+    pub received: u32,
     /// The receiver's nonce: it proves that the sender is the peer.
     pub token: u64,
 }

@@ -65,8 +65,8 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::words::{
-    Cargo, Dropped, Incoming, MILLISECOND, Nanoseconds, Numbering, Outgoing, Report, Timestamp,
-    UnitHeader, View,
+    Cargo, Dropped, Incoming, MILLISECOND, Nanoseconds, Numbering, Outgoing, Report, SECOND,
+    Timestamp, UnitHeader, View,
 };
 use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
 use stackwright_wire::{Header as _, Malformed, Message, Pool, SegmentsMut};
@@ -112,6 +112,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         }
     }
 
+    fn takes(&self) -> usize {
+        self.ours.longest as usize
+    }
+
     fn overtaken_most(&self) -> usize {
         self.longest().saturating_mul(OVERTAKEN_MOST)
     }
@@ -122,6 +126,11 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     fn peer_delay(&self) -> Option<Nanoseconds> {
         Some(Nanoseconds::from(self.theirs.as_ref()?.delay) * MILLISECOND)
+    }
+
+    fn peer_idle(&self) -> Option<Nanoseconds> {
+        let idle = self.theirs.as_ref()?.idle;
+        (idle > 0).then_some(Nanoseconds::from(idle) * SECOND)
     }
 
     fn headroom(&self) -> usize {

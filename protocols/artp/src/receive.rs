@@ -12,8 +12,8 @@ use stackwright_wire::{Header, Malformed, Message};
 use crate::batch::take_behind;
 use crate::control::{Item, items};
 use crate::header::{
-    BARE, ControlKind, Fragment, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict,
-    Version,
+    BARE, Close, ControlKind, Fragment, Packet, PacketKind, Proposal, Reason, Single, Token,
+    Verdict, Version,
 };
 use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
@@ -122,7 +122,7 @@ impl<M: Message> Format<M> {
                 return Err(Dropped::Malformed);
             }
             segment.stamp = None; // what a session is made of does not expire
-            segment.signals = self.arranged(view, &mut segment.credit, whole, packet)?;
+            segment.signals = self.arranged(view, &mut segment, whole, packet, report)?;
             return Ok(segment);
         }
         match header.kind {
@@ -217,9 +217,10 @@ impl<M: Message> Format<M> {
     fn arranged(
         &mut self,
         view: &View,
-        credit: &mut Option<u64>,
+        segment: &mut Incoming<M>,
         whole: usize,
         mut packet: M,
+        report: &mut Report,
     ) -> Result<Signals, Dropped> {
         let octets = packet.len();
         let octets = packet.front(octets).ok_or(Dropped::Malformed)?;
@@ -228,18 +229,30 @@ impl<M: Message> Format<M> {
             _ => return Err(Dropped::Malformed),
         };
         match Matter::of(item.id).ok_or(Dropped::NotOurs)? {
-            Matter::Open => self.proposed(view, credit, whole, item),
+            Matter::Open => self.proposed(view, &mut segment.credit, whole, item),
+            Matter::Close => {
+                let close = Close::decode(item.value).map_err(malformed)?;
+                if close.session != self.session || close.token != self.ours.nonce {
+                    return Err(Dropped::NotOurs);
+                }
+                // The acknowledgement before it may be lost, or overtaken.
+                let received = unwrap(close.received, 32, view.sent_upto);
+                if received <= view.sent_upto {
+                    (segment.reports, report.upto) = (true, received);
+                }
+                Ok(match item.kind {
+                    ControlKind::Request => Signals::END.with(reason(&close)),
+                    ControlKind::Reply => Signals::ENDED,
+                })
+            }
             matter => {
                 let token = Token::decode(item.value).map_err(malformed)?;
                 if token.session != self.session || token.token != self.ours.nonce {
                     return Err(Dropped::NotOurs);
                 }
                 match (matter, item.kind) {
-                    (Matter::Close, ControlKind::Request) => {
-                        Ok(Signals::END
-                            .with(Signals::OVERRUN.when(token.reason == Reason::Overrun)))
-                    }
-                    (Matter::Close, ControlKind::Reply) => Ok(Signals::ENDED),
+                    (Matter::Probe, ControlKind::Request) => Ok(Signals::PROBE),
+                    (Matter::Probe, ControlKind::Reply) => Ok(Signals::PRESENT),
                     (Matter::Confirm, ControlKind::Request) => {
                         self.path.on_answered();
                         self.is_heard = true;
@@ -293,6 +306,17 @@ impl<M: Message> Format<M> {
             _ => self.asked_long = whole >= self.agreed(),
         }
         Ok(signals)
+    }
+}
+
+fn reason(close: &Close) -> Signals {
+    let code = Signals::because(close.detail);
+    match close.reason {
+        Reason::Done => Signals::NONE,
+        Reason::Overrun => Signals::OVERRUN,
+        Reason::Aborted => Signals::ABORT.with(code),
+        Reason::TooLong => Signals::TOO_LONG.with(code),
+        Reason::Silent => Signals::SILENT,
     }
 }
 

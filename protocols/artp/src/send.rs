@@ -11,8 +11,8 @@ use stackwright_wire::{Header, Message, SegmentsMut};
 
 use crate::control::Item;
 use crate::header::{
-    Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader,
-    Packet, PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
+    Arrived, ArrivedRange, BARE, Close, ControlHeader, ControlKind, Fragment, Microseconds,
+    OptionHeader, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
 use crate::path::{BASE, PathMtu};
@@ -28,19 +28,24 @@ impl<M: Message> Format<M> {
     pub(crate) fn write(&mut self, view: &View, saying: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         // Acknowledgements carry their sender's own clock, and do not expire (§1.4.2).
         let own = Timestamp { at: saying.clock, valid: 0 };
+        // What has arrived is told before it is told that the session is over.
+        let owes = saying.report.is_some() && saying.signals.has(Signals::END | Signals::ENDED);
         if saying.signals != Signals::NONE
+            && !owes
             && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
         {
-            let reason =
-                if saying.signals.has(Signals::OVERRUN) { Reason::Overrun } else { Reason::Done };
+            let reason = saying.signals.reason();
             saying.signals = saying.signals.without(signal);
+            if signal == Signals::END {
+                saying.signals = saying.signals.without(reason);
+            }
             self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Control, 0, sequence, own), octets);
             if matches!(signal, Signals::OPEN | Signals::ACCEPT) {
                 self.lengthen(signal == Signals::ACCEPT, octets);
             }
-            self.arrange(signal, reason, octets);
+            self.arrange(view, signal.with(reason), octets);
         } else if let Some(report) = saying.report.take() {
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Acknowledge, self.session, sequence, own), octets);
@@ -242,12 +247,14 @@ impl<M: Message> Format<M> {
         }
     }
 
-    fn arrange(&self, signal: Signals, reason: Reason, octets: &mut Vec<u8>) {
-        let (matter, kind) = match signal {
+    fn arrange(&self, view: &View, signal: Signals, octets: &mut Vec<u8>) {
+        let (matter, kind) = match signal.without(signal.reason()) {
             Signals::OPEN => (Matter::Open, ControlKind::Request),
             Signals::ACCEPT => (Matter::Open, ControlKind::Reply),
             Signals::END => (Matter::Close, ControlKind::Request),
             Signals::ENDED => (Matter::Close, ControlKind::Reply),
+            Signals::PROBE => (Matter::Probe, ControlKind::Request),
+            Signals::PRESENT => (Matter::Probe, ControlKind::Reply),
             _ => (Matter::Confirm, ControlKind::Request),
         };
         let theirs = self.theirs.as_ref().map_or(0, |theirs| theirs.nonce);
@@ -262,13 +269,30 @@ impl<M: Message> Format<M> {
                     .encode(&mut value);
                 Proposal::LENGTH
             }
-            _ => {
-                Token { session: self.session, reason, reserved: (), token: theirs }
+            (Matter::Close, _) => {
+                let (session, received) = (self.session, view.received_upto as u32);
+                let (reason, detail) = (why(signal), signal.code());
+                Close { session, reason, reserved: (), detail, received, token: theirs }
                     .encode(&mut value);
+                Close::LENGTH
+            }
+            _ => {
+                Token { session: self.session, reserved: (), token: theirs }.encode(&mut value);
                 Token::LENGTH
             }
         };
         Item { kind, id: matter.id(), value: &value[..length] }.write(octets);
+    }
+}
+
+/// Returns the reason of an end.
+fn why(signals: Signals) -> Reason {
+    match signals {
+        _ if signals.has(Signals::OVERRUN) => Reason::Overrun,
+        _ if signals.has(Signals::ABORT) => Reason::Aborted,
+        _ if signals.has(Signals::TOO_LONG) => Reason::TooLong,
+        _ if signals.has(Signals::SILENT) => Reason::Silent,
+        _ => Reason::Done,
     }
 }
 

@@ -210,10 +210,22 @@ where
         self.config.limits
     }
 
-    fn create(&mut self, _: &Context, session: &u8, remote: Participant, _: Origin) -> Slots<C> {
+    fn create(
+        &mut self,
+        _: &Context,
+        session: &u8,
+        remote: Participant,
+        _: Origin,
+        credit: Credit,
+    ) -> Slots<C> {
         self.taken.insert((remote, *session));
         let secrets = self.secrets();
-        (self.make)(*session, &self.config, secrets)
+        // What the application never takes is not accepted: everything behind it would wait.
+        let longest = match credit.octets {
+            0 => self.config.longest,
+            octets => self.config.longest.min(octets),
+        };
+        (self.make)(*session, &Config { longest, ..self.config }, secrets)
     }
 
     fn gone(&mut self, session: u8, remote: Participant) {

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::services::MessageProperties;
-use stackwright_transport::words::{MILLISECOND, Signals, View};
+use stackwright_transport::words::{MILLISECOND, SECOND, Signals, View};
 use stackwright_wire::Header;
 
 use crate::config::{Config, WINDOW_FIRST};
@@ -72,7 +72,9 @@ impl<M> Format<M> {
             first: config.first.unwrap_or(secrets.first),
             longest: u32::try_from(config.longest).unwrap_or(u32::MAX),
             delay: u16::try_from(config.gather.div_ceil(MILLISECOND)).unwrap_or(u16::MAX),
-            idle: 0,
+            idle: config
+                .idle
+                .map_or(0, |idle| u16::try_from(idle.div_ceil(SECOND).max(1)).unwrap_or(u16::MAX)),
             ranges: config.ranges,
             large: config.large,
             parts: config.parts,
@@ -224,6 +226,7 @@ pub(crate) enum Matter {
     Open,
     Close,
     Confirm,
+    Probe,
 }
 
 impl Matter {
@@ -232,14 +235,23 @@ impl Matter {
             Matter::Open => 1,
             Matter::Close => 2,
             Matter::Confirm => 3,
+            Matter::Probe => 5, // 4: protected items
         }
     }
 
     pub(crate) fn of(id: u8) -> Option<Self> {
-        [Matter::Open, Matter::Close, Matter::Confirm].into_iter().find(|matter| matter.id() == id)
+        let all = [Matter::Open, Matter::Close, Matter::Confirm, Matter::Probe];
+        all.into_iter().find(|matter| matter.id() == id)
     }
 }
 
 /// The engine's names of the signals, in its order.
-pub(crate) const ORDER: [Signals; 5] =
-    [Signals::OPEN, Signals::ACCEPT, Signals::CONFIRM, Signals::END, Signals::ENDED];
+pub(crate) const ORDER: [Signals; 7] = [
+    Signals::OPEN,
+    Signals::ACCEPT,
+    Signals::CONFIRM,
+    Signals::PROBE,
+    Signals::PRESENT,
+    Signals::END,
+    Signals::ENDED,
+];

@@ -5,8 +5,8 @@ use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
 
 use crate::header::{
-    Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal,
-    Signed, Single, Token,
+    Arrived, ArrivedRange, Close, ControlHeader, Fragment, OptionHeader, Packet, PacketKind,
+    Proposal, Signed, Single, Token,
 };
 use crate::option::{self, Credit, Large, Marks, Part, Priority, Settled};
 use crate::state::Matter;
@@ -114,12 +114,13 @@ const ITEMS: &[Step] = &[
             by: Discriminant::Value(field(ControlHeader::NAME, "id")),
             cases: &[
                 Case { value: Matter::Open.id() as u64, name: "open", steps: &[of::<Proposal>()] },
-                Case { value: Matter::Close.id() as u64, name: "close", steps: &[of::<Token>()] },
+                Case { value: Matter::Close.id() as u64, name: "close", steps: &[of::<Close>()] },
                 Case {
                     value: Matter::Confirm.id() as u64,
                     name: "confirm",
                     steps: &[of::<Token>()],
                 },
+                Case { value: Matter::Probe.id() as u64, name: "probe", steps: &[of::<Token>()] },
             ],
             otherwise: &[Step::Rest("value")],
         }],

@@ -107,6 +107,7 @@ impl<M: Message> Hooks for Rules<M> {
         (): &(),
         _remote: Participant,
         _origin: Origin,
+        _: Credit,
     ) -> State<M> {
         State { waiting: VecDeque::new(), number: 0, tries: 0, expected: 0, closing: false }
     }

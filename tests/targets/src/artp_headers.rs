@@ -1,7 +1,7 @@
 //! Any octets as what stands in packets of ARTP: headers, options, control items.
 
 use stackwright_artp::header::{
-    ControlHeader, Fragment, OptionHeader, Packet, Proposal, Signed, Single, Token,
+    Close, ControlHeader, Fragment, OptionHeader, Packet, Proposal, Signed, Single, Token,
 };
 use stackwright_artp::items;
 use stackwright_artp::option::{Large, Marks, Options, Part};
@@ -17,6 +17,7 @@ pub fn artp_headers(octets: &[u8]) {
     check::<ControlHeader>(octets);
     check::<Proposal>(octets);
     check::<Token>(octets);
+    check::<Close>(octets);
     check::<Signed>(octets);
     check::<Single>(octets);
     check::<Large>(octets);

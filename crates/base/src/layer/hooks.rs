@@ -132,20 +132,29 @@ pub trait Hooks: Sized + 'static {
         None
     }
 
-    /// Creates an association with `remote`, its peer as the layer below names it.
+    /// Creates an association with `remote`, its peer as the layer below names it, for a layer above
+    /// that takes `credit` before it gives more.
     fn create(
         &mut self,
         cx: &Context,
         key: &Self::Key,
         remote: Participant,
         origin: Origin,
+        credit: Credit,
     ) -> Self::Association;
 
     /// Begins an association that this side opened, once the one below can send. Returns `true` if
     /// it is open; `false` if the protocol has to agree on something first, and calls
-    /// [`opened`](Place::opened) then. An association that a peer opened is open from the start.
+    /// [`opened`](Place::opened) then.
     fn opened(&mut self, _at: &mut impl Place<Self>) -> bool {
         true
+    }
+
+    /// Begins an association that the peer opened, before its first message is
+    /// [popped](Hooks::pop). By default the layer above is told at once that it is open; a protocol
+    /// that knows more of the peer behind that message calls [`opened`](Place::opened) then.
+    fn arrived(&mut self, at: &mut impl Place<Self>) {
+        at.opened();
     }
 
     /// Handles a message from above. What the protocol has to tell about it goes into the header

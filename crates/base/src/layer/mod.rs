@@ -80,8 +80,10 @@ struct Link<H: Hooks> {
     remote: Participant,
     /// The credit of the layer above: how much it takes.
     up: Credit,
-    /// How much of the layer above is on its way down.
+    /// The credit of the layer above downward: how much more it may send.
     down: Credit,
+    /// The octets of a message that was longer than all of that credit, beyond it.
+    owed: usize,
     /// The names that were not told yet that it is open, each with its first credit downward.
     unopened: Vec<(Handle, Credit)>,
     /// Whether it is among those that are due, and those that wait for credit below.
@@ -95,7 +97,11 @@ struct Link<H: Hooks> {
 impl<H: Hooks> Link<H> {
     /// Gives credit to the layer above: it may send that much more.
     #[inline]
-    fn give(&mut self, name: Handle, credit: Credit, out: &mut impl Outlet<Layer<H>>) {
+    fn give(&mut self, name: Handle, mut credit: Credit, out: &mut impl Outlet<Layer<H>>) {
+        if self.owed > 0 {
+            let back = self.owed.min(credit.octets);
+            (self.owed, credit.octets) = (self.owed - back, credit.octets - back);
+        }
         self.down += credit;
         out.indicate(AssociationIndication::Credit { association: name, credit });
     }

@@ -71,9 +71,22 @@ impl<H: Hooks, O> At<'_, H, O> {
 
     /// Counts what the layer above sends.
     #[inline(always)]
-    pub(super) fn taken(&mut self, sent: Credit) {
-        assert!(self.link.down.covers(sent), "a Send keeps within the room");
-        self.link.down -= sent;
+    pub(super) fn taken(&mut self, sent: Credit, hooks: &H) {
+        if self.link.down.covers(sent) {
+            self.link.down -= sent;
+        } else {
+            self.uses_up(sent, charged::<H::Provides>(hooks.first_room()));
+        }
+    }
+
+    /// Counts a message that is longer than all of the credit, which is there.
+    #[cold]
+    #[inline(never)]
+    fn uses_up(&mut self, sent: Credit, all: Credit) {
+        let down = &mut self.link.down;
+        assert!(sent.messages == 1 && down.covers(all), "a Send keeps within the room");
+        self.link.owed = sent.octets - down.octets;
+        *down -= Credit { octets: down.octets, messages: 1 };
     }
 
     /// Returns whether the association has ended when the hook returns.

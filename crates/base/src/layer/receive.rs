@@ -9,9 +9,7 @@ use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message as _;
 
 use super::lower::Lower;
-use super::{
-    Arrival, Awaiting, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin, Place as _,
-};
+use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin};
 use crate::opening::Enabled as _;
 
 /// Why a message is dropped whose header cannot be read.
@@ -269,7 +267,7 @@ impl<H: Hooks> Layer<H> {
         if let Some(below) = self.lowers.association(lower) {
             below.users += 1;
         }
-        self.at(cx, name, out, |_, at| at.opened());
+        self.at(cx, name, out, |hooks, at| hooks.arrived(at));
         Some(name)
     }
 

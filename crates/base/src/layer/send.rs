@@ -94,13 +94,14 @@ impl<H: Hooks> Layer<H> {
         origin: Origin,
         up: Credit,
     ) -> Link<H> {
-        let own = self.hooks.create(cx, key, remote, origin);
+        let own = self.hooks.create(cx, key, remote, origin, up);
         let down = charged::<H::Provides>(self.hooks.first_room());
         Link {
             lower,
             remote,
             up,
             down,
+            owed: 0,
             unopened: Vec::new(),
             due: false,
             wants_room: false,
@@ -244,7 +245,7 @@ impl<H: Hooks> Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         let pushed = self.at(cx, name, out, |hooks, at| {
-            at.taken(H::Provides::cost(&message));
+            at.taken(H::Provides::cost(&message), hooks);
             hooks.push(at, message.into_octets(), properties);
         });
         if pushed.is_none() {
@@ -264,7 +265,7 @@ impl<H: Hooks> Layer<H> {
     ) {
         let credit = H::Provides::cost(&messages);
         let pushed = self.at(cx, name, out, |hooks, at| {
-            hooks.push_batch(at, messages, properties).map(|()| at.taken(credit))
+            hooks.push_batch(at, messages, properties).map(|()| at.taken(credit, hooks))
         });
         match pushed {
             Some(Ok(())) => {}

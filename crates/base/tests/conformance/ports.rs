@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 
 use stackwright_base::{Configuration, Hooks, MessageOf, Origin, Place};
-use stackwright_contract::services::{Datagrams, Ended, MessageProperties};
+use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Header;
 
@@ -67,7 +67,14 @@ impl<C: Configuration + 'static> Hooks for Ports<C> {
         label.destination
     }
 
-    fn create(&mut self, _cx: &Context, key: &Pair, _remote: Participant, _origin: Origin) -> Pair {
+    fn create(
+        &mut self,
+        _cx: &Context,
+        key: &Pair,
+        _remote: Participant,
+        _origin: Origin,
+        _: Credit,
+    ) -> Pair {
         *key
     }
 

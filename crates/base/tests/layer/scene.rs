@@ -162,7 +162,14 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
         }
     }
 
-    fn create(&mut self, _cx: &Context, channel: &u8, remote: Participant, origin: Origin) -> Call {
+    fn create(
+        &mut self,
+        _cx: &Context,
+        channel: &u8,
+        remote: Participant,
+        origin: Origin,
+        _: Credit,
+    ) -> Call {
         Call { channel: *channel, remote, origin, again: 0 }
     }
 

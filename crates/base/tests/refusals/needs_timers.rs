@@ -1,7 +1,7 @@
 //! A protocol that waits, on a base without event manager.
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
-use stackwright_contract::services::{Datagrams, MessageProperties};
+use stackwright_contract::services::{Credit, Datagrams, MessageProperties};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Header;
 
@@ -28,7 +28,7 @@ impl Hooks for Patience {
     const FACTS: Facts = Facts::named("patience");
     const NEEDS: Needs = Needs { timers: true, ..Needs::NOTHING };
 
-    fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin) {}
+    fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin, _: Credit) {}
     fn push(&mut self, _: &mut impl Place<Self>, _: MessageOf<Self>, _: MessageProperties) {}
 }
 

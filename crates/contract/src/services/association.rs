@@ -44,7 +44,9 @@ pub enum AssociationRequest<T: Transfer> {
         /// The first credit upward.
         credit: Credit,
     },
-    /// Sends a batch, within the credit, which it uses up as [`Transfer::cost`] says.
+    /// Sends a batch, within the credit, which it uses up as [`Transfer::cost`] says. A single
+    /// message that the path takes and that is longer than all of the credit may be sent where
+    /// nothing is on its way: it uses up all octets of the credit.
     Send {
         /// The association.
         association: Handle,

@@ -40,12 +40,15 @@ pub enum Ended {
     /// forged.
     #[error("what arrived is not sealed or signed with the other side's key")]
     Forged,
-    /// A message was longer than the peer accepts, or than its format can express.
-    #[error("a message was longer than the other side accepts")]
-    TooLong,
-    /// More messages were begun, or longer ones, than one side holds until they are complete.
+    /// A message was longer than its receiver takes, or than its format can express.
+    #[error("a message was longer than its receiver takes, which is at most {longest} octets")]
+    TooLong {
+        /// The longest message that it takes, in octets.
+        longest: u32,
+    },
+    /// More messages were begun than one side holds until they are complete.
     #[error(
-        "more messages, or longer ones, were begun than the receiver can hold until they are complete: send fewer or shorter messages at a time"
+        "more messages were begun than the receiver can hold until they are complete: send fewer at a time"
     )]
     Overrun,
 }

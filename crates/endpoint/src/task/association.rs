@@ -60,7 +60,7 @@ impl<S: StackAny> Association<S> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
     /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// association.send(b"hello").await?;
-    /// assert!(matches!(association.send(&[0; 70_000]).await, Err(Error::TooLong)));
+    /// assert!(matches!(association.send(&[0; 70_000]).await, Err(Error::TooLong { longest: 65_507 })));
     /// # Ok(())
     /// # }
     /// ```

@@ -31,13 +31,8 @@ type Stacked = Over<Ordered<M>, Artp>;
 
 /// So little room that it is soon full.
 const ROOM: Credit = Credit { octets: 16 << 10, messages: 16 };
-const CONFIG: Config = Config {
-    credit: ROOM,
-    arrivals_most: 4,
-    longest: 4096,
-    spin: Duration::ZERO,
-    shared_port: false,
-};
+const CONFIG: Config =
+    Config { credit: ROOM, arrivals_most: 4, spin: Duration::ZERO, shared_port: false };
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config {

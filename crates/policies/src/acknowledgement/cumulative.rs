@@ -59,6 +59,12 @@ impl Acknowledgement for Cumulative {
         self.delay.hurry(view);
     }
 
+    fn hurry(&mut self, view: &View) {
+        if self.delay.deadline() != Instant::END {
+            self.delay.hurry(view);
+        }
+    }
+
     fn report(&self, view: &View, receipts: &Receipts, _: usize, into: &mut Report) -> bool {
         if !self.delay.is_due(view) {
             return false;

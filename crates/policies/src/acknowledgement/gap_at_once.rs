@@ -59,6 +59,10 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
         self.other.on_room(view, receipts);
     }
 
+    fn hurry(&mut self, view: &View) {
+        self.other.hurry(view);
+    }
+
     fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {
         if self.other.report(view, receipts, room, into) {
             return true;

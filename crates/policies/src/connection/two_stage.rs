@@ -3,7 +3,9 @@
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
-use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Opening, Phase, Signals, View};
+use stackwright_transport::words::{
+    Dropped, Ending, Nanoseconds, Opening, Phase, SECOND, Signals, View,
+};
 
 /// How often a request is sent before the peer is taken to be gone, unless configured.
 const TRIES_MOST: u32 = 10;
@@ -11,11 +13,24 @@ const TRIES_MOST: u32 = 10;
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// How often an end is sent before it counts without an answer: all data sent has arrived anyhow.
-const FAREWELLS_MOST: u32 = 3;
+/// How often an end is sent, a timeout apart, before it counts without an answer: all data sent has
+/// arrived anyhow.
+const FAREWELLS_MOST: u32 = 4;
 
-/// How often a silent peer is probed before it is taken to be gone.
-const ALIVE_MOST: u32 = 5;
+/// How often a silent peer is probed before it is taken to be gone: after one timeout once more, and
+/// then each half of one, so that three timeouts decide.
+const PROBES_MOST: u32 = 5;
+
+/// By what part of it the side that asked for the association probes sooner than the other: as a
+/// rule, one of them probes.
+const SOONER: u64 = 16;
+
+/// How many timeouts a silence lasts at least before the peer is taken to be gone.
+const TIMEOUTS_LEAST: u64 = 3;
+
+/// How late a timer is of a host that was suspended: what the peer sent meanwhile is lost, and the
+/// silence says nothing.
+const SUSPENDED: Nanoseconds = 5 * SECOND;
 
 /// What may be sent to a peer that is not validated yet, in octets for each octet received from it:
 /// a sender with a forged address must not make us flood its victim (RFC 9000 §8.1).
@@ -29,12 +44,15 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// data arrives without a confirmation, the answer is sent again at once, the first time: it
 /// triggers another confirmation.
 ///
-/// A side that has nothing to send may probe now and then whether the peer is still there, where
-/// that is configured: it repeats its earlier request or grant, and receives the same answer as
-/// before.
+/// A side that hears nothing while nothing of its own is in flight probes whether the peer is there,
+/// where that is configured ([`keepalive`](TwoStage::keepalive)): a peer that is gone is noticed
+/// after that time and three retransmission timeouts. Without probes, it is taken to be gone after
+/// a time for which it was silent ([`idle`](TwoStage::idle)). While data is in flight, the recovery
+/// decides.
 ///
 /// It is closed by telling the peer (stage 1 of §1.4.4) when all data sent has arrived; the peer
-/// that is told loses what is still under way from its own side.
+/// that is told loses what is still under way from its own side. The end says why it comes, and is
+/// repeated three times, a timeout apart, until it is answered.
 ///
 /// Choose it where the application decides which peers it serves. It costs a round trip before the
 /// first datagram.
@@ -53,9 +71,15 @@ pub struct TwoStage {
     finishing: bool,
     /// Whether we requested it.
     asks: bool,
-    /// After how long a silence the peer is probed, and when next.
-    every_silence: Option<Nanoseconds>,
-    alive: Question,
+    /// After how long a silence the peer is probed, and after how long it is gone.
+    keepalive: Option<Nanoseconds>,
+    idle: Option<Nanoseconds>,
+    /// The shorter of the two; of the second, no less than round trips take.
+    patience: Nanoseconds,
+    /// When something was last received, or was in flight.
+    quiet_since: Instant,
+    /// The peer is being probed.
+    probing: Option<Question>,
     /// The answer that the peer is owed.
     answer: Signals,
     /// When we confirm again.
@@ -104,6 +128,11 @@ impl Question {
         Question { at: now.later(every << self.tries.min(DOUBLED_MOST)), tries: self.tries + 1 }
     }
 
+    /// Asks once more after `wait`, which does not grow.
+    fn again(self, view: &View, wait: Nanoseconds) -> Self {
+        Question { at: view.now.later(wait), tries: self.tries + 1 }
+    }
+
     fn is_due(self, view: &View) -> bool {
         self.at <= view.now
     }
@@ -124,8 +153,11 @@ impl TwoStage {
             tries_most: TRIES_MOST,
             finishing: false,
             asks: false,
-            every_silence: None,
-            alive: Question { at: Instant::END, tries: 0 },
+            keepalive: None,
+            idle: None,
+            patience: Nanoseconds::MAX,
+            quiet_since: Instant::START,
+            probing: None,
             answer: Signals::NONE,
             confirming: None,
             abandoned: None,
@@ -144,12 +176,58 @@ impl TwoStage {
     /// document.
     #[must_use]
     pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
-        TwoStage { every_silence: silence, ..self }
+        TwoStage { keepalive: silence, ..self }
+    }
+
+    /// Takes the peer to be gone after a silence this long, or as long as it says if that is
+    /// shorter, but not before three retransmission timeouts have passed; `None`: it does not say
+    /// when.
+    #[must_use]
+    pub const fn idle(self, silence: Option<Nanoseconds>) -> Self {
+        TwoStage { idle: silence, ..self }
+    }
+
+    /// Returns how long an answer takes at most, as a rule: the retransmission timeout, which need
+    /// not be as long as losses have made it.
+    fn timeout(&self, view: &View) -> Nanoseconds {
+        view.rtt.timeout.min(view.rtt.smoothed + 4 * view.rtt.variation + self.every)
     }
 
     /// Returns whether to probe now if the peer is there.
-    fn wonders(&self, view: &View) -> bool {
-        matches!(self.state, State::Open) && self.alive.is_due(view)
+    fn probes(&self, view: &View) -> bool {
+        let asks = |question: Question| question.is_due(view) && question.tries < PROBES_MOST;
+        self.state == State::Open && self.probing.is_some_and(asks)
+    }
+
+    /// Returns how long a silence lasts before the peer is probed, and before it is gone.
+    fn silences(&self, view: &View) -> (Nanoseconds, Nanoseconds) {
+        let sooner = |silence: Nanoseconds| if self.asks { silence / SOONER } else { 0 };
+        let probed = self.keepalive.map_or(Nanoseconds::MAX, |silence| silence - sooner(silence));
+        let least = TIMEOUTS_LEAST.saturating_mul(view.rtt.timeout);
+        (probed, self.idle.map_or(Nanoseconds::MAX, |silence| silence.max(least)))
+    }
+
+    /// Something was received, or is in flight.
+    fn stirs(&mut self, view: &View) {
+        let (probed, gone) = self.silences(view);
+        (self.quiet_since, self.patience, self.probing) = (view.now, probed.min(gone), None);
+    }
+
+    /// Returns the end with its reason.
+    fn end(&self) -> Signals {
+        Signals::END.with(match self.abandoned {
+            Some(Ending::Overrun) => Signals::OVERRUN,
+            Some(Ending::Aborted(code)) => Signals::ABORT.with(Signals::because(code)),
+            Some(Ending::TooLong(longest)) => Signals::TOO_LONG.with(Signals::because(longest)),
+            Some(Ending::Silent) => Signals::SILENT,
+            _ => Signals::NONE,
+        })
+    }
+
+    /// Returns when a silence is long enough that something is to be done.
+    #[inline]
+    fn silent_at(&self) -> Instant {
+        self.probing.map_or_else(|| self.quiet_since.later(self.patience), |question| question.at)
     }
 
     fn farewell(&self, view: &View) -> bool {
@@ -208,6 +286,11 @@ impl TwoStage {
         }
         let was_asking = matches!(self.state, State::Asking(_));
         match self.state {
+            // It was granted, and is over before we know.
+            State::Asking(_) if signals.has(Signals::END) => {
+                self.state = State::Ended(ended(signals).unwrap_or(Ending::Reset(0)));
+                return Ok(());
+            }
             State::Asking(_) if signals.has(Signals::REFUSE) => {
                 self.state = State::Ended(Ending::Refused(0))
             }
@@ -226,16 +309,16 @@ impl TwoStage {
             self.answer = self.answer.with(Signals::CONFIRM);
         }
         if matches!(self.state, State::Open) {
-            // A peer that repeats what it knows is asking whether we are here.
-            self.answer = self.answer.with(Signals::ACCEPT.when(signals.has(Signals::OPEN)));
-            let next = self.every_silence.map_or(Instant::END, |silence| view.now.later(silence));
-            self.alive = Question::first(next);
+            // A peer that repeats what it knows did not receive our answer.
+            self.answer = self
+                .answer
+                .with(Signals::ACCEPT.when(signals.has(Signals::OPEN)))
+                .with(Signals::PRESENT.when(signals.has(Signals::PROBE)));
+            self.stirs(view);
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
-            if signals.has(Signals::OVERRUN) {
-                self.abandoned = Some(Ending::Overrun);
-            }
+            self.abandoned = self.abandoned.or(ended(signals));
         }
         if signals.has(Signals::ENDED) && matches!(self.state, State::Leaving(_)) {
             self.state = State::Ended(self.abandoned.unwrap_or(Ending::Finished));
@@ -263,8 +346,10 @@ impl TwoStage {
             self.first_at.get_or_insert(view.now);
         }
         self.answer = self.answer.without(signals);
-        if self.wonders(view) && signals.has(Signals::OPEN | Signals::ACCEPT) {
-            self.alive = self.alive.asked(view.now, self.every);
+        let timeout = self.timeout(view);
+        if signals.has(Signals::PROBE) {
+            let wait = |tries| if tries == 0 { timeout } else { timeout / 2 };
+            self.probing = self.probing.map(|question| question.again(view, wait(question.tries)));
         }
         if signals.has(Signals::CONFIRM) {
             let again = self.confirming.map(|question| question.asked(view.now, self.every));
@@ -275,10 +360,10 @@ impl TwoStage {
                 State::Asking(question.asked(view.now, self.every))
             }
             State::Open if signals.has(Signals::END) => {
-                State::Leaving(Question::first(view.now).asked(view.now, self.every))
+                State::Leaving(Question::first(view.now).again(view, timeout))
             }
             State::Leaving(question) if signals.has(Signals::END) => {
-                State::Leaving(question.asked(view.now, self.every))
+                State::Leaving(question.again(view, timeout))
             }
             // A peer that leaves has all that it sent acknowledged; it takes no more of what we
             // sent.
@@ -292,8 +377,21 @@ impl TwoStage {
     }
 }
 
-/// The octets of an answer, for the budget: an upper bound.
+/// Returns how it ends for a peer that is told the reason; `None`: in good order, if all that the
+/// peer sent has arrived.
+fn ended(signals: Signals) -> Option<Ending> {
+    match signals {
+        _ if signals.has(Signals::OVERRUN) => Some(Ending::Overrun),
+        _ if signals.has(Signals::ABORT) => Some(Ending::Reset(signals.code())),
+        _ if signals.has(Signals::TOO_LONG) => Some(Ending::TooLong(signals.code())),
+        _ if signals.has(Signals::SILENT) => Some(Ending::Silent),
+        _ => None,
+    }
+}
+
+/// The octets of an answer, and of an end, for the budget: upper bounds.
 const GRANT: usize = 128;
+const FAREWELL: usize = 64;
 
 /// The octets of headers of lower layers, as in IPv4 and UDP.
 const LOWER_HEADERS: usize = 28;
@@ -311,20 +409,68 @@ impl Connection for TwoStage {
         self.finishing = true;
     }
 
+    fn on_begun(&mut self, idle: Option<Nanoseconds>) {
+        self.idle = match (self.idle, idle) {
+            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.patience = self.patience.min(self.idle.unwrap_or(Nanoseconds::MAX));
+    }
+
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
         self.abandoned = Some(why);
-        let tells = matches!(self.state, State::Open | State::Leaving(_));
-        if matches!(self.state, State::Open) {
-            self.state = State::Leaving(Question::first(view.now));
+        self.state = match self.state {
+            State::Open => State::Leaving(Question::first(view.now)),
+            // Of what it may be sent, the end takes what is left.
+            State::Granting(_, budget, _) if budget.allows(FAREWELL) => {
+                State::Leaving(Question { at: view.now, tries: FAREWELLS_MOST - 1 })
+            }
+            state => state,
+        };
+        matches!(self.state, State::Leaving(_))
+    }
+
+    fn on_time(&mut self, view: &View) {
+        if self.state != State::Open {
+            return;
         }
-        tells
+        let due = self.silent_at();
+        if !view.idle {
+            return self.stirs(view); // the recovery waits for an answer
+        }
+        if due > view.now {
+            return;
+        }
+        let (probed, gone) = self.silences(view);
+        let silence = view.now.nanoseconds_since(self.quiet_since);
+        let is_gone = match self.probing {
+            _ if view.now.nanoseconds_since(due) > SUSPENDED => {
+                self.probing = Some(Question::first(view.now));
+                false
+            }
+            Some(question) => question.tries >= PROBES_MOST,
+            None if silence >= probed => {
+                self.probing = Some(Question::first(view.now));
+                false
+            }
+            None => silence >= gone,
+        };
+        self.patience = probed.min(gone);
+        if is_gone {
+            self.abandoned = Some(Ending::Silent);
+            self.state = State::Ended(Ending::Silent);
+        }
     }
 
     #[inline]
     fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         // The usual case, and so the first test.
         let is_data = tidings.signals == Signals::NONE && matches!(self.state, State::Open);
-        if is_data && self.every_silence.is_none() { Ok(()) } else { self.hear(view, tidings) }
+        if is_data && self.probing.is_none() {
+            self.quiet_since = view.now;
+            return Ok(());
+        }
+        self.hear(view, tidings)
     }
 
     #[inline]
@@ -341,23 +487,18 @@ impl Connection for TwoStage {
         // The usual case: nearly every packet.
         if matches!(self.state, State::Open)
             && !self.finishing
-            && self.alive.at > view.now
+            && self.probing.is_none()
             && self.confirming.is_none_or(|question| question.at > view.now)
         {
             return self.answer;
         }
-        let wonders = self.wonders(view);
         let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
         self.answer
-            .with(Signals::OPEN.when(asks || wonders && self.asks))
+            .with(Signals::OPEN.when(asks))
             .with(Signals::CONFIRM.when(self.confirms(view)))
-            .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
-            .with(match self.farewell(view) {
-                true if self.abandoned == Some(Ending::Overrun) => {
-                    Signals::END.with(Signals::OVERRUN)
-                }
-                leaving => Signals::END.when(leaving),
-            })
+            .with(Signals::ACCEPT.when(self.grants(view)))
+            .with(Signals::PROBE.when(self.probes(view)))
+            .with(self.end().when(self.farewell(view)))
     }
 
     #[inline]
@@ -392,9 +533,6 @@ impl Connection for TwoStage {
                 Phase::Ended(Ending::Silent)
             }
             State::Granting(_, _, until) if until <= view.now => Phase::Ended(Ending::Silent),
-            State::Open if self.wonders(view) && self.alive.tries >= ALIVE_MOST => {
-                Phase::Ended(Ending::Silent)
-            }
             State::Leaving(question)
                 if question.is_due(view) && question.tries >= FAREWELLS_MOST =>
             {
@@ -418,7 +556,8 @@ impl Connection for TwoStage {
             }
             State::Granting(_, _, until) => until,
             State::Open => {
-                self.confirming.map_or(self.alive.at, |question| question.at.min(self.alive.at))
+                let silent = self.silent_at();
+                self.confirming.map_or(silent, |question| question.at.min(silent))
             }
             _ => Instant::END,
         }

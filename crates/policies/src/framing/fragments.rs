@@ -188,7 +188,7 @@ impl<M: Message> Fragments<M> {
         }
         // All but the last piece have this length, and that has one octet at least.
         if piece.saturating_mul(count as usize - 1) >= self.bounds.message {
-            return Err(Dropped::Overrun);
+            return Err(Dropped::TooLong);
         }
         let whole = self.bounds.whole(count, piece);
         let held = others.saturating_add(whole).saturating_add(Assembly::<M>::BESIDE);

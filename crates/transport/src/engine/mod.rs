@@ -263,10 +263,15 @@ impl<C: Configuration> Association<C> {
     /// Ends the association at once for the layer above: what was not sent leaves no more, and what
     /// was sent is not repeated. The peer is told `code`, if the format can carry it.
     pub fn abort(&mut self, now: Instant, code: Code) {
+        self.give_up(now, Ending::Aborted(code));
+    }
+
+    /// Ends it in the same way for another reason, which the peer is told.
+    pub fn give_up(&mut self, now: Instant, why: Ending) {
         self.stop();
         let view = self.view(now);
         self.sending = Sending::new(self.slots.format.numbering(), view.sent_upto);
-        self.abandon(&view, Ending::Aborted(code));
+        self.abandon(&view, why);
     }
 
     /// Ends the association on this side. The peer is told, if it can be.
@@ -369,6 +374,11 @@ impl<C: Configuration> Association<C> {
         let Arrived { message, properties, numbers } = self.inbox.pop_front()?;
         self.taken(now, numbers);
         Some((message, properties))
+    }
+
+    /// Returns the octets of the next message for the application.
+    pub(crate) fn next_octets(&self) -> usize {
+        self.inbox.front().map_or(0, |next| next.message.len())
     }
 
     /// Returns the next octets of a stream, at most `most`; none while the association is half

@@ -159,6 +159,7 @@ impl<C: Configuration> Association<C> {
         if let Some(first) = self.slots.format.peer_first() {
             self.begun = true;
             self.receipts = Receipts::new(first);
+            self.slots.connection.on_begun(self.slots.format.peer_idle());
             self.slots.ordering.begin(first);
             let mut agreed = Vec::new();
             self.slots.format.agreed(&mut agreed);
@@ -277,6 +278,9 @@ impl<C: Configuration> Association<C> {
             self.refused = Some(Box::new((span.start, since)));
             if dropped == Dropped::Overrun || view.now.nanoseconds_since(since) >= REFUSED_MOST {
                 self.abandon(view, Ending::Overrun);
+            } else if dropped == Dropped::TooLong {
+                let takes = u32::try_from(self.slots.format.takes()).unwrap_or(u32::MAX);
+                self.abandon(view, Ending::TooLong(takes));
             }
         }
         Err(dropped)

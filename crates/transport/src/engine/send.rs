@@ -99,12 +99,16 @@ impl<C: Configuration> Association<C> {
         let next = if self.defers(&view) { None } else { self.sending.next() };
         let chosen = next.as_ref().and_then(|next| self.choose(&view, next));
         let next = if chosen.is_some() { next.as_ref() } else { None };
+        let signals = self.slots.connection.signals(&view);
+        // A peer that is told that it is over knows by then what has arrived.
+        if signals.has(Signals::END.with(Signals::ENDED)) {
+            self.slots.acknowledgement.hurry(&view);
+        }
         let reporting = self.reports(&view, memory);
         let slots = &mut self.slots;
         if reporting && slots.format.tells_marks() {
             memory.saying.ecn = Some(self.marks.received());
         }
-        let signals = slots.connection.signals(&view);
         let signalling = signals != Signals::NONE && slots.connection.due(&view);
         let occasion = match chosen {
             Some(last) => Occasion::Unit { last },

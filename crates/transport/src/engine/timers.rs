@@ -18,8 +18,8 @@ const IDLE: Nanoseconds = SECOND;
 const STANDSTILL: u64 = 20;
 
 impl<C: Configuration> Association<C> {
-    /// Handles the passing of time. Only units need to be told; every other policy is asked with
-    /// the time by `transmit`.
+    /// Handles the passing of time. Only units, and the policy that waits for the peer to be heard,
+    /// need to be told; every other policy is asked with the time by `transmit`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let view = self.view(now);
         self.lose_overtaken(&view);
@@ -27,6 +27,7 @@ impl<C: Configuration> Association<C> {
         if self.dead_at(&view).is_some_and(|at| at <= now) {
             self.given_up.get_or_insert(Ending::Silent);
         }
+        self.slots.connection.on_time(&view);
         self.probe(&view);
         let numbers = self.slots.framing.forget(&view);
         if numbers > 0 {

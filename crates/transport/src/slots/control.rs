@@ -30,6 +30,11 @@ slot! {
         fn open(&mut self, view: &View) = ();
         /// Closes this side's half: the layer above sends no more.
         fn finish(&mut self) = ();
+        /// Records that the peer is known, which considers this side gone after `idle` without a
+        /// packet; `None`: it does not say when.
+        fn on_begun(&mut self, idle: Option<Nanoseconds>) = ();
+        /// Records that time has passed.
+        fn on_time(&mut self, view: &View) = ();
         /// Records that the layer above takes no more: together with
         /// [`finish`](Connection::finish), both halves are closed.
         fn stop(&mut self) = ();
@@ -77,6 +82,8 @@ slot! {
         fn on_inquiry(&mut self, view: &View, number: u32) = ();
         /// Records that the application took enough for the peer to send more.
         fn on_room(&mut self, view: &View, receipts: &Receipts) = ();
+        /// Makes what is owed be reported now: the association is about to end.
+        fn hurry(&mut self, view: &View) = ();
         /// Writes what is to be reported now, of at most `room` spans or numbers. Returns whether
         /// there is anything.
         fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool;

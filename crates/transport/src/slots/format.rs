@@ -60,6 +60,8 @@ slot! {
         fn room(&self, octets: usize, properties: &MessageProperties) -> usize;
         /// Returns the longest message that the peer takes, in octets.
         fn longest(&self) -> usize = usize::MAX;
+        /// Returns the longest message that this side takes, in octets.
+        fn takes(&self) -> usize = usize::MAX;
         /// Returns how many octets of messages that were begun may wait for more urgent ones that
         /// overtake them: the peer holds what it has of them until they are whole.
         fn overtaken_most(&self) -> usize = usize::MAX;
@@ -67,6 +69,9 @@ slot! {
         fn expires(&self) -> bool = true;
         /// Returns how long the peer may delay an acknowledgement; `None` if it has not told.
         fn peer_delay(&self) -> Option<Nanoseconds> = None;
+        /// Returns after how long without a packet the peer considers this side gone; `None`: it
+        /// has not told, or never.
+        fn peer_idle(&self) -> Option<Nanoseconds> = None;
         /// Returns the most octets before a body.
         fn headroom(&self) -> usize;
         /// Returns the most spans, or numbers, in one report.

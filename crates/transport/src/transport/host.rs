@@ -81,13 +81,15 @@ pub trait Host: Sized + 'static {
         Limits::NONE
     }
 
-    /// Creates the policies of a new association.
+    /// Creates the policies of a new association, whose layer above takes messages of at most the
+    /// octets of `credit`.
     fn create(
         &mut self,
         cx: &Context,
         key: &Self::Key,
         remote: Participant,
         origin: Origin,
+        credit: Credit,
     ) -> Slots<Self::Configuration>;
 
     /// Frees the key of an association that has ended.

@@ -26,7 +26,7 @@ use stackwright_wire::{Message as _, Pool};
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
 use crate::slots::{Format as _, Rtt as _};
-use crate::words::Phase;
+use crate::words::{Ending, Phase};
 
 /// A transport as a layer.
 pub type Transport<H> = Layer<Associations<H>>;
@@ -95,6 +95,8 @@ pub struct HostedAssociation<H: Host> {
     remote: Participant,
     /// The time that the timer is set to.
     armed: Instant,
+    /// The longest message that the layer above takes, in octets: it has no more credit at once.
+    takes: usize,
     /// Whether the layer above knows that it is open.
     told: bool,
     /// Whether the layer above knows that the peer sends no more.
@@ -176,8 +178,10 @@ impl<H: Host> Hooks for Associations<H> {
         key: &H::Key,
         remote: Participant,
         origin: Origin,
+        credit: Credit,
     ) -> HostedAssociation<H> {
-        let engine = Association::sharing(self.host.create(cx, key, remote, origin), &self.memory);
+        let engine =
+            Association::sharing(self.host.create(cx, key, remote, origin, credit), &self.memory);
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
         HostedAssociation {
@@ -185,7 +189,8 @@ impl<H: Host> Hooks for Associations<H> {
             key: key.clone(),
             remote,
             armed: Instant::END,
-            told: arrived,
+            takes: credit.octets,
+            told: false,
             heard_all: false,
             half_open: arrived,
             only_messages: false,
@@ -202,6 +207,9 @@ impl<H: Host> Hooks for Associations<H> {
         false
     }
 
+    /// Does nothing: what the peer takes is known behind its first packet.
+    fn arrived(&mut self, _at: &mut impl Place<Self>) {}
+
     fn gone(&mut self, session: HostedAssociation<H>) {
         self.half_open -= usize::from(session.half_open);
         self.host.gone(session.key, session.remote);
@@ -216,9 +224,16 @@ impl<H: Host> Hooks for Associations<H> {
     ) {
         let now = at.cx().now();
         match at.association().engine.send(now, message, properties.into(), &self.memory) {
-            Ok(()) => at.later(),
-            Err(_) => at.end(Ended::TooLong),
+            Ok(()) => {}
+            // The layer above was told how long a message may be: it is lost, and so is the rest.
+            Err(_) => {
+                let session = at.association();
+                let longest = u32::try_from(session.longest()).unwrap_or(u32::MAX);
+                session.engine.give_up(now, Ending::TooLong(longest));
+                Self::deliver(at);
+            }
         }
+        at.later();
     }
 
     fn push_batch(

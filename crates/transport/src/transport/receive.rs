@@ -60,11 +60,32 @@ impl<H: Host> Associations<H> {
             } else {
                 engine.take_octets(now, room.octets).map(|octets| (octets, Default::default()))
             };
-            let Some((message, properties)) = taken else { return };
-            if !closing {
-                at.deliver(message, properties);
+            match taken {
+                Some((message, properties)) if !closing => at.deliver(message, properties),
+                Some(_) => {}
+                None if Self::never_fits(at) => {}
+                None => return,
             }
         }
+    }
+
+    /// Ends the association if the next message is longer than the layer above ever takes:
+    /// everything behind it would wait for ever. Returns whether that is so.
+    #[cold]
+    fn never_fits(at: &mut impl Place<Self>) -> bool {
+        let (now, room) = (at.cx().now(), at.room().octets);
+        let session = at.association();
+        // Credit that was first given later, or beyond the first, counts as well.
+        session.takes = session.takes.max(room);
+        let fits = !H::Transfer::MESSAGES
+            || session.takes == 0
+            || session.engine.next_octets() <= session.takes;
+        if !fits {
+            let takes = u32::try_from(session.takes).unwrap_or(u32::MAX);
+            session.engine.give_up(now, Ending::TooLong(takes));
+            at.later();
+        }
+        !fits
     }
 
     /// Returns the credit for a message that is delivered as it comes. A layer above that has
@@ -128,11 +149,13 @@ impl<H: Host> Associations<H> {
         let now = at.cx().now();
         let session = at.association();
         let phase = session.engine.phase(now);
+        // A peer's association is open when its first packet was read, whatever that says.
+        let is_open = phase == Phase::Open || session.half_open;
         if session.half_open && !session.engine.is_half_open() {
             session.half_open = false;
             self.half_open -= 1;
         }
-        if phase == Phase::Open && !session.told {
+        if is_open && !session.told {
             session.told = true;
             at.opened();
         }
@@ -159,6 +182,7 @@ impl<H: Host> Associations<H> {
                     Ending::Aborted(_) => Ended::Aborted,
                     Ending::Forged => Ended::Forged,
                     Ending::Overrun => Ended::Overrun,
+                    Ending::TooLong(longest) => Ended::TooLong { longest },
                 };
                 at.end(why);
             }

@@ -43,9 +43,10 @@ pub enum Dropped {
     Unjoinable,
     /// It is of a message whose signature or seal does not hold.
     Forged,
-    /// It begins a message beyond the number that a peer may begin, or one that is longer than
-    /// allowed.
+    /// It begins a message beyond the number that a peer may begin.
     Overrun,
+    /// It is of a message that is longer than this side takes.
+    TooLong,
 }
 
 impl Dropped {
@@ -63,6 +64,7 @@ impl Dropped {
             Dropped::Unjoinable => "pieces that make no message",
             Dropped::Forged => "a message whose seal does not hold",
             Dropped::Overrun => "a message that exceeds what a peer may begin",
+            Dropped::TooLong => "a message that is longer than this side takes",
         }
     }
 }

@@ -36,6 +36,20 @@ impl Signals {
     pub const AGAIN: Signals = Signals(1 << 8);
     /// With `END`: the peer began more incomplete messages than this side holds.
     pub const OVERRUN: Signals = Signals(1 << 9);
+    /// With `END`: the layer above ends the association at once, with the code.
+    pub const ABORT: Signals = Signals(1 << 10);
+    /// With `END`: a message was longer than its receiver takes, which is at most as many octets as
+    /// the code says.
+    pub const TOO_LONG: Signals = Signals(1 << 11);
+    /// With `END`: nothing was received from the peer for too long.
+    pub const SILENT: Signals = Signals(1 << 12);
+    /// Asks whether the peer is there.
+    pub const PROBE: Signals = Signals(1 << 13);
+    /// The answer to `PROBE`.
+    pub const PRESENT: Signals = Signals(1 << 14);
+
+    /// Why an association ends.
+    const REASONS: u64 = 0b1111 << 9;
 
     /// All of them, without a code.
     const ALL: u64 = u32::MAX as u64;
@@ -55,6 +69,12 @@ impl Signals {
     /// Returns the reason that is sent with them.
     pub const fn code(self) -> Code {
         (self.0 >> 32) as Code
+    }
+
+    /// Returns why an association ends, with the code.
+    #[must_use]
+    pub const fn reason(self) -> Signals {
+        Signals(self.0 & (Signals::REASONS | !Signals::ALL))
     }
 
     /// Returns whether one of `others` is among these.

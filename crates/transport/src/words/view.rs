@@ -127,6 +127,8 @@ pub enum Ending {
     Silent,
     /// What the peer sends does not match its seal, again and again.
     Forged,
-    /// One side began more messages, or longer ones, than the other holds until they are whole.
+    /// One side began more messages than the other holds until they are whole.
     Overrun,
+    /// A message was longer than its receiver takes: at most as many octets.
+    TooLong(u32),
 }

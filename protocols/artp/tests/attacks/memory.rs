@@ -183,7 +183,7 @@ fn a_datagram_that_is_too_long_ends_the_session_and_is_not_acknowledged() {
     assert_eq!(ends.ends[GRANTS].association.receipts().upto(), next);
     ends.pass(later(&ends, 20));
     for side in [ASKS, GRANTS] {
-        assert_eq!(ends.ends[side].phase(ends.now()), Phase::Ended(Ending::Overrun));
+        assert_eq!(ends.ends[side].phase(ends.now()), Phase::Ended(Ending::TooLong(0)));
     }
 }
 

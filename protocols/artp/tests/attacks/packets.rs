@@ -2,8 +2,8 @@
 
 use stackwright_artp::Item;
 use stackwright_artp::header::{
-    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Reason, Token, Verdict,
-    Version,
+    Close, ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Reason, Token,
+    Verdict, Version,
 };
 use stackwright_artp::option::{Large, PacketOption, Part};
 use stackwright_wire::Header;
@@ -131,11 +131,12 @@ pub(crate) fn request(nonce: u64) -> Vec<u8> {
     arrangement(ControlKind::Request, OPEN, &encoded(&proposal(Verdict::Asked, nonce, 0)))
 }
 
-/// A token.
+/// An item with a token.
 pub(crate) fn token(kind: ControlKind, id: u8, token: u64) -> Vec<u8> {
-    arrangement(
-        kind,
-        id,
-        &encoded(&Token { session: SESSION, reason: Reason::Done, reserved: (), token }),
-    )
+    if id == CLOSE {
+        let (session, reason) = (SESSION, Reason::Done);
+        let close = Close { session, reason, reserved: (), detail: 0, received: 0, token };
+        return arrangement(kind, id, &encoded(&close));
+    }
+    arrangement(kind, id, &encoded(&Token { session: SESSION, reserved: (), token }))
 }

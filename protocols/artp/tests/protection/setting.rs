@@ -122,8 +122,8 @@ pub(crate) fn arranged(wire: &Wire) -> (Vec<u8>, Vec<u8>) {
         // Behind the packet's header, and the item's.
         let mut proposal = packet[24..24 + Proposal::LENGTH].to_vec();
         proposal[1] = 0; // the verdict
-        proposal[28..36].fill(0); // the echo
-        salts.extend_from_slice(&proposal[36..]);
+        proposal[32..40].fill(0); // the echo
+        salts.extend_from_slice(&proposal[40..]);
         proposals.extend(proposal);
     }
     (proposals, salts)

@@ -16,7 +16,7 @@ pub(crate) const NAME: Handle = Handle { index: 1, generation: 0 };
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 pub(crate) const MUCH: Credit = Credit { octets: 1 << 30, messages: 1 << 20 };
 /// What the application takes at once.
-pub(crate) const UP: Credit = Credit { octets: 30_000, messages: 3 };
+pub(crate) const UP: Credit = Credit { octets: 100_000, messages: 3 };
 pub(crate) const LENGTH: usize = 10_000;
 /// One of so many cannot be read: of most runs one, however these are cut.
 const BROKEN_OF: usize = 24;

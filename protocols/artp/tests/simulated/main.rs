@@ -3,6 +3,7 @@
 //! `SEEDS=n` runs a crowd with as many seeds.
 
 mod crowd;
+mod ends;
 mod scene;
 
 use stackwright_artp::{Cipher, Config, Protection, Sealing, Secret, boxed_layer, layer};
@@ -103,14 +104,15 @@ fn nobody_there_is_said() {
 }
 
 #[test]
-fn what_is_too_long_for_the_peer_ends_the_session() {
+fn what_is_too_long_for_the_peer_ends_the_session_for_both() {
     let longest = 1 << 16;
     let mut scene =
         Scene::new(1, Conditions::IDEAL, Talker::with_one_of(longest + 1), |config, seed| {
             layer(Config { longest, ..config }, seed)
         });
     assert!(scene.ends());
-    assert_eq!(scene.outcome(), (vec![], Some(Ended::TooLong)));
+    let why = Some(Ended::TooLong { longest: longest as u32 });
+    assert_eq!((scene.outcome(), scene.server_ended()), ((vec![], why), why));
 }
 
 /// What `layer` makes, with datagrams that are sealed with this secret.

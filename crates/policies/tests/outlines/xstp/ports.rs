@@ -123,6 +123,7 @@ impl Host for Ports {
         (there, here): &(u16, u16),
         _: Participant,
         _: Origin,
+        _: Credit,
     ) -> Slots<Xstp<M>> {
         connection(*here, *there)
     }

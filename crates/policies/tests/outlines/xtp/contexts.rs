@@ -105,6 +105,7 @@ impl Host for Contexts {
         (_, key): &(bool, u64),
         remote: Participant,
         _: Origin,
+        _: Credit,
     ) -> Slots<XtpStream<M>> {
         let there = match remote.internet() {
             Some(SocketAddr::V4(there)) => there,

@@ -1,7 +1,7 @@
 //! A session is asked for and granted.
 
 use stackwright_artp::header::{
-    ControlHeader, ControlKind, Packet, PacketKind, Proposal, Reason, Token, Verdict,
+    ControlHeader, ControlKind, Packet, PacketKind, Proposal, Token, Verdict,
 };
 use stackwright_artp::{Item, items};
 use stackwright_contract::Instant;
@@ -79,8 +79,7 @@ impl Monolith {
                 (ControlKind::Reply, OPEN, Proposal::LENGTH)
             }
             _ => {
-                Token { session: self.session, reason: Reason::Done, reserved: (), token: nonce }
-                    .encode(&mut value);
+                Token { session: self.session, reserved: (), token: nonce }.encode(&mut value);
                 self.confirms = false;
                 (ControlKind::Request, CONFIRM, Token::LENGTH)
             }
