@@ -1,9 +1,8 @@
 //! A stack with the driver below it and the mailbox above it: what an endpoint and its associations
 //! share.
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
@@ -15,6 +14,7 @@ use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
 use crate::error::Error;
+use crate::flavor::{Flavor, Lock};
 use crate::link::{Link, Received, State};
 use crate::mailbox::Mailbox;
 use crate::offered::{Offered, OfferedProperties, Outbound, Size};
@@ -170,17 +170,17 @@ impl Default for Config {
 }
 
 impl<S: StackAny> Shared<S> {
-    pub(crate) fn new(
+    pub(crate) fn new<F: Flavor>(
         config: Config,
         make: impl FnOnce(&System) -> S,
-    ) -> io::Result<Rc<RefCell<Self>>> {
+    ) -> io::Result<Arc<F::Lock<Self>>> {
         let (mut driver, mut system) = System::with_driver()?;
         system.shared_port = config.shared_port;
         driver.set_spin(config.spin);
         let stack = make(&system);
         let mailbox = Mailbox::new(config.credit, config.arrivals_most);
         let (longest, turned) = (config.longest, driver.context().now());
-        Ok(Rc::new(RefCell::new(Shared {
+        Ok(Arc::new(Lock::new(Shared {
             driver,
             stack,
             mailbox,
@@ -258,7 +258,7 @@ impl<S: StackAny> Shared<S> {
 
     /// Where the stack's descriptors are registered.
     #[cfg(feature = "tokio")]
-    pub(crate) fn registry(&self) -> Rc<stackwright_drivers::Registry> {
+    pub(crate) fn registry(&self) -> Arc<stackwright_drivers::Registry> {
         self.driver.registry()
     }
 
@@ -325,6 +325,21 @@ impl<S: StackAny> Shared<S> {
             properties,
         });
         waits
+    }
+
+    /// Sends messages for which there is room, and lets them leave.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn send(
+        &mut self,
+        name: Handle,
+        outbound: impl Outbound<S::Message>,
+        properties: MessageProperties,
+        due: Option<Instant>,
+        seen: impl FnOnce() -> Option<Token>,
+    ) {
+        let waits = self.hand_over(name, outbound, properties, due);
+        // It was taken: what goes wrong from here on is heard by the next call.
+        let _ = self.let_leave(waits, seen);
     }
 
     /// The next message, or why there will be none, or that it has to be waited for.

@@ -1,9 +1,8 @@
 //! Traces: the record of a run, so that two runs can be compared.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::{Arc, RwLock};
 
 use stackwright_contract::{Instant, Listener, PathLimits};
 use stackwright_wire::{Leaf, Message};
@@ -95,15 +94,18 @@ impl Trace {
     }
 }
 
+/// Whoever holds the lock of a trace only appends to it.
+pub(crate) const UNBROKEN: &str = "nothing panics while it writes to a trace";
+
 /// Collects what the protocols of one station note.
 pub(crate) struct Notes {
-    pub(crate) trace: Rc<RefCell<Trace>>,
+    pub(crate) trace: Arc<RwLock<Trace>>,
     pub(crate) station: Option<IpAddr>,
 }
 
 impl Listener for Notes {
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
-        self.trace.borrow_mut().note(
+        self.trace.write().expect(UNBROKEN).note(
             now,
             self.station,
             format_args!("{protocol} dropped: {reason}"),
@@ -111,6 +113,10 @@ impl Listener for Notes {
     }
 
     fn event(&mut self, now: Instant, protocol: &'static str, what: fmt::Arguments<'_>) {
-        self.trace.borrow_mut().note(now, self.station, format_args!("{protocol}: {what}"));
+        self.trace.write().expect(UNBROKEN).note(
+            now,
+            self.station,
+            format_args!("{protocol}: {what}"),
+        );
     }
 }

@@ -1,10 +1,9 @@
 //! A world: a clock, a network, stations, and the future events.
 
-use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use fastrand::Rng;
 use stackwright_contract::ask::{Ask, FrameTime, Query, Question, ask};
@@ -14,7 +13,7 @@ use stackwright_wire::Message;
 use crate::events::{Events, What};
 use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
-use crate::trace::Notes;
+use crate::trace::{Notes, UNBROKEN};
 use crate::{Application, Lanes, Network, Segment, Trace};
 
 /// Stations, a network between them, and time that passes only from one event to the next.
@@ -28,7 +27,7 @@ pub struct World<M> {
     events: Events<M>,
     /// The earliest time for which the network's wake is among the events.
     network_wakes: Option<Instant>,
-    trace: Option<Rc<RefCell<Trace>>>,
+    trace: Option<Arc<RwLock<Trace>>>,
     packets: Option<Packets>,
     // Lists that are empty between two events: kept for their memory.
     departures: Departures<M>,
@@ -131,9 +130,9 @@ impl<M: Message> World<M> {
 
     /// Keeps a trace from now on.
     pub fn keep_trace(&mut self) {
-        let trace = Rc::new(RefCell::new(Trace::default()));
+        let trace = Arc::new(RwLock::new(Trace::default()));
         for seat in &self.stations {
-            let notes = Notes { trace: Rc::clone(&trace), station: seat.address };
+            let notes = Notes { trace: Arc::clone(&trace), station: seat.address };
             seat.station.context().listen(Box::new(notes));
         }
         self.trace = Some(trace);
@@ -143,8 +142,9 @@ impl<M: Message> World<M> {
     ///
     /// # Panics
     /// If none is kept.
-    pub fn trace(&self) -> Ref<'_, Trace> {
-        self.trace.as_ref().expect("`keep_trace` comes first").borrow()
+    pub fn trace(&self) -> RwLockReadGuard<'_, Trace> {
+        let trace = self.trace.as_ref().expect("`keep_trace` comes first");
+        trace.read().expect(UNBROKEN)
     }
 
     /// Keeps a capture, from now on, of what leaves the adapters at these addresses and of what
@@ -290,7 +290,7 @@ impl<M: Message> World<M> {
             What::Arrival { lane, segment, .. } => {
                 self.network.landed(&segment);
                 if let Some(trace) = &self.trace {
-                    trace.borrow_mut().arrival(self.now, &segment);
+                    trace.write().expect(UNBROKEN).arrival(self.now, &segment);
                 }
                 if let Some(packets) = &mut self.packets {
                     packets.arrived(self.now, &segment);
@@ -358,7 +358,7 @@ impl<M: Message> World<M> {
 
     fn note(&self, index: usize, what: std::fmt::Arguments<'_>) {
         if let Some(trace) = &self.trace {
-            trace.borrow_mut().note(self.now, self.stations[index].address, what);
+            trace.write().expect(UNBROKEN).note(self.now, self.stations[index].address, what);
         }
     }
 

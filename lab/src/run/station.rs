@@ -7,7 +7,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
@@ -175,7 +175,7 @@ where
     D: OnStack,
 {
     let mut driver = Driver::new(seed)?;
-    let kernel = Real { registry: driver.registry(), pool: Rc::new(Pool::new(64 << 10, 64)) };
+    let kernel = Real { registry: driver.registry(), pool: Arc::new(Pool::new(64 << 10, 64)) };
     flow.transport.over(kernel, seed, Driven { driver: &mut driver, then })
 }
 

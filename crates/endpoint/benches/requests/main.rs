@@ -11,7 +11,7 @@ mod ends;
 mod looped;
 
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ const CONTESTANTS: [(&str, Answers, Asks); 8] = [
 fn artp(system: &System) -> Artp {
     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     let pool = System::pool();
-    let upper = artp::layer_sharing(config, system.seed(), Rc::clone(&pool));
+    let upper = artp::layer_sharing(config, system.seed(), Arc::clone(&pool));
     Over::new(upper, system.udp_with(pool))
 }
 

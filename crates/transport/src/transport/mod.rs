@@ -12,7 +12,7 @@ mod send;
 
 pub use host::{Host, Located};
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 
 use stackwright_base::features::Needs;
 use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place};
@@ -50,13 +50,13 @@ impl<H: Host> Associations<H> {
     /// Creates the associations of `host`.
     pub fn new(host: H) -> Self {
         let (packet, headroom) = host.packet();
-        Self::sharing(host, Rc::new(Pool::new(headroom + packet, BLOCKS_KEPT)))
+        Self::sharing(host, Arc::new(Pool::new(headroom + packet, BLOCKS_KEPT)))
     }
 
     /// Creates the associations of `host`, whose blocks come from the pool of the stack. If its
     /// blocks are shorter than a packet and the headroom before it, memory is allocated for every
     /// packet.
-    pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
+    pub fn sharing(host: H, pool: Arc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
         let memory = Memory::sharing(pool, headroom).with_runs(host.run()).limited(host.limits());
         Associations { host, memory, packet, half_open: 0 }
