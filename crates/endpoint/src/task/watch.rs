@@ -33,6 +33,10 @@ pub(super) struct Watch<S: StackAny, F: Flavor> {
     pub(super) alarm: Arc<Alarm>,
     /// The alarm was rung since the stack was looked after.
     rung: AtomicBool,
+    /// Where several threads may run the stack: one does, and rings when it leaves if another came
+    /// in vain meanwhile.
+    runs: AtomicBool,
+    missed: AtomicBool,
 }
 
 /// What is to be done when the lock is free.
@@ -50,8 +54,9 @@ impl<S: StackAny, F: Flavor> Watch<S, F> {
         let registry = shared.lock().registry();
         let readers = Readers::new(Arc::clone(&registry), Arc::clone(&alarm))?;
         registry.watch_by(&(Arc::clone(&readers) as _));
-        let (seen, rung) = (Lock::new(ReadySet::default()), AtomicBool::new(false));
-        Ok(Watch { shared, readers, seen, alarm, rung })
+        let seen = Lock::new(ReadySet::default());
+        let [rung, runs, missed] = [(); 3].map(|()| AtomicBool::new(false));
+        Ok(Watch { shared, readers, seen, alarm, rung, runs, missed })
     }
 
     /// Runs the stack until `look` finds something about `name`, one poll at a time. A caller that
@@ -77,6 +82,7 @@ impl<S: StackAny, F: Flavor> Watch<S, F> {
     ) -> Poll<Result<U, Error>> {
         let progress = ready!(coop::poll_proceed(cx));
         let mut guard = self.shared.lock();
+        self.begin_run();
         let shared = &mut *guard;
         // A task that waited has not left the stack alone.
         let waited = place.slot;
@@ -117,13 +123,14 @@ impl<S: StackAny, F: Flavor> Watch<S, F> {
             }
             Ok(None) => (Poll::Pending, Self::woken(shared, place.slot)),
         };
+        let rings = news.rings | self.end_run();
         drop(guard);
         if polled.is_pending()
             && let Some(slot) = waited
         {
             self.alarm.stay(slot, cx.waker());
         }
-        self.spread(news);
+        self.spread(News { rings, ..news });
         polled
     }
 
@@ -193,11 +200,41 @@ impl<S: StackAny, F: Flavor> Watch<S, F> {
     /// Does something with the stack, and then [tells](Self::tell).
     pub(super) fn with<T>(&self, acts: impl FnOnce(&mut Shared<S>) -> T) -> T {
         let mut guard = self.shared.lock();
+        self.begin_run();
         let done = acts(&mut guard);
         let news = self.news(&mut guard);
+        let rings = news.rings | self.end_run();
         drop(guard);
-        self.spread(news);
+        self.spread(News { rings, ..news });
         done
+    }
+
+    /// The task that holds the lock runs the stack.
+    #[inline]
+    fn begin_run(&self) {
+        if F::CONCURRENT {
+            self.runs.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// It is done with it. Returns whether another thread came in vain meanwhile.
+    #[inline]
+    fn end_run(&self) -> bool {
+        F::CONCURRENT && {
+            self.runs.store(false, Ordering::SeqCst);
+            self.missed.load(Ordering::SeqCst) && self.missed.swap(false, Ordering::SeqCst)
+        }
+    }
+
+    /// Waits for the lock, unless the thread that holds it runs the stack: that rings when it
+    /// leaves, so that the stack is run there, after what that thread does first.
+    fn lock_unless_run(&self) -> Option<<F::Lock<Shared<S>> as Lock<Shared<S>>>::Guard<'_>> {
+        if let Some(guard) = self.shared.try_lock() {
+            return Some(guard);
+        }
+        // In this order: it says that it does not run the stack any more, and then looks.
+        self.missed.store(true, Ordering::SeqCst);
+        (!self.runs.load(Ordering::SeqCst)).then(|| self.shared.lock())
     }
 
     fn news(&self, shared: &mut Shared<S>) -> News {
@@ -222,12 +259,14 @@ impl<S: StackAny, F: Flavor> Watch<S, F> {
 
     /// Runs the stack for others: what no task waits for in particular.
     pub(super) fn run(&self, me: Handle) -> Result<(), Error> {
-        let mut guard = self.shared.lock();
+        let Some(mut guard) = self.lock_unless_run() else { return Ok(()) };
+        self.begin_run();
         guard.ask();
         let tended = self.tend(&mut guard, |_| None::<()>);
         let news = Self::woken(&mut guard, Some(me));
+        let rings = self.end_run();
         drop(guard);
-        self.spread(news);
+        self.spread(News { rings, ..news });
         tended.map(drop)
     }
 
