@@ -12,7 +12,7 @@ use stackwright_contract::Handle;
 use tokio::task::coop;
 
 use crate::error::Error;
-use crate::flavor::{Flavor, Lock};
+use crate::flavor::{Flavor, Lock, Sharing};
 use crate::shared::{Shared, StackAny};
 use crate::task::alarm::Alarm;
 use crate::task::readers::{Readers, ReadySet};
@@ -38,6 +38,9 @@ pub(super) struct Watch<S: StackAny, F: Flavor> {
     runs: AtomicBool,
     missed: AtomicBool,
 }
+
+/// The stack, while its lock is held.
+type Guard<'a, S, F> = <<F as Sharing>::Lock<Shared<S>> as Lock<Shared<S>>>::Guard<'a>;
 
 /// What is to be done when the lock is free.
 #[derive(Default)]
@@ -228,7 +231,7 @@ impl<S: StackAny, F: Flavor> Watch<S, F> {
 
     /// Waits for the lock, unless the thread that holds it runs the stack: that rings when it
     /// leaves, so that the stack is run there, after what that thread does first.
-    fn lock_unless_run(&self) -> Option<<F::Lock<Shared<S>> as Lock<Shared<S>>>::Guard<'_>> {
+    fn lock_unless_run(&self) -> Option<Guard<'_, S, F>> {
         if let Some(guard) = self.shared.try_lock() {
             return Some(guard);
         }
