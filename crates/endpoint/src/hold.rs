@@ -140,6 +140,8 @@ macro_rules! by_hold {
         /// Asks the stack a [question](stackwright_contract::ask) about it, which is answered at
         /// once: [`Longest`](stackwright_contract::ask::Longest),
         /// [`RoundTrip`](stackwright_contract::ask::RoundTrip),
+        /// [`PathStatistics`](stackwright_contract::ask::PathStatistics) (round trip, congestion
+        /// window, pace, losses, timeouts),
         /// [`Counters`](stackwright_contract::ask::Counters) and others, or any that a crate adds.
         /// `None`: no layer knows, or it is over.
         pub fn ask<Q: stackwright_contract::ask::Query>(&self, query: Q) -> Option<Q::Answer> {

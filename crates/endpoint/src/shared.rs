@@ -114,7 +114,10 @@ pub struct Config {
     /// not receive it, before the peer has to wait. A message longer than this is never received.
     /// At least 1 octet and 1 message; streams count octets only.
     pub credit: Credit,
-    /// The most associations that wait to be accepted; no more arrive beyond them.
+    /// The most associations that wait to be accepted (the backlog). A peer that arrives beyond
+    /// them is not answered and asks again, over ARTP after a second. Each may hold its credit of
+    /// messages that nobody has accepted yet: `arrivals_most * credit.octets` bounds their memory,
+    /// 256 MiB by default.
     pub arrivals_most: usize,
     /// The longest message to be sent, in octets. The credit of the stack is a bound as well.
     pub longest: usize,
@@ -161,7 +164,7 @@ impl Default for Config {
         let credit = Credit { octets: 1 << 20, messages: 1024 };
         Config {
             credit,
-            arrivals_most: 16,
+            arrivals_most: 256,
             longest: 65_507,
             spin: Duration::ZERO,
             shared_port: false,

@@ -150,6 +150,20 @@ pub struct Association<C: Configuration> {
     share: Share,
     /// Why this side ended it, if it did.
     given_up: Option<Ending>,
+    counts: LossCounts,
+}
+
+/// What went wrong on the path of an association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LossCounts {
+    /// Octets that were taken for lost.
+    pub lost: u64,
+    /// Units that were retransmitted.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Units that arrived a second time.
+    pub duplicates: u64,
 }
 
 impl<C: Configuration> Association<C> {
@@ -190,6 +204,7 @@ impl<C: Configuration> Association<C> {
             refused: None,
             share,
             given_up: None,
+            counts: LossCounts::default(),
         };
         association.begin();
         association
@@ -456,5 +471,10 @@ impl<C: Configuration> Association<C> {
     /// Returns what was received.
     pub fn receipts(&self) -> &Receipts {
         &self.receipts
+    }
+
+    /// Returns what went wrong so far.
+    pub fn counts(&self) -> LossCounts {
+        self.counts
     }
 }

@@ -115,6 +115,7 @@ impl<C: Configuration> Association<C> {
             lost += self.sending.sent.lose_overtaken(tolerance, before);
         }
         if lost > 0 {
+            self.counts.lost += lost;
             slots.congestion.on_lost(view, lost);
         }
     }

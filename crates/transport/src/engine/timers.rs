@@ -88,6 +88,8 @@ impl<C: Configuration> Association<C> {
         let lost = self.sending.sent.lose_overdue(Instant::from_nanoseconds(before));
         if lost > 0 {
             (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
+            self.counts.timeouts += 1;
+            self.counts.lost += lost;
             self.slots.rtt.on_timeout();
             self.slots.congestion.on_lost(view, lost);
             if self.sending.in_flight() == 0 {
