@@ -1,7 +1,7 @@
 //! The stacks that are measured, each an equation.
 
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::artp::{self, Cipher as Seal, Congestion, Protection, Sealing, Secret};
@@ -37,13 +37,13 @@ pub(super) trait Use {
 const KNOWN: Key = [0x5a; 32];
 
 std::thread_local! {
-    static BLOCKS: Rc<Pool<Message>> = pool();
+    static BLOCKS: Arc<Pool<Message>> = pool();
 }
 
 /// The blocks that all stacks of a thread share. Only one of them receives at a time, and there are
 /// many where each has room for 255 associations.
-fn blocks() -> Rc<Pool<Message>> {
-    BLOCKS.with(Rc::clone)
+fn blocks() -> Arc<Pool<Message>> {
+    BLOCKS.with(Arc::clone)
 }
 
 /// At least this much may wait to be sent.

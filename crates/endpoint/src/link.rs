@@ -13,7 +13,8 @@ use crate::offered::Size;
 use crate::pace::Pace;
 use crate::shared::TOGETHER;
 
-/// Counters of an association.
+/// Counters of an association, as its endpoint sees it. What its transport measures is told by the
+/// question [`PathStatistics`](stackwright_contract::ask::PathStatistics).
 ///
 /// ```
 /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};

@@ -195,6 +195,7 @@ mod tests {
         tries = 11
         timeout-least = "500 ms"
         silence = "10 min"
+        idle = "5 s"
         keepalive = "2 s"
         reordering = "never"
         ranges = false

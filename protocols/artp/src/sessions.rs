@@ -1,7 +1,6 @@
 //! The sessions of an endpoint: how their numbers are chosen, which requests are granted, and which
 //! values a third party must not guess.
 
-use alloc::collections::BTreeSet;
 use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
@@ -32,8 +31,6 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
     config: Config,
     make: fn(u8, &Config, Secrets) -> Slots<C>,
     decide: Decide,
-    /// The sessions that exist.
-    taken: BTreeSet<(Participant, u8)>,
     /// How many secrets were drawn.
     drawn: u64,
 }
@@ -50,7 +47,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
             drawn || config.protection.signature().unwrap_or_default() == 0,
             "a secret that was drawn"
         );
-        Sessions { config, make, decide: |_, _| true, taken: BTreeSet::new(), drawn: 0 }
+        Sessions { config, make, decide: |_, _| true, drawn: 0 }
     }
 
     /// Grants requests as `decide` says.
@@ -165,15 +162,18 @@ where
         }
     }
 
-    fn open(&mut self, _: &Context, remote: Participant) -> Result<u8, Ended> {
-        // Starts at a random number: the peer opens sessions with us too, and both must rarely
-        // choose the same.
-        let start = self.draw() as u8;
-        let free = (0..=u8::MAX).map(|step| start.wrapping_add(step));
-        let free =
-            free.filter(|session| *session != 0 && !self.taken.contains(&(remote, *session)));
-        let mut free = free.fuse();
-        free.next().ok_or(Ended::Unavailable)
+    /// There are 255 sessions between two addresses; the next ones have another port of ours.
+    const SPREADS: bool = true;
+
+    fn open(&mut self, _: &Context, _: Participant) -> Result<u8, Ended> {
+        // A random number: the peer opens sessions with us too, and both must rarely choose the
+        // same.
+        Ok((self.draw() as u8).max(1))
+    }
+
+    fn free_key(&mut self, key: u8, is_taken: impl Fn(&u8) -> bool) -> Option<u8> {
+        let mut sessions = (0..=u8::MAX).map(|step| key.wrapping_add(step));
+        sessions.find(|session| *session != 0 && !is_taken(session))
     }
 
     fn arrival(
@@ -214,11 +214,10 @@ where
         &mut self,
         _: &Context,
         session: &u8,
-        remote: Participant,
+        _: Participant,
         _: Origin,
         credit: Credit,
     ) -> Slots<C> {
-        self.taken.insert((remote, *session));
         let secrets = self.secrets();
         // What the application never takes is not accepted: everything behind it would wait.
         let longest = match credit.octets {
@@ -226,10 +225,6 @@ where
             octets => self.config.longest.min(octets),
         };
         (self.make)(*session, &Config { longest, ..self.config }, secrets)
-    }
-
-    fn gone(&mut self, session: u8, remote: Participant) {
-        self.taken.remove(&(remote, session));
     }
 
     fn room(&self) -> Credit {

@@ -52,6 +52,9 @@ pub trait Hooks: Sized + 'static {
     const FACTS: Facts;
     /// The features that it requires.
     const NEEDS: Needs = Needs::NOTHING;
+    /// Whether an association for which no key is [free](Hooks::free_key) stands on another
+    /// association with that peer below, which has another local address. Otherwise it is refused.
+    const SPREADS: bool = false;
     /// The credit of the layer above on one association, where [`first_room`](Hooks::first_room)
     /// does not define another: how much may be on its way down.
     const ROOM: Credit = Credit { octets: 64 << 10, messages: 16 };
@@ -72,6 +75,17 @@ pub trait Hooks: Sized + 'static {
         remote: Participant,
     ) -> Result<(Participant, Self::Key), Ended> {
         Ok((remote, Self::Key::default()))
+    }
+
+    /// Returns the key of an association that this side opens, on the association below that all
+    /// with this peer share: `key`, or another where it is taken; `None` where none is free. By
+    /// default there is no other.
+    fn free_key(
+        &mut self,
+        key: Self::Key,
+        is_taken: impl Fn(&Self::Key) -> bool,
+    ) -> Option<Self::Key> {
+        Some(key).filter(|key| !is_taken(key))
     }
 
     /// Listens: returns the address to listen at below, and the key of the listener. By default the

@@ -22,7 +22,7 @@ mod send;
 
 use std::mem;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mio::net::TcpStream;
@@ -59,11 +59,11 @@ const NAME: &str = "tcp";
 
 /// The adapter. One of them serves thousands of associations on one thread.
 pub struct Tcp<M: Message> {
-    registry: Rc<Registry>,
+    registry: Arc<Registry>,
     lane: usize,
     /// The congestion control of all sockets; the system's choice where none is named.
     congestion: Option<&'static str>,
-    pool: Rc<Pool<M>>,
+    pool: Arc<Pool<M>>,
     pipes: Pipes,
     sockets: Mirror<Socket<M>>,
     due: Vec<Handle>,
@@ -109,7 +109,7 @@ enum Turn {
 impl<M: Message> Tcp<M> {
     /// Creates an adapter that registers its sockets with `registry` in `lane` and takes its blocks
     /// from `pool`.
-    pub fn new(registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
+    pub fn new(registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
         Tcp {
             registry,
             lane,

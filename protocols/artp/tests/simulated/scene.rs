@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_artp::Config;
 use stackwright_compose::Over;
+use stackwright_contract::ask::{NothingBelow, PathReport, PathStatistics, ask};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
@@ -213,6 +214,13 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
 
     pub(crate) fn trace(&self) -> u64 {
         self.world.trace().hash()
+    }
+
+    /// What the client's transport, and the server's, say of the path.
+    pub(crate) fn paths(&self) -> [PathReport; 2] {
+        let report = |layer: &P| ask(layer, ASSOCIATION, PathStatistics, &NothingBelow);
+        [self.client_layer(), self.server_layer()]
+            .map(|layer| report(layer).expect("the session is open"))
     }
 
     pub(crate) fn client_layer(&self) -> &P {
