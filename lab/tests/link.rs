@@ -339,6 +339,35 @@ fn a_shared_channel_joins_two_kernels() {
     assert!(icmp["transit"]["median_ms"].as_f64() > Some(2.0 + 1.8), "{icmp}");
 }
 
+/// The same scenario on this machine's kernel and in the simulator, as one object.
+#[test]
+fn both_places_are_compared_in_one_object() {
+    if !can(&[]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("a folder");
+    let file = scratch.path().join("both.toml");
+    let text = "time = \"20 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"50 ms\"\nrate = \"200 kb/s\"\n\
+                [[flows]]\nfrom = \"a\"\nto = \"b\"\ntransport = { artp = {} }\n\
+                workload = { bulk = { octets = \"20 kB\", message = \"1 kB\" } }\n";
+    fs::write(&file, text).expect("a folder of ours");
+    let said = lab(&["run", "--both", "--json"]).arg(&file).output().expect("it starts");
+    let compared: Value = serde_json::from_slice(&said.stdout).expect("one object");
+    // A busy machine may be late, and is told apart by the code.
+    assert_eq!(said.status.success(), compared["differ"].is_null(), "{compared}");
+    for place in ["simulated", "real"] {
+        let flow = &compared[place]["flows"][0];
+        assert_eq!((&compared[place]["place"], &flow["delivered"]), (&place.into(), &20.into()));
+        assert!(flow["sent_octets"].as_u64() > Some(20_000), "{flow}");
+    }
+    let goodput = |place: &str| compared[place]["flows"][0]["goodput_bits_per_second"].as_f64();
+    let ratio = goodput("real").zip(goodput("simulated")).map(|(real, other)| real / other);
+    let told = compared["ratios"][0].as_f64();
+    let apart = told.zip(ratio).map(|(told, ratio)| (told - ratio).abs());
+    // Numbers in JSON may have lost their last digit.
+    assert!(apart.is_some_and(|apart| apart < 1e-9), "{told:?}, {ratio:?}");
+}
+
 #[test]
 fn without_rights_it_says_what_to_do() {
     let mut command = lab(&["link", "wan"]);

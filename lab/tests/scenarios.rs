@@ -126,6 +126,25 @@ fn a_capture_is_what_one_station_sees() {
     run(lab(&["run", "--at", "moon", "--packets"]).arg(&packets).arg(&scenario)).exited(2);
 }
 
+/// The keys of a link are those of which an error tells, and each has its line in the document.
+#[test]
+fn the_documentation_has_every_key_of_a_link() {
+    let folder = Scratch::new();
+    let scenario = folder.join("bad.toml");
+    fs::write(&scenario, SHORT.replacen("loss", "no-such-key", 1)).expect("room for it");
+    let outcome = run(lab(&["run"]).arg(&scenario)).exited(2);
+    let complaints = String::from_utf8_lossy(&outcome.complaints).into_owned();
+    let known = complaints.split_once("expected one of ").expect("it says which there are").1;
+    let known = known.lines().next().unwrap_or_default();
+    let keys: Vec<_> = known.split(", ").collect();
+    assert!(keys.len() > 15, "{complaints}");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let document = fs::read_to_string(document).expect("it is there");
+    for key in keys.into_iter().filter(|key| !["`forward`", "`back`"].contains(key)) {
+        assert!(document.contains(&format!("| {key} | ")), "{key}");
+    }
+}
+
 /// What was not delivered fails the command, with a code of its own; a result that is written to a
 /// file says it instead.
 #[test]
@@ -164,15 +183,39 @@ fn bad_scenarios_are_told_from_good_ones() {
             replaced("to = \"there\"", "to = \"their\""),
             "there is no station `their`; did you mean `there`?",
         ),
-        (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:2:"),
-        (replaced("loss = 0.1", "lost = 0.1"), "lost"),
+        (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:5:8: invalid value"),
+        (replaced("loss = 0.1", "lost = 0.1"), "bad.toml:5:1: unknown field `lost`"),
+        (
+            replaced("loss = 0.1", "outages = { from = \"2 s\", to = \"3 s\" }"),
+            "bad.toml:5:11: invalid type: map, expected a list such as [{ from = \"2 s\", to = \"3 s\" }]",
+        ),
+        (
+            replaced("loss = 0.1", "outages = [{ from = \"3 s\", to = \"2 s\" }]"),
+            "bad.toml:5:1: `outages` cannot be so",
+        ),
+        (
+            replaced("loss = 0.1", "[links.back]\nprofile = \"geo\""),
+            "bad.toml:6:1: `profile` is said of a link",
+        ),
+        (replaced("between = [\"here\", \"there\"]\n", ""), "missing field `between`"),
+        (replaced("\"20 ms\"", "20"), "bad.toml:9:44: invalid type: integer `20`, expected a time"),
+        (
+            SHORT.replace(
+                "{ stop-and-wait = { patience = \"20 ms\" } }",
+                "{ artp = { window = 0 } }",
+            ),
+            "bad.toml:9:33: invalid value: integer `0`",
+        ),
         (replaced("stop-and-wait", "stop-and-go"), "stop-and-wait"),
-        (replaced("\"64 B\"", "\"6 B\""), "32 to 65000 octets"),
+        (replaced("\"64 B\"", "\"6 B\""), "bad.toml:10:12: a message must have 32 to 65000 octets"),
         (replaced("\"64 B\"", "\"64 parsecs\""), "a size such as"),
         (replaced("count = 20", "count = 0"), "no message"),
         (replaced("time = \"60 s\"", "time = 60"), "a time such as"),
         (replaced("time = \"60 s\"", "tide = \"60 s\""), "tide"),
-        (replaced("[\"here\", \"there\"]", "[\"here\", \"here\"]"), "two different stations"),
+        (
+            replaced("[\"here\", \"there\"]", "[\"here\", \"here\"]"),
+            "bad.toml:3:1: `between` must name two different stations",
+        ),
         (replaced("[\"here\", \"there\"]", "[\"here\", \"moon\"]"), "no station `there`"),
         (
             format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 0\nlose = true\n"),

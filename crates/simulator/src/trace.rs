@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use stackwright_contract::{Instant, Listener, PathLimits};
 use stackwright_wire::{Leaf, Message};
@@ -95,10 +96,13 @@ impl Trace {
     }
 }
 
+/// Whoever holds the lock of the drops only counts.
+pub(crate) const COUNTED: &str = "nothing panics while it counts";
+
 /// Collects what the protocols of one station note: for a trace, and counted.
 pub(crate) struct Notes {
     pub(crate) trace: Option<Rc<RefCell<Trace>>>,
-    pub(crate) drops: Option<Rc<RefCell<Drops>>>,
+    pub(crate) drops: Option<Arc<Mutex<Drops>>>,
     pub(crate) station: Option<IpAddr>,
 }
 
@@ -113,7 +117,7 @@ impl Notes {
 impl Listener for Notes {
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
         if let Some(drops) = &self.drops {
-            drops.borrow_mut().count(protocol, reason);
+            drops.lock().expect(COUNTED).count(protocol, reason);
         }
         self.note(now, format_args!("{protocol} dropped: {reason}"));
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use fastrand::Rng;
 use stackwright_contract::ask::{Ask, FrameTime, Query, Question, ask};
@@ -14,7 +15,7 @@ use stackwright_wire::Message;
 use crate::events::{Events, What};
 use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
-use crate::trace::Notes;
+use crate::trace::{COUNTED, Notes};
 use crate::{Application, Drops, Lanes, Network, Segment, Trace};
 
 /// Stations, a network between them, and time that passes only from one event to the next.
@@ -43,7 +44,7 @@ struct Seat<M> {
     /// The earliest time for which a `Wake` is among the events.
     wakes: Option<Instant>,
     /// What its protocols dropped, if that is kept.
-    drops: Rc<RefCell<Drops>>,
+    drops: Arc<Mutex<Drops>>,
 }
 
 impl<M: Message> World<M> {
@@ -107,7 +108,7 @@ impl<M: Message> World<M> {
         }
         let address = addresses.first().copied();
         let station = Hosted::new(self.random.u64(..), stack, application);
-        let (station, drops) = (Box::new(station), Rc::default());
+        let (station, drops) = (Box::new(station), Arc::default());
         self.stations.push(Seat { station, address, wakes: None, drops });
         if self.trace.is_some() || self.keeps_drops {
             self.listen(index);
@@ -144,14 +145,14 @@ impl<M: Message> World<M> {
     }
 
     /// Returns what the protocols of a station dropped since [`keep_drops`](World::keep_drops).
-    pub fn drops<P, A>(&self, station: StationId<P, A>) -> Ref<'_, Drops> {
-        self.stations[station.index].drops.borrow()
+    pub fn drops<P, A>(&self, station: StationId<P, A>) -> Drops {
+        self.stations[station.index].drops.lock().expect(COUNTED).clone()
     }
 
     /// Takes the notes of a station's protocols.
     fn listen(&self, index: usize) {
         let Seat { station, address, drops, .. } = &self.stations[index];
-        let drops = self.keeps_drops.then(|| Rc::clone(drops));
+        let drops = self.keeps_drops.then(|| Arc::clone(drops));
         let notes = Notes { trace: self.trace.clone(), drops, station: *address };
         station.context().listen(Box::new(notes));
     }

@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 use stackwright_simulator::Profile;
 
+use super::both::both;
 use super::outcome::Outcome;
 use super::search::{Found, search};
 use super::simulated::{self, Keep};
 use super::sweep::{Mishap, sweep};
 use super::{real, written};
-use crate::measure::{Steal, Stop};
+use crate::measure::Stop;
 use crate::problem::Problem;
 use crate::scenario::{self, Scenario};
 
@@ -49,7 +50,7 @@ pub(crate) struct Run {
     #[arg(long)]
     real: bool,
     /// Run both ways, and check that the goodput of each flow agrees within 5 %
-    #[arg(long, conflicts_with_all = ["real", "trace", "packets", "repeat", "out", "json"])]
+    #[arg(long, conflicts_with_all = ["real", "trace", "packets", "repeat"])]
     both: bool,
     /// Write a trace of all events, as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "real")]
@@ -83,7 +84,7 @@ impl Run {
             return self.both(&scenario, seed);
         }
         let (outcome, place) = if self.real {
-            (real::run(&scenario, &self.source.scenario, &self.source.set, seed)?, "real")
+            (self.real(&scenario, seed)?, "real")
         } else {
             let packets = self.packets.as_ref().map(|_| self.station(&scenario)).transpose()?;
             let keep = Keep { trace: true, packets, faults: false };
@@ -96,16 +97,43 @@ impl Run {
             }
             (run.outcome, "simulated")
         };
-        let object = outcome.json(&scenario, place);
+        if self.out.is_none() && !self.json {
+            print!("{}", outcome.text(&scenario));
+        }
+        self.tell(&outcome.json(&scenario, place))?;
+        if self.out.is_some() { Ok(()) } else { self.verdict(&scenario, &outcome) }
+    }
+
+    fn real(&self, scenario: &Scenario, seed: u64) -> Result<Outcome, Problem> {
+        real::run(scenario, &self.source.scenario, &self.source.set, seed)
+    }
+
+    /// Writes and prints a result, as far as it is asked for.
+    fn tell(&self, object: &Value) -> Result<(), Problem> {
         if let Some(path) = &self.out {
             written::whole(path, |file| writeln!(file, "{object}"))?;
         }
         if self.json {
             println!("{object}");
-        } else if self.out.is_none() {
-            print!("{}", outcome.text(&scenario));
         }
-        if self.out.is_some() { Ok(()) } else { self.verdict(&scenario, &outcome) }
+        Ok(())
+    }
+
+    /// The same file in the simulator and on real sockets.
+    fn both(&self, scenario: &Scenario, seed: u64) -> Result<(), Problem> {
+        let says = |what: &str| {
+            if self.out.is_none() && !self.json {
+                print!("{what}");
+            }
+        };
+        let compared = both(scenario, seed, || self.real(scenario, seed), says)?;
+        self.tell(&compared.json(scenario))?;
+        if self.out.is_some() {
+            return Ok(());
+        }
+        self.verdict(scenario, &compared.simulated)?;
+        self.verdict(scenario, &compared.real)?;
+        compared.verdict()
     }
 
     /// Whether what came of a run fails the command.
@@ -130,59 +158,6 @@ impl Run {
         let Some(name) = &self.at else { return Ok(0) };
         let station = scenario.stations.iter().position(|station| station == name);
         station.ok_or_else(|| Problem::usage(scenario::unknown_station(name, &scenario.stations)))
-    }
-}
-
-/// How far the simulator's goodput and that of real sockets may be apart.
-const APART: f64 = 0.05;
-/// A wire that writes one packet in twenty so much later than the model says, in milliseconds, ran
-/// on a machine that had no processor for it, and so did a run of whose time such a part was
-/// stolen. It says nothing, and is tried again.
-const LATE: f64 = 2.0;
-const STOLEN: f64 = 0.05;
-const TRIES: u32 = 9;
-
-impl Run {
-    /// The same file in the simulator and on real sockets.
-    fn both(&self, scenario: &Scenario, seed: u64) -> Result<(), Problem> {
-        let simulated =
-            simulated::run(scenario, seed, scenario.faults.as_deref(), Keep::default()).outcome;
-        print!("simulated: {}", simulated.text(scenario));
-        let mut tried = 0;
-        let real = loop {
-            let steal = Steal::begin();
-            let real = real::run(scenario, &self.source.scenario, &self.source.set, seed)?;
-            let stolen = steal.share();
-            print!("real:      {}", real.text(scenario));
-            let late = real
-                .links
-                .iter()
-                .filter_map(|link| link["late"]["p95_ms"].as_f64())
-                .fold(0.0, f64::max);
-            tried += 1;
-            if late <= LATE && stolen <= STOLEN || tried == TRIES {
-                break real;
-            }
-            println!(
-                "repeating: the link delivered packets up to {late:.1} ms late (95 % of packets), and {:.0} % of processor time was stolen",
-                100.0 * stolen
-            );
-        };
-        let mut apart = false;
-        for (simulated, real) in simulated.flows.iter().zip(&real.flows) {
-            let (Some(simulated), Some(real)) = (simulated.goodput(), real.goodput()) else {
-                return Err(Problem::new("too little data arrived to compare the goodput"));
-            };
-            let ratio = real / simulated;
-            println!("goodput, real / simulated: {ratio:.4}");
-            apart |= (ratio - 1.0).abs() > APART;
-        }
-        if apart {
-            return Err(Problem::new("simulator and real sockets differ by more than 5 %").advise(
-                "run it again on an idle machine: the link and both ends need processor time promptly",
-            ));
-        }
-        Ok(())
     }
 }
 
@@ -261,13 +236,11 @@ impl Search {
 
     fn tell(&self, scenario: &Scenario, found: &Found) -> Result<Problem, Problem> {
         let text = scenario::written(&scenario.text, found.seed, &found.faults, &scenario.stations);
-        let problem = Problem::new(format!(
-            "seed {}: {}; {} of {} faults suffice",
-            found.seed,
-            found.broken,
-            found.faults.len(),
-            found.of
-        ));
+        let faults = match (found.faults.len(), found.of) {
+            (0, _) => "it takes no fault".to_owned(),
+            (enough, of) => format!("{enough} of {of} faults suffice"),
+        };
+        let problem = Problem::new(format!("seed {}: {}; {faults}", found.seed, found.broken));
         match &self.into {
             Some(path) => {
                 written::octets(path, text.as_bytes())?;

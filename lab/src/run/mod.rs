@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `simulated.rs` | one run in the simulator |
 //! | `real.rs`, `station.rs` | one run on real sockets: the wire and two processes, and what each of these does |
+//! | `both.rs` | both of them, compared |
 //! | `network.rs` | what lies between the simulated stations |
 //! | `search.rs` | many seeds, until one breaks a promise; then the least that breaks it |
 //! | `sweep.rs` | the n-th packet lost, doubled, late, altered |
@@ -11,6 +12,7 @@
 //! | `written.rs` | traces and captures as files |
 //! | `commands.rs` | what the commands say and do |
 
+mod both;
 mod commands;
 mod network;
 pub(crate) mod outcome;

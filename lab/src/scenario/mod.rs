@@ -25,6 +25,7 @@
 
 mod edit;
 mod fault;
+mod link_entry;
 
 pub(crate) use edit::set;
 pub(crate) use fault::{Fault, written};
@@ -35,13 +36,14 @@ use std::path::Path;
 
 use serde::Deserialize;
 use stackwright_contract::Duration;
-use stackwright_simulator::{LinkDescription, Profile};
-use toml::{Spanned, Table};
+use stackwright_simulator::Profile;
+use toml::Spanned;
 
 use crate::flaw::{Flaw, suggestion};
 use crate::problem::Problem;
 use crate::transport::Transport;
 use crate::workload::{Plan, Workload};
+use link_entry::LinkEntry;
 
 /// What a file says, once it makes sense.
 #[derive(Clone, Debug)]
@@ -87,19 +89,12 @@ struct File {
 }
 
 #[derive(Deserialize)]
-struct LinkEntry {
-    between: Vec<String>,
-    #[serde(flatten)]
-    conditions: Table,
-}
-
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FlowEntry {
     from: Spanned<String>,
     to: Spanned<String>,
     transport: Transport,
-    workload: Workload,
+    workload: Spanned<Workload>,
 }
 
 /// How long a scenario file may be, in octets.
@@ -133,7 +128,11 @@ impl Scenario {
             text = set(&text, sets)?;
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut scenario = Scenario::read(name, text).map_err(|flaw| flaw.problem(path))?;
+        let mut scenario = Scenario::read(name, text).map_err(|flaw| {
+            // The place is that in the text with the keys that were set, which no file has.
+            let named = if sets.is_empty() { "" } else { " with --set" };
+            flaw.problem(Path::new(&format!("{}{named}", path.display())))
+        })?;
         let folder = path.parent().unwrap_or(Path::new("."));
         scenario.flows.iter_mut().try_for_each(|flow| flow.transport.complete(folder))?;
         Ok(scenario)
@@ -145,14 +144,13 @@ impl Scenario {
         let mut stations: Vec<String> = Vec::new();
         let mut links = Vec::new();
         let mut joined = BTreeSet::new();
-        for entry in &file.links {
+        for (nth, entry) in file.links.iter().enumerate() {
             let at = entry.span();
-            let LinkEntry { between, conditions } = entry.get_ref();
-            let description: Result<LinkDescription, _> = conditions.clone().try_into();
-            let profile = description
-                .map_err(|error| Flaw::at(&text, &at, toml::de::Error::message(&error)))?
-                .resolve()
-                .map_err(|error| Flaw::at(&text, &at, error))?;
+            let key = |field: &str| link_entry::place(&text, nth, field).unwrap_or(at.clone());
+            let LinkEntry { between, description } = entry.get_ref();
+            let profile =
+                description.resolve().map_err(|flaw| Flaw::at(&text, &key(flaw.field()), flaw))?;
+            let at = key("between");
             let distinct: BTreeSet<_> = between.iter().collect();
             if distinct.len() != between.len()
                 || between.len() < 2
@@ -205,8 +203,8 @@ impl Scenario {
                 let says = format!("no link connects `{}` and `{}`", stations[from], stations[to]);
                 return Err(Flaw::at(&text, &entry.span(), says));
             }
-            let plan = Plan::of(workload, transport)
-                .map_err(|says| Flaw::at(&text, &entry.span(), says))?;
+            let plan = Plan::of(workload.get_ref(), transport)
+                .map_err(|says| Flaw::at(&text, &workload.span(), says))?;
             flows.push(Flow { from, to, transport: transport.clone(), plan });
         }
         if flows.is_empty() || flows.len() > FLOWS_MOST {

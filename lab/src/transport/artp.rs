@@ -216,6 +216,14 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_has_every_key() {
+        let text = include_str!("../../README.md");
+        for key in ArtpKeys::names() {
+            assert!(text.contains(&format!("`{key}`")), "{key}");
+        }
+    }
+
+    #[test]
     fn nothing_said_is_the_default() {
         assert_eq!(config(""), Config::new([1; 16]));
     }

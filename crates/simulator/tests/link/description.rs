@@ -159,6 +159,18 @@ fn what_cannot_be_read_is_named_with_what_was_expected() {
         ("dealy = \"20 ms\"", "unknown field `dealy`, expected one of"),
         ("[back]\nspeed = 1", "unknown field `speed`"),
         ("pass = { period = \"95 min\" }", "missing field `length`"),
+        ("pass = \"8 min\"", "expected { period = \"95 min\", length = \"8 min\""),
+        (
+            "outages = { from = \"2 s\", to = \"3 s\" }",
+            "expected a list such as [{ from = \"2 s\", to = \"3 s\" }]",
+        ),
+        ("outages = [[\"2 s\", \"3 s\"]]", "expected { from = \"2 s\", to = \"3 s\" }"),
+        ("delay-steps = \"1 s\"", "expected a list such as [{ at = \"5 s\", delay = \"+1 s\""),
+        ("channel = true", "expected { key-up = "),
+        ("codel = true", "expected { target = "),
+        ("reorder = 0.1", "expected { probability = "),
+        ("loss = { gilbert-elliott = 0.1 }", "expected { p = 0.01, r = 0.2"),
+        ("forward = \"1 Mb/s\"", "expected a table of a link's keys"),
         ("mtu = -1", "expected usize"),
     ] {
         let error = refused(text);

@@ -20,8 +20,8 @@ enum Table {
 }
 
 #[derive(serde::Deserialize, serde::Serialize)]
-#[serde(deny_unknown_fields)]
-struct States {
+#[serde(remote = "Self", deny_unknown_fields)]
+pub(super) struct States {
     p: Probability,
     r: Probability,
     #[serde(default = "never")]
@@ -45,7 +45,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "a probability, 0 to 1, or one of { every = 10 }, { listed = [3, 7] }, { gilbert-elliott = … }",
+            "a probability, 0 to 1, or one of { every = 10 }, { listed = [3, 7] }, { gilbert-elliott = { p = 0.01, r = 0.2 } }",
         )
     }
 

@@ -30,6 +30,7 @@
 //! channel = { key-up = "500 ms", tail = "10 ms", slot = "100 ms", persistence = 0.25, hidden = [[0, 1]] }
 //! ```
 
+mod forms;
 mod loss;
 mod probability;
 mod profile_name;
@@ -42,6 +43,7 @@ use stackwright_contract::Duration;
 use super::Loss;
 pub use resolve::LinkFlaw;
 
+use forms::List;
 use probability::Probability;
 use profile_name::ProfileName;
 pub(crate) use units::time;
@@ -50,12 +52,12 @@ pub use units::{OctetCount, Time};
 
 /// A link as a file describes it. What is left out is as in its profile, or ideal.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(remote = "Self", deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct LinkDescription {
     profile: Option<ProfileName>,
     rate: Option<Rate>,
     delay: Option<Time>,
-    delay_steps: Option<Vec<Step>>,
+    delay_steps: Option<List<Step>>,
     jitter: Option<Time>,
     keeps_order: Option<bool>,
     queue: Option<Places>,
@@ -68,7 +70,7 @@ pub struct LinkDescription {
     corrupt: Option<Probability>,
     bit_errors: Option<Probability>,
     pass: Option<Pass>,
-    outages: Option<Vec<Outage>>,
+    outages: Option<List<Outage>>,
     channel: Option<Shared>,
     forward: Option<Box<LinkDescription>>,
     back: Option<Box<LinkDescription>>,
@@ -76,7 +78,7 @@ pub struct LinkDescription {
 
 /// `codel`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(remote = "Self", deny_unknown_fields, default)]
 struct Wait {
     target: Time,
     interval: Time,
@@ -90,7 +92,7 @@ impl Default for Wait {
 
 /// `reorder`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 struct Held {
     probability: Probability,
     by: Time,
@@ -98,7 +100,7 @@ struct Held {
 
 /// `pass`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 struct Pass {
     period: Time,
     length: Time,
@@ -108,7 +110,7 @@ struct Pass {
 
 /// One of `outages`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 struct Outage {
     from: Time,
     to: Time,
@@ -116,7 +118,7 @@ struct Outage {
 
 /// One of `delay-steps`: for ever, if it does not say until when.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 struct Step {
     at: Time,
     delay: Delay,
@@ -127,7 +129,7 @@ struct Step {
 
 /// `channel`.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[serde(remote = "Self", deny_unknown_fields, rename_all = "kebab-case", default)]
 struct Shared {
     key_up: Option<Time>,
     tail: Option<Time>,

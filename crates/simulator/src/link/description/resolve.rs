@@ -52,6 +52,20 @@ pub enum LinkFlaw {
     },
 }
 
+impl LinkFlaw {
+    /// Returns the field that the error is about.
+    pub fn field(&self) -> &'static str {
+        match self {
+            LinkFlaw::OfBothWays { field }
+            | LinkFlaw::OfALink { field }
+            | LinkFlaw::Missing { field, .. }
+            | LinkFlaw::Unfit { field, .. } => field,
+            LinkFlaw::TwoKinds => "channel",
+            LinkFlaw::TwoOutages => "outages",
+        }
+    }
+}
+
 impl LinkDescription {
     /// Returns what the description stands for: its profile, changed by its fields.
     ///
@@ -95,7 +109,7 @@ impl LinkDescription {
         way.delay = self.delay.map_or(way.delay, |time| time.0);
         way.jitter = self.jitter.map_or(way.jitter, |time| time.0);
         if let Some(all) = &self.delay_steps {
-            let steps = all.iter().map(step).collect::<Result<Vec<_>, _>>()?;
+            let steps = all.0.iter().map(step).collect::<Result<Vec<_>, _>>()?;
             way.delay_steps = steps.into();
         }
         way.keeps_order = self.keeps_order.unwrap_or(way.keeps_order);
@@ -121,7 +135,7 @@ impl LinkDescription {
         match (&self.pass, &self.outages) {
             (Some(_), Some(_)) => return Err(LinkFlaw::TwoOutages),
             (Some(pass), None) => way.outages = passes(pass)?,
-            (None, Some(outages)) => way.outages = spans(outages)?,
+            (None, Some(outages)) => way.outages = spans(&outages.0)?,
             (None, None) => {}
         }
         Ok(())
