@@ -78,7 +78,12 @@ mod tests {
             0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)
         };
         let shares: Vec<f64> = (0..=20).map(|step| f64::from(step) / 20.0).collect();
-        assert!(shares.windows(2).all(|pair| light(pair[0]) < light(pair[1])));
+        assert!(shares.windows(2).all(|pair| light(pair[0]) <= light(pair[1])));
+        assert!(
+            [0.3, 0.5, 0.7, 0.8, 0.9, 1.0]
+                .windows(2)
+                .all(|pair| light(pair[0]) + 5.0 < light(pair[1]))
+        );
         assert_eq!(shade(1.0).0, RGBColor(253, 231, 37));
         assert_eq!(shade(1.7), shade(1.0), "TCP may exceed a limit that is not its own");
         assert_eq!(shade(f64::NAN), shade(f64::NAN), "what is no number has a shade, too");

@@ -89,6 +89,13 @@ impl Table for Paths {
              the bandwidth-delay product in the link’s namespaces."
                 .into(),
         );
+        if real.iter().any(|path| path.starts_with("1G/")) {
+            notes.push(
+                "At 1 Gbit/s on real sockets the link and both ends share the processors: what is missing there is not the \
+                 transport’s alone."
+                    .into(),
+            );
+        }
         let compared = real.into_iter().filter_map(Cell::parse).collect();
         let programs = Some(Programs::new(notes)?);
         Ok(Box::new(Measuring { programs, compared, measured: Vec::new() }))
