@@ -5,7 +5,7 @@
 
 extern crate alloc;
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 
 use stackwright_artp::{
     BoxedLayer, Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing,
@@ -98,7 +98,7 @@ pub type SealedStack<T, M> = Over<Ordered<M>, Over<Layer<M>, T>>;
 pub fn seal<M, T>(
     datagrams: T,
     (config, secret, seed): (Config, Secret, u64),
-    pool: Rc<Pool<M>>,
+    pool: Arc<Pool<M>>,
     request: RequestTo<Ordered<M>>,
     out: &mut impl Outlet<SealedStack<T, M>>,
 ) where

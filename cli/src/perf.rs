@@ -53,7 +53,10 @@ pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
 fn measure(run: &Run) -> Result<Outcome, Problem> {
     let place = Place::parse(&run.url)?;
     let tuning = run.tuning.with_size(run.size)?;
-    place.transport.lend(&place, &tuning, Client { run, place: &place })
+    place.transport.check(&place, &tuning)?;
+    let congestion = place.transport.congestion(&tuning);
+    let outcome = place.transport.lend(&place, &tuning, Client { run, place: &place })?;
+    Ok(outcome.controlled(congestion))
 }
 
 /// The side that asks.

@@ -9,6 +9,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::catalogue::{self, CatalogueEntry};
@@ -33,7 +34,7 @@ type Made = Result<Box<dyn Node<Message, Readiness>>, Flaw>;
 /// What a described stack is made with.
 pub(crate) struct Setting {
     pub(crate) driver: Driver,
-    pub(crate) pool: Rc<Pool<Message>>,
+    pub(crate) pool: Arc<Pool<Message>>,
     /// The command's, until a node has it.
     pub(crate) client: Cell<Option<client::Config>>,
     pub(crate) root: Cell<Option<Root>>,

@@ -1,9 +1,8 @@
 //! What a person, or a program, sees of a transfer.
 
-use std::cell::RefCell;
 use std::fmt::{Arguments, Display};
 use std::io::{self, IsTerminal, Write};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
@@ -103,13 +102,13 @@ pub(crate) fn note(now: Instant, protocol: &str, text: &dyn Display) {
 /// Remembers the last thing the server said, and says everything where that was asked.
 pub(crate) struct Dialogue {
     verbose: bool,
-    last: Rc<RefCell<Option<String>>>,
+    last: Arc<Mutex<Option<String>>>,
 }
 
 impl Dialogue {
-    pub(crate) fn new(verbose: bool) -> (Self, Rc<RefCell<Option<String>>>) {
-        let last = Rc::default();
-        (Dialogue { verbose, last: Rc::clone(&last) }, last)
+    pub(crate) fn new(verbose: bool) -> (Self, Arc<Mutex<Option<String>>>) {
+        let last = Arc::default();
+        (Dialogue { verbose, last: Arc::clone(&last) }, last)
     }
 }
 
@@ -127,7 +126,8 @@ impl Listener for Dialogue {
         }
         // A farewell (RFC 959 §4.2: 221) explains nothing that went before.
         if let Some(said) = text.strip_prefix("◂ ").filter(|said| !said.starts_with("221")) {
-            *self.last.borrow_mut() = Some(said.lines().next().unwrap_or_default().into());
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(said.lines().next().unwrap_or_default().into());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stackwright::artp;
@@ -64,7 +64,7 @@ const UNREAD: bool = !<CopyStack as Protocol>::FACTS.reads_payload;
 /// A driver, its pool, and the adapter that every stack here has on its right.
 struct Ground {
     driver: Driver,
-    pool: Rc<Pool<Message>>,
+    pool: Arc<Pool<Message>>,
     disk: Disk<Message>,
 }
 
@@ -73,8 +73,8 @@ const NETWORK: usize = 0;
 const DISK: usize = 1;
 
 /// The blocks that all adapters of a stack share.
-pub(crate) fn pool() -> Rc<Pool<Message>> {
-    Rc::new(Pool::new(BLOCK, BLOCKS_KEPT))
+pub(crate) fn pool() -> Arc<Pool<Message>> {
+    Arc::new(Pool::new(BLOCK, BLOCKS_KEPT))
 }
 
 fn ground(root: &Path, options: DiskOptions) -> io::Result<Ground> {

@@ -206,7 +206,7 @@ fn run_at(
     ended.map_err(|(side, failure)| Problem::Transfer {
         place: if side == SERVER { address.to_string() } else { folder.display().to_string() },
         failure,
-        said: last_said.take().filter(|_| side == SERVER),
+        said: last_said.lock().ok().and_then(|mut said| said.take()).filter(|_| side == SERVER),
     })
 }
 

@@ -69,6 +69,21 @@ fn messages_are_sealed_where_both_ends_have_the_cipher() {
 }
 
 #[test]
+fn the_congestion_control_is_told_and_never_the_systems_choice() {
+    for (transport, usual) in [("artp", "cubic"), ("ordered+artp", "cubic"), ("tcp", "cubic")] {
+        let (_server, url) = serve(&format!("{transport}://127.0.0.1:0"), &[]);
+        assert_eq!(measure(&[&url, "--octets", "1MB"])["congestion"], usual);
+        let other = measure(&[&url, "--octets", "1MB", "--congestion", "new-reno"]);
+        assert_eq!(other["congestion"], if transport == "tcp" { "reno" } else { "new-reno" });
+    }
+    let (_server, url) = serve("udp://127.0.0.1:0", &[]);
+    assert!(measure(&[&url, "--octets", "12kB", "--size", "1200"])["congestion"].is_null());
+    let tcp = ["perf", "run", "tcp://127.0.0.1:9", "--congestion", "document"];
+    let refused = complaints(&run(program().args(tcp)).exited(1));
+    assert!(refused.contains("choose cubic, bbr or new-reno"), "{refused}");
+}
+
+#[test]
 fn packet_numbers_may_wrap() {
     let first = (u32::MAX - 100).to_string();
     let (_server, url) = serve("artp://127.0.0.1:0", &["--first", &first]);

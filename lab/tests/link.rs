@@ -362,7 +362,10 @@ fn both_places_are_compared_in_one_object() {
     }
     let goodput = |place: &str| compared[place]["flows"][0]["goodput_bits_per_second"].as_f64();
     let ratio = goodput("real").zip(goodput("simulated")).map(|(real, other)| real / other);
-    assert_eq!(compared["ratios"][0].as_f64(), ratio);
+    let told = compared["ratios"][0].as_f64();
+    let apart = told.zip(ratio).map(|(told, ratio)| (told - ratio).abs());
+    // Numbers in JSON may have lost their last digit.
+    assert!(apart.is_some_and(|apart| apart < 1e-9), "{told:?}, {ratio:?}");
 }
 
 #[test]

@@ -126,6 +126,25 @@ fn a_capture_is_what_one_station_sees() {
     run(lab(&["run", "--at", "moon", "--packets"]).arg(&packets).arg(&scenario)).exited(2);
 }
 
+/// The keys of a link are those of which an error tells, and each has its line in the document.
+#[test]
+fn the_documentation_has_every_key_of_a_link() {
+    let folder = Scratch::new();
+    let scenario = folder.join("bad.toml");
+    fs::write(&scenario, SHORT.replacen("loss", "no-such-key", 1)).expect("room for it");
+    let outcome = run(lab(&["run"]).arg(&scenario)).exited(2);
+    let complaints = String::from_utf8_lossy(&outcome.complaints).into_owned();
+    let known = complaints.split_once("expected one of ").expect("it says which there are").1;
+    let known = known.lines().next().unwrap_or_default();
+    let keys: Vec<_> = known.split(", ").collect();
+    assert!(keys.len() > 15, "{complaints}");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let document = fs::read_to_string(document).expect("it is there");
+    for key in keys.into_iter().filter(|key| !["`forward`", "`back`"].contains(key)) {
+        assert!(document.contains(&format!("| {key} | ")), "{key}");
+    }
+}
+
 /// What was not delivered fails the command, with a code of its own; a result that is written to a
 /// file says it instead.
 #[test]

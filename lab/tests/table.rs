@@ -66,11 +66,65 @@ fn json_is_one_object() {
     assert_eq!(folder.names(), ["timers-100.json"]);
 }
 
+/// Measures one cell that is only simulated; gives its row.
+fn simulated(table: &str, cell: &str) -> Value {
+    let folder = Scratch::new();
+    let file = folder.join("cell.json");
+    let mut command = lab(&["table", table, "--quick", "--cell", cell, "--out"]);
+    run(command.arg(&file)).succeeded();
+    json(&file).expect("it is there")["rows"][0].clone()
+}
+
+/// A further figure of a column.
+fn detail(column: &Value, name: &str) -> Value {
+    let details = column["details"].as_array().expect("details");
+    details.iter().find(|detail| detail["name"] == name).expect("it is told").clone()
+}
+
+#[test]
+fn a_path_is_simulated_and_its_bars_are_judged() {
+    let row = simulated("paths", "sim/100k/20ms/0%/q1");
+    assert_eq!((&row["x"], &row["y"]), (&100_000.0.into(), &20.0.into()));
+    let columns = row["columns"].as_array().expect("columns");
+    let names: Vec<_> = columns.iter().filter_map(|column| column["name"].as_str()).collect();
+    assert_eq!(names, ["ARTP", "ARTP, BBR"]);
+    for column in columns {
+        let share = detail(column, "share of the payload limit")["value"].as_f64();
+        assert!(share.is_some_and(|share| (0.3..=1.0).contains(&share)), "{column}");
+        assert_eq!(detail(column, "ended")["verdict"], "met", "{column}");
+        assert!(detail(column, "spurious / allowed")["verdict"].is_string(), "{column}");
+    }
+    let [ours, profile] = [0, 1].map(|at| detail(&columns[at], "share of the payload limit"));
+    assert_eq!(ours["target"]["at_least"], 0.85);
+    assert!(profile["target"].is_null(), "only the default has this bar");
+    // The same again: what is simulated does not depend on the machine.
+    assert_eq!(simulated("paths", "sim/100k/20ms/0%/q1"), row);
+}
+
+#[test]
+fn late_flights_are_no_lost_ones_but_cost_something() {
+    let row = simulated("paths", "steps/flights/10M/100ms");
+    let value = |at: usize| row["columns"][at]["samples"][0]["value"].as_f64().expect("a rate");
+    assert!(value(0) < value(2), "ARTP with steps, and without: {row}");
+}
+
+#[test]
+fn two_transfers_share_a_link() {
+    let row = simulated("fairness", "sim/alike/1M/100ms/q1");
+    let columns = row["columns"].as_array().expect("columns");
+    let share = |at: usize| columns[at]["samples"][0]["value"].as_f64().expect("a share");
+    let sum = share(0) + share(1);
+    assert!((0.5..1.0).contains(&sum), "{row}");
+    let index = detail(&columns[0], "Jain’s index")["value"].as_f64().expect("an index");
+    let squares = share(0).powi(2) + share(1).powi(2);
+    assert!((index - sum * sum / (2.0 * squares)).abs() < 1e-9, "{row}");
+}
+
 #[test]
 fn every_table_names_its_cells() {
     let tables = run(&mut lab(&["table", "--list"])).succeeded().text();
     let names: Vec<_> = tables.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names.len(), 11, "{tables}");
+    assert_eq!(names.len(), 13, "{tables}");
     for name in names {
         let cells = run(&mut lab(&["table", name, "--cells", "--quick"])).succeeded().text();
         let mut cells: Vec<_> = cells.lines().collect();

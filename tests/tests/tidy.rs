@@ -21,7 +21,7 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("Config", "a crate's configuration, always named with its crate"),
     ("Crc32c", "the check, and the policy that applies it"),
     ("Credit", "flow-control credit, and the option of an ARTP packet that grants it"),
-    ("Endpoint", "awaited or blocking: one API, two ways to wait"),
+    ("Endpoint", "awaited, on one thread or on any, or blocking: one API"),
     ("Facts", "what a protocol, or a component of a transport, says of itself to its rule book"),
     ("Indication", "of any service, and of an application's own: at most one in a crate"),
     ("Internet", "the checksum, and the policy that applies it"),
@@ -32,6 +32,12 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("Layer", "the base's, and ARTP's, which is one of them"),
     ("Misfit", "why a rule book refuses: that of stacks, and that of slots"),
     ("Request", "of any service, and of an application's own: at most one in a crate"),
+    ("Run", "of an endpoint of either flavor, and its name where handles stay on one thread"),
+    (
+        "SendFuture",
+        "of an endpoint of either flavor, and its name where handles stay on one thread",
+    ),
+    ("Stream", "of an endpoint of either flavor, and its name where handles stay on one thread"),
     ("Tcp", "the adapter, and the header in a capture"),
     ("Udp", "the adapter, and the header in a capture"),
 ];

@@ -13,7 +13,7 @@ use super::bulk;
 use super::outcome::Outcome;
 use super::place::Place;
 use super::serve::{attend, unheard};
-use super::transport::{Make, Stack, Use};
+use super::transport::{Make, Stack, Use, endpoint};
 use crate::problem::Problem;
 
 /// Measures bulk for so long, to a server on a thread of its own at any free port of this machine.
@@ -34,7 +34,7 @@ impl Use for Both<'_> {
 
     fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
         let Both { place, tuning, time } = self;
-        let (address, config) = (place.address, place.transport.endpoint(tuning));
+        let (address, config) = (place.address, endpoint(tuning));
         let (say, hear) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let there = {

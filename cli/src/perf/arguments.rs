@@ -103,8 +103,10 @@ pub(crate) struct Tuning {
     /// latest.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     pub(crate) gather: Option<u32>,
-    /// ARTP's congestion control: cubic, bbr, new-reno or document (its specification's) [default:
-    /// cubic].
+    /// Congestion control: cubic, bbr, new-reno or, of ARTP, document (its specification's); of TCP
+    /// the kernel's [default: cubic].
+    ///
+    /// The default does not depend on the system's setting for TCP.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,
     /// Encrypt ARTP's datagrams; both ends need the same cipher and key.

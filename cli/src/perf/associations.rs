@@ -14,7 +14,7 @@ use super::place::{Place, Transport};
 use super::processor;
 use super::requests::{exchange, payload};
 use super::shown::Intervals;
-use super::transport::{Make, Stack, failed};
+use super::transport::{Make, Stack, endpoint, failed};
 use super::words::Word;
 use crate::problem::Problem;
 use crate::report::say;
@@ -54,7 +54,7 @@ pub(super) fn measure<S: Stack>(
         Transport::Artp | Transport::OrderedArtp => SESSIONS,
         Transport::Udp | Transport::Tcp => u32::MAX,
     };
-    let config = place.transport.endpoint(&run.tuning);
+    let config = endpoint(&run.tuning);
     let endpoint = || Endpoint::new(config, make.clone()).map_err(wrong);
     let mut intervals = Intervals::new(run.json);
     // One more has seen all the others come and go: what the other side took since its first

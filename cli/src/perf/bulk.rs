@@ -13,7 +13,7 @@ use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
 use super::shown::Intervals;
-use super::transport::{Make, failed};
+use super::transport::{Make, endpoint, failed};
 use super::words::{Kind, Report, SHORTEST, Word};
 use crate::problem::Problem;
 
@@ -45,7 +45,7 @@ pub(super) fn measure<S: Stack>(
     let wrong = |error| failed(place, error);
     let size =
         run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
-    let config = place.transport.endpoint(&run.tuning);
+    let config = endpoint(&run.tuning);
     let endpoint = Endpoint::new(config, make).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
     let before = processor();

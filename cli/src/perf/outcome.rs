@@ -32,6 +32,8 @@ pub(crate) struct Outcome {
     sent: u64,
     /// In nanoseconds.
     latencies: Option<Histogram<u64>>,
+    /// The name of the congestion control, where there is one.
+    congestion: Option<&'static str>,
 }
 
 impl Outcome {
@@ -52,7 +54,13 @@ impl Outcome {
             receiver: Duration::from_nanos(report.processor),
             sent,
             latencies: None,
+            congestion: None,
         }
+    }
+
+    /// With the name of the congestion control.
+    pub(super) fn controlled(self, congestion: Option<&'static str>) -> Self {
+        Outcome { congestion, ..self }
     }
 
     /// With what each exchange took, and all of them.
@@ -83,6 +91,7 @@ impl Outcome {
         };
         json!({
             "transport": self.place.transport.scheme(),
+            "congestion": self.congestion,
             "workload": workload,
             "octets": self.octets,
             "messages": self.messages,
@@ -141,6 +150,9 @@ impl Outcome {
                     shown::amount(octets),
                     shown::rate(octets, took)
                 );
+                if let Some(congestion) = self.congestion {
+                    say!("  congestion control: {congestion}");
+                }
                 if lost > 0 {
                     let percent = 100.0 * lost as f64 / self.sent as f64;
                     say!("  {lost} of {} messages were lost, {percent:.2} %", self.sent);

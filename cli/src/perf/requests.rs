@@ -15,7 +15,7 @@ use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
 use super::shown::Intervals;
-use super::transport::{Make, failed};
+use super::transport::{Make, endpoint, failed};
 use super::words::{Kind, SHORTEST, Word};
 use crate::problem::Problem;
 
@@ -32,7 +32,7 @@ pub(super) fn measure<S: Stack>(
     make: impl Make<S>,
 ) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
-    let endpoint = Endpoint::new(place.transport.endpoint(&run.tuning), make).map_err(wrong)?;
+    let endpoint = Endpoint::new(endpoint(&run.tuning), make).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
     let payload = payload(run);
     let octets = (payload.len() + Word::LENGTH) as u64;

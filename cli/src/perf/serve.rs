@@ -16,7 +16,7 @@ use super::guest::Guest;
 use super::place::Place;
 use super::processor;
 use super::shown;
-use super::transport::{Make, Stack, Use};
+use super::transport::{Make, Stack, Use, endpoint};
 use super::words::Report;
 use crate::problem::Problem;
 use crate::report::say;
@@ -24,6 +24,7 @@ use crate::transfer;
 
 pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     let place = Place::parse(&serve.url)?;
+    place.transport.check(&place, &serve.tuning)?;
     let interrupted = transfer::interrupts()?;
     let told = Told { json: serve.json, place: &place };
     place.transport.lend(&place, &serve.tuning, Server { serve, told, stop: &interrupted })
@@ -42,7 +43,7 @@ impl Use for Server<'_, Told<'_>> {
     fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
         let Server { serve, told, stop } = self;
         let address = told.place.address;
-        let config = told.place.transport.endpoint(&serve.tuning);
+        let config = endpoint(&serve.tuning);
         if serve.cores > 1 {
             return cores::serve(serve.cores, &told, config, &make, stop);
         }
@@ -122,7 +123,7 @@ pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
     match error {
         Error::Ended(why) => Problem::Listen { address, why },
         Error::System(why) => why.into(),
-        Error::NotYet | Error::TooLong | Error::Late | Error::Command(_) => {
+        Error::NotYet | Error::TooLong { .. } | Error::Late | Error::Command(_) => {
             Problem::Listen { address, why: Ended::Unavailable }
         }
     }

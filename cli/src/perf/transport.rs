@@ -1,16 +1,16 @@
 //! The stacks that are measured, each an equation.
 
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use stackwright::artp::{self, Cipher as Seal, Protection, Sealing, Secret};
+use stackwright::artp::{self, Cipher as Seal, Congestion, Protection, Sealing, Secret};
 use stackwright::compose::Over;
 use stackwright::contract::services::Credit;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::Pool;
-use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::tcp::{Tcp, has_congestion};
 pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
@@ -37,13 +37,13 @@ pub(super) trait Use {
 const KNOWN: Key = [0x5a; 32];
 
 std::thread_local! {
-    static BLOCKS: Rc<Pool<Message>> = pool();
+    static BLOCKS: Arc<Pool<Message>> = pool();
 }
 
 /// The blocks that all stacks of a thread share. Only one of them receives at a time, and there are
 /// many where each has room for 255 associations.
-fn blocks() -> Rc<Pool<Message>> {
-    BLOCKS.with(Rc::clone)
+fn blocks() -> Arc<Pool<Message>> {
+    BLOCKS.with(Arc::clone)
 }
 
 /// At least this much may wait to be sent.
@@ -61,7 +61,14 @@ impl Transport {
         let ordered = move |system: &System| {
             Over::new(Ordered::new(ordered::Config::default()), artp(system))
         };
-        let tcp = |system: &System| Tcp::<Message>::new(system.registry(), 0, pool());
+        let congestion = tuning.congestion.unwrap_or_default();
+        let tcp = move |system: &System| {
+            let tcp = Tcp::<Message>::new(system.registry(), 0, pool());
+            match kernels(congestion) {
+                Some(name) => tcp.with_congestion(name),
+                None => tcp,
+            }
+        };
         match self {
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
@@ -74,16 +81,56 @@ impl Transport {
         }
     }
 
-    /// What an endpoint on it keeps, and takes.
-    pub(super) fn endpoint(self, tuning: &Tuning) -> Config {
-        let longest = match self {
-            Transport::Artp => usize::MAX,
-            // Framed messages have two octets for their length; UDP has its own limit.
-            _ => Config::default().longest,
+    /// The name of the congestion control, where there is one.
+    pub(super) fn congestion(self, tuning: &Tuning) -> Option<&'static str> {
+        let congestion = tuning.congestion.unwrap_or_default();
+        match self {
+            Transport::Udp => None,
+            Transport::Tcp => kernels(congestion),
+            Transport::Artp | Transport::OrderedArtp => Some(match congestion {
+                Congestion::Document => "document",
+                Congestion::NewReno => "new-reno",
+                Congestion::Cubic => "cubic",
+                Congestion::Bbr => "bbr",
+                Congestion::Own(judge) => judge.name,
+            }),
+        }
+    }
+
+    /// Whether the system has what `tuning` asks of its TCP.
+    ///
+    /// # Errors
+    /// What it does not have.
+    pub(super) fn check(self, place: &Place, tuning: &Tuning) -> Result<(), Problem> {
+        let known = self.congestion(tuning);
+        if self != Transport::Tcp || known.is_some_and(has_congestion) {
+            return Ok(());
+        }
+        let why = match known {
+            Some(name) => format!(
+                "this system's TCP has no congestion control {name}; as root: modprobe tcp_{name}"
+            ),
+            None => "this congestion control is ARTP's; choose cubic, bbr or new-reno".to_owned(),
         };
-        let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
-        let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
-        Config { credit, longest, arrivals_most: 256, spin, shared_port: false }
+        Err(Problem::Measurement { url: place.url(), why })
+    }
+}
+
+/// What an endpoint keeps, and takes.
+pub(super) fn endpoint(tuning: &Tuning) -> Config {
+    let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
+    let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
+    Config { credit, arrivals_most: 256, spin, shared_port: false }
+}
+
+/// What the kernel calls a congestion control of its TCP.
+fn kernels(congestion: Congestion) -> Option<&'static str> {
+    match congestion {
+        Congestion::Cubic => Some("cubic"),
+        Congestion::Bbr => Some("bbr"),
+        // It is the one of RFC 6582.
+        Congestion::NewReno => Some("reno"),
+        Congestion::Document | Congestion::Own(_) => None,
     }
 }
 
@@ -96,7 +143,6 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
     artp::Config {
         packet,
         window: tuning.window.or(flight).unwrap_or(usual.window),
-        longest: usual.longest.max(tuning.longest.saturating_add(2 << 16)),
         send: Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 },
         gather_most: tuning.gather.map_or(usual.gather_most, u64::from),
         gather_full: tuning.gather.unwrap_or(usual.gather_full),
@@ -123,7 +169,7 @@ pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Probl
             Problem::Nobody { url, why: why.to_string() }
         }
         Error::NotYet => Problem::Nobody { url, why: "timed out".into() },
-        Error::TooLong => Problem::Measurement {
+        Error::TooLong { .. } => Problem::Measurement {
             url,
             why: "this transport cannot send a message of that --size".into(),
         },

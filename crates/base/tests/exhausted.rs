@@ -130,6 +130,87 @@ fn one_association_too_many_is_refused_and_a_freed_key_is_given_again() {
     assert_eq!(world.stack(here).upper.names(), 1, "all of them share one association below");
 }
 
+/// The same, of which one too many stands on another association below.
+#[derive(Default)]
+struct Spread(Channels);
+
+impl Hooks for Spread {
+    type Features = Small;
+    type Provides = Datagrams<MessageOf<Self>>;
+    type Uses = Datagrams<MessageOf<Self>>;
+    type Header = Label;
+    type Key = u8;
+    type PassiveKey = ();
+    type Association = u8;
+    type Timer = ();
+    const FACTS: Facts = Channels::FACTS;
+    const SPREADS: bool = true;
+
+    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, u8), Ended> {
+        Ok((remote, 7))
+    }
+
+    fn free_key(&mut self, key: u8, is_taken: impl Fn(&u8) -> bool) -> Option<u8> {
+        (0..=u8::MAX).map(|step| key.wrapping_add(step)).find(|key| !is_taken(key))
+    }
+
+    fn key(label: &Label) -> u8 {
+        label.channel
+    }
+
+    fn create(
+        &mut self,
+        cx: &Context,
+        key: &u8,
+        remote: Participant,
+        origin: Origin,
+        credit: Credit,
+    ) -> u8 {
+        self.0.create(cx, key, remote, origin, credit)
+    }
+
+    fn push(
+        &mut self,
+        at: &mut impl Place<Self>,
+        message: MessageOf<Self>,
+        _quality: MessageProperties,
+    ) {
+        let channel = *at.association();
+        at.forward(&Label { channel }, message);
+    }
+}
+
+#[test]
+fn where_a_protocol_spreads_one_too_many_stands_on_another_association_below() {
+    let mut world = World::<SingleBuffer>::new(1);
+    let address = IpAddr::from([10, 0, 0, 1]);
+    let adapter = SimulatedDatagrams::new(address, Credit { octets: 1 << 20, messages: 4096 });
+    let stack = Over::new(Layer::new(Spread::default(), 1), adapter);
+    let here = world.add(address, stack, Heard::<DatagramsIndication<SingleBuffer>>::default());
+    for index in 0..600 {
+        let association = name(index);
+        let open =
+            DatagramsRequest::Open { association, remote: peer(), credit: ROOM, local: None };
+        world.ask(here, open);
+    }
+    world.run_for(Duration::from_secs(1));
+    let words = &world.application(here).0;
+    let opened = words.iter().filter_map(|word| match word {
+        DatagramsIndication::Opened { association, local, .. } => Some((association, *local)),
+        _ => None,
+    });
+    let mut ports = std::collections::BTreeMap::<_, u32>::new();
+    for (_, local) in opened {
+        *ports.entry(local).or_default() += 1;
+    }
+    assert_eq!(ports.values().copied().collect::<Vec<_>>(), [256, 256, 88]);
+    for index in 0..600 {
+        world.ask(here, DatagramsRequest::Close { name: name(index) });
+    }
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(world.stack(here).upper.names(), 0, "nothing is left below");
+}
+
 #[test]
 fn strangers_without_a_name_take_nothing() {
     let mut world = World::new(1);

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`Longest`] | the layer that bounds messages; a layer that adds a header subtracts it |
 //! | [`Peer`] | the lowest layer with associations, or one that knows better |
-//! | [`RoundTrip`], [`Counters`] | a transport |
+//! | [`RoundTrip`], [`Counters`], [`PathStatistics`] | a transport |
 //! | [`FrameTime`] | the link |
 //! | [`Reserve`] | the layer that cuts messages into packets |
 
@@ -194,6 +194,44 @@ pub struct PacketCounts {
     pub received: u64,
     /// Retransmitted; `None` where the layer does not count them.
     pub retransmitted: Option<u64>,
+}
+
+/// What does the transport know of its path now, and what went wrong so far?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathStatistics;
+
+impl Query for PathStatistics {
+    type Answer = PathReport;
+}
+
+/// What a transport knows of the path of one association. Times are `None` before the first
+/// measurement, counts where the layer does not count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathReport {
+    /// The smoothed round-trip time (SRTT).
+    pub round_trip: Option<Duration>,
+    /// The mean deviation of the round-trip time (RTTVAR).
+    pub variation: Option<Duration>,
+    /// The shortest round-trip time that was measured.
+    pub least: Option<Duration>,
+    /// The retransmission timeout (RTO).
+    pub timeout: Option<Duration>,
+    /// The congestion window, in octets; `None` without congestion control.
+    pub window: Option<u64>,
+    /// The rate at which packets leave, in octets a second; `None` where they are not paced.
+    pub pace: Option<u64>,
+    /// Octets that were sent and are neither acknowledged nor lost.
+    pub in_flight: u64,
+    /// Packets that were retransmitted.
+    pub retransmitted: u64,
+    /// Octets that were taken for lost.
+    pub lost: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Retransmissions that turned out to be unnecessary: both copies arrived.
+    pub spurious: Option<u64>,
+    /// Packets that arrived a second time.
+    pub duplicates: u64,
 }
 
 /// Asks for a send buffer in the layout in which the stack transmits: nothing of it is copied on

@@ -6,7 +6,7 @@ use core::cell::{Cell, RefCell};
 use crate::Instant;
 
 /// Receives what the protocols of a stack note in passing.
-pub trait Listener {
+pub trait Listener: Send {
     /// Notes that a packet, a word or a request was dropped: the network's or the peer's fault,
     /// never an error of this side.
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str);

@@ -1,7 +1,7 @@
 //! The driver loop: waits for readiness, and flushes all output of a batch together.
 
 use std::io::{self, ErrorKind};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::timer::{TIMER, Timer};
 pub struct Driver {
     poll: Poll,
     /// The adapters' descriptors, under one of the poll's, however many there are.
-    registry: Rc<Registry>,
+    registry: Arc<Registry>,
     events: Events,
     cx: Context,
     clock: Clock,
@@ -43,7 +43,7 @@ impl Driver {
     pub fn new(seed: u64) -> io::Result<Self> {
         let poll = Poll::new()?;
         Ok(Driver {
-            registry: Rc::new(poll.registry().try_clone()?.into()),
+            registry: Arc::new(poll.registry().try_clone()?.into()),
             timer: Timer::new(poll.registry())?,
             poll,
             events: Events::with_capacity(256),
@@ -65,8 +65,8 @@ impl Driver {
     }
 
     /// Returns the registry, where adapters register their descriptors.
-    pub fn registry(&self) -> Rc<Registry> {
-        Rc::clone(&self.registry)
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry)
     }
 
     /// Whether more descriptors may be ready than the last look at them has shown.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use mio::Interest;
 use mio::unix::SourceFd;
@@ -28,7 +28,7 @@ pub const SEND_ROOM: usize = 64 << 10;
 pub struct Pipe<M: Message> {
     input: File,
     output: File,
-    pool: Rc<Pool<M>>,
+    pool: Arc<Pool<M>>,
     queue: VecDeque<M>,
     /// How much more the upper layer accepts.
     credit: usize,
@@ -60,7 +60,7 @@ impl<M: Message> Pipe<M> {
         output: OwnedFd,
         registry: &Registry,
         lane: usize,
-        pool: Rc<Pool<M>>,
+        pool: Arc<Pool<M>>,
     ) -> io::Result<Self> {
         for descriptor in [&input, &output] {
             rustix::io::ioctl_fionbio(descriptor, true)?;

@@ -1,11 +1,11 @@
 //! The registry, where adapters register their descriptors.
 
 use std::any::Any;
-use std::cell::{Cell, OnceCell};
 use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, RawFd};
-use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
 
 use mio::net::UdpSocket;
 use mio::unix::SourceFd;
@@ -18,61 +18,67 @@ use crate::coalescing::Traffic;
 pub struct Registry {
     registry: mio::Registry,
     /// Weak, because the watcher owns a share of this registry.
-    watcher: OnceCell<Weak<dyn Watcher>>,
-    traffic: Cell<Traffic>,
+    watcher: OnceLock<Weak<dyn Watcher>>,
+    /// One thread at a time runs the stack; so that another may run it later, these are atomic.
+    received: AtomicUsize,
+    sent: AtomicUsize,
 }
 
 /// Reports to the driver, in place of its own descriptor, that a socket can be read: a runtime that
 /// waits for descriptors anyway. A datagram then causes one wake-up less, and is found by one poll
 /// instead of two.
-pub trait Watcher {
+pub trait Watcher: Send + Sync {
     /// Watches `socket` until the returned value is dropped. When something arrives, its token is
     /// passed to [`Driver::turn_seen`](crate::Driver::turn_seen).
     ///
     /// # Errors
     /// If the operating system refuses to.
-    fn watch(&self, socket: Rc<UdpSocket>, token: Token) -> io::Result<Box<dyn Any>>;
+    fn watch(&self, socket: Arc<UdpSocket>, token: Token)
+    -> io::Result<Box<dyn Any + Send + Sync>>;
 }
 
 /// A socket's registration with a watcher, if any, which lasts until it is dropped: before the
 /// socket is.
 #[derive(Default)]
-pub(crate) struct Watched(Option<Box<dyn Any>>);
+pub(crate) struct Watched(Option<Box<dyn Any + Send + Sync>>);
 
 impl Registry {
     /// Lets `watcher` watch sockets for datagrams: those that are registered later, as long as the
     /// watcher is alive. There is one at most.
-    pub fn watch_by(&self, watcher: &Rc<dyn Watcher>) {
-        let is_first = self.watcher.set(Rc::downgrade(watcher)).is_ok();
+    pub fn watch_by(&self, watcher: &Arc<dyn Watcher>) {
+        let is_first = self.watcher.set(Arc::downgrade(watcher)).is_ok();
         debug_assert!(is_first, "a stack runs in one runtime");
     }
 
     /// Adds octets that were read at once, from a socket that holds what arrives before the next
     /// read.
     pub(crate) fn on_received(&self, octets: usize) {
-        let traffic = self.traffic.get();
-        self.traffic.set(Traffic { received: traffic.received.saturating_add(octets), ..traffic });
+        add(&self.received, octets);
     }
 
     /// Adds octets that were sent.
     pub(crate) fn on_sent(&self, octets: usize) {
-        let traffic = self.traffic.get();
-        self.traffic.set(Traffic { sent: traffic.sent.saturating_add(octets), ..traffic });
+        add(&self.sent, octets);
     }
 
     /// Takes what was added since the last call.
     pub(crate) fn take_traffic(&self) -> Traffic {
-        self.traffic.take()
+        let take = |count: &AtomicUsize| {
+            let octets = count.load(Relaxed);
+            count.store(0, Relaxed);
+            octets
+        };
+        Traffic { received: take(&self.received), sent: take(&self.sent) }
     }
 
     /// Registers a socket for datagrams, which is to be told when something arrives.
     pub(crate) fn register_socket(
         &self,
-        socket: &Rc<UdpSocket>,
+        socket: &Arc<UdpSocket>,
         token: Token,
     ) -> io::Result<Watched> {
         if let Some(watcher) = self.watcher.get().and_then(Weak::upgrade) {
-            return Ok(Watched(Some(watcher.watch(Rc::clone(socket), token)?)));
+            return Ok(Watched(Some(watcher.watch(Arc::clone(socket), token)?)));
         }
         self.registry.register(&mut SourceFd(&socket.as_raw_fd()), token, Interest::READABLE)?;
         Ok(Watched(None))
@@ -105,9 +111,13 @@ impl Registry {
     }
 }
 
+fn add(count: &AtomicUsize, octets: usize) {
+    count.store(count.load(Relaxed).saturating_add(octets), Relaxed);
+}
+
 impl From<mio::Registry> for Registry {
     fn from(registry: mio::Registry) -> Self {
-        Registry { registry, watcher: OnceCell::new(), traffic: Cell::default() }
+        Registry { registry, watcher: OnceLock::new(), received: 0.into(), sent: 0.into() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Octets through real pipes.
 
 use std::convert::Infallible;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stackwright_compose::Beside;
 use stackwright_contract::services::{OctetsIndication, OctetsRequest};
@@ -48,7 +48,7 @@ impl Outlet<Ends> for Heard {
 fn octets_pass_in_order_and_only_within_the_room() {
     let mut driver = Driver::new(1).unwrap();
     let registry = driver.registry();
-    let pool = Rc::new(Pool::new(4096, 4));
+    let pool = Arc::new(Pool::new(4096, 4));
     let (left_in, right_out) = rustix::pipe::pipe().unwrap();
     let (right_in, left_out) = rustix::pipe::pipe().unwrap();
     let left = Pipe::new(left_in, left_out, &registry, 0, pool.clone()).unwrap();
@@ -101,7 +101,7 @@ fn a_line_says_when_the_other_end_is_gone() {
         let mut driver = Driver::new(1).unwrap();
         let (input, written) = rustix::pipe::pipe().unwrap();
         let (read, output) = rustix::pipe::pipe().unwrap();
-        let pool = Rc::new(Pool::new(4096, 4));
+        let pool = Arc::new(Pool::new(4096, 4));
         let mut line =
             Pipe::<SingleBuffer>::new(input, output, &driver.registry(), 0, pool).unwrap();
         let mut told = Told::default();

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,7 +41,7 @@ impl Outlet<Stack> for Heard {
 impl Side {
     fn new() -> Self {
         let driver = Driver::new(1).unwrap();
-        let tcp = Tcp::new(driver.registry(), 0, Rc::new(Pool::new(64 << 10, 8)));
+        let tcp = Tcp::new(driver.registry(), 0, Arc::new(Pool::new(64 << 10, 8)));
         Side { driver, tcp, heard: Heard::default() }
     }
 

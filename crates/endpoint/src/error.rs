@@ -20,9 +20,13 @@ pub enum Error {
     /// The timeout is over: there is no credit, or nothing came. It may be tried again.
     #[error("not yet")]
     NotYet,
-    /// The message is longer than the stack takes, and can never be sent.
-    #[error("the message is longer than can be sent")]
-    TooLong,
+    /// The message is longer than the stack, or the peer, takes, and can never be sent. The
+    /// association is as it was.
+    #[error("the message is longer than can be sent, which is at most {longest} octets")]
+    TooLong {
+        /// The longest message that can be sent, in octets.
+        longest: usize,
+    },
     /// The message cannot arrive within its lifetime, and was not sent.
     #[error("the message would arrive when it is of no use any more")]
     Late,
@@ -78,7 +82,7 @@ fn with_code(why: &Ended) -> String {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
-            Error::System(_) | Error::TooLong | Error::Command(_) => io::ErrorKind::Other,
+            Error::System(_) | Error::TooLong { .. } | Error::Command(_) => io::ErrorKind::Other,
             Error::NotYet => io::ErrorKind::WouldBlock,
             Error::Late => io::ErrorKind::TimedOut,
             Error::Ended(why) => match why {
@@ -90,7 +94,7 @@ impl From<Error> for io::Error {
                 Ended::Unavailable => io::ErrorKind::AddrInUse,
                 Ended::Unlistened | Ended::Refused(_) => io::ErrorKind::ConnectionRefused,
                 Ended::Expired => io::ErrorKind::TimedOut,
-                Ended::SourceShort | Ended::TooLong => io::ErrorKind::Other,
+                Ended::SourceShort | Ended::TooLong { .. } => io::ErrorKind::Other,
             },
         };
         io::Error::new(kind, error)

@@ -1,9 +1,9 @@
 //! What an association owns, however its calls wait: its name, which is given back when it is
 //! dropped.
 
-use std::cell::RefCell;
 use std::io::Write as _;
-use std::rc::Rc;
+use std::ops::DerefMut;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stackwright_contract::ask::{NothingBelow, Query, Reserve, ask};
@@ -12,6 +12,7 @@ use stackwright_contract::{Command, Handle};
 use stackwright_wire::{Block as _, Message};
 
 use crate::error::Error;
+use crate::flavor::{CurrentThread, Flavor, Lock};
 use crate::link::{Link, State};
 use crate::send_buffer::SendBuffer;
 use crate::shared::{Shared, StackAny, TOGETHER};
@@ -22,40 +23,44 @@ const HEADROOM: usize = 128;
 /// Messages that are no longer are a packet, or hardly more.
 const SHORT: usize = 1024;
 
-pub(crate) struct Hold<S: StackAny> {
-    pub(crate) shared: Rc<RefCell<Shared<S>>>,
+pub(crate) struct Hold<S: StackAny, F: Flavor = CurrentThread> {
+    pub(crate) shared: Arc<F::Lock<Shared<S>>>,
     pub(crate) name: Handle,
 }
 
-impl<S: StackAny> Hold<S> {
-    pub(crate) fn new(shared: Rc<RefCell<Shared<S>>>, name: Handle) -> Self {
+impl<S: StackAny, F: Flavor> Hold<S, F> {
+    pub(crate) fn new(shared: Arc<F::Lock<Shared<S>>>, name: Handle) -> Self {
         Hold { shared, name }
+    }
+
+    pub(crate) fn lock(&self) -> impl DerefMut<Target = Shared<S>> {
+        self.shared.lock()
     }
 
     /// Ends it in good order.
     pub(crate) fn close(&self) {
-        self.shared.borrow_mut().mailbox.close(self.name);
+        self.shared.lock().mailbox.close(self.name);
     }
 
     /// Ends it at once. What the stack has to tell the peer leaves now, where it can: when this is
     /// dropped, nothing may run the stack any more.
     pub(crate) fn abort(&self, code: Code) {
-        let shared = &mut *self.shared.borrow_mut();
+        let shared = &mut *self.shared.lock();
         shared.mailbox.abort(self.name, code);
         // An error of the system shows again in the next call that waits.
         let _ = shared.turn(Some(Duration::ZERO));
     }
 
     /// Gives the stack a command.
-    pub(crate) fn control(&self, command: Command) -> Result<Commanded<'_, S>, Error> {
-        let number = self.shared.borrow_mut().mailbox.control(self.name, command)?;
+    pub(crate) fn control(&self, command: Command) -> Result<Commanded<'_, S, F>, Error> {
+        let number = self.shared.lock().mailbox.control(self.name, command)?;
         Ok(Commanded { hold: self, number })
     }
 
     /// Reserves memory for messages of `len` octets, in the stack's layout: as many as are sent at
     /// once, at most `n`, at least one.
     pub(crate) fn reserve(&self, len: usize, n: usize) -> SendBuffer<S::Message> {
-        let shared = &mut *self.shared.borrow_mut();
+        let shared = &mut *self.shared.lock();
         let n = shared.mailbox.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
         match ask(&shared.stack, self.name, Reserve::new(len, n), &NothingBelow) {
             Some(batch) => {
@@ -71,7 +76,7 @@ impl<S: StackAny> Hold<S> {
 
     /// Asks the stack a question about it.
     pub(crate) fn ask<Q: Query>(&self, query: Q) -> Option<Q::Answer> {
-        ask(&self.shared.borrow().stack, self.name, query, &NothingBelow)
+        ask(&self.shared.lock().stack, self.name, query, &NothingBelow)
     }
 
     /// Octets as a message, as the stack would have it.
@@ -91,13 +96,13 @@ impl<S: StackAny> Hold<S> {
     /// A message is given up because its time is over.
     #[cfg(feature = "tokio")]
     pub(crate) fn refuse_late(&self) {
-        if let Some(link) = self.shared.borrow_mut().mailbox.link(self.name) {
+        if let Some(link) = self.shared.lock().mailbox.link(self.name) {
             link.refuse_late();
         }
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        let mailbox = &mut self.shared.borrow_mut().mailbox;
+        let mailbox = &mut self.shared.lock().mailbox;
         mailbox
             .link(self.name)
             .is_none_or(|link| matches!(link.state, State::Ended(_)) && link.inbox.is_empty())
@@ -105,15 +110,15 @@ impl<S: StackAny> Hold<S> {
 }
 
 /// A command whose answer is waited for. When it is dropped, nothing is kept of the answer.
-pub(crate) struct Commanded<'a, S: StackAny> {
-    hold: &'a Hold<S>,
+pub(crate) struct Commanded<'a, S: StackAny, F: Flavor> {
+    hold: &'a Hold<S, F>,
     pub(crate) number: u64,
 }
 
-impl<S: StackAny> Drop for Commanded<'_, S> {
+impl<S: StackAny, F: Flavor> Drop for Commanded<'_, S, F> {
     fn drop(&mut self) {
         if let Some(Link { commands: Some(commands), .. }) =
-            self.hold.shared.borrow_mut().mailbox.link(self.hold.name)
+            self.hold.lock().mailbox.link(self.hold.name)
         {
             commands.settle(self.number);
         }
@@ -135,6 +140,8 @@ macro_rules! by_hold {
         /// Asks the stack a [question](stackwright_contract::ask) about it, which is answered at
         /// once: [`Longest`](stackwright_contract::ask::Longest),
         /// [`RoundTrip`](stackwright_contract::ask::RoundTrip),
+        /// [`PathStatistics`](stackwright_contract::ask::PathStatistics) (round trip, congestion
+        /// window, pace, losses, timeouts),
         /// [`Counters`](stackwright_contract::ask::Counters) and others, or any that a crate adds.
         /// `None`: no layer knows, or it is over.
         pub fn ask<Q: stackwright_contract::ask::Query>(&self, query: Q) -> Option<Q::Answer> {
@@ -144,33 +151,33 @@ macro_rules! by_hold {
         /// Returns what the path takes now: how long a message may be, and how long the longest
         /// frame occupies the link, as far as a layer below knows. Also after the end.
         pub fn path(&self) -> stackwright_contract::PathLimits {
-            let mailbox = &mut self.hold.shared.borrow_mut().mailbox;
+            let mailbox = &mut self.hold.lock().mailbox;
             let unbounded = stackwright_contract::PathLimits::UNBOUNDED;
             mailbox.link(self.hold.name).map_or(unbounded, |link| link.path)
         }
 
         /// Returns the local address, once it is known.
         pub fn local(&self) -> Option<std::net::SocketAddr> {
-            self.hold.shared.borrow_mut().mailbox.link(self.hold.name)?.ends?.0.internet()
+            self.hold.lock().mailbox.link(self.hold.name)?.ends?.0.internet()
         }
 
         /// Returns the peer's address, once it is known.
         pub fn remote(&self) -> Option<std::net::SocketAddr> {
-            self.hold.shared.borrow_mut().mailbox.link(self.hold.name)?.ends?.1.internet()
+            self.hold.lock().mailbox.link(self.hold.name)?.ends?.1.internet()
         }
 
         /// Returns what it has carried so far: on a stream octets, in how many pieces.
         pub fn statistics(&self) -> $crate::Statistics {
-            let mailbox = &mut self.hold.shared.borrow_mut().mailbox;
+            let mailbox = &mut self.hold.lock().mailbox;
             mailbox.link(self.hold.name).map_or_else(Default::default, |link| link.statistics())
         }
     };
 }
 pub(crate) use by_hold;
 
-impl<S: StackAny> Drop for Hold<S> {
+impl<S: StackAny, F: Flavor> Drop for Hold<S, F> {
     fn drop(&mut self) {
-        let shared = &mut *self.shared.borrow_mut();
+        let shared = &mut *self.shared.lock();
         shared.mailbox.abandon(self.name);
         shared.ask();
     }

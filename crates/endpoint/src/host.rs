@@ -1,13 +1,13 @@
 //! What an endpoint owns, however its calls wait: the stack, and the listener.
 
-use std::cell::RefCell;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stackwright_contract::services::Ended;
 use stackwright_contract::{Handle, Participant};
 
 use crate::error::Error;
+use crate::flavor::{CurrentThread, Flavor, Lock};
 use crate::hold::Hold;
 use crate::mailbox::Named;
 use crate::shared::{Config, Shared, StackAny};
@@ -35,20 +35,20 @@ pub struct Totals {
     pub dropped: u64,
 }
 
-pub(crate) struct Host<S: StackAny> {
-    pub(crate) shared: Rc<RefCell<Shared<S>>>,
+pub(crate) struct Host<S: StackAny, F: Flavor = CurrentThread> {
+    pub(crate) shared: Arc<F::Lock<Shared<S>>>,
     listener: Option<Handle>,
     pub(crate) local: Option<SocketAddr>,
 }
 
-impl<S: StackAny> Host<S> {
+impl<S: StackAny, F: Flavor> Host<S, F> {
     pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
-        Ok(Host { shared: Shared::new(config, make)?, listener: None, local: None })
+        Ok(Host { shared: Shared::new::<F>(config, make)?, listener: None, local: None })
     }
 
     /// Asks for a listener, whose name is given.
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
-        let listener = self.shared.borrow_mut().mailbox.listen(local);
+        let listener = self.shared.lock().mailbox.listen(local);
         self.listener = Some(listener);
         listener
     }
@@ -59,27 +59,27 @@ impl<S: StackAny> Host<S> {
     }
 
     /// Asks for an association.
-    pub(crate) fn open(&self, remote: Participant) -> Hold<S> {
-        let name = self.shared.borrow_mut().mailbox.open(remote);
+    pub(crate) fn open(&self, remote: Participant) -> Hold<S, F> {
+        let name = self.shared.lock().mailbox.open(remote);
         self.hold(name)
     }
 
-    pub(crate) fn hold(&self, name: Handle) -> Hold<S> {
-        Hold::new(Rc::clone(&self.shared), name)
+    pub(crate) fn hold(&self, name: Handle) -> Hold<S, F> {
+        Hold::new(Arc::clone(&self.shared), name)
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        let shared = self.shared.borrow();
+        let shared = self.shared.lock();
         let links =
             shared.mailbox.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
         Totals { associations: links.count(), dropped: shared.dropped() }
     }
 }
 
-impl<S: StackAny> Drop for Host<S> {
+impl<S: StackAny, F: Flavor> Drop for Host<S, F> {
     fn drop(&mut self) {
         if let Some(listener) = self.listener {
-            let shared = &mut *self.shared.borrow_mut();
+            let shared = &mut *self.shared.lock();
             shared.mailbox.unlisten(listener);
             shared.ask();
         }

@@ -58,6 +58,7 @@
 //! | --- | --- |
 //! | `task/` | calls that are awaited (feature `tokio`, which is on by default) |
 //! | `blocking/` | calls that block |
+//! | `flavor.rs` | on which threads its handles may be used |
 //! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
 //! | `shared.rs` | the stack between the driver and the mailbox |
 //! | `mailbox.rs`, `link.rs` | what the stack has told and the application has not taken; one association |
@@ -72,6 +73,7 @@
 pub mod blocking;
 mod commands;
 mod error;
+mod flavor;
 mod hold;
 mod host;
 mod link;
@@ -82,14 +84,65 @@ mod send_buffer;
 mod shared;
 mod system;
 #[cfg(feature = "tokio")]
-mod task;
+pub mod task;
 
 pub use error::{Error, NotSent};
+pub use flavor::{CurrentThread, Flavor, MultiThread};
 pub use host::Totals;
 pub use link::Statistics;
 pub use offered::Offered;
 pub use send_buffer::SendBuffer;
 pub use shared::{Config, Stack, StackAny, StreamStack};
 pub use system::System;
+/// An endpoint whose handles stay on one thread.
 #[cfg(feature = "tokio")]
-pub use task::{Association, Endpoint, Run, SendFuture, Stream};
+pub type Endpoint<S> = task::Endpoint<S, CurrentThread>;
+/// An association on such an endpoint.
+#[cfg(feature = "tokio")]
+pub type Association<S> = task::Association<S, CurrentThread>;
+/// A stream on such an endpoint.
+#[cfg(feature = "tokio")]
+pub type Stream<S> = task::Stream<S, CurrentThread>;
+/// A message, or a buffer, that such an endpoint sends.
+#[cfg(feature = "tokio")]
+pub type SendFuture<'a, S, P = <S as StackAny>::Message> =
+    task::SendFuture<'a, S, CurrentThread, P>;
+/// What keeps the stack of such an endpoint going.
+#[cfg(feature = "tokio")]
+pub type Run<S> = task::Run<S, CurrentThread>;
+
+/// The same calls, of handles that any thread may use: for `tokio::spawn`.
+///
+/// ```
+/// use stackwright_endpoint::{Config, System, multi_thread::Endpoint};
+/// use stackwright_wire::BufferTree;
+/// #[tokio::main]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+///     let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+///     let association = endpoint.connect(endpoint.local().unwrap()).await?; // with itself
+///     association.send(b"hello").await?;
+///     let hello = tokio::spawn(async move { endpoint.accept().await?.receive().await });
+///     assert_eq!(hello.await??.0, b"hello");
+///     Ok(())
+/// }
+/// ```
+///
+/// The stack has to be `Send`: those of this workspace are, on messages that are (both kinds are);
+/// a graph is not.
+#[cfg(feature = "tokio")]
+pub mod multi_thread {
+    use crate::flavor::MultiThread;
+    use crate::shared::StackAny;
+    use crate::task;
+
+    /// An endpoint that any thread may use.
+    pub type Endpoint<S> = task::Endpoint<S, MultiThread>;
+    /// An association on such an endpoint.
+    pub type Association<S> = task::Association<S, MultiThread>;
+    /// A stream on such an endpoint.
+    pub type Stream<S> = task::Stream<S, MultiThread>;
+    /// A message, or a buffer, that such an endpoint sends.
+    pub type SendFuture<'a, S, P = <S as StackAny>::Message> =
+        task::SendFuture<'a, S, MultiThread, P>;
+}

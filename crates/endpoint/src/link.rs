@@ -13,7 +13,8 @@ use crate::offered::Size;
 use crate::pace::Pace;
 use crate::shared::TOGETHER;
 
-/// Counters of an association.
+/// Counters of an association, as its endpoint sees it. What its transport measures is told by the
+/// question [`PathStatistics`](stackwright_contract::ask::PathStatistics).
 ///
 /// ```
 /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -166,7 +167,7 @@ impl<M: Message> Link<M> {
     pub(crate) fn takes(
         &mut self,
         size: Size,
-        longest: usize,
+        is_message: bool,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
         match self.state {
@@ -176,12 +177,22 @@ impl<M: Message> Link<M> {
             State::Ended(why) => return Some(Err(why.into())),
         }
         let octets = size.octets;
-        if size.longest > longest
-            || octets > self.room_most.octets
-            || size.messages > self.room_most.messages
-        {
-            return Some(Err(Error::TooLong));
+        // A stream has no messages: it is written piece by piece.
+        let (path, most) = (self.path.longest as usize, self.room_most);
+        let longest = match is_message {
+            true if path < u32::MAX as usize => path,
+            true => usize::MAX,
+            false => most.octets,
+        };
+        if size.longest > longest || size.messages > most.messages {
+            return Some(Err(Error::TooLong { longest }));
         }
+        let is_longer = octets > most.octets;
+        if is_longer && size.messages > 1 {
+            return Some(Err(Error::TooLong { longest: most.octets }));
+        }
+        // A message that is longer than all of the credit waits until all of it is there.
+        let cost = if is_longer { most } else { Credit { octets, messages: size.messages } };
         if let Some(due) = due {
             let estimate =
                 self.pace.as_ref().map(|pace| pace.estimate(self.waiting().octets + octets));
@@ -190,7 +201,7 @@ impl<M: Message> Link<M> {
                 return Some(Err(Error::Late));
             }
         }
-        (self.credit.messages >= size.messages && self.credit.octets >= octets).then_some(Ok(()))
+        self.credit.covers(cost).then_some(Ok(()))
     }
 
     /// A message is refused because its time is over.
@@ -209,7 +220,7 @@ impl<M: Message> Link<M> {
     /// Messages were handed over, for which there was room. Gives how many octets are handed over
     /// and were not given back.
     pub(crate) fn handed_over(&mut self, size: Size, limited: bool) -> usize {
-        self.credit.octets -= size.octets;
+        self.credit.octets = self.credit.octets.saturating_sub(size.octets);
         self.credit.messages -= size.messages;
         self.statistics.sent.octets += size.octets;
         self.statistics.sent.messages += size.messages;

@@ -1,9 +1,8 @@
 //! A stack with the driver below it and the mailbox above it: what an endpoint and its associations
 //! share.
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
@@ -15,6 +14,7 @@ use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
 use crate::error::Error;
+use crate::flavor::{Flavor, Lock};
 use crate::link::{Link, Received, State};
 use crate::mailbox::Mailbox;
 use crate::offered::{Offered, OfferedProperties, Outbound, Size};
@@ -81,7 +81,6 @@ pub(crate) struct Shared<S: StackAny> {
     driver: Driver,
     pub(crate) stack: S,
     pub(crate) mailbox: Mailbox<S::Provides>,
-    longest: usize,
     /// When the descriptors were last looked at, in the stack's time.
     turned: stackwright_contract::Instant,
     /// Octets that were handed over since then, and whether these are enough for a turn.
@@ -106,18 +105,20 @@ const TURNED_MOST_TOGETHER: usize = 128 << 10;
 /// ```
 /// use stackwright_endpoint::Config;
 /// let config = Config { arrivals_most: 1, ..Config::default() };
-/// assert_eq!(config.longest, 65_507, "what UDP takes");
+/// assert_eq!(config.credit.octets, 1 << 20);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Credit that each association gives its peer: how much is held for an application that does
-    /// not receive it, before the peer has to wait. A message longer than this is never received.
-    /// At least 1 octet and 1 message; streams count octets only.
+    /// not receive it, before the peer has to wait. It bounds the longest message that the
+    /// association receives, which the peer is told: one that is longer is refused there. At least
+    /// 1 octet and 1 message; streams count octets only.
     pub credit: Credit,
-    /// The most associations that wait to be accepted; no more arrive beyond them.
+    /// The most associations that wait to be accepted (the backlog). A peer that arrives beyond
+    /// them is not answered and asks again, over ARTP after a second. Each may hold its credit of
+    /// messages that nobody has accepted yet: `arrivals_most * credit.octets` bounds their memory,
+    /// 256 MiB by default.
     pub arrivals_most: usize,
-    /// The longest message to be sent, in octets. The credit of the stack is a bound as well.
-    pub longest: usize,
     /// How long the blocking calls poll before they sleep. Where each end has a processor of its
     /// own, 50 µs at both halved the time of an exchange of short messages (0.44 over UDP, 0.50
     /// over ARTP) and took 0.7 to 0.8 of the processor time, because a polling receiver need not be
@@ -159,32 +160,25 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         let credit = Credit { octets: 1 << 20, messages: 1024 };
-        Config {
-            credit,
-            arrivals_most: 16,
-            longest: 65_507,
-            spin: Duration::ZERO,
-            shared_port: false,
-        }
+        Config { credit, arrivals_most: 256, spin: Duration::ZERO, shared_port: false }
     }
 }
 
 impl<S: StackAny> Shared<S> {
-    pub(crate) fn new(
+    pub(crate) fn new<F: Flavor>(
         config: Config,
         make: impl FnOnce(&System) -> S,
-    ) -> io::Result<Rc<RefCell<Self>>> {
+    ) -> io::Result<Arc<F::Lock<Self>>> {
         let (mut driver, mut system) = System::with_driver()?;
         system.shared_port = config.shared_port;
         driver.set_spin(config.spin);
         let stack = make(&system);
         let mailbox = Mailbox::new(config.credit, config.arrivals_most);
-        let (longest, turned) = (config.longest, driver.context().now());
-        Ok(Rc::new(RefCell::new(Shared {
+        let turned = driver.context().now();
+        Ok(Arc::new(Lock::new(Shared {
             driver,
             stack,
             mailbox,
-            longest,
             turned,
             unturned: 0,
             turns: false,
@@ -258,7 +252,7 @@ impl<S: StackAny> Shared<S> {
 
     /// Where the stack's descriptors are registered.
     #[cfg(feature = "tokio")]
-    pub(crate) fn registry(&self) -> Rc<stackwright_drivers::Registry> {
+    pub(crate) fn registry(&self) -> Arc<stackwright_drivers::Registry> {
         self.driver.registry()
     }
 
@@ -295,9 +289,7 @@ impl<S: StackAny> Shared<S> {
         size: Size,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
-        // A stream has no messages: it is written piece by piece.
-        let longest = if <S::Provides as Transfer>::MESSAGES { self.longest } else { usize::MAX };
-        self.mailbox.link(name)?.takes(size, longest, due)
+        self.mailbox.link(name)?.takes(size, <S::Provides as Transfer>::MESSAGES, due)
     }
 
     /// Sends messages for which there is room. Gives how many octets of their association are on
@@ -325,6 +317,21 @@ impl<S: StackAny> Shared<S> {
             properties,
         });
         waits
+    }
+
+    /// Sends messages for which there is room, and lets them leave.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn send(
+        &mut self,
+        name: Handle,
+        outbound: impl Outbound<S::Message>,
+        properties: MessageProperties,
+        due: Option<Instant>,
+        seen: impl FnOnce() -> Option<Token>,
+    ) {
+        let waits = self.hand_over(name, outbound, properties, due);
+        // It was taken: what goes wrong from here on is heard by the next call.
+        let _ = self.let_leave(waits, seen);
     }
 
     /// The next message, or why there will be none, or that it has to be waited for.

@@ -1,7 +1,7 @@
 //! What a new stack gets from the operating system.
 
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -27,7 +27,7 @@ const BLOCKS_MOST: usize = 64;
 /// ```
 #[derive(Debug)]
 pub struct System {
-    registry: Rc<Registry>,
+    registry: Arc<Registry>,
     random: [u8; 32],
     epoch: u64,
     pub(crate) shared_port: bool,
@@ -76,7 +76,7 @@ impl System {
     /// is done with, another uses again.
     ///
     /// ```
-    /// use std::rc::Rc;
+    /// use std::sync::Arc;
     /// use stackwright_artp as artp;
     /// use stackwright_compose::Over;
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -84,28 +84,29 @@ impl System {
     /// let stack = |system: &System| {
     ///     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     ///     let pool = System::pool::<BufferTree>();
-    ///     let artp = artp::layer_sharing(config, system.seed(), Rc::clone(&pool));
+    ///     let artp = artp::layer_sharing(config, system.seed(), Arc::clone(&pool));
     ///     Over::new(artp, system.udp_with(pool))
     /// };
     /// let endpoint = Endpoint::new(Config::default(), stack)?;
     /// # Ok::<_, stackwright_endpoint::Error>(())
     /// ```
     #[must_use]
-    pub fn pool<M: Message>() -> Rc<Pool<M>> {
-        Rc::new(Pool::new(BLOCK, BLOCKS_MOST))
+    pub fn pool<M: Message>() -> Arc<Pool<M>> {
+        Arc::new(Pool::new(BLOCK, BLOCKS_MOST))
     }
 
     /// Creates the kernel's UDP with the blocks of `pool`, of at least 64 KiB. Endpoints of one
     /// thread, of which one receives at a time, can share a pool.
     ///
     /// ```
-    /// use std::rc::Rc;
+    /// use std::sync::Arc;
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::{BufferTree, Pool};
-    /// let pool = Rc::new(Pool::<BufferTree>::new(64 << 10, 8));
+    /// let pool = Arc::new(Pool::<BufferTree>::new(64 << 10, 8));
     /// let endpoints: Result<Vec<_>, _> = (0..100)
     ///     .map(|_| {
-    ///         Endpoint::new(Config::default(), |system: &System| system.udp_with(Rc::clone(&pool)))
+    ///         let udp = |system: &System| system.udp_with(Arc::clone(&pool));
+    ///         Endpoint::new(Config::default(), udp)
     ///     })
     ///     .collect();
     /// assert_eq!(endpoints?.len(), 100);
@@ -114,7 +115,7 @@ impl System {
     ///
     /// # Panics
     /// If the blocks of the pool are shorter.
-    pub fn udp_with<M: Message>(&self, pool: Rc<Pool<M>>) -> Udp<M> {
+    pub fn udp_with<M: Message>(&self, pool: Arc<Pool<M>>) -> Udp<M> {
         let udp = Udp::new(self.registry(), 0, pool);
         if self.shared_port { udp.sharing_port() } else { udp }
     }
@@ -141,8 +142,8 @@ impl System {
     /// let _for_an_adapter = system.registry();
     /// # Ok::<_, std::io::Error>(())
     /// ```
-    pub fn registry(&self) -> Rc<Registry> {
-        Rc::clone(&self.registry)
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry)
     }
 
     /// Returns a random number that no peer knows, for maps whose keys a peer chooses.

@@ -242,9 +242,11 @@ fn what_arrived_before_the_end_is_received_before_it() {
 
 #[test]
 fn what_cannot_be_sent_is_refused() {
-    let (_endpoint, [one, _other]) = pair(Config { longest: 1000, ..Config::default() });
-    assert!(matches!(one.send(&[0; 1001]), Err(Error::TooLong)));
+    let credit = Credit { octets: 1000, messages: 10 };
+    let (_endpoint, [one, other]) = pair(Config { credit, ..Config::default() });
+    assert!(matches!(one.send(&[0; 1001]), Err(Error::TooLong { longest: 1000 })));
     one.send(&[0; 1000]).unwrap();
+    assert_eq!(other.receive().unwrap().0, [0; 1000]);
 }
 
 #[test]

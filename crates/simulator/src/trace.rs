@@ -1,9 +1,8 @@
 //! Traces: the record of a run, so that two runs can be compared.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, RwLock};
 
 use stackwright_contract::{Instant, Listener, PathLimits};
 use stackwright_wire::{Leaf, Message};
@@ -95,17 +94,20 @@ impl Trace {
     }
 }
 
+/// Whoever holds the lock of a trace, or of drops, only appends or counts.
+pub(crate) const UNBROKEN: &str = "nothing panics while it writes";
+
 /// Collects what the protocols of one station note: for a trace, and counted.
 pub(crate) struct Notes {
-    pub(crate) trace: Option<Rc<RefCell<Trace>>>,
-    pub(crate) drops: Option<Rc<RefCell<Drops>>>,
+    pub(crate) trace: Option<Arc<RwLock<Trace>>>,
+    pub(crate) drops: Option<Arc<Mutex<Drops>>>,
     pub(crate) station: Option<IpAddr>,
 }
 
 impl Notes {
     fn note(&self, now: Instant, what: fmt::Arguments<'_>) {
         if let Some(trace) = &self.trace {
-            trace.borrow_mut().note(now, self.station, what);
+            trace.write().expect(UNBROKEN).note(now, self.station, what);
         }
     }
 }
@@ -113,7 +115,7 @@ impl Notes {
 impl Listener for Notes {
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
         if let Some(drops) = &self.drops {
-            drops.borrow_mut().count(protocol, reason);
+            drops.lock().expect(UNBROKEN).count(protocol, reason);
         }
         self.note(now, format_args!("{protocol} dropped: {reason}"));
     }

@@ -1,10 +1,9 @@
 //! A world: a clock, a network, stations, and the future events.
 
-use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard};
 
 use fastrand::Rng;
 use stackwright_contract::ask::{Ask, FrameTime, Query, Question, ask};
@@ -15,7 +14,7 @@ use crate::events::{Events, What};
 use crate::nat::Translators;
 use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
-use crate::trace::Notes;
+use crate::trace::{Notes, UNBROKEN};
 use crate::{Application, Drops, Lanes, Network, Segment, Trace};
 
 /// Stations, a network between them, and time that passes only from one event to the next.
@@ -30,7 +29,7 @@ pub struct World<M> {
     events: Events<M>,
     /// The earliest time for which the network's wake is among the events.
     network_wakes: Option<Instant>,
-    trace: Option<Rc<RefCell<Trace>>>,
+    trace: Option<Arc<RwLock<Trace>>>,
     keeps_drops: bool,
     packets: Option<Packets>,
     // Lists that are empty between two events: kept for their memory.
@@ -45,7 +44,7 @@ struct Seat<M> {
     /// The earliest time for which a `Wake` is among the events.
     wakes: Option<Instant>,
     /// What its protocols dropped, if that is kept.
-    drops: Rc<RefCell<Drops>>,
+    drops: Arc<Mutex<Drops>>,
 }
 
 impl<M: Message> World<M> {
@@ -110,7 +109,7 @@ impl<M: Message> World<M> {
         }
         let address = addresses.first().copied();
         let station = Hosted::new(self.random.u64(..), stack, application);
-        let (station, drops) = (Box::new(station), Rc::default());
+        let (station, drops) = (Box::new(station), Arc::default());
         self.stations.push(Seat { station, address, wakes: None, drops });
         if self.trace.is_some() || self.keeps_drops {
             self.listen(index);
@@ -143,7 +142,7 @@ impl<M: Message> World<M> {
 
     /// Keeps a trace from now on.
     pub fn keep_trace(&mut self) {
-        self.trace = Some(Rc::default());
+        self.trace = Some(Arc::default());
         (0..self.stations.len()).for_each(|index| self.listen(index));
     }
 
@@ -154,14 +153,14 @@ impl<M: Message> World<M> {
     }
 
     /// Returns what the protocols of a station dropped since [`keep_drops`](World::keep_drops).
-    pub fn drops<P, A>(&self, station: StationId<P, A>) -> Ref<'_, Drops> {
-        self.stations[station.index].drops.borrow()
+    pub fn drops<P, A>(&self, station: StationId<P, A>) -> Drops {
+        self.stations[station.index].drops.lock().expect(UNBROKEN).clone()
     }
 
     /// Takes the notes of a station's protocols.
     fn listen(&self, index: usize) {
         let Seat { station, address, drops, .. } = &self.stations[index];
-        let drops = self.keeps_drops.then(|| Rc::clone(drops));
+        let drops = self.keeps_drops.then(|| Arc::clone(drops));
         let notes = Notes { trace: self.trace.clone(), drops, station: *address };
         station.context().listen(Box::new(notes));
     }
@@ -170,8 +169,9 @@ impl<M: Message> World<M> {
     ///
     /// # Panics
     /// If none is kept.
-    pub fn trace(&self) -> Ref<'_, Trace> {
-        self.trace.as_ref().expect("`keep_trace` comes first").borrow()
+    pub fn trace(&self) -> RwLockReadGuard<'_, Trace> {
+        let trace = self.trace.as_ref().expect("`keep_trace` comes first");
+        trace.read().expect(UNBROKEN)
     }
 
     /// Keeps a capture, from now on, of what leaves the adapters at these addresses and of what
@@ -323,7 +323,7 @@ impl<M: Message> World<M> {
                     _ => return, // its translator was replaced meanwhile
                 }
                 if let Some(trace) = &self.trace {
-                    trace.borrow_mut().arrival(self.now, &segment);
+                    trace.write().expect(UNBROKEN).arrival(self.now, &segment);
                 }
                 if let Some(packets) = &mut self.packets {
                     packets.arrived(self.now, &segment);
@@ -398,7 +398,7 @@ impl<M: Message> World<M> {
 
     fn note(&self, index: usize, what: std::fmt::Arguments<'_>) {
         if let Some(trace) = &self.trace {
-            trace.borrow_mut().note(self.now, self.stations[index].address, what);
+            trace.write().expect(UNBROKEN).note(self.now, self.stations[index].address, what);
         }
     }
 

@@ -29,7 +29,7 @@ pub mod words;
 pub use configuration::{
     Boxed, Configuration, Exchange, FrontOf, IntoPart, Parts, Policies, SLOTS, SlotPart, Slots,
 };
-pub use engine::{Association, Delivery, Memory};
+pub use engine::{Association, Delivery, LossCounts, Memory};
 pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};

@@ -1,7 +1,7 @@
 //! The memory that the associations of a layer share.
 
-use alloc::rc::Rc;
-use core::cell::Cell;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// How much memory all associations of a layer reserve together for incomplete messages: a peer
 /// begins as many as it likes, on as many associations as there are, and need never end one.
@@ -27,30 +27,39 @@ impl Limits {
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: Limits,
-    left: Cell<usize>,
+    /// One thread at a time runs the layer; so that another may run it later, it is atomic.
+    left: AtomicUsize,
 }
 
 impl Budget {
-    pub(crate) fn new(limits: Limits) -> Rc<Self> {
-        Rc::new(Budget { limits, left: Cell::new(limits.octets) })
+    pub(crate) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Budget { limits, left: AtomicUsize::new(limits.octets) })
+    }
+
+    fn left(&self) -> usize {
+        self.left.load(Relaxed)
+    }
+
+    fn set_left(&self, left: usize) {
+        self.left.store(left, Relaxed);
     }
 
     /// Returns whether there may be another association.
     pub(crate) fn admits(&self) -> bool {
-        self.left.get() >= self.limits.each
+        self.left() >= self.limits.each
     }
 
     /// Returns the share of a new association.
-    pub(crate) fn share(self: &Rc<Self>) -> Share {
-        self.left.set(self.left.get().saturating_sub(self.limits.each));
-        Share { budget: Rc::clone(self), held: 0 }
+    pub(crate) fn share(self: &Arc<Self>) -> Share {
+        self.set_left(self.left().saturating_sub(self.limits.each));
+        Share { budget: Arc::clone(self), held: 0 }
     }
 }
 
 /// The memory that an association has reserved. It is freed with the association.
 #[derive(Debug)]
 pub(crate) struct Share {
-    budget: Rc<Budget>,
+    budget: Arc<Budget>,
     held: usize,
 }
 
@@ -63,7 +72,7 @@ impl Share {
     /// Returns whether `held` octets may be reserved.
     pub(crate) fn admits(&self, held: usize) -> bool {
         let (before, after) = (self.beyond(self.held), self.beyond(held));
-        let left = self.budget.left.get().saturating_add(before);
+        let left = self.budget.left().saturating_add(before);
         after <= before || left.checked_sub(after).is_some_and(|others| others >= after)
     }
 
@@ -71,8 +80,8 @@ impl Share {
     #[inline]
     pub(crate) fn set(&mut self, held: usize) {
         if held != self.held {
-            let left = self.budget.left.get().saturating_add(self.beyond(self.held));
-            self.budget.left.set(left.saturating_sub(self.beyond(held)));
+            let left = self.budget.left().saturating_add(self.beyond(self.held));
+            self.budget.set_left(left.saturating_sub(self.beyond(held)));
             self.held = held;
         }
     }
@@ -81,7 +90,7 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         let own = self.budget.limits.each + self.beyond(self.held);
-        self.budget.left.set(self.budget.left.get().saturating_add(own));
+        self.budget.set_left(self.budget.left().saturating_add(own));
     }
 }
 
@@ -102,7 +111,7 @@ mod tests {
         shares[2].set(17);
         assert!(!budget.admits());
         drop(shares);
-        assert_eq!(budget.left.get(), 100);
+        assert_eq!(budget.left(), 100);
     }
 
     #[test]
@@ -113,6 +122,6 @@ mod tests {
         share.set(usize::MAX / 4);
         share.set(0);
         drop(share);
-        assert_eq!(budget.left.get(), usize::MAX);
+        assert_eq!(budget.left(), usize::MAX);
     }
 }

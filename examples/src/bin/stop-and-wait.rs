@@ -8,7 +8,7 @@
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -130,7 +130,7 @@ impl<P: Protocol<Provides = Datagrams<M>>> Outlet<P> for Ears {
 type Make<P> = fn(&Driver) -> Result<P, Failure>;
 
 fn adapter(driver: &Driver) -> Result<Udp<M>, Failure> {
-    Ok(Udp::new(driver.registry(), 0, Rc::new(Pool::new(64 << 10, 64))))
+    Ok(Udp::new(driver.registry(), 0, Arc::new(Pool::new(64 << 10, 64))))
 }
 
 fn static_stack(driver: &Driver) -> Result<Static, Failure> {

@@ -41,7 +41,7 @@ pub(crate) struct Run {
     /// The window in octets, for links that need more than the default (not tcp, udp, enet)
     #[arg(long, global = true)]
     window: Option<u32>,
-    /// The congestion control (tcp) [default: the system's]
+    /// The congestion control (tcp) [default: cubic, whatever the system's is]
     #[arg(long, global = true)]
     congestion: Option<Congestion>,
     /// Send one datagram per call, without offloads (udp)
@@ -133,6 +133,8 @@ impl Run {
             )));
         }
         let Run { transport, mtu, window, congestion, plain, .. } = *self;
+        let pinned = (transport == Transport::Tcp).then_some(Congestion::Cubic);
+        let congestion = congestion.or(pinned);
         Plan { transport, workload, goal, size, mtu, window, congestion, plain }.check()
     }
 }

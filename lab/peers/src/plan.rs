@@ -81,6 +81,7 @@ pub(crate) struct Plan {
     pub(crate) mtu: u16,
     /// Octets that may be on their way, where a transport does not find out by itself.
     pub(crate) window: Option<u32>,
+    /// Of the kernel's TCP alone, which always has one: what the system prefers is no matter.
     pub(crate) congestion: Option<Congestion>,
     /// One datagram a call.
     pub(crate) plain: bool,

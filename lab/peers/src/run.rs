@@ -83,6 +83,7 @@ fn stop_after(time: Duration, course: &Course, mouth: &mut Mouth) {
 fn figures(plan: &Plan, sent: &Sent, count: Count, lap: Lap) -> Value {
     let mut figures = json!({
         "transport": plan.transport,
+        "congestion": plan.congestion,
         "workload": plan.workload,
         "octets": count.octets,
         "messages": sent.messages.unwrap_or(count.octets / plan.size as u64),

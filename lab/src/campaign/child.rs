@@ -10,9 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
 
 use super::folder::{Folder, cannot_write};
 use super::sweep::Cell;
+use super::verdict::fell_short;
 use crate::problem::Problem;
 
 /// How long a process that shall end may take to do so.
@@ -27,8 +29,8 @@ const RESULT_MOST: u64 = 16 << 20;
 /// How a cell ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// Its result is there.
-    Done,
+    /// Its result is there, and perhaps says that a promise was broken or a workload not done.
+    Done { fell_short: bool },
     /// It has none, and this is why. What it said is kept.
     Failed(String),
     /// It was ended since all shall end.
@@ -58,9 +60,9 @@ pub(crate) fn run(cell: &Cell<'_>, setting: &Setting<'_>) -> Result<Outcome, Pro
         Ended::Stopped => return Ok(Outcome::Stopped),
         Ended::Killed(why) => why,
         Ended::Exited(status) if status.success() => match result_of(&part) {
-            Ok(()) => {
+            Ok(result) => {
                 folder.keep(cell, part)?;
-                return Ok(Outcome::Done);
+                return Ok(Outcome::Done { fell_short: fell_short(&result) });
             }
             Err(why) => why,
         },
@@ -161,8 +163,8 @@ fn end(child: &mut Child) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a result is one: JSON, so that a summary can read it.
-fn result_of(part: &Path) -> Result<(), String> {
+/// Reads a result, which is JSON, so that a summary can read it.
+fn result_of(part: &Path) -> Result<Value, String> {
     let file = File::open(part).map_err(|error| format!("its result cannot be read: {error}"))?;
     match file.metadata().map(|there| there.len()) {
         Ok(0) => return Err("it succeeded without writing a result".into()),
@@ -171,8 +173,8 @@ fn result_of(part: &Path) -> Result<(), String> {
         }
         _ => {}
     }
-    let value: Result<serde::de::IgnoredAny, _> = serde_json::from_reader(io::BufReader::new(file));
-    value.map(|_| ()).map_err(|error| format!("its result is not JSON: {error}"))
+    serde_json::from_reader(io::BufReader::new(file))
+        .map_err(|error| format!("its result is not JSON: {error}"))
 }
 
 fn sentence(status: ExitStatus) -> String {

@@ -140,6 +140,12 @@ impl Folder {
         fs::metadata(self.result(cell)).is_ok_and(|result| result.is_file() && result.len() > 0)
     }
 
+    /// Reads the result of a cell; `None` where there is none.
+    pub(crate) fn read(&self, cell: &Cell<'_>) -> Option<serde_json::Value> {
+        let file = File::open(self.result(cell)).ok()?;
+        serde_json::from_reader(io::BufReader::new(file)).ok()
+    }
+
     /// A file for a result that is being made; it is removed with what is returned.
     pub(crate) fn begin(&self, cell: &Cell<'_>) -> Result<TempPath, Problem> {
         let place = self.root.join(&cell.sweep.name);

@@ -8,6 +8,7 @@
 //! | `folder.rs` | where results lie, whole or not at all |
 //! | `child.rs`, `run.rs` | one cell; all of them |
 //! | `summary.rs`, `flatten.rs` | the results as one table |
+//! | `verdict.rs` | whether a result says that something went wrong |
 
 mod child;
 mod description;
@@ -18,6 +19,7 @@ mod run;
 mod summary;
 mod sweep;
 mod template;
+mod verdict;
 
 use std::fs;
 use std::io::{self, Write};
@@ -153,22 +155,23 @@ fn list(campaign: &Campaign, arguments: &Arguments) -> Result<(), Problem> {
 }
 
 fn tell(tally: &Tally, into: &Path, arguments: &Arguments) -> Result<(), Problem> {
-    let Tally { cells, before, done, failed, named, took } = tally;
+    let Tally { cells, before, done, fell_short, failed, named, took } = tally;
     if arguments.json {
         let named: Vec<_> = named
             .iter()
             .map(|(cell, why)| serde_json::json!({ "cell": cell, "why": why }))
             .collect();
         let object = serde_json::json!({
-            "cells": cells, "before": before, "done": done, "failed": failed, "failures": named,
+            "cells": cells, "before": before, "done": done, "fell_short": fell_short, "failed": failed, "failures": named,
             "seconds": took.as_secs_f64(),
         });
         println!("{object}");
     } else {
         let noun = if *cells == 1 { "cell" } else { "cells" };
         println!(
-            "{cells} {noun}: {done} done in {:.1} s, {before} before, {failed} failed",
-            took.as_secs_f64()
+            "{cells} {noun}: {done} done in {:.1} s, {before} before, {failed} failed{}",
+            took.as_secs_f64(),
+            verdict::said(*fell_short)
         );
         for (cell, why) in named.iter().take(10) {
             println!("  {cell}: {why}");
@@ -189,13 +192,14 @@ fn summarise(campaign: &Campaign, folder: &Folder, json: bool) -> Result<(), Pro
     if json {
         let named: Vec<&str> = summary.named.iter().map(|(cell, _)| cell.as_str()).collect();
         let object = serde_json::json!({
-            "csv": csv, "json": all, "done": summary.done, "failed": summary.failed, "failures": named,
+            "csv": csv, "json": all, "done": summary.done, "fell_short": summary.fell_short, "failed": summary.failed, "failures": named,
             "missing": summary.missing,
         });
         println!("{object}");
         return Ok(());
     }
-    println!("{}, {}: {} results", csv.display(), all.display(), summary.done);
+    let short = verdict::said(summary.fell_short);
+    println!("{}, {}: {} results{short}", csv.display(), all.display(), summary.done);
     for (cell, words) in &summary.named {
         println!("  {cell} failed: see {}", words.display());
     }

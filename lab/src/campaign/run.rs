@@ -14,6 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::child::{self, Outcome, Setting};
 use super::description::Campaign;
 use super::folder::Folder;
+use super::verdict::fell_short;
 use crate::problem::Problem;
 
 /// Failed cells that are named.
@@ -26,6 +27,9 @@ pub(crate) struct Tally {
     /// Had their results already.
     pub(crate) before: u64,
     pub(crate) done: u64,
+    /// Of those that are done or had their results, whose results say that a promise was broken, or
+    /// a workload not done.
+    pub(crate) fell_short: u64,
     pub(crate) failed: u64,
     /// The first failed ones, each with the reason.
     pub(crate) named: Vec<(String, String)>,
@@ -113,12 +117,19 @@ impl Run<'_> {
                 return;
             };
             if self.folder.is_done(&cell) {
-                state.count(|tally| tally.before += 1);
+                let short = self.folder.read(&cell).is_some_and(|result| fell_short(&result));
+                state.count(|tally| {
+                    tally.before += 1;
+                    tally.fell_short += u64::from(short);
+                });
                 state.bar.reset_eta(); // what took no time tells nothing about the rest
                 continue;
             }
             match child::run(&cell, setting) {
-                Ok(Outcome::Done) => state.count(|tally| tally.done += 1),
+                Ok(Outcome::Done { fell_short }) => state.count(|tally| {
+                    tally.done += 1;
+                    tally.fell_short += u64::from(fell_short);
+                }),
                 Ok(Outcome::Failed(why)) => state.count(|tally| {
                     tally.failed += 1;
                     if tally.named.len() < NAMED_MOST {

@@ -1,7 +1,6 @@
 //! All results of a campaign as one table: `summary.csv` and `summary.json`, a row for each cell.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
@@ -11,6 +10,7 @@ use super::description::Campaign;
 use super::flatten::flatten;
 use super::folder::Folder;
 use super::sweep::{Cell, SEED};
+use super::verdict::fell_short;
 use crate::problem::Problem;
 
 /// Columns of the widest summary.
@@ -25,6 +25,8 @@ const RESULT: &str = "result.";
 pub(crate) struct Summary {
     pub(crate) files: [PathBuf; 2],
     pub(crate) done: u64,
+    /// Results that say that a promise was broken, or a workload not done.
+    pub(crate) fell_short: u64,
     pub(crate) failed: u64,
     /// The first of those that failed, and what kept their words.
     pub(crate) named: Vec<(String, PathBuf)>,
@@ -37,13 +39,19 @@ pub(crate) fn write(campaign: &Campaign, folder: &Folder) -> Result<Summary, Pro
     folder.exists()?;
     let columns = columns(campaign, folder)?;
     let files = [folder.file("summary.csv"), folder.file("summary.json")];
-    let mut summary =
-        Summary { files: files.clone(), done: 0, failed: 0, named: Vec::new(), missing: 0 };
+    let mut summary = Summary {
+        files: files.clone(),
+        done: 0,
+        fell_short: 0,
+        failed: 0,
+        named: Vec::new(),
+        missing: 0,
+    };
     folder.write(&files[0], |file| {
         let mut csv = csv::Writer::from_writer(file);
         csv.write_record(&columns).map_err(of_the_disk)?;
         for cell in campaign.cells() {
-            let row = row(&cell, folder);
+            let row = row(&cell, folder, folder.read(&cell));
             let values = columns.iter().map(|column| row.get(column).map_or(String::new(), plain));
             csv.write_record(values).map_err(of_the_disk)?;
         }
@@ -52,7 +60,9 @@ pub(crate) fn write(campaign: &Campaign, folder: &Folder) -> Result<Summary, Pro
     folder.write(&files[1], |file| {
         file.write_all(b"[\n")?;
         for cell in campaign.cells() {
-            let row = row(&cell, folder);
+            let result = folder.read(&cell);
+            summary.fell_short += u64::from(result.as_ref().is_some_and(fell_short));
+            let row = row(&cell, folder, result);
             match row.get("state").and_then(Value::as_str) {
                 Some("done") => summary.done += 1,
                 Some("failed") => {
@@ -83,7 +93,7 @@ fn columns(campaign: &Campaign, folder: &Folder) -> Result<Vec<String>, Problem>
     }
     let mut results = BTreeSet::new();
     for cell in campaign.cells() {
-        if let Some(result) = result(&cell, folder) {
+        if let Some(result) = folder.read(&cell) {
             flatten(&result, &mut |name, _| {
                 if !results.contains(name) {
                     results.insert(name.to_owned());
@@ -103,7 +113,7 @@ fn columns(campaign: &Campaign, folder: &Folder) -> Result<Vec<String>, Problem>
     Ok(columns)
 }
 
-fn row(cell: &Cell<'_>, folder: &Folder) -> Map<String, Value> {
+fn row(cell: &Cell<'_>, folder: &Folder, result: Option<Value>) -> Map<String, Value> {
     let mut row = Map::new();
     row.insert("cell".into(), cell.full_name().into());
     row.insert("sweep".into(), cell.sweep.name.clone().into());
@@ -113,7 +123,7 @@ fn row(cell: &Cell<'_>, folder: &Folder) -> Map<String, Value> {
     for (parameter, value) in cell.sweep.parameters.iter().zip(&cell.values) {
         row.insert(parameter.name.clone(), number_or_text(value));
     }
-    let state = match result(cell, folder) {
+    let state = match result {
         Some(result) => {
             flatten(&result, &mut |name, value| {
                 row.insert(format!("{RESULT}{name}"), value.clone());
@@ -125,11 +135,6 @@ fn row(cell: &Cell<'_>, folder: &Folder) -> Map<String, Value> {
     };
     row.insert("state".into(), state.into());
     row
-}
-
-fn result(cell: &Cell<'_>, folder: &Folder) -> Option<Value> {
-    let file = fs::File::open(folder.result(cell)).ok()?;
-    serde_json::from_reader(io::BufReader::new(file)).ok()
 }
 
 /// The disk's own error, so that a full one is known as such.

@@ -45,6 +45,7 @@ mod wire;
 
 pub(crate) use arguments::Arguments;
 pub(crate) use counts::{Counts, Report};
+pub(crate) use rights::check as check_rights;
 pub(crate) use run::run;
 pub(crate) use side::Side;
 pub(crate) use veth::Veth;

@@ -13,7 +13,7 @@ use super::tun::CLONE;
 /// # Errors
 ///
 /// A sentence for the first thing that is missing, and what to do.
-pub(super) fn check() -> Result<(), Problem> {
+pub(crate) fn check() -> Result<(), Problem> {
     if !rustix::process::geteuid().is_root() {
         return Err(Problem::new("only root can create network namespaces and TUN devices")
             .advise("run it again with sudo"));

@@ -2,6 +2,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::campaign::Sweep;
+use super::campaign_section;
 use super::results::Results;
 use super::section::{anchor, section};
 use crate::table::falls_short;
@@ -38,6 +40,9 @@ pub(crate) fn page(results: &Results) -> Markup {
                     @for outcome in &results.outcomes {
                         (section(outcome))
                     }
+                    @for sweep in &results.sweeps {
+                        (campaign_section::section(sweep))
+                    }
                 }
             }
         }
@@ -49,18 +54,36 @@ fn summary(results: &Results) -> Markup {
     html! {
         section #summary {
             h2 { "Summary" }
-            @if results.outcomes.is_empty() {
+            @if results.outcomes.is_empty() && results.sweeps.is_empty() {
                 p { "There are no results." }
             } @else {
                 table.summary {
                     thead { tr { th { "Table" } th { "Targets reached" } th { "Falls short" } } }
                     tbody {
                         @for outcome in &results.outcomes { (line(outcome)) }
+                        @for sweep in &results.sweeps { (sweep_line(sweep)) }
                     }
                 }
             }
             @for (file, why) in &results.unreadable {
                 p.short { (file) " is left out: " (why) "." }
+            }
+        }
+    }
+}
+
+/// Of a sweep, how many of the cells that are done did all of their work.
+fn sweep_line(sweep: &Sweep) -> Markup {
+    let short = sweep.short.len() as u64;
+    html! {
+        tr {
+            th scope="row" {
+                a href={ "#" (campaign_section::anchor(sweep)) } { "sweep " (sweep.name) }
+                @if sweep.failed + sweep.missing > 0 { " " span.partial { "partial" } }
+            }
+            td.number { (sweep.done - short) " of " (sweep.done) }
+            td.number {
+                @if short > 0 { span.missed { (short) } } @else { "–" }
             }
         }
     }

@@ -3,11 +3,14 @@
 use std::path::Path;
 use std::{fs, mem};
 
+use super::campaign::{self, Sweep};
 use crate::measure::{Conditions, Effort};
 use crate::problem::Problem;
 use crate::table::outcome::{FORMAT, Outcome};
 use crate::table::tables;
 
+/// The table with which a report begins: what most ask first is what a path can carry.
+const FIRST: &str = "paths";
 /// The largest file that is read, in octets: results are far smaller.
 const MOST: u64 = 64 << 20;
 
@@ -16,12 +19,14 @@ const MOST: u64 = 64 << 20;
 pub(crate) struct Results {
     /// In the order of their tables.
     pub(crate) outcomes: Vec<Outcome>,
+    /// The sweeps of campaigns, by their summaries.
+    pub(crate) sweeps: Vec<Sweep>,
     /// Files that are no results, and why.
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
-/// Reads all `*.json` of a folder. The tables come in the order of `lab table all`, others behind
-/// them by name; cells of one table that were measured one by one are one table.
+/// Reads all `*.json` of a folder. `paths` comes first, the other tables in the order of `lab table
+/// all`, others behind them by name; cells of one table that were measured one by one are one table.
 ///
 /// # Errors
 /// Where the folder cannot be read, or holds no results at all.
@@ -41,20 +46,22 @@ pub(crate) fn read(folder: &Path) -> Result<Results, Problem> {
     let mut found = Results::default();
     for file in files {
         match one(&file) {
-            Ok(outcome) => found.outcomes.push(outcome),
+            Ok(Kind::Table(outcome)) => found.outcomes.push(*outcome),
+            Ok(Kind::Campaign(sweeps)) => found.sweeps.extend(sweeps),
             Err(why) => {
                 let name = file.file_name().unwrap_or_default().display().to_string();
                 found.unreadable.push((name, why));
             }
         }
     }
-    if found.outcomes.is_empty() && found.unreadable.is_empty() {
-        return Err(Problem::new(format!("no results in {}", folder.display()))
-            .advise("`lab table all --quick` writes results to lab-results"));
+    if found.outcomes.is_empty() && found.sweeps.is_empty() {
+        return Err(nothing(folder, &found.unreadable));
     }
     let order: Vec<_> = tables().iter().map(|table| table.about().name).collect();
     let place = |outcome: &Outcome| order.iter().position(|name| *name == outcome.table);
-    found.outcomes.sort_by_key(|outcome| place(outcome).unwrap_or(order.len()));
+    found
+        .outcomes
+        .sort_by_key(|outcome| (outcome.table != FIRST, place(outcome).unwrap_or(order.len())));
     found.outcomes = joined(found.outcomes);
     Ok(found)
 }
@@ -103,12 +110,40 @@ fn join(into: &mut Outcome, outcome: Outcome) {
     *into = earlier;
 }
 
-fn one(file: &Path) -> Result<Outcome, String> {
+/// What a file holds.
+enum Kind {
+    Table(Box<Outcome>),
+    Campaign(Vec<Sweep>),
+}
+
+/// There is nothing to report on: what to do depends on what lies there instead.
+fn nothing(folder: &Path, unreadable: &[(String, String)]) -> Problem {
+    let says = format!("no results in {}", folder.display());
+    if let Some((file, why)) = unreadable.first() {
+        return Problem::new(format!("{says}: {file}: {why}"))
+            .advise("results are what `lab table` writes, and summary.json of a campaign");
+    }
+    let is_sweep = |entry: fs::DirEntry| entry.path().join("command").is_file();
+    let campaign = fs::read_dir(folder).is_ok_and(|all| all.flatten().any(is_sweep));
+    Problem::new(says).advise(if campaign {
+        "it holds a campaign: `lab campaign FILE --into DIR --summary` writes the summary that is reported on"
+    } else {
+        "`lab table all --quick` writes results to lab-results"
+    })
+}
+
+fn one(file: &Path) -> Result<Kind, String> {
     let length = fs::metadata(file).map_err(|why| why.to_string())?.len();
     if length > MOST {
         return Err(format!("the file is too long for results ({length} octets)"));
     }
     let text = fs::read_to_string(file).map_err(|why| why.to_string())?;
+    if text.trim_start().starts_with('[') {
+        let summary = serde_json::from_str(&text).map_err(|why| why.to_string())?;
+        return campaign::sweeps(&summary).map(Kind::Campaign).ok_or_else(|| {
+            "it is a list, but not the summary of a campaign, which has `sweep` and `state` of each cell".into()
+        });
+    }
     let mut outcome: Outcome = serde_json::from_str(&text).map_err(|why| why.to_string())?;
     if outcome.format != FORMAT {
         return Err(format!(
@@ -118,5 +153,5 @@ fn one(file: &Path) -> Result<Outcome, String> {
     }
     // What follows from the samples is not believed, but worked out again.
     outcome.settle();
-    Ok(outcome)
+    Ok(Kind::Table(Box::new(outcome)))
 }

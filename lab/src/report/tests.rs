@@ -49,7 +49,8 @@ fn outcome(rows: Vec<Row>) -> Outcome {
 
 /// The page of these results as a browser reads it, which has nothing to complain about.
 fn read(outcomes: Vec<Outcome>) -> Html {
-    let page = page::page(&results::Results { outcomes, unreadable: Vec::new() }).into_string();
+    let page =
+        page::page(&results::Results { outcomes, ..results::Results::default() }).into_string();
     let document = Html::parse_document(&page);
     assert!(document.errors.is_empty(), "{:?}", document.errors);
     document
@@ -190,9 +191,52 @@ fn cells_that_were_measured_one_by_one_are_one_table() {
 }
 
 #[test]
+fn a_campaign_is_shown_with_what_was_not_delivered() {
+    let cell = |rate: u32, goodput: f64| {
+        serde_json::json!({
+            "cell": HOSTILE, "sweep": "slow", "state": "done", "rate": rate,
+            "result.flows.0.goodput_bits_per_second": goodput,
+            "result.failed": (rate < 5000).then_some(HOSTILE),
+        })
+    };
+    let summary = serde_json::json!([cell(4800, 900.0), cell(9600, 9000.0)]);
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("summary.json"), summary.to_string()).expect("there is room");
+    let found = results::read(folder.path()).expect("there are results");
+    let document = Html::parse_document(&page::page(&found).into_string());
+    assert!(document.errors.is_empty(), "{:?}", document.errors);
+    assert_eq!(texts(&document, "#summary td"), ["1 of 2", "1"]);
+    assert!(texts(&document, "p").iter().all(|text| text != "There are no results."));
+    let short = texts(&document, "#sweep-slow .short li");
+    assert_eq!(short, [format!("{HOSTILE}: {HOSTILE}")]);
+    assert_eq!(texts(&document, "#sweep-slow figure svg").len(), 1);
+    let cells = texts(&document, "#sweep-slow td");
+    assert_eq!(cells, ["4800", "1", "1", "900 b/s", "9600", "1", "–", "9.00 kb/s"]);
+}
+
+#[test]
+fn a_report_begins_with_the_paths() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["map", "paths", "zoo"] {
+        let mut outcome = outcome(vec![row("1", 1.0, 2.0)]);
+        outcome.table = name.into();
+        let text = serde_json::to_string(&outcome).expect("JSON");
+        fs::write(folder.path().join(format!("{name}.json")), text).expect("there is room");
+    }
+    let found = results::read(folder.path()).expect("there are results").outcomes;
+    let names: Vec<_> = found.iter().map(|outcome| outcome.table.as_str()).collect();
+    assert_eq!(names, ["paths", "map", "zoo"]);
+}
+
+#[test]
 fn a_folder_without_results_is_told_about() {
     let folder = tempfile::tempdir().expect("a folder");
     assert!(results::read(folder.path()).is_err());
+    for file in ["[1, 2]", "{}", "no JSON"] {
+        fs::write(folder.path().join("other.json"), file).expect("there is room");
+        let problem = results::read(folder.path()).expect_err("it is no result");
+        assert!(problem.says().contains("other.json"), "{}", problem.says());
+    }
     assert!(results::read(&folder.path().join("nowhere")).is_err());
     assert!(picture::picture(&[outcome(vec![])]).is_err());
 }

@@ -71,12 +71,16 @@ pub(super) fn both(
 impl Compared {
     /// As one object.
     pub(super) fn json(&self, scenario: &Scenario) -> Value {
+        let both = [&self.simulated, &self.real];
+        let broken = both.iter().find_map(|outcome| outcome.broken());
+        let failed = both.iter().find_map(|outcome| outcome.failure(scenario));
+        let differ = self.verdict().err().map(|problem| problem.says().to_owned());
         json!({
             "complete": true, "scenario": scenario.name, "place": "both",
             "simulated": self.simulated.json(scenario, "simulated"),
             "real": self.real.json(scenario, "real"),
-            "ratios": self.ratios, "tries": self.tries,
-            "differ": self.verdict().err().map(|problem| problem.says().to_owned()),
+            "ratios": self.ratios, "tries": self.tries, "differ": differ,
+            "broken": broken.map(ToString::to_string), "failed": failed.or(differ.clone()),
         })
     }
 

@@ -236,13 +236,11 @@ impl Search {
 
     fn tell(&self, scenario: &Scenario, found: &Found) -> Result<Problem, Problem> {
         let text = scenario::written(&scenario.text, found.seed, &found.faults, &scenario.stations);
-        let problem = Problem::new(format!(
-            "seed {}: {}; {} of {} faults suffice",
-            found.seed,
-            found.broken,
-            found.faults.len(),
-            found.of
-        ));
+        let faults = match (found.faults.len(), found.of) {
+            (0, _) => "it takes no fault".to_owned(),
+            (enough, of) => format!("{enough} of {of} faults suffice"),
+        };
+        let problem = Problem::new(format!("seed {}: {}; {faults}", found.seed, found.broken));
         match &self.into {
             Some(path) => {
                 written::octets(path, text.as_bytes())?;

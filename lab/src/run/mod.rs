@@ -27,4 +27,7 @@ mod written;
 mod tests;
 
 pub(crate) use commands::{Run, Search, Sweep, profiles};
+pub(crate) use outcome::Outcome;
+pub(crate) use real::run as on_sockets;
+pub(crate) use simulated::{Keep, run as simulate};
 pub(crate) use station::Station;

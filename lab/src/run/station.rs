@@ -4,13 +4,12 @@
 //! The server says when it listens, and hears on its input how the client's conversations ended;
 //! then it says what arrived. The client says what it did. Both say it in one line of JSON.
 
-use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -205,7 +204,7 @@ where
     D: OnStack,
 {
     let mut driver = Driver::new(seed)?;
-    let kernel = Real { registry: driver.registry(), pool: Rc::new(Pool::new(64 << 10, 64)) };
+    let kernel = Real { registry: driver.registry(), pool: Arc::new(Pool::new(64 << 10, 64)) };
     flow.transport.over(kernel, seed, Driven { driver: &mut driver, then })
 }
 
@@ -234,13 +233,13 @@ impl<D: OnStack> Stacked<Readiness> for Driven<'_, D> {
 }
 
 /// Counts the packets that a stack drops because it had received them before.
-struct Duplicates(Rc<Cell<u64>>);
+struct Duplicates(Arc<AtomicU64>);
 
 impl Duplicates {
     /// Counts those of all stacks on `driver` from now on.
-    fn count(driver: &Driver) -> Rc<Cell<u64>> {
-        let counted = Rc::default();
-        driver.context().listen(Box::new(Duplicates(Rc::clone(&counted))));
+    fn count(driver: &Driver) -> Arc<AtomicU64> {
+        let counted = Arc::default();
+        driver.context().listen(Box::new(Duplicates(Arc::clone(&counted))));
         counted
     }
 }
@@ -252,7 +251,8 @@ impl Listener for Duplicates {
         _protocol: &'static str,
         reason: &'static str,
     ) {
-        self.0.set(self.0.get() + u64::from(reason == Dropped::Duplicate.reason()));
+        let more = u64::from(reason == Dropped::Duplicate.reason());
+        self.0.fetch_add(more, Ordering::Relaxed);
     }
 
     fn event(
@@ -306,7 +306,7 @@ impl OnStack for ClientThere<'_> {
             account,
             ends: stack.upper.ends().collect(),
             broken,
-            duplicates: duplicates.get(),
+            duplicates: duplicates.load(Ordering::Relaxed),
             began,
         })
     }
@@ -341,6 +341,6 @@ impl OnStack for ServerThere<'_> {
             driver.turn(&mut stack, &mut ears, Some(LOOK))?;
         }
         let last = stack.upper.last.map(|last| by_the_machine(driver, last));
-        Ok(Served { server: stack.upper, last, duplicates: duplicates.get() })
+        Ok(Served { server: stack.upper, last, duplicates: duplicates.load(Ordering::Relaxed) })
     }
 }

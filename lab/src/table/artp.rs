@@ -29,7 +29,7 @@ const CORES: &str = "loopback-cores/10000";
 const AT_ONCE: &str = "at once";
 const IN_TURN: &str = "in turn";
 
-const TCP: &str = "TCP";
+const TCP: &str = "TCP, cubic";
 const UDP: &str = "UDP";
 const ARTP: &str = "ARTP";
 
@@ -114,7 +114,7 @@ impl Links {
             // As the document's ARTP, whose numbers stand beside it.
             Rival::ours(ARTP, "artp", &format!("--packet {PACKET}"))
                 .sending("--congestion document"),
-            Rival::ours("our TCP", "tcp", ""),
+            Rival::ours("our TCP, cubic", "tcp", ""),
             Rival::peer(TCP, "tcp", &format!("--mtu {MTU}")),
         ];
         let contest =
@@ -126,7 +126,7 @@ impl Links {
         // As much as its buffers hold must not be what is measured.
         let work = Work::Bulk { size, seconds: 2.0 + seconds(course.effort) };
         row.columns = contest.hold(rivals, work, |it| Some(it.goodput()), course)?;
-        let tcp = if row.column(TCP).is_some() { TCP } else { "our TCP" };
+        let tcp = if row.column(TCP).is_some() { TCP } else { "our TCP, cubic" };
         row.compare(ARTP, tcp, Some(Target::AtLeast(0.97)));
         row.compare(ARTP, "our UDP", None);
         Ok(row)
@@ -151,7 +151,7 @@ impl Links {
         let rivals = vec![
             Rival::ours(ARTP, "artp", ""),
             Rival::ours("ARTP, AES", "artp", "--cipher aes-256-gcm"),
-            Rival::ours("our TCP", "tcp", ""),
+            Rival::ours("our TCP, cubic", "tcp", ""),
             Rival::peer(TCP, "tcp", ""),
             Rival::peer(UDP, "udp", ""),
             Rival::peer("s2n-quic", "s2n-quic", ""),

@@ -1,6 +1,7 @@
 //! Pictures of a table, in the document's axes: one for each group of rows.
 
 mod chart;
+mod heat;
 mod legend;
 pub(crate) mod palette;
 

@@ -96,7 +96,7 @@ impl Cells for Links {
             ours("ARTP", "artp", congestion()),
             ours("ARTP, cubic", "artp", "cubic"),
             Rival::peer("TCP, cubic", "tcp", "--congestion cubic"),
-            Rival::peer("TCP, BBR", "tcp", "--congestion bbr"),
+            Rival::peer("TCP, bbr", "tcp", "--congestion bbr"),
             Rival::peer("quinn", "quinn", &format!("--window {window}")),
             Rival::peer("KCP", "kcp", &format!("--window {window}")),
             Rival::peer("SRT", "srt", &format!("--window {window}")),

@@ -9,17 +9,24 @@
 //! | [`artp`] | E22: ARTP beside TCP and UDP |
 //! | [`transports`] | ours and strangers': bulk, requests, associations |
 //! | [`loss`] | goodput where packets are lost, near and far |
+//! | [`paths`] | how much of each path is used, slow and fast, near and far |
+//! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
 mod artp;
 mod command;
+mod details;
 mod draw;
+mod fairness;
 mod ftp;
 mod keep;
 mod loss;
 mod map;
+mod matrix;
 pub(crate) mod outcome;
+mod parallel;
+mod paths;
 mod product_line;
 mod quantity;
 mod run;
@@ -94,6 +101,8 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(artp::Artp),
         Box::new(transports::Transports),
         Box::new(loss::Losses),
+        Box::new(paths::Paths),
+        Box::new(fairness::Fairness),
         Box::new(soak::Soak),
     ]
 }

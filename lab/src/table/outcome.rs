@@ -60,6 +60,10 @@ pub(crate) struct Row {
     pub(crate) label: String,
     /// Its place on the horizontal axis, if it has one.
     pub(crate) x: Option<f64>,
+    /// Its place on the vertical axis, if it has one: a group whose rows have both places is drawn
+    /// as heat maps, a map for each contestant, shaded by the share of the limit.
+    #[serde(default)]
+    pub(crate) y: Option<f64>,
     /// In what the samples are measured.
     pub(crate) unit: String,
     /// Whether more is better.
@@ -95,9 +99,33 @@ pub(crate) struct Column {
     pub(crate) ours: bool,
     /// Round by round.
     pub(crate) samples: Vec<Sample>,
+    /// The best that the wire allows this contestant, in the row's unit, where that differs from
+    /// the row's limit.
+    #[serde(default)]
+    pub(crate) limit: Option<f64>,
+    /// Further figures of this contestant.
+    #[serde(default)]
+    pub(crate) details: Vec<Detail>,
+}
+
+/// A figure of one contestant, beside that of the row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Detail {
+    /// What it is.
+    pub(crate) name: String,
+    /// The median of all rounds.
+    pub(crate) value: f64,
+    /// In what it is measured; empty for a ratio.
+    pub(crate) unit: String,
+    /// What it shall be.
+    pub(crate) target: Option<Target>,
+    /// Whether the target is reached; nothing where there is none.
+    pub(crate) verdict: Option<Verdict>,
 }
 
 /// One sample, and how fast the machine was before and after it.
+///
+/// The probes of a simulated sample are 0: it does not depend on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// In the row's unit.
@@ -128,7 +156,13 @@ pub(crate) struct Comparison {
 impl Column {
     /// A column without samples.
     pub(crate) fn new(name: &str, ours: bool) -> Self {
-        Column { name: name.to_owned(), ours, samples: Vec::new() }
+        Column {
+            name: name.to_owned(),
+            ours,
+            samples: Vec::new(),
+            limit: None,
+            details: Vec::new(),
+        }
     }
 
     /// The values alone.
@@ -139,6 +173,19 @@ impl Column {
     /// The middle of all samples.
     pub(crate) fn median(&self) -> Option<f64> {
         median(&self.values())
+    }
+
+    /// Adds the median of a further figure, and what it shall be.
+    pub(crate) fn tell(&mut self, name: &str, unit: &str, values: &[f64], target: Option<Target>) {
+        if let Some(value) = median(values) {
+            let (name, unit) = (name.to_owned(), unit.to_owned());
+            self.details.push(Detail { name, value, unit, target, verdict: None });
+        }
+    }
+
+    /// Whether a target of its own is missed.
+    pub(crate) fn falls_short(&self) -> bool {
+        self.details.iter().any(|detail| detail.verdict.is_some_and(Verdict::falls_short))
     }
 }
 
@@ -155,6 +202,7 @@ impl Row {
             group: group.into(),
             label: label.into(),
             x: None,
+            y: None,
             unit: unit.to_owned(),
             more_is_better: false,
             limit: None,
@@ -167,6 +215,12 @@ impl Row {
     /// The column of that name.
     pub(crate) fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The median of a column as a share of what the wire allows, where that is known.
+    pub(crate) fn share(&self, column: &Column) -> Option<f64> {
+        let (median, limit) = column.median().zip(column.limit.or(self.limit))?;
+        Some(if self.more_is_better { median / limit } else { limit / median })
     }
 
     /// Asks for the ratio of two columns, if both are there.
@@ -216,6 +270,13 @@ impl Outcome {
             }
         }
         groups
+    }
+
+    /// All further figures, with their rows and columns.
+    pub(crate) fn details(&self) -> impl Iterator<Item = (&Row, &Column, &Detail)> {
+        let columns =
+            self.rows.iter().flat_map(|row| row.columns.iter().map(move |column| (row, column)));
+        columns.flat_map(|(row, column)| column.details.iter().map(move |it| (row, column, it)))
     }
 
     /// All comparisons with their rows.

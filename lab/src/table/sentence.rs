@@ -2,11 +2,13 @@
 
 use stackwright_programs::statistics::median;
 
+use super::details;
 use super::outcome::{Comparison, Outcome, Row};
 use super::quantity::digits;
 use super::verdict::{Target, Verdict};
 
-/// What a table says, a sentence for each two that are compared.
+/// What a table says, a sentence for each two that are compared, then one for each further figure
+/// that has a target.
 pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
     let mut parts = Vec::new();
     if !outcome.complete {
@@ -24,11 +26,13 @@ pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
         }
     }
     parts.extend(pairs.iter().filter_map(Pair::says));
+    let told = details::sentences(outcome);
     if outcome.rows.is_empty() {
         parts.push("Nothing was measured.".to_owned());
-    } else if pairs.is_empty() {
+    } else if pairs.is_empty() && told.is_empty() {
         parts.push("There is nothing to compare with.".to_owned());
     }
+    parts.extend(told);
     parts
 }
 
@@ -39,7 +43,8 @@ pub(crate) fn falls_short(outcome: &Outcome) -> Vec<String> {
             outcome.comparisons().filter(move |(_, comparison)| comparison.verdict == Some(wanted));
         missed.filter_map(|(row, comparison)| shortfall(row, comparison))
     };
-    of(Verdict::Missed).chain(of(Verdict::MissedInDoubt)).collect()
+    let compared = of(Verdict::Missed).chain(of(Verdict::MissedInDoubt));
+    compared.chain(details::shortfalls(outcome)).collect()
 }
 
 fn shortfall(row: &Row, comparison: &Comparison) -> Option<String> {

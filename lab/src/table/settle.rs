@@ -1,8 +1,8 @@
 //! What follows from the samples: which are slow, the ratios, the verdicts.
 
-use stackwright_programs::statistics::{median, ratio};
+use stackwright_programs::statistics::{Ratio, median, ratio};
 
-use super::outcome::{Column, Comparison, Outcome};
+use super::outcome::{Comparison, Outcome, Row};
 use super::verdict::{Verdict, judge};
 
 /// A sample is marked as slow where a probe beside it took so many times the median of all probes.
@@ -19,30 +19,37 @@ impl Outcome {
         let columns = || self.rows.iter().flat_map(|row| &row.columns);
         let probes: Vec<f64> =
             columns().flat_map(|column| &column.samples).flat_map(|s| s.probes).collect();
+        // What is simulated was not probed.
+        let probes: Vec<f64> = probes.into_iter().filter(|probe| *probe > 0.0).collect();
         let limit = median(&probes).map_or(f64::INFINITY, |usual| SLOW * usual);
         for row in &mut self.rows {
             for sample in row.columns.iter_mut().flat_map(|column| &mut column.samples) {
                 sample.slow = sample.probes.iter().any(|probe| *probe > limit);
             }
-            let columns = std::mem::take(&mut row.columns);
-            // Of the best: 1 where a median is as good as the wire allows.
-            let of_best = |column: &Column| {
-                let (median, limit) = column.median().zip(row.limit)?;
-                Some(if row.more_is_better { median / limit } else { limit / median })
-            };
-            for comparison in &mut row.comparisons {
-                comparison.settle(&columns, &of_best);
+            for detail in row.columns.iter_mut().flat_map(|column| &mut column.details) {
+                let ratio = Ratio { value: detail.value, low: detail.value, high: detail.value };
+                detail.verdict = detail.target.map(|target| judge(target, ratio));
             }
-            row.columns = columns;
+            let mut comparisons = std::mem::take(&mut row.comparisons);
+            for comparison in &mut comparisons {
+                comparison.settle(row);
+            }
+            row.comparisons = comparisons;
         }
     }
 }
 
 impl Comparison {
-    fn settle(&mut self, columns: &[Column], of_best: &dyn Fn(&Column) -> Option<f64>) {
-        let find = |name: &str| columns.iter().find(|column| column.name == name);
-        let (Some(ours), Some(theirs)) = (find(&self.ours), find(&self.against)) else { return };
-        self.ratio = ratio(&ours.values(), &theirs.values());
+    fn settle(&mut self, row: &Row) {
+        let (Some(ours), Some(theirs)) = (row.column(&self.ours), row.column(&self.against)) else {
+            return;
+        };
+        self.ratio = if ours.samples.len() == theirs.samples.len() {
+            ratio(&ours.values(), &theirs.values())
+        } else {
+            // They did not take turns: what is known is the ratio of the medians.
+            ours.median().zip(theirs.median()).and_then(|(one, other)| ratio(&[one], &[other]))
+        };
         let pairs = ours.samples.iter().zip(&theirs.samples);
         let (left, right): (Vec<f64>, Vec<f64>) = pairs
             .filter(|(ours, theirs)| !ours.slow && !theirs.slow)
@@ -51,7 +58,7 @@ impl Comparison {
         // Of one or two rounds no interval can be said.
         self.fast = if left.len() < 3 { None } else { ratio(&left, &right) };
         let both_at_limit =
-            [ours, theirs].iter().all(|who| of_best(who).is_some_and(|part| part > AT_LIMIT));
+            [ours, theirs].iter().all(|who| row.share(who).is_some_and(|part| part > AT_LIMIT));
         self.verdict =
             self.target.zip(self.ratio).map(|(target, ratio)| match judge(target, ratio) {
                 verdict if !verdict.falls_short() => verdict,
@@ -108,6 +115,13 @@ mod tests {
         assert_eq!((fast.low, fast.value, fast.high), (0.5, 0.5, 0.5));
         let all = outcome.rows[0].comparisons[0].ratio.expect("four rounds");
         assert!(all.high > 0.5, "{all:?}");
+    }
+
+    #[test]
+    fn seeds_of_one_and_a_run_of_the_other_are_compared_by_their_medians() {
+        let outcome = outcome(&[1.0, 8.0, 2.0, 2.0, 9.0], &[4.0], 1.0, None);
+        let ratio = outcome.rows[0].comparisons[0].ratio.expect("there are medians");
+        assert_eq!((ratio.low, ratio.value, ratio.high), (0.5, 0.5, 0.5));
     }
 
     #[test]

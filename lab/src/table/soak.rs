@@ -202,5 +202,5 @@ fn flat(key: &str, what: String, per: &str, many: f64, watched: &Watched) -> Row
 
 fn column(name: &str, ours: bool, values: impl IntoIterator<Item = f64>) -> Column {
     let sample = |value| Sample { value, probes: [1.0; 2], slow: false };
-    Column { name: name.into(), ours, samples: values.into_iter().map(sample).collect() }
+    Column { samples: values.into_iter().map(sample).collect(), ..Column::new(name, ours) }
 }

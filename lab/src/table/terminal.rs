@@ -3,14 +3,15 @@
 use anstream::println;
 use anstyle::{AnsiColor, Style};
 
-use super::outcome::{Comparison, Outcome, Row};
+use super::matrix;
+use super::outcome::{Comparison, Detail, Outcome, Row};
 use super::quantity::{digits, quantity};
-use super::sentence::sentences;
+use super::sentence::{falls_short, sentences};
 use super::verdict::Verdict;
 
-const BOLD: Style = Style::new().bold();
+pub(super) const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
 const DOUBT: Style = AnsiColor::Yellow.on_default();
 
 /// Prints all groups, then what they say.
@@ -20,12 +21,21 @@ pub(crate) fn print(outcome: &Outcome) {
     if !outcome.source.is_empty() {
         println!("  beside it: {}", outcome.source);
     }
+    let mut shaded = false;
     for group in outcome.groups() {
         let rows: Vec<&Row> = outcome.rows.iter().filter(|row| row.group == group).collect();
         println!("\n  {BOLD}{group}{BOLD:#}");
-        grid(&rows);
+        if matrix::is_matrix(&rows) {
+            matrix::print(&rows, &outcome.axes);
+            shaded = true;
+        } else {
+            grid(&rows);
+        }
     }
     println!();
+    if shaded {
+        shortfalls(outcome);
+    }
     for note in &outcome.notes {
         println!("  note: {note}");
     }
@@ -33,6 +43,20 @@ pub(crate) fn print(outcome: &Outcome) {
     println!("  {samples} samples, {slow} of them while the machine was slow");
     for sentence in sentences(outcome) {
         println!("  {sentence}");
+    }
+}
+
+/// How many shortfalls are listed where the rows have no lines of their own.
+const LISTED: usize = 20;
+
+/// What falls short in a matrix is marked there; here it is said how.
+fn shortfalls(outcome: &Outcome) {
+    let short = falls_short(outcome);
+    for one in short.iter().take(LISTED) {
+        println!("  {BAD}!{BAD:#} {one}");
+    }
+    if short.len() > LISTED {
+        println!("  {BAD}!{BAD:#} and {} more", short.len() - LISTED);
     }
 }
 
@@ -71,8 +95,13 @@ fn grid(rows: &[&Row]) {
                 _ => format!("{cell:>width$}"),
             });
         println!("    {}", cells.collect::<Vec<_>>().join("  "));
-        for comparison in number.checked_sub(1).map_or(&[][..], |row| &rows[row].comparisons) {
+        let Some(row) = number.checked_sub(1).map(|row| rows[row]) else { continue };
+        for comparison in &row.comparisons {
             println!("      {}", compared(comparison));
+        }
+        for column in row.columns.iter().filter(|column| !column.details.is_empty()) {
+            let told: Vec<_> = column.details.iter().map(detail).collect();
+            println!("      {}: {}", column.name, told.join(", "));
         }
     }
 }
@@ -85,6 +114,16 @@ fn distinct(names: Vec<&str>) -> Vec<&str> {
         }
     }
     seen
+}
+
+fn detail(detail: &Detail) -> String {
+    let Detail { name, value, unit, target, verdict } = detail;
+    let value = quantity(*value, unit);
+    let judged = verdict.zip(*target).map_or_else(String::new, |(verdict, target)| {
+        let style = if verdict.falls_short() { BAD } else { GOOD };
+        format!(" ({target} {style}{verdict}{style:#})")
+    });
+    format!("{name} {value}{judged}")
 }
 
 fn compared(comparison: &Comparison) -> String {

@@ -13,6 +13,8 @@ pub(crate) enum Target {
     AtMost(f64),
     /// So much or more: throughput.
     AtLeast(f64),
+    /// 1, and so much more or less: two measurements of the same.
+    Within(f64),
 }
 
 /// Whether it is.
@@ -55,6 +57,7 @@ impl fmt::Display for Target {
         match self {
             Target::AtMost(most) => write!(out, "≤ {most}"),
             Target::AtLeast(least) => write!(out, "≥ {least}"),
+            Target::Within(part) => write!(out, "1 ± {part}"),
         }
     }
 }
@@ -64,6 +67,7 @@ pub(crate) fn judge(target: Target, ratio: Ratio) -> Verdict {
     let reached = |value: f64| match target {
         Target::AtMost(most) => value <= most,
         Target::AtLeast(least) => value >= least,
+        Target::Within(part) => (value - 1.0).abs() <= part,
     };
     let ends = [ratio.low, ratio.high].map(reached);
     match (reached(ratio.value), ends) {

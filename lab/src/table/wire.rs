@@ -10,7 +10,7 @@ use super::{About, Cells, Table};
 use crate::measure::{Contestant, Course, Effort, Limit};
 use crate::problem::Problem;
 
-const TCP: &str = "kernel TCP";
+const TCP: &str = "kernel TCP, cubic";
 const OFFLOADED: &str = "UDP, GSO + GRO";
 const PLAIN: &str = "UDP";
 

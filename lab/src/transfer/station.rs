@@ -103,7 +103,7 @@ impl Station {
 
     fn config(&self) -> Config {
         let credit = Credit { octets: self.room(), messages: 4096 };
-        Config { credit, longest: usize::MAX, ..Config::default() }
+        Config { credit, ..Config::default() }
     }
 
     fn send(&self) -> Done {

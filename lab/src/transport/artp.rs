@@ -60,6 +60,7 @@ keys! {
         tries: u32 => |tries| tries;
         timeout_least: Time => nanoseconds;
         silence: Time => nanoseconds;
+        idle: OrNever<Time> => |after| after.0.map(nanoseconds);
         keepalive: OrNever<Time> => |after| after.0.map(nanoseconds);
         reordering: OrNever<u64> => |packets| packets.0;
         ranges: bool => |yes| yes;
@@ -194,6 +195,7 @@ mod tests {
         tries = 11
         timeout-least = "500 ms"
         silence = "10 min"
+        idle = "5 s"
         keepalive = "2 s"
         reordering = "never"
         ranges = false
@@ -213,6 +215,14 @@ mod tests {
 
     fn config(text: &str) -> Config {
         read(text).expect("it can be read").config([1; 16])
+    }
+
+    #[test]
+    fn the_documentation_has_every_key() {
+        let text = include_str!("../../README.md");
+        for key in ArtpKeys::names() {
+            assert!(text.contains(&format!("`{key}`")), "{key}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a transport may stand on: the kernel's two, real or simulated.
 
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stackwright::wire::Pool;
 use stackwright_contract::services::{Credit, Datagrams, Streams};
@@ -45,8 +45,8 @@ impl Lowers for Simulated {
 
 /// Of this machine, for one stack.
 pub(crate) struct Real {
-    pub(crate) registry: Rc<Registry>,
-    pub(crate) pool: Rc<Pool<M>>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) pool: Arc<Pool<M>>,
 }
 
 impl Lowers for Real {

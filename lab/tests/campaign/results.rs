@@ -157,3 +157,33 @@ fn the_example_can_be_read() {
         lab.arg("campaign").arg(ours("example.toml")).arg("--count").output().expect("it starts");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "450\n");
 }
+
+/// The flows of a run have columns, and whoever does not read them is told that they failed.
+#[test]
+fn what_did_not_deliver_is_told_though_its_cell_is_done() {
+    let setting = Setting::new(
+        "[[sweep]]\nname = \"s\"\nrun = [\"run\", \"scenario.toml\", \"--set\", \"links.0.mtu={mtu}\", \"--out\", \"{out}\"]\n\
+         values = { mtu = [50, 60, 1500] }\n",
+    );
+    let scenario = "[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"5 ms\"\nrate = \"1 Mb/s\"\n\
+                    [[flows]]\nfrom = \"a\"\nto = \"b\"\ntransport = { stop-and-wait = {} }\n\
+                    workload = { messages = { count = 5, message = \"64 B\" } }\n";
+    std::fs::write(setting.path("scenario.toml"), scenario).expect("it can be written");
+    let short = "2 broke a promise or did not deliver everything";
+    for cells in ["3 done", "3 before"] {
+        let said = setting.run(&[]).ended(0);
+        assert!(said.out.contains(cells) && said.out.contains(short), "{}", said.out);
+    }
+    let said = setting.run(&["--json"]).ended(0);
+    let said: serde_json::Value = serde_json::from_str(&said.out).expect("one object");
+    assert_eq!((&said["fell_short"], &said["failed"]), (&2.into(), &0.into()));
+    let said = setting.run(&["--summary"]).ended(0);
+    assert!(said.out.contains(short), "{}", said.out);
+    let rows: serde_json::Value =
+        serde_json::from_str(&setting.read("results/summary.json")).expect("it is JSON");
+    let of = |nth: usize, name: &str| rows[nth][format!("result.flows.0.{name}")].clone();
+    assert_eq!((of(0, "delivered"), of(2, "delivered")), (0.into(), 5.into()));
+    assert!(of(0, "failed").as_str().is_some_and(|says| says.contains("0 of 5")), "{rows}");
+    assert!(of(2, "goodput_bits_per_second").as_f64() > Some(1000.0), "{rows}");
+    assert!(rows[0]["result.failed"].is_string() && rows[2]["result.failed"].is_null(), "{rows}");
+}

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use core::fmt;
+use core::ptr::fn_addr_eq;
 use core::str::FromStr;
 
 use stackwright_contract::services::Credit;
@@ -10,7 +11,7 @@ use stackwright_policies::{
     recovery, rtt,
 };
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
-use stackwright_transport::{Limits, Policies, Slots, configuration};
+use stackwright_transport::{Limits, Policies, Slots, configuration, slots};
 use stackwright_wire::Message;
 
 use crate::message::Messages;
@@ -160,7 +161,7 @@ pub enum Congestion {
     /// It takes minutes to fill a fast and long path: seven for 100 Mb/s with a round trip of 200
     /// ms.
     Document,
-    /// RFC 6582: slow start, and otherwise as in the document.
+    /// RFC 6582: slow start, half after a loss, two packets after a timeout.
     NewReno,
     /// RFC 9438: finds the rate of a fast path soon, and shares it with today's TCP.
     #[default]
@@ -168,7 +169,46 @@ pub enum Congestion {
     /// draft-ietf-ccwg-bbr: models the path, so that random loss costs no more than the octets that
     /// are lost.
     Bbr,
+    /// A judge of the application's own.
+    Own(Judge),
 }
+
+/// A congestion judge of the application's own: what
+/// [`slots::Congestion`](stackwright_transport::slots::Congestion) is implemented for, made anew
+/// for each session.
+///
+/// ```
+/// use stackwright_artp::{Congestion, Config, Judge};
+/// use stackwright_transport::slots;
+///
+/// /// Always as many octets in flight.
+/// struct Fixed(u64);
+///
+/// impl slots::Congestion for Fixed {
+///     fn window(&self) -> u64 {
+///         self.0
+///     }
+/// }
+///
+/// let judge = Judge { name: "fixed", make: |packet| Box::new(Fixed(20 * packet)) };
+/// let config = Config { congestion: Congestion::Own(judge), ..Config::new([0; 16]) };
+/// assert_eq!(config.congestion.to_string(), "fixed");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Judge {
+    /// Its name, for people.
+    pub name: &'static str,
+    /// Makes the judge of a session whose packets have at most this many octets.
+    pub make: fn(packet: u64) -> Box<dyn slots::Congestion>,
+}
+
+impl PartialEq for Judge {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && fn_addr_eq(self.make, other.make)
+    }
+}
+
+impl Eq for Judge {}
 
 impl FromStr for Congestion {
     type Err = ();
@@ -186,13 +226,15 @@ impl FromStr for Congestion {
 }
 
 impl fmt::Display for Congestion {
-    /// Writes the name that [`from_str`](Self::from_str) reads.
+    /// Writes the name, which [`from_str`](Self::from_str) reads unless it is that of a judge of
+    /// the application's own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Congestion::Document => "document",
             Congestion::NewReno => "new-reno",
             Congestion::Cubic => "cubic",
             Congestion::Bbr => "bbr",
+            Congestion::Own(judge) => judge.name,
         })
     }
 }
@@ -205,6 +247,7 @@ impl Congestion {
             Congestion::NewReno => congestion::OneOf::NewReno(congestion::NewReno::new(packet)),
             Congestion::Cubic => congestion::OneOf::Cubic(congestion::Cubic::new(packet)),
             Congestion::Bbr => congestion::OneOf::Bbr(Box::new(congestion::Bbr::new(packet))),
+            Congestion::Own(judge) => congestion::OneOf::Own((judge.make)(packet)),
         }
     }
 }

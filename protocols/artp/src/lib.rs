@@ -22,7 +22,7 @@ mod sessions;
 mod state;
 mod syntax;
 
-pub use config::{Artp, Config, Congestion, policies};
+pub use config::{Artp, Config, Congestion, Judge, policies};
 pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
 #[cfg(feature = "sign")]
@@ -51,7 +51,7 @@ pub fn layer<M: Message>(config: Config, seed: u64) -> Layer<M> {
 
 /// Returns the same with the blocks of `pool`, which the driver below shares: each reuses the
 /// blocks that the other has released. Short datagrams gain by it; [`layer`] has blocks of its own.
-pub fn layer_sharing<M: Message>(config: Config, seed: u64, pool: Rc<Pool<M>>) -> Layer<M> {
+pub fn layer_sharing<M: Message>(config: Config, seed: u64, pool: Arc<Pool<M>>) -> Layer<M> {
     Transport::new(Associations::sharing(Sessions::new(config, policies), pool), seed)
 }
 
@@ -61,7 +61,7 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> BoxedLayer<M> {
     Transport::new(Associations::new(Sessions::new(config, make)), seed)
 }
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{BatchMessages, MessageProperties};
@@ -124,6 +124,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     fn expires(&self) -> bool {
         self.both(|proposal| proposal.expires)
+    }
+
+    fn locator(&self) -> u64 {
+        self.ours.nonce
     }
 
     fn peer_delay(&self) -> Option<Nanoseconds> {

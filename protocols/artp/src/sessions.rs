@@ -1,7 +1,6 @@
 //! The sessions of an endpoint: how their numbers are chosen, which requests are granted, and which
 //! values a third party must not guess.
 
-use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
@@ -36,8 +35,6 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
     config: Config,
     make: fn(u8, &Config, Secrets) -> Slots<C>,
     decide: Decide,
-    /// The sessions that exist, and the place of each in `moves`.
-    taken: BTreeMap<(Participant, u8), u64>,
     moves: Moves,
     reset_key: [u8; 32],
     answered: Answered,
@@ -61,7 +58,6 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
             config,
             make,
             decide: |_, _| true,
-            taken: BTreeMap::new(),
             moves: Moves::default(),
             reset_key: [0; 32],
             answered: Answered::default(),
@@ -253,15 +249,18 @@ where
         }
     }
 
-    fn open(&mut self, _: &Context, remote: Participant) -> Result<u8, Ended> {
-        // Starts at a random number: the peer opens sessions with us too, and both must rarely
-        // choose the same.
-        let start = self.draw() as u8;
-        let free = (0..=u8::MAX).map(|step| start.wrapping_add(step));
-        let free =
-            free.filter(|session| *session != 0 && !self.taken.contains_key(&(remote, *session)));
-        let mut free = free.fuse();
-        free.next().ok_or(Ended::Unavailable)
+    /// There are 255 sessions between two addresses; the next ones have another port of ours.
+    const SPREADS: bool = true;
+
+    fn open(&mut self, _: &Context, _: Participant) -> Result<u8, Ended> {
+        // A random number: the peer opens sessions with us too, and both must rarely choose the
+        // same.
+        Ok((self.draw() as u8).max(1))
+    }
+
+    fn free_key(&mut self, key: u8, is_taken: impl Fn(&u8) -> bool) -> Option<u8> {
+        let mut sessions = (0..=u8::MAX).map(|step| key.wrapping_add(step));
+        sessions.find(|session| *session != 0 && !is_taken(session))
     }
 
     fn arrival(
@@ -335,7 +334,7 @@ where
                 // If the peer is still there, somebody else forwards its packets: its answer brings
                 // the session back (RFC 9000 §9.3.3).
                 let probe = challenges(&identity, challenge(from, period(cx)), [0; 16]);
-                Stray::Moves { from, probe }
+                Stray::Moves { locator: identity.token, probe }
             }
             ControlKind::Request => {
                 let (challenge, reset) = (
@@ -355,11 +354,11 @@ where
         &mut self,
         cx: &Context,
         session: &u8,
+        locator: u64,
         from: Participant,
         to: Participant,
     ) -> Option<NewPath<C>> {
-        let place = self.taken.remove(&(from, *session))?;
-        self.taken.insert((to, *session), place);
+        let place = self.place(locator);
         let opening = self.moves.moved(place, cx.now(), to)?;
         // Behind a NAT the port changes for no reason: the path is the same.
         if from.internet().map(|from| from.ip()) == to.internet().map(|to| to.ip()) {
@@ -383,7 +382,6 @@ where
     ) -> Slots<C> {
         let secrets = self.secrets(remote, *session);
         let place = self.place(secrets.nonce);
-        self.taken.insert((remote, *session), place);
         self.moves.insert(place, *session, remote);
         // What the application never takes is not accepted: everything behind it would wait.
         let longest = match credit.octets {
@@ -393,10 +391,9 @@ where
         (self.make)(*session, &Config { longest, ..self.config }, secrets)
     }
 
-    fn gone(&mut self, session: u8, remote: Participant) {
-        if let Some(place) = self.taken.remove(&(remote, session)) {
-            self.moves.remove(place);
-        }
+    fn gone(&mut self, locator: u64) {
+        let place = self.place(locator);
+        self.moves.remove(place);
     }
 
     fn room(&self) -> Credit {

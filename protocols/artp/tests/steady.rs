@@ -11,7 +11,7 @@ mod ends;
 #[allow(dead_code, reason = "it is here for the ends")]
 mod monolith;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use ends::{End, Pair, boxed, message, written_down};
 use stackwright_artp::Config;
@@ -25,7 +25,7 @@ const BATCH: u64 = 16;
 /// So many batches, there and back; each message is made in a block of the pool, taken, and given
 /// back.
 fn talk<E: End>(pair: &mut Pair<E, E>, batches: u64) {
-    let pool = Rc::clone(&pair.memory.pool);
+    let pool = Arc::clone(&pair.memory.pool);
     for _ in 0..batches {
         for _ in 0..BATCH {
             pair.here.send(

@@ -52,6 +52,9 @@ pub trait Hooks: Sized + 'static {
     const FACTS: Facts;
     /// The features that it requires.
     const NEEDS: Needs = Needs::NOTHING;
+    /// Whether an association for which no key is [free](Hooks::free_key) stands on another
+    /// association with that peer below, which has another local address. Otherwise it is refused.
+    const SPREADS: bool = false;
     /// The credit of the layer above on one association, where [`first_room`](Hooks::first_room)
     /// does not define another: how much may be on its way down.
     const ROOM: Credit = Credit { octets: 64 << 10, messages: 16 };
@@ -72,6 +75,17 @@ pub trait Hooks: Sized + 'static {
         remote: Participant,
     ) -> Result<(Participant, Self::Key), Ended> {
         Ok((remote, Self::Key::default()))
+    }
+
+    /// Returns the key of an association that this side opens, on the association below that all
+    /// with this peer share: `key`, or another where it is taken; `None` where none is free. By
+    /// default there is no other.
+    fn free_key(
+        &mut self,
+        key: Self::Key,
+        is_taken: impl Fn(&Self::Key) -> bool,
+    ) -> Option<Self::Key> {
+        Some(key).filter(|key| !is_taken(key))
     }
 
     /// Listens: returns the address to listen at below, and the key of the listener. By default the
@@ -225,6 +239,11 @@ pub trait Hooks: Sized + 'static {
         Stray::Unclaimed
     }
 
+    /// Returns what identifies an association wherever its peer is; `None`: it never moves.
+    fn locator(_association: &Self::Association) -> Option<u64> {
+        None
+    }
+
     /// Handles that the association has [moved](Stray::Moves) to another address of its peer.
     fn moved(&mut self, _at: &mut impl Place<Self>, _from: Participant) {}
 
@@ -324,12 +343,12 @@ pub enum Stray<M> {
     Ignored(&'static str),
     /// As [`Arrival::Answered`].
     Answered(M),
-    /// The association of its key with the peer `from` has moved here. `probe` is sent to the old
-    /// address as it is, if there is credit.
+    /// An association has moved here. `probe` is sent to its old address as it is, if there is
+    /// credit.
     Moves {
-        /// The old address.
-        from: Participant,
-        /// The last message there.
+        /// The association's [locator](Hooks::locator).
+        locator: u64,
+        /// The last message to its old address.
         probe: M,
     },
 }

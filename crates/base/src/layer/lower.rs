@@ -209,11 +209,25 @@ impl<H: Hooks> Lowers<H> {
         user: Handle,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
-        if let Some(name) = self.by_remote.resolve(&remote)
-            && self.join(name, user)
-        {
-            return name;
+        match self.shared(remote) {
+            Some(name) if self.join(name, user) => name,
+            _ => self.open(remote, user, out),
         }
+    }
+
+    /// Returns the association with `remote` that those above share.
+    pub(super) fn shared(&self, remote: Participant) -> Option<Handle> {
+        self.by_remote.resolve(&remote)
+    }
+
+    /// Requests an association with `remote`, which is shared from now on; one that was shared
+    /// before keeps its users.
+    pub(super) fn open(
+        &mut self,
+        remote: Participant,
+        user: Handle,
+        out: &mut impl Outlet<Layer<H>>,
+    ) -> Handle {
         let mut association = Association::new(remote);
         association.users = 1;
         association.waiting.push(user);

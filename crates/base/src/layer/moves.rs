@@ -1,9 +1,9 @@
 //! An association follows its peer to another address: another association below carries it from
 //! then on.
 
-use stackwright_contract::{Context, Handle, Outlet, Participant};
+use stackwright_contract::{Context, Handle, Outlet};
 
-use super::{Hooks, Layer, MessageOf, Stray};
+use super::{Hooks, Layer, Link, MessageOf, Stray};
 
 impl<H: Hooks> Layer<H> {
     /// Handles a message that belongs to no association with its sender, if the protocol knows an
@@ -23,41 +23,35 @@ impl<H: Hooks> Layer<H> {
             Stray::Unclaimed => return false,
             Stray::Ignored(reason) => cx.dropped(H::FACTS.name, reason),
             Stray::Answered(answer) => self.answer(cx, lower, answer, out),
-            Stray::Moves { from, probe } => {
-                self.take_over(cx, lower, (from, H::key(header)), probe, out);
+            Stray::Moves { locator, probe } => {
+                self.take_over(cx, lower, (locator, H::key(header)), probe, out);
             }
         }
         true
     }
 
-    /// Moves the association of `key` with the peer `from` to the association below that its peer
-    /// uses now.
+    /// Moves an association of `key` to the association below that its peer uses now.
     fn take_over(
         &mut self,
         cx: &Context,
         lower: Handle,
-        (from, key): (Participant, H::Key),
+        (locator, key): (u64, H::Key),
         probe: MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) {
-        // Associations below that arrived are not found by their peer: it moves seldom.
-        let base = &self.base;
-        let there = base.iter().filter(|(_, link)| link.remote == from).find_map(|(_, link)| {
-            base.find(&(Self::key_scope(link.lower), key.clone()))
-                .filter(|name| base.get(*name).is_some_and(|found| found.remote == from))
-        });
-        // One that is not open yet is not told of twice.
-        let is_open = |name: &Handle| base.get(*name).is_some_and(|link| link.unopened.is_empty());
-        let Some(name) = there.filter(is_open) else {
+        // It moves seldom, and an index of locators would cost memory for each association.
+        let moves = |(_, link): &(Handle, &Link<H>)| H::locator(&link.own) == Some(locator);
+        let Some((name, link)) = self.base.iter().find(moves) else {
             return cx.dropped(H::FACTS.name, "a move of no association");
         };
-        if self.base.rekey(name, (Self::key_scope(lower), key)).is_err() {
-            return cx.dropped(H::FACTS.name, "a move to where another association is");
+        let (left, from) = (link.lower, link.remote);
+        // One that is not open waits for its association below.
+        if !link.unopened.is_empty()
+            || self.base.rekey(name, (Self::key_scope(lower), key)).is_err()
+        {
+            return cx.dropped(H::FACTS.name, "a move that is not possible");
         }
-        if let Some(link) = self.base.get(name) {
-            let left = link.lower;
-            self.answer(cx, left, probe, out);
-        }
+        self.answer(cx, left, probe, out);
         self.relocate(name, lower, out);
         self.at(cx, name, out, |hooks, at| hooks.moved(at, from));
     }

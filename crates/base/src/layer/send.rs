@@ -55,9 +55,14 @@ impl<H: Hooks> Layer<H> {
             Session::Absent => self.base.iter().next().map(|(_, link)| link.lower),
             Session::Present(_) => None,
         };
-        let lower = match shared {
-            Some(lower) if self.lowers.join(lower, name) => lower,
-            _ => self.lowers.share(remote, name, out),
+        let (lower, key) = match shared {
+            Some(lower) if self.lowers.join(lower, name) => (lower, key),
+            _ => match self.free_key(remote, key.clone()) {
+                Some(key) => (self.lowers.share(remote, name, out), key),
+                None if H::SPREADS => (self.lowers.open(remote, name, out), key),
+                // It is refused below.
+                None => (self.lowers.share(remote, name, out), key),
+            },
         };
         let link = self.link(cx, &key, lower, remote, Origin::Asked, credit);
         if let Err(why) = self.install(name, key, link) {
@@ -73,6 +78,18 @@ impl<H: Hooks> Layer<H> {
         // If the association below is open already, this one can send.
         if self.lowers.association(lower).is_some_and(|below| below.local.is_some()) {
             self.opens(cx, name, out);
+        }
+    }
+
+    /// Returns a key that is free on the association below that is shared with `remote`.
+    fn free_key(&mut self, remote: Participant, key: H::Key) -> Option<H::Key> {
+        let Layer { base, hooks, lowers, .. } = self;
+        match lowers.shared(remote) {
+            Some(lower) if matches!(Self::SELECTION.session, Session::Present(_)) => {
+                let scope = Self::key_scope(lower);
+                hooks.free_key(key, |key| base.find(&(scope, key.clone())).is_some())
+            }
+            _ => Some(key),
         }
     }
 

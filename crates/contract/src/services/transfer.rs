@@ -19,7 +19,7 @@ pub trait Transfer: Sized + 'static {
     /// What is carried.
     type Message: Message;
     /// What is said of a batch, in both directions.
-    type Properties: Copy + Default + PartialEq + Debug;
+    type Properties: Copy + Default + PartialEq + Debug + Send;
 
     /// Returns the credit that a batch uses up.
     fn cost(batch: &Batch<Self::Message>) -> Credit;

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
@@ -85,9 +84,9 @@ impl Default for DiskOptions {
 pub struct Disk<M: Message> {
     root: Root,
     options: DiskOptions,
-    registry: Rc<Registry>,
+    registry: Arc<Registry>,
     lane: usize,
-    pool: Rc<Pool<M>>,
+    pool: Arc<Pool<M>>,
     asked: Mirror<Asked>,
     /// How many names are alive.
     names: usize,
@@ -133,9 +132,9 @@ impl<M: Message + Send> Disk<M> {
     pub fn new(
         root: Root,
         options: DiskOptions,
-        registry: Rc<Registry>,
+        registry: Arc<Registry>,
         lane: usize,
-        pool: Rc<Pool<M>>,
+        pool: Arc<Pool<M>>,
     ) -> Self {
         assert!(options.workers > 0, "somebody must do the work");
         let (answering, answers) = mpsc::channel();

@@ -51,10 +51,26 @@ pub(super) fn outcome(stream: &TcpStream) -> Option<(SocketAddr, SocketAddr)> {
     }
 }
 
-pub(super) fn set_options(stream: &TcpStream) -> io::Result<()> {
+/// Sets the options of a socket; of a congestion control, where one is named.
+pub(super) fn set_options(stream: &TcpStream, congestion: Option<&str>) -> io::Result<()> {
+    if let Some(name) = congestion {
+        sockopt::set_tcp_congestion(stream, name)?;
+    }
     stream.set_nodelay(true)?; // layers above say everything in one batch: nothing is gained by waiting for more
     sockopt::set_socket_oobinline(stream, true)?; // RFC 959's Telnet signals are read where they stand
     Ok(())
+}
+
+/// Returns whether sockets of this system can have the congestion control `name`, such as `bbr`. A
+/// module that is not loaded is not found out by a process without the right to load it.
+pub fn has_congestion(name: &str) -> bool {
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        Some(ipproto::TCP),
+    );
+    socket.is_ok_and(|socket| sockopt::set_tcp_congestion(&socket, name).is_ok())
 }
 
 /// Whether both ends are on this machine, as far as addresses tell.
@@ -128,6 +144,20 @@ mod tests {
             let unsent = getsockopt(&stream, NotSent).expect("known of every TCP socket");
             assert_eq!(unsent == UNSENT, near || name == "bbr", "{name}: {unsent}");
         }
+    }
+
+    #[test]
+    fn a_socket_has_the_congestion_control_that_was_named() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let here = listener.local_addr().expect("its address");
+        for name in ["reno", "cubic", "bbr"].into_iter().filter(|name| has_congestion(name)) {
+            let stream = TcpStream::connect(here).expect("begun");
+            set_options(&stream, Some(name)).expect("it was found out before");
+            assert_eq!(sockopt::tcp_congestion(&stream).expect("known of each socket"), name);
+        }
+        assert!(!has_congestion("no such control"));
+        let stream = TcpStream::connect(here).expect("begun");
+        assert!(set_options(&stream, Some("no such control")).is_err());
     }
 
     #[test]

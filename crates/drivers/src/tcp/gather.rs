@@ -103,7 +103,7 @@ mod tests {
     use std::convert::Infallible;
     use std::io::Write;
     use std::net::TcpListener;
-    use std::rc::Rc;
+    use std::sync::Arc;
     use std::time::Instant;
 
     use nix::sys::socket::getsockopt;
@@ -223,7 +223,7 @@ mod tests {
     fn what_is_too_little_to_wake_comes_all_the_same() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
         let driver = Driver::new(1).expect("a driver");
-        let tcp = Tcp::new(driver.registry(), 0, Rc::new(Pool::new(64 << 10, 8)));
+        let tcp = Tcp::new(driver.registry(), 0, Arc::new(Pool::new(64 << 10, 8)));
         let association = Names::new().name(());
         let mut side = Side { driver, tcp, heard: Heard::default(), association };
         let remote = listener.local_addr().expect("its address").into();

@@ -22,7 +22,7 @@ mod send;
 
 use std::mem;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mio::net::TcpStream;
@@ -53,14 +53,17 @@ const SEND_TURN: usize = 1 << 20;
 const RECEIVE_TURN: usize = 256 << 10;
 
 pub use close::CLOSE_TIMEOUT;
+pub use connect::has_congestion;
 
 const NAME: &str = "tcp";
 
 /// The adapter. One of them serves thousands of associations on one thread.
 pub struct Tcp<M: Message> {
-    registry: Rc<Registry>,
+    registry: Arc<Registry>,
     lane: usize,
-    pool: Rc<Pool<M>>,
+    /// The congestion control of all sockets; the system's choice where none is named.
+    congestion: Option<&'static str>,
+    pool: Arc<Pool<M>>,
     pipes: Pipes,
     sockets: Mirror<Socket<M>>,
     due: Vec<Handle>,
@@ -106,10 +109,11 @@ enum Turn {
 impl<M: Message> Tcp<M> {
     /// Creates an adapter that registers its sockets with `registry` in `lane` and takes its blocks
     /// from `pool`.
-    pub fn new(registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
+    pub fn new(registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
         Tcp {
             registry,
             lane,
+            congestion: None,
             pool,
             pipes: Pipes::default(),
             sockets: Mirror::default(),
@@ -128,6 +132,14 @@ impl<M: Message> Tcp<M> {
     pub fn closing_within(mut self, timeout: Duration) -> Self {
         self.closing.timeout = timeout;
         self
+    }
+
+    /// Sets the congestion control of all sockets, such as `cubic`, in place of the system's choice
+    /// (`TCP_CONGESTION`, tcp(7)). An association ends at once where the system does not
+    /// [have](has_congestion) it.
+    #[must_use]
+    pub fn with_congestion(self, name: &'static str) -> Self {
+        Tcp { congestion: Some(name), ..self }
     }
 
     /// Delivers what the layer above said to be [unread](Command::Unread) as regions, once an
@@ -159,7 +171,7 @@ impl<M: Message> Tcp<M> {
         ends: Option<(SocketAddr, SocketAddr)>,
         credit: usize,
     ) -> Result<(), Ended> {
-        connect::set_options(&stream).map_err(|_| Ended::Reset(0))?;
+        connect::set_options(&stream, self.congestion).map_err(|_| Ended::Reset(0))?;
         self.registry
             .register(&mut stream, token(self.lane, name), connect::INTEREST)
             .map_err(|_| Ended::Reset(0))?;

@@ -45,7 +45,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use mio::net::UdpSocket;
 use nix::sys::socket::setsockopt;
@@ -101,9 +101,9 @@ const NAME: &str = "udp";
 
 /// The UDP adapter. One of them serves thousands of associations on one thread.
 pub struct Udp<M: Message> {
-    registry: Rc<Registry>,
+    registry: Arc<Registry>,
     lane: usize,
-    pool: Rc<Pool<M>>,
+    pool: Arc<Pool<M>>,
     names: Mirror<Named>,
     sockets: Names<Socket<M>>,
     due: Vec<Handle>,
@@ -148,7 +148,7 @@ struct Association {
 struct Socket<M: Message> {
     /// Before the socket, since it is dropped first.
     watched: Watched,
-    socket: Rc<UdpSocket>,
+    socket: Arc<UdpSocket>,
     segmentation: Segmentation,
     local: SocketAddr,
     /// The ECN codepoint of datagrams that leave alone; also tells whether the codepoints of
@@ -199,7 +199,7 @@ impl<M: Message> Udp<M> {
     ///
     /// # Panics
     /// If its blocks are shorter than [`BLOCK`]: the kernel truncates silently what does not fit.
-    pub fn new(registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
+    pub fn new(registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
         assert!(pool.block() >= BLOCK, "a block of the UDP adapter has {BLOCK} octets at least");
         Udp {
             registry,
@@ -250,7 +250,7 @@ impl<M: Message> Udp<M> {
         let name = self.sockets.name(Socket {
             watched: Watched::default(),
             segmentation: Segmentation::probe(&socket),
-            socket: Rc::new(socket),
+            socket: Arc::new(socket),
             local,
             ecn: Ecn::NotEct,
             hears_marks: false,

@@ -203,7 +203,7 @@ impl<M: Message> Socket<M> {
 mod tests {
     use std::convert::Infallible;
     use std::net::UdpSocket;
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     use mio::Poll;
     use rustix::net::connect;
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn what_a_stranger_sent_before_the_socket_was_connected_is_not_the_peers() {
         let registry = Registry::from(Poll::new().unwrap().registry().try_clone().unwrap());
-        let mut udp = Udp::<M>::new(Rc::new(registry), 0, Rc::new(Pool::new(64 << 10, 8)));
+        let mut udp = Udp::<M>::new(Arc::new(registry), 0, Arc::new(Pool::new(64 << 10, 8)));
         let (cx, mut heard) = (Context::new(1), Heard::default());
         let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
         let (association, credit) = (Names::new().name(()), Credit { octets: 1000, messages: 10 });
@@ -248,7 +248,7 @@ mod tests {
             DatagramsRequest::Open { association, remote: there.into(), credit, local: None };
         udp.handle_request(&cx, open, &mut heard);
         let (name, socket) = udp.sockets.iter().next().expect("it has a socket");
-        let (here, socket) = (socket.local, Rc::clone(&socket.socket));
+        let (here, socket) = (socket.local, Arc::clone(&socket.socket));
         connect(&socket, &stranger.local_addr().unwrap()).unwrap();
         stranger.send_to(b"forged", here).unwrap();
         connect(&socket, &there).unwrap();

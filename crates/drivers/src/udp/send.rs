@@ -179,7 +179,7 @@ mod tests {
     use std::convert::Infallible;
     use std::io;
     use std::net::UdpSocket;
-    use std::rc::Rc;
+    use std::sync::Arc;
     use std::time::Duration;
 
     use mio::{Events, Poll};
@@ -222,9 +222,9 @@ mod tests {
     impl Watcher for Silent {
         fn watch(
             &self,
-            _socket: Rc<mio::net::UdpSocket>,
+            _socket: Arc<mio::net::UdpSocket>,
             _token: Token,
-        ) -> io::Result<Box<dyn Any>> {
+        ) -> io::Result<Box<dyn Any + Send + Sync>> {
             Ok(Box::new(()))
         }
     }
@@ -234,13 +234,13 @@ mod tests {
             Self::watched_by(None)
         }
 
-        fn watched_by(watcher: Option<&Rc<dyn Watcher>>) -> Self {
+        fn watched_by(watcher: Option<&Arc<dyn Watcher>>) -> Self {
             let poll = Poll::new().unwrap();
-            let registry = Rc::new(Registry::from(poll.registry().try_clone().unwrap()));
+            let registry = Arc::new(Registry::from(poll.registry().try_clone().unwrap()));
             if let Some(watcher) = watcher {
                 registry.watch_by(watcher);
             }
-            let mut udp = Udp::new(registry, 0, Rc::new(Pool::new(64 << 10, 8)));
+            let mut udp = Udp::new(registry, 0, Arc::new(Pool::new(64 << 10, 8)));
             let (cx, there) = (Context::new(1), UdpSocket::bind("127.0.0.1:0").unwrap());
             let (association, credit) =
                 (Names::new().name(()), Credit { octets: 1000, messages: 10 });
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn whose_socket_somebody_else_watches_is_told_of_room_by_the_driver() {
-        let watcher: Rc<dyn Watcher> = Rc::new(Silent);
+        let watcher: Arc<dyn Watcher> = Arc::new(Silent);
         let mut side = Side::watched_by(Some(&watcher));
         let here =
             side.udp.sockets.iter().next().expect("it has a socket").1.socket.local_addr().unwrap();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -36,7 +36,7 @@ pub(crate) struct Bench<M: Message + Send = BufferTree> {
     pub(crate) disk: Disk<M>,
     pub(crate) heard: Heard<M>,
     pub(crate) names: Names<()>,
-    pub(crate) pool: Rc<Pool<M>>,
+    pub(crate) pool: Arc<Pool<M>>,
     /// What the root lies in: `home/root` is the root, all else is outside.
     pub(crate) home: TempDir,
 }
@@ -60,10 +60,15 @@ impl<M: Message + Send> Bench<M> {
             fs::create_dir(&root).expect("a root");
         }
         let driver = Driver::new(1).expect("a poll");
-        let pool = Rc::new(Pool::new(BLOCK, 16));
+        let pool = Arc::new(Pool::new(BLOCK, 16));
         let registry = driver.registry();
-        let disk =
-            Disk::new(Root::open(&root).expect("the root"), options, registry, 0, Rc::clone(&pool));
+        let disk = Disk::new(
+            Root::open(&root).expect("the root"),
+            options,
+            registry,
+            0,
+            Arc::clone(&pool),
+        );
         Bench { driver, disk, heard: Heard(VecDeque::new()), names: Names::default(), pool, home }
     }
 

@@ -1,11 +1,10 @@
 //! Folders.
 
-use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use stackwright_contract::services::{
     FileKind, FilesIndication, FilesRequest, FolderEntry, Purpose,
@@ -140,12 +139,12 @@ fn a_folder_that_vanishes_ends() {
 }
 
 #[derive(Default, Clone)]
-struct Notes(Rc<RefCell<Vec<String>>>);
+struct Notes(Arc<Mutex<Vec<String>>>);
 
 impl Listener for Notes {
     fn dropped(&mut self, _now: Instant, _protocol: &'static str, _reason: &'static str) {}
     fn event(&mut self, _now: Instant, protocol: &'static str, what: std::fmt::Arguments<'_>) {
-        self.0.borrow_mut().push(format!("{protocol}: {what}"));
+        self.0.lock().unwrap().push(format!("{protocol}: {what}"));
     }
 }
 
@@ -161,7 +160,10 @@ fn names_that_no_path_leads_to_are_left_out() {
     let notes = Notes::default();
     bench.driver.context().listen(Box::new(notes.clone()));
     assert_eq!(names(&bench.list("").expect("a list")), ["good"]);
-    assert_eq!(*notes.0.borrow(), ["disk: 6 names cannot be told and were left out of a list"]);
+    assert_eq!(
+        *notes.0.lock().unwrap(),
+        ["disk: 6 names cannot be told and were left out of a list"]
+    );
 }
 
 #[test]

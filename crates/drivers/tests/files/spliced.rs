@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ impl Socket {
 
     fn with(credit: usize, option: impl Fn(Stack) -> Stack) -> (Self, TcpStream) {
         let driver = Driver::new(1).expect("a poll");
-        let pool = Rc::new(Pool::new(BLOCK, 16));
+        let pool = Arc::new(Pool::new(BLOCK, 16));
         let tcp = option(Tcp::new(driver.registry(), 0, pool));
         let mut socket = Socket { driver, tcp, heard: Heard::default() };
         socket.ask(Ask::Listen {

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, UdpSocket};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stackwright_contract::services::{
@@ -51,7 +51,7 @@ impl Side {
 
     pub(crate) fn with_blocks(block: usize) -> Self {
         let driver = Driver::new(1).unwrap();
-        let udp = Udp::new(driver.registry(), 0, Rc::new(Pool::new(block, 8)));
+        let udp = Udp::new(driver.registry(), 0, Arc::new(Pool::new(block, 8)));
         Side { driver, udp, heard: Heard::default() }
     }
 

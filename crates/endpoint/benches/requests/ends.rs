@@ -1,11 +1,12 @@
 //! Ends that call: the kernel's sockets, and endpoints.
 
+use std::mem;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use stackwright_contract::services::MessageProperties;
-use stackwright_endpoint::{Config, Endpoint, Stack, System, blocking};
+use stackwright_endpoint::{Config, Endpoint, Flavor, Stack, System, blocking, multi_thread, task};
 use stackwright_wire::Message;
 
 use crate::{EXCHANGES, LAST, SIZE, timed};
@@ -123,22 +124,49 @@ async fn timed_awaited(took: &mut Vec<Duration>, mut exchange: impl AsyncFnMut()
     }
 }
 
+async fn answers<S: Stack, F: Flavor>(endpoint: task::Endpoint<S, F>, say: Sender<SocketAddr>) {
+    say.send(endpoint.local().unwrap()).unwrap();
+    let association = endpoint.accept().await.unwrap();
+    loop {
+        let (mut message, _) = association.receive_message().await.unwrap();
+        if is_last(&mut message) {
+            return;
+        }
+        let sent = association.send_message(message, MessageProperties::default()).await;
+        sent.unwrap_or_else(|refused| panic!("{}", refused.why));
+    }
+}
+
+/// Returns how long each exchange took.
+async fn asks<S: Stack, F: Flavor>(
+    endpoint: task::Endpoint<S, F>,
+    to: SocketAddr,
+    mut took: Vec<Duration>,
+) -> Vec<Duration> {
+    let association = endpoint.connect(to).await.unwrap();
+    let send = async |first| {
+        let sent = association.send_message(message(first), MessageProperties::default()).await;
+        sent.unwrap_or_else(|refused| panic!("{}", refused.why));
+    };
+    for number in 0..100 + EXCHANGES {
+        let begin = Instant::now();
+        send(0).await;
+        assert_eq!(association.receive_message().await.unwrap().0.len(), SIZE);
+        if number >= 100 {
+            took.push(begin.elapsed());
+        }
+    }
+    send(LAST).await;
+    took
+}
+
+fn any() -> SocketAddr {
+    ANY.parse().unwrap()
+}
+
 pub(crate) fn answer_awaited<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
     block_on(async {
-        let endpoint =
-            Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
-                .await
-                .unwrap();
-        say.send(endpoint.local().unwrap()).unwrap();
-        let association = endpoint.accept().await.unwrap();
-        loop {
-            let (mut message, _) = association.receive_message().await.unwrap();
-            if is_last(&mut message) {
-                return;
-            }
-            let sent = association.send_message(message, MessageProperties::default()).await;
-            sent.unwrap_or_else(|refused| panic!("{}", refused.why));
-        }
+        answers(Endpoint::bind(any(), Config::default(), make).await.unwrap(), say).await;
     });
 }
 
@@ -149,16 +177,36 @@ pub(crate) fn ask_awaited<S: Stack>(
 ) {
     block_on(async {
         let endpoint = Endpoint::new(Config::default(), make).unwrap();
-        let association = endpoint.connect(to).await.unwrap();
-        let send = async |first| {
-            let sent = association.send_message(message(first), MessageProperties::default()).await;
-            sent.unwrap_or_else(|refused| panic!("{}", refused.why));
-        };
-        timed_awaited(took, async || {
-            send(0).await;
-            assert_eq!(association.receive_message().await.unwrap().0.len(), SIZE);
-        })
-        .await;
-        send(LAST).await;
+        *took = asks(endpoint, to, mem::take(took)).await;
+    });
+}
+
+/// Awaits `future` in a task of a runtime of two threads.
+fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
+    let threads =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let threads = threads.unwrap();
+    threads.block_on(async { tokio::spawn(future).await.unwrap() })
+}
+
+pub(crate) fn answer_spawned<S: Stack + Send + 'static>(
+    make: fn(&System) -> S,
+    say: Sender<SocketAddr>,
+) {
+    spawn(async move {
+        let endpoint = multi_thread::Endpoint::bind(any(), Config::default(), make).await;
+        answers(endpoint.unwrap(), say).await;
+    });
+}
+
+pub(crate) fn ask_spawned<S: Stack + Send + 'static>(
+    make: fn(&System) -> S,
+    to: SocketAddr,
+    took: &mut Vec<Duration>,
+) {
+    let before = mem::take(took);
+    *took = spawn(async move {
+        let endpoint = multi_thread::Endpoint::new(Config::default(), make).unwrap();
+        asks(endpoint, to, before).await
     });
 }

@@ -11,7 +11,7 @@ mod ends;
 mod looped;
 
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ type Asks = fn(SocketAddr, &mut Vec<Duration>);
 const UDP_LOOP: &str = "UDP, the loop alone";
 const UDP_TOKIO: &str = "UDP, tokio's sockets";
 const AWAITED: &str = "awaited";
-const CONTESTANTS: [(&str, Answers, Asks); 8] = [
+const CONTESTANTS: [(&str, Answers, Asks); 10] = [
     (UDP_TOKIO, ends::tokio_answers, ends::tokio_asks),
     ("UDP, blocking sockets", ends::sockets_answer, ends::sockets_ask),
     (
@@ -68,6 +68,13 @@ const CONTESTANTS: [(&str, Answers, Asks); 8] = [
         },
     ),
     (
+        "UDP, two threads, awaited",
+        |say| ends::answer_spawned(System::udp::<M>, say),
+        |to, took| {
+            ends::ask_spawned(System::udp::<M>, to, took);
+        },
+    ),
+    (
         "ARTP, the loop alone",
         |say| looped::answer(artp, say),
         |to, took| looped::ask(artp, to, took),
@@ -84,12 +91,19 @@ const CONTESTANTS: [(&str, Answers, Asks); 8] = [
             ends::ask_awaited(artp, to, took);
         },
     ),
+    (
+        "ARTP, two threads, awaited",
+        |say| ends::answer_spawned(artp, say),
+        |to, took| {
+            ends::ask_spawned(artp, to, took);
+        },
+    ),
 ];
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     let pool = System::pool();
-    let upper = artp::layer_sharing(config, system.seed(), Rc::clone(&pool));
+    let upper = artp::layer_sharing(config, system.seed(), Arc::clone(&pool));
     Over::new(upper, system.udp_with(pool))
 }
 

@@ -69,7 +69,7 @@ impl<S: StackAny> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use stackwright_endpoint::Error;
     /// one.send(b"hello")?;
-    /// assert!(matches!(one.send(&[0; 70_000]), Err(Error::TooLong)));
+    /// assert!(matches!(one.send(&[0; 70_000]), Err(Error::TooLong { longest: 65_507 })));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -11,12 +11,12 @@ use stackwright_contract::{Handle, Names};
 /// and not just held or dropped, nothing else knows. Where one task does nothing but run the stack,
 /// it rings for that alone.
 ///
-/// The runtime may ring it from another thread; otherwise the lock is never contended.
+/// The runtime may ring it from another thread; otherwise the lock is hardly ever contended.
 #[derive(Default)]
 pub(super) struct Alarm {
     waiting: Mutex<Waiting>,
-    /// How many wait, for the endpoint's own thread, which alone changes it: it need not ask for
-    /// the lock to know.
+    /// How many wait. Where it matters, it is read under the lock of the stack, under which tasks
+    /// enter: this lock is not needed to know it.
     len: AtomicUsize,
 }
 
@@ -67,16 +67,16 @@ impl Alarm {
         self.waiting().runner = Some(slot);
     }
 
-    /// The task in this slot does not wait any more.
-    pub(super) fn leave(&self, slot: Handle) {
+    /// The task in this slot does not wait any more. Returns its waker: dropped, it may be the last
+    /// one of the task and end it, which is not for a caller that holds a lock.
+    pub(super) fn leave(&self, slot: Handle) -> Option<Waker> {
         let waiting = &mut *self.waiting();
         let gone = waiting.wakers.forget(slot);
         self.len.store(waiting.wakers.len(), Ordering::Relaxed);
         if waiting.runner == Some(slot) {
             waiting.runner = None;
         }
-        // A waker that is the last of its task ends it: not while we hold the lock.
-        drop(gone);
+        gone
     }
 
     /// Wakes the tasks in `slots`.
@@ -139,10 +139,10 @@ mod tests {
     fn it_rings_for_all_who_wait_and_not_for_those_who_left() {
         let alarm = Alarm::default();
         let three = three(&alarm);
-        alarm.leave(three[1].1);
+        drop(alarm.leave(three[1].1));
         alarm.ring();
         assert_eq!(counts(&three), [1, 0, 1]);
-        three.iter().for_each(|(_, slot)| alarm.leave(*slot));
+        three.iter().for_each(|(_, slot)| drop(alarm.leave(*slot)));
         assert_eq!(alarm.len(), 0);
     }
 
@@ -153,7 +153,7 @@ mod tests {
         alarm.appoint(three[2].1);
         alarm.ring();
         assert_eq!(counts(&three), [0, 0, 1]);
-        alarm.leave(three[2].1);
+        drop(alarm.leave(three[2].1));
         alarm.ring();
         assert_eq!(counts(&three), [1, 1, 1]);
     }

@@ -5,6 +5,7 @@ use stackwright_contract::services::{Batch, Code, MessageProperties};
 use stackwright_wire::Message;
 
 use crate::error::{Error, NotSent};
+use crate::flavor::Flavor;
 use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
@@ -38,13 +39,13 @@ use crate::task::watch::{Wait, WakeOnDrop};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Association<S: StackAny> {
-    hold: Hold<S>,
-    watch: WakeOnDrop<S>,
+pub struct Association<S: StackAny, F: Flavor> {
+    hold: Hold<S, F>,
+    watch: WakeOnDrop<S, F>,
 }
 
-impl<S: StackAny> Association<S> {
-    pub(super) fn new(hold: Hold<S>, watch: WakeOnDrop<S>) -> Self {
+impl<S: StackAny, F: Flavor> Association<S, F> {
+    pub(super) fn new(hold: Hold<S, F>, watch: WakeOnDrop<S, F>) -> Self {
         Association { hold, watch }
     }
 
@@ -60,7 +61,7 @@ impl<S: StackAny> Association<S> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
     /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// association.send(b"hello").await?;
-    /// assert!(matches!(association.send(&[0; 70_000]).await, Err(Error::TooLong)));
+    /// assert!(matches!(association.send(&[0; 70_000]).await, Err(Error::TooLong { longest: 65_507 })));
     /// # Ok(())
     /// # }
     /// ```
@@ -127,7 +128,7 @@ impl<S: StackAny> Association<S> {
         &self,
         message: S::Message,
         properties: MessageProperties,
-    ) -> SendFuture<'_, S> {
+    ) -> SendFuture<'_, S, F> {
         SendFuture::new(&self.hold, &self.watch, message, properties)
     }
 
@@ -162,7 +163,7 @@ impl<S: StackAny> Association<S> {
         &self,
         buffer: SendBuffer<S::Message>,
         properties: MessageProperties,
-    ) -> SendFuture<'_, S, SendBuffer<S::Message>> {
+    ) -> SendFuture<'_, S, F, SendBuffer<S::Message>> {
         SendFuture::new(&self.hold, &self.watch, buffer, properties)
     }
 
@@ -190,23 +191,14 @@ impl<S: StackAny> Association<S> {
         properties: MessageProperties,
     ) -> Result<(), NotSent<S::Message>> {
         let (name, due) = (self.hold.name, hold::due(&properties));
-        let credit = self
-            .watch
-            .shared
-            .borrow_mut()
-            .takes(name, Size::one(message.len()), due)
-            .unwrap_or(Err(Error::NotYet));
-        if let Err(why) = credit {
-            return Err(NotSent { message, why });
-        }
-        {
-            let shared = &mut *self.watch.shared.borrow_mut();
-            let waits = shared.hand_over(name, message, properties, due);
-            // As for `send`.
-            let _ = shared.let_leave(waits, || self.watch.readers.only());
-        }
-        self.watch.tell();
-        Ok(())
+        self.watch.with(|shared| {
+            let credit = shared.takes(name, Size::one(message.len()), due);
+            if let Err(why) = credit.unwrap_or(Err(Error::NotYet)) {
+                return Err(NotSent { message, why });
+            }
+            shared.send(name, message, properties, due, || self.watch.readers.only());
+            Ok(())
+        })
     }
 
     /// Receives the next message and its properties. Messages that arrived before the end are
@@ -302,13 +294,11 @@ impl<S: StackAny> Association<S> {
     /// # Errors
     /// [`Error::NotYet`] where there is none, or [`Error::Ended`] with the reason.
     pub fn try_receive(&self) -> Result<(Vec<u8>, MessageProperties), Error> {
-        let taken = {
-            let shared = &mut *self.watch.shared.borrow_mut();
+        let taken = self.watch.with(|shared| {
             let taken = shared.take(self.hold.name);
             shared.ask();
             taken
-        };
-        self.watch.tell();
+        });
         taken.unwrap_or(Err(Error::NotYet)).map(in_one_piece)
     }
 

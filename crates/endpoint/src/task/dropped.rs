@@ -21,8 +21,9 @@ use stackwright_ordered::Ordered;
 use stackwright_wire::BufferTree;
 use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
+use crate::Endpoint;
+use crate::flavor::Lock as _;
 use crate::shared::StackAny;
-use crate::task::endpoint::Endpoint;
 use crate::{Config, Error, System};
 
 type M = BufferTree;
@@ -31,13 +32,8 @@ type Stacked = Over<Ordered<M>, Artp>;
 
 /// So little room that it is soon full.
 const ROOM: Credit = Credit { octets: 16 << 10, messages: 16 };
-const CONFIG: Config = Config {
-    credit: ROOM,
-    arrivals_most: 4,
-    longest: 4096,
-    spin: Duration::ZERO,
-    shared_port: false,
-};
+const CONFIG: Config =
+    Config { credit: ROOM, arrivals_most: 4, spin: Duration::ZERO, shared_port: false };
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config {
@@ -112,7 +108,7 @@ impl<S: StackAny + 'static> Scene<S> {
     async fn ends(self) {
         let listener_and_awaited = 1 + CONFIG.arrivals_most;
         for (endpoint, names) in [(&self.server, listener_and_awaited), (&self.client, 0)] {
-            until(|| endpoint.host.shared.borrow().mailbox.names.len() == names).await;
+            until(|| endpoint.host.shared.lock().mailbox.names.len() == names).await;
             until(|| endpoint.watch.alarm.len() == 1).await;
             assert_eq!(endpoint.totals().associations, 0);
         }

@@ -1,27 +1,37 @@
 //! Listening, connecting, accepting.
 
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stackwright_contract::{Handle, Participant};
 
 use crate::error::Error;
+use crate::flavor::{Flavor, Lock as _};
 use crate::hold::Hold;
 use crate::host::{Host, Totals};
 use crate::shared::{Config, Shared, Stack, StackAny, StreamStack};
 use crate::system::System;
 use crate::task::association::Association;
-use crate::task::run::Run;
 use crate::task::stream::Stream;
 use crate::task::watch::{Wait, WakeOnDrop, Watch};
 
 /// A stack with its driver, and the associations on it.
 ///
-/// It belongs to one thread, and its stack runs in the task that awaits something of it:
-/// `spawn_local` on a [`LocalSet`](tokio::task::LocalSet), or one `current_thread` runtime per
-/// thread. To use several cores, give each an endpoint; they share an address if the [`Config`]
-/// says so. Where no task awaits for long, or a future is held and not polled,
-/// [`run`](Endpoint::run) in a task of its own keeps the stack going.
+/// Its flavor says on which threads it, its associations and their futures may be used.
+///
+/// - [`CurrentThread`](crate::CurrentThread), which is [`stackwright_endpoint::Endpoint`]: all on
+///   one thread, `spawn_local` on a [`LocalSet`](tokio::task::LocalSet) or one `current_thread`
+///   runtime per thread. The stack runs in the task that awaits something of it. Where no task
+///   awaits for long, or a future is held and not polled, [`run`](Endpoint::run) in a task of its
+///   own keeps the stack going. To use several cores, give each an endpoint; they share an address
+///   if the [`Config`] says so.
+/// - [`MultiThread`](crate::MultiThread), which is
+///   [`stackwright_endpoint::multi_thread::Endpoint`]: all are `Send` and `Sync`, for
+///   `tokio::spawn` on a runtime of either kind. A task of the endpoint's own keeps the stack
+///   going, and a lock lets one thread at a time run it.
+///
+/// [`stackwright_endpoint::Endpoint`]: crate::Endpoint
+/// [`stackwright_endpoint::multi_thread::Endpoint`]: crate::multi_thread::Endpoint
 ///
 /// Dropping it ends listening. When it is dropped with all its associations, what was not sent yet
 /// is lost: close those that matter before.
@@ -40,66 +50,23 @@ use crate::task::watch::{Wait, WakeOnDrop, Watch};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Endpoint<S: StackAny> {
-    pub(super) host: Host<S>,
-    pub(super) watch: WakeOnDrop<S>,
+pub struct Endpoint<S: StackAny, F: Flavor> {
+    pub(super) host: Host<S, F>,
+    pub(super) watch: WakeOnDrop<S, F>,
 }
 
-impl<S: StackAny> Endpoint<S> {
-    /// Creates an endpoint on the stack that `make` returns. It can connect, and does not listen.
-    ///
-    /// ```
-    /// use stackwright_endpoint::{Config, Endpoint, System};
-    /// use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), stackwright_endpoint::Error> {
-    /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// assert_eq!(endpoint.local(), None);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// If the operating system has no more descriptors, or this is no runtime of tokio.
-    ///
-    /// # Panics
-    /// If that runtime has no I/O. A message with a lifetime that waits for credit needs its timer
-    /// as well (`enable_all`).
-    pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
+impl<S: StackAny, F: Flavor> Endpoint<S, F> {
+    pub(super) fn make(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
         let host = Host::new(config, make)?;
-        let watch = WakeOnDrop(Rc::new(Watch::new(Rc::clone(&host.shared))?));
+        let watch = WakeOnDrop(Arc::new(Watch::new(Arc::clone(&host.shared))?));
         Ok(Endpoint { host, watch })
     }
 
-    /// Creates an endpoint that listens at `local`; port 0 asks for any port. It can connect, too.
-    ///
-    /// ```
-    /// use stackwright_endpoint::{Config, Endpoint, System};
-    /// use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-    /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
-    /// assert_ne!(endpoint.local().unwrap().port(), 0);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// If the address is taken, or is none of this host; and as [`new`](Endpoint::new).
-    ///
-    /// # Panics
-    /// As [`new`](Endpoint::new).
-    pub async fn bind(
-        local: impl Into<Participant>,
-        config: Config,
-        make: impl FnOnce(&System) -> S,
-    ) -> Result<Self, Error> {
-        let mut endpoint = Self::new(config, make)?;
-        let listener = endpoint.host.listen(local.into());
-        let place = endpoint.wait(listener, |shared| shared.mailbox.local(listener)).await??;
-        endpoint.host.local = place.internet();
-        Ok(endpoint)
+    pub(super) async fn listen(mut self, local: Participant) -> Result<Self, Error> {
+        let listener = self.host.listen(local);
+        let place = self.wait(listener, |shared| shared.mailbox.local(listener)).await??;
+        self.host.local = place.internet();
+        Ok(self)
     }
 
     /// Returns the Internet address at which it listens.
@@ -119,34 +86,6 @@ impl<S: StackAny> Endpoint<S> {
         self.host.local
     }
 
-    /// Keeps the stack going while the application does something else, until the endpoint and all
-    /// its associations are dropped. While it runs, it is the only task that the operating system
-    /// wakes, so an application with thousands of tasks wants it as well.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use stackwright_endpoint::{Config, Endpoint, System};
-    /// use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// tokio::task::LocalSet::new().run_until(async {
-    ///     let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
-    ///     let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
-    ///     let run = tokio::task::spawn_local(endpoint.run());
-    ///     tokio::time::sleep(Duration::from_millis(1)).await; // peers are answered meanwhile
-    ///     drop(endpoint);
-    ///     run.await??;
-    ///     Ok(())
-    /// }).await
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// If the operating system cannot wait for descriptors any more.
-    pub fn run(&self) -> Run<S> {
-        Run::new(&self.watch)
-    }
-
     /// Returns how many associations it has, and how much the stack has dropped.
     ///
     /// ```
@@ -163,7 +102,7 @@ impl<S: StackAny> Endpoint<S> {
         self.host.totals()
     }
 
-    /// Lends the stack, to be inspected.
+    /// Lends the stack, to be inspected. `look` calls nothing of the endpoint.
     ///
     /// ```
     /// use stackwright_contract::Protocol;
@@ -177,35 +116,35 @@ impl<S: StackAny> Endpoint<S> {
     /// # }
     /// ```
     pub fn look<T>(&self, look: impl FnOnce(&S) -> T) -> T {
-        look(&self.host.shared.borrow().stack)
+        look(&self.host.shared.lock().stack)
     }
 
-    fn wait<T, F: FnMut(&mut Shared<S>) -> Option<T> + Unpin>(
+    fn wait<T, L: FnMut(&mut Shared<S>) -> Option<T> + Unpin>(
         &self,
         name: Handle,
-        look: F,
-    ) -> Wait<'_, S, F> {
+        look: L,
+    ) -> Wait<'_, S, F, L> {
         Wait::new(&self.watch, name, look)
     }
 
     /// A name that is open; dropped before, it is given up.
-    async fn open(&self, remote: Participant) -> Result<(Hold<S>, WakeOnDrop<S>), Error> {
+    async fn open(&self, remote: Participant) -> Result<(Hold<S, F>, WakeOnDrop<S, F>), Error> {
         // In this order: what is dropped unfinished is told after it was given up.
-        let watch = WakeOnDrop(Rc::clone(&self.watch));
+        let watch = WakeOnDrop(Arc::clone(&self.watch));
         let hold = self.host.open(remote);
         let name = hold.name;
         self.wait(name, |shared| shared.opened(name)).await??;
         Ok((hold, watch))
     }
 
-    async fn arrival(&self) -> Result<(Hold<S>, WakeOnDrop<S>), Error> {
+    async fn arrival(&self) -> Result<(Hold<S, F>, WakeOnDrop<S, F>), Error> {
         let listener = self.host.listener()?;
         let name = self.wait(listener, |shared| shared.mailbox.arrival(listener)).await??;
-        Ok((self.host.hold(name), WakeOnDrop(Rc::clone(&self.watch))))
+        Ok((self.host.hold(name), WakeOnDrop(Arc::clone(&self.watch))))
     }
 }
 
-impl<S: Stack> Endpoint<S> {
+impl<S: Stack, F: Flavor> Endpoint<S, F> {
     /// Opens an association with `remote`: an Internet address, or any participant that the stack
     /// knows how to reach.
     ///
@@ -225,7 +164,10 @@ impl<S: Stack> Endpoint<S> {
     ///
     /// # Errors
     /// [`Error::Ended`] if there is no answer, or a refusal.
-    pub async fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
+    pub async fn connect(
+        &self,
+        remote: impl Into<Participant>,
+    ) -> Result<Association<S, F>, Error> {
         let (hold, watch) = self.open(remote.into()).await?;
         Ok(Association::new(hold, watch))
     }
@@ -251,13 +193,13 @@ impl<S: Stack> Endpoint<S> {
     ///
     /// # Errors
     /// [`Error::Ended`] where the endpoint does not listen.
-    pub async fn accept(&self) -> Result<Association<S>, Error> {
+    pub async fn accept(&self) -> Result<Association<S, F>, Error> {
         let (hold, watch) = self.arrival().await?;
         Ok(Association::new(hold, watch))
     }
 }
 
-impl<S: StreamStack> Endpoint<S> {
+impl<S: StreamStack, F: Flavor> Endpoint<S, F> {
     /// Opens a stream to `remote`: an Internet address, or any participant that the stack knows how
     /// to reach.
     ///
@@ -277,7 +219,10 @@ impl<S: StreamStack> Endpoint<S> {
     ///
     /// # Errors
     /// [`Error::Ended`] if there is no answer, or a refusal.
-    pub async fn connect_stream(&self, remote: impl Into<Participant>) -> Result<Stream<S>, Error> {
+    pub async fn connect_stream(
+        &self,
+        remote: impl Into<Participant>,
+    ) -> Result<Stream<S, F>, Error> {
         let (hold, watch) = self.open(remote.into()).await?;
         Ok(Stream::new(hold, watch))
     }
@@ -303,7 +248,7 @@ impl<S: StreamStack> Endpoint<S> {
     ///
     /// # Errors
     /// [`Error::Ended`] where the endpoint does not listen.
-    pub async fn accept_stream(&self) -> Result<Stream<S>, Error> {
+    pub async fn accept_stream(&self) -> Result<Stream<S, F>, Error> {
         let (hold, watch) = self.arrival().await?;
         Ok(Stream::new(hold, watch))
     }

@@ -2,10 +2,8 @@
 //! by itself.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -27,7 +25,7 @@ pub(super) struct Readers {
     told: Arc<Told>,
 }
 
-type Known = Rc<RefCell<Names<Reader>>>;
+type Known = Arc<Mutex<Names<Reader>>>;
 
 struct Reader {
     descriptor: AsyncFd<Descriptor>,
@@ -40,8 +38,8 @@ struct Reader {
 }
 
 enum Descriptor {
-    Driver(Rc<Registry>),
-    Socket(Rc<UdpSocket>, Token),
+    Driver(Arc<Registry>),
+    Socket(Arc<UdpSocket>, Token),
 }
 
 /// Readers to be asked: the runtime tells nothing more of them until they were. It may tell from
@@ -76,10 +74,10 @@ pub(super) struct ReadySet {
 
 impl Readers {
     /// Watches the driver's descriptor. It wakes the alarm, and so the tasks that wait.
-    pub(super) fn new(driver: Rc<Registry>, alarm: Arc<Alarm>) -> io::Result<Rc<Self>> {
+    pub(super) fn new(driver: Arc<Registry>, alarm: Arc<Alarm>) -> io::Result<Arc<Self>> {
         let runtime = runtime::Handle::try_current().map_err(io::Error::other)?;
         let told = Arc::new(Told { marks: Mutex::default(), some: AtomicBool::new(false), alarm });
-        let readers = Rc::new(Readers { runtime, known: Known::default(), told });
+        let readers = Arc::new(Readers { runtime, known: Known::default(), told });
         readers.add(Descriptor::Driver(driver))?;
         Ok(readers)
     }
@@ -88,7 +86,7 @@ impl Readers {
         let _runtime = self.runtime.enter();
         let [reads, fails] = [Waker::noop(); 2].map(Waker::clone);
         let reader = Reader { descriptor: registered(descriptor)?, reads, fails };
-        let known = &mut *self.known.borrow_mut();
+        let known = &mut *locked(&self.known);
         let name = known.name(reader);
         if let Some(reader) = known.get_mut(name) {
             let waker = |fails| {
@@ -109,7 +107,7 @@ impl Readers {
         if seen.asked.is_empty() {
             return Ok(());
         }
-        let known = self.known.borrow();
+        let known = locked(&self.known);
         let mut failed = Ok(());
         seen.asked.retain(|mark| {
             let Some(reader) = known.get(mark.reader) else { return false };
@@ -127,7 +125,7 @@ impl Readers {
     /// Returns the socket, where there is only one: a caller that cannot wait for the runtime looks
     /// at it itself.
     pub(super) fn only(&self) -> Option<Token> {
-        let known = self.known.borrow();
+        let known = locked(&self.known);
         if known.len() != 2 {
             return None;
         }
@@ -153,13 +151,8 @@ impl Reader {
 }
 
 impl Told {
-    fn marks(&self) -> MutexGuard<'_, Vec<Mark>> {
-        // Nothing in it is ever half done.
-        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn mark(&self, mark: Mark) {
-        let mut marks = self.marks();
+        let mut marks = locked(&self.marks);
         marks.push(mark);
         self.some.store(true, Ordering::Release);
     }
@@ -167,7 +160,7 @@ impl Told {
     #[inline]
     fn move_to(&self, asked: &mut Vec<Mark>) {
         if self.some.load(Ordering::Acquire) {
-            let mut marks = self.marks();
+            let mut marks = locked(&self.marks);
             asked.append(&mut marks);
             self.some.store(false, Ordering::Relaxed);
         }
@@ -185,6 +178,11 @@ impl Wake for Marker {
     }
 }
 
+/// Nothing behind these locks is ever half done.
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A socket that is watched.
 struct Watched {
     known: Known,
@@ -192,15 +190,19 @@ struct Watched {
 }
 
 impl Watcher for Readers {
-    fn watch(&self, socket: Rc<UdpSocket>, token: Token) -> io::Result<Box<dyn Any>> {
+    fn watch(
+        &self,
+        socket: Arc<UdpSocket>,
+        token: Token,
+    ) -> io::Result<Box<dyn Any + Send + Sync>> {
         let name = self.add(Descriptor::Socket(socket, token))?;
-        Ok(Box::new(Watched { known: Rc::clone(&self.known), name }))
+        Ok(Box::new(Watched { known: Arc::clone(&self.known), name }))
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        let gone = self.known.borrow_mut().forget(self.name);
+        let gone = locked(&self.known).forget(self.name);
         drop(gone);
     }
 }
@@ -227,7 +229,7 @@ mod tests {
     use stackwright_wire::BufferTree;
     use tokio::runtime::Builder;
 
-    use crate::task::endpoint::Endpoint;
+    use crate::Endpoint;
     use crate::{Config, System};
 
     use super::*;
@@ -240,9 +242,9 @@ mod tests {
                 Endpoint::bind(here, Config::default(), System::udp).await.unwrap();
             let association = endpoint.connect(endpoint.local().unwrap()).await.unwrap();
             association.send(b"hello").await.unwrap();
-            let known = Rc::downgrade(&endpoint.watch.readers.known);
+            let known = Arc::downgrade(&endpoint.watch.readers.known);
             assert_eq!(
-                known.upgrade().map(|known| known.borrow().len()),
+                known.upgrade().map(|known| locked(&known).len()),
                 Some(3),
                 "the driver's, and two sockets"
             );

@@ -1,11 +1,11 @@
 //! Running a stack while its application does something else.
 
 use std::pin::Pin;
-use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use crate::error::Error;
+use crate::flavor::Flavor;
 use crate::shared::StackAny;
 use crate::task::alarm::Alarm;
 use crate::task::watch::{WaitSlot, Watch};
@@ -27,23 +27,23 @@ use crate::task::watch::{WaitSlot, Watch};
 /// # }
 /// ```
 #[must_use = "a future does nothing until it is awaited"]
-pub struct Run<S: StackAny> {
-    watch: Weak<Watch<S>>,
+pub struct Run<S: StackAny, F: Flavor> {
+    watch: Weak<Watch<S, F>>,
     alarm: Arc<Alarm>,
     place: WaitSlot,
 }
 
-impl<S: StackAny> Run<S> {
-    pub(super) fn new(watch: &Rc<Watch<S>>) -> Self {
+impl<S: StackAny, F: Flavor> Run<S, F> {
+    pub(super) fn new(watch: &Arc<Watch<S, F>>) -> Self {
         Run {
-            watch: Rc::downgrade(watch),
+            watch: Arc::downgrade(watch),
             alarm: Arc::clone(&watch.alarm),
             place: WaitSlot::default(),
         }
     }
 }
 
-impl<S: StackAny> Future for Run<S> {
+impl<S: StackAny, F: Flavor> Future for Run<S, F> {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -51,21 +51,19 @@ impl<S: StackAny> Future for Run<S> {
         let Some(watch) = watch.upgrade() else { return Poll::Ready(Ok(())) };
         let slot = *place.slot.get_or_insert_with(|| alarm.enter(cx.waker()));
         alarm.appoint(slot);
-        watch.shared.borrow_mut().ask();
-        let tended = watch.tend(|| None::<()>);
+        let ran = watch.run(slot);
         alarm.stay(slot, cx.waker());
-        watch.wake(place.slot);
-        match tended {
-            Ok(_) => Poll::Pending,
+        match ran {
+            Ok(()) => Poll::Pending,
             Err(error) => Poll::Ready(Err(error)),
         }
     }
 }
 
-impl<S: StackAny> Drop for Run<S> {
+impl<S: StackAny, F: Flavor> Drop for Run<S, F> {
     fn drop(&mut self) {
         if let Some(slot) = self.place.slot {
-            self.alarm.leave(slot);
+            drop(self.alarm.leave(slot));
             // It may have been woken already, and no other was.
             self.alarm.ring();
         }

@@ -8,9 +8,10 @@ use stackwright_contract::services::MessageProperties;
 use tokio::time::{self, Sleep};
 
 use crate::error::{Error, NotSent};
+use crate::flavor::Flavor;
 use crate::hold::{self, Hold};
 use crate::offered::Outbound;
-use crate::shared::StackAny;
+use crate::shared::{Shared, StackAny};
 use crate::task::watch::{WaitSlot, Watch};
 
 /// A message on its way into the stack: what
@@ -36,9 +37,9 @@ use crate::task::watch::{WaitSlot, Watch};
 /// # }
 /// ```
 #[must_use = "a future does nothing until it is awaited"]
-pub struct SendFuture<'a, S: StackAny, P = <S as StackAny>::Message> {
-    hold: &'a Hold<S>,
-    watch: &'a Watch<S>,
+pub struct SendFuture<'a, S: StackAny, F: Flavor, P = <S as StackAny>::Message> {
+    hold: &'a Hold<S, F>,
+    watch: &'a Watch<S, F>,
     message: Option<P>,
     properties: MessageProperties,
     due: Option<Instant>,
@@ -47,10 +48,10 @@ pub struct SendFuture<'a, S: StackAny, P = <S as StackAny>::Message> {
     place: WaitSlot,
 }
 
-impl<'a, S: StackAny, P> SendFuture<'a, S, P> {
+impl<'a, S: StackAny, F: Flavor, P> SendFuture<'a, S, F, P> {
     pub(super) fn new(
-        hold: &'a Hold<S>,
-        watch: &'a Watch<S>,
+        hold: &'a Hold<S, F>,
+        watch: &'a Watch<S, F>,
         message: P,
         properties: MessageProperties,
     ) -> Self {
@@ -89,9 +90,9 @@ impl<'a, S: StackAny, P> SendFuture<'a, S, P> {
 }
 
 /// Nothing in it is pinned.
-impl<S: StackAny, P> Unpin for SendFuture<'_, S, P> {}
+impl<S: StackAny, F: Flavor, P> Unpin for SendFuture<'_, S, F, P> {}
 
-impl<S: StackAny, P: Outbound<S::Message>> Future for SendFuture<'_, S, P> {
+impl<S: StackAny, F: Flavor, P: Outbound<S::Message>> Future for SendFuture<'_, S, F, P> {
     type Output = Result<(), NotSent<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -100,8 +101,16 @@ impl<S: StackAny, P: Outbound<S::Message>> Future for SendFuture<'_, S, P> {
         let (name, due) = (hold.name, *due);
         // It was over before.
         let Some(size) = kept.as_ref().map(Outbound::size) else { return Poll::Pending };
-        let credit = match watch.poll(place, name, cx, |shared| shared.takes(name, size, due)) {
-            Poll::Ready(credit) => credit.flatten(),
+        let takes = |shared: &mut Shared<S>| shared.takes(name, size, due);
+        let sends = |shared: &mut Shared<S>, credit: Result<(), Error>| {
+            credit?;
+            if let Some(message) = kept.take() {
+                shared.send(name, message, *properties, due, || watch.readers.only());
+            }
+            Ok(())
+        };
+        let sent = match watch.poll_then(place, name, cx, takes, sends) {
+            Poll::Ready(sent) => sent.flatten(),
             Poll::Pending => {
                 let Some(due) = due else { return Poll::Pending };
                 ready!(
@@ -115,22 +124,14 @@ impl<S: StackAny, P: Outbound<S::Message>> Future for SendFuture<'_, S, P> {
                 Err(Error::Late)
             }
         };
-        let Some(message) = kept.take() else { return Poll::Pending };
-        if let Err(why) = credit {
-            return Poll::Ready(Err(NotSent { message, why }));
-        }
-        {
-            let shared = &mut *watch.shared.borrow_mut();
-            let waits = shared.hand_over(name, message, *properties, due);
-            // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.let_leave(waits, || watch.readers.only());
-        }
-        watch.tell();
-        Poll::Ready(Ok(()))
+        Poll::Ready(match (sent, kept.take()) {
+            (Err(why), Some(message)) => Err(NotSent { message, why }),
+            _ => Ok(()),
+        })
     }
 }
 
-impl<S: StackAny, P> Drop for SendFuture<'_, S, P> {
+impl<S: StackAny, F: Flavor, P> Drop for SendFuture<'_, S, F, P> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.place, self.hold.name);
     }

@@ -11,10 +11,11 @@ use stackwright_wire::Message;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::error::Error;
+use crate::flavor::Flavor;
 use crate::hold::{self, Hold, by_hold};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
-use crate::shared::StackAny;
+use crate::shared::{Shared, StackAny};
 use crate::task::sending::SendFuture;
 use crate::task::watch::{Wait, WaitSlot, WakeOnDrop};
 
@@ -50,17 +51,17 @@ const WRITE_MOST: usize = 64 << 10;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Stream<S: StackAny> {
-    hold: Hold<S>,
-    watch: WakeOnDrop<S>,
+pub struct Stream<S: StackAny, F: Flavor> {
+    hold: Hold<S, F>,
+    watch: WakeOnDrop<S, F>,
     /// What was delivered and is read in part.
     rest: Option<S::Message>,
     reads: WaitSlot,
     writes: WaitSlot,
 }
 
-impl<S: StackAny> Stream<S> {
-    pub(super) fn new(hold: Hold<S>, watch: WakeOnDrop<S>) -> Self {
+impl<S: StackAny, F: Flavor> Stream<S, F> {
+    pub(super) fn new(hold: Hold<S, F>, watch: WakeOnDrop<S, F>) -> Self {
         Stream { hold, watch, rest: None, reads: WaitSlot::default(), writes: WaitSlot::default() }
     }
 
@@ -96,7 +97,7 @@ impl<S: StackAny> Stream<S> {
     pub fn commit(
         &self,
         buffer: SendBuffer<S::Message>,
-    ) -> SendFuture<'_, S, SendBuffer<S::Message>> {
+    ) -> SendFuture<'_, S, F, SendBuffer<S::Message>> {
         SendFuture::new(&self.hold, &self.watch, buffer, MessageProperties::default())
     }
 
@@ -130,13 +131,10 @@ impl<S: StackAny> Stream<S> {
     /// # Errors
     /// [`Error::System`] where the operating system cannot be asked.
     pub fn finish(&self) -> Result<(), Error> {
-        let turned = {
-            let shared = &mut *self.watch.shared.borrow_mut();
+        self.watch.with(|shared| {
             shared.mailbox.finish(self.hold.name);
             shared.turn(Some(Duration::ZERO))
-        };
-        self.watch.tell();
-        turned
+        })
     }
 
     /// Ends both directions in good order, and waits for that: what was written arrives, and what
@@ -226,9 +224,9 @@ impl<S: StackAny> Stream<S> {
 }
 
 /// Nothing in it is pinned.
-impl<S: StackAny> Unpin for Stream<S> {}
+impl<S: StackAny, F: Flavor> Unpin for Stream<S, F> {}
 
-impl<S: StackAny> AsyncRead for Stream<S> {
+impl<S: StackAny, F: Flavor> AsyncRead for Stream<S, F> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -256,7 +254,7 @@ impl<S: StackAny> AsyncRead for Stream<S> {
     }
 }
 
-impl<S: StackAny> AsyncWrite for Stream<S> {
+impl<S: StackAny, F: Flavor> AsyncWrite for Stream<S, F> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -267,24 +265,18 @@ impl<S: StackAny> AsyncWrite for Stream<S> {
         if most == 0 {
             return Poll::Ready(Ok(0));
         }
-        let taken = ready!(watch.poll(writes, hold.name, cx, |shared| {
+        let takes = |shared: &mut Shared<S>| {
             let credit = shared.mailbox.link(hold.name)?.credit.octets;
             let octets = most.min(credit.max(1));
             Some(shared.takes(hold.name, Size::one(octets), None)?.map(|()| octets))
-        }));
-        let taken = taken.flatten()?;
-        {
-            let shared = &mut *watch.shared.borrow_mut();
-            let waits = shared.hand_over(
-                hold.name,
-                hold::message::<S::Message>(&octets[..taken]),
-                MessageProperties::default(),
-                None,
-            );
-            // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.let_leave(waits, || None);
-        }
-        watch.tell();
+        };
+        let sends = |shared: &mut Shared<S>, taken: Result<usize, Error>| {
+            let taken = taken?;
+            let message = hold::message::<S::Message>(&octets[..taken]);
+            shared.send(hold.name, message, MessageProperties::default(), None, || None);
+            Ok(taken)
+        };
+        let taken = ready!(watch.poll_then(writes, hold.name, cx, takes, sends)).flatten()?;
         Poll::Ready(Ok(taken))
     }
 
@@ -298,7 +290,7 @@ impl<S: StackAny> AsyncWrite for Stream<S> {
     }
 }
 
-impl<S: StackAny> Drop for Stream<S> {
+impl<S: StackAny, F: Flavor> Drop for Stream<S, F> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.reads, self.hold.name);
         self.watch.leave(&mut self.writes, self.hold.name);

@@ -1,29 +1,10 @@
 //! ARTP over the kernel's UDP, and a runtime.
 
-use stackwright_artp as artp;
-use stackwright_compose::Over;
-use stackwright_drivers::udp::Udp;
+mod stack;
+
+pub(crate) use stack::*;
 use stackwright_endpoint::{Association, Config, Endpoint, System};
-use stackwright_wire::BufferTree;
 use tokio::task::LocalSet;
-
-pub(crate) type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
-
-pub(crate) const ANY: &str = "127.0.0.1:0";
-
-/// The stack, where `change` is made to its configuration.
-pub(crate) fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
-    move |system| {
-        let mut config =
-            artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
-        change(&mut config);
-        Over::new(artp::layer(config, system.seed()), system.udp())
-    }
-}
-
-pub(crate) fn plain(system: &System) -> Artp {
-    with(|_| {})(system)
-}
 
 pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -5,6 +5,8 @@ use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
 use stackwright_transport::{Acknowledged, component};
 
+use super::episode::Undo;
+
 /// Adds a packet to the congestion window each round trip, and halves it with a loss (AIMD). It
 /// begins with three packets, grows by a packet's square over the window with each packet that is
 /// acknowledged (but by no more than a packet with each report), halves at most once a round trip,
@@ -28,12 +30,14 @@ pub struct Aimd {
     /// No loss before this counts: it is the same congestion.
     cut_until: Instant,
     sent_at: Instant,
+    undo: Undo<u64>,
 }
 
 impl Aimd {
     /// Creates the window for packets of `packet` octets.
     pub const fn new(packet: u64) -> Self {
-        Aimd { packet, window: 3 * packet, cut_until: Instant::START, sent_at: Instant::START }
+        let (cut_until, sent_at) = (Instant::START, Instant::START);
+        Aimd { packet, window: 3 * packet, cut_until, sent_at, undo: Undo::new() }
     }
 
     fn first(&self) -> u64 {
@@ -68,7 +72,15 @@ impl Congestion for Aimd {
     }
 
     fn on_timeout(&mut self, view: &View) {
+        // The document knows no other answer: a loss is whatever is sent again.
+        self.undo.on_timeout(view, self.window);
         self.on_lost(view, 0);
+    }
+
+    fn on_spurious(&mut self, _: &View) {
+        if let Some(before) = self.undo.take() {
+            self.window = before;
+        }
     }
 
     fn on_marked(&mut self, view: &View, _: u32) {

@@ -1,4 +1,4 @@
-//! What was lost together is one sign of congestion.
+//! What was lost together is one sign of congestion, and what a timeout did can be undone.
 
 use stackwright_transport::words::View;
 
@@ -38,14 +38,51 @@ impl Episode {
     }
 }
 
-/// The initial window in packets (RFC 5681 §3.1).
-pub(super) const FIRST: u64 = 3;
+/// Keeps what a timeout changes until it is known whether it was spurious (RFC 4015, RFC 9438
+/// §4.9).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo<T> {
+    /// What was there before, and the first number that was not settled then.
+    saved: Option<(T, u64)>,
+}
+
+impl<T: Copy> Undo<T> {
+    pub(super) const fn new() -> Self {
+        Undo { saved: None }
+    }
+
+    /// Saves what is `now` there, and returns `true`, unless the same data timed out before: then
+    /// what preceded the first of these timeouts is kept, so that a path that becomes much longer
+    /// costs one collapse, and the threshold stays what it is (RFC 5681 §3.1).
+    pub(super) fn on_timeout(&mut self, view: &View, now: T) -> bool {
+        if self.saved.as_ref().is_some_and(|(_, settled)| *settled == view.settled_upto) {
+            return false;
+        }
+        self.saved = Some((now, view.settled_upto));
+        true
+    }
+
+    /// Returns what was there before, once.
+    pub(super) fn take(&mut self) -> Option<T> {
+        self.saved.take().map(|(saved, _)| saved)
+    }
+}
+
+/// The initial window in packets (RFC 6928), and that of a path whose opening was repeated (RFC
+/// 5681 §3.1).
+pub(super) const FIRST: u64 = 10;
+pub(super) const FIRST_REPEATED: u64 = 1;
 
 /// The least slow-start threshold in packets (RFC 5681 §3.1).
 pub(super) const LEAST: u64 = 2;
 
 /// Returns whether the window was what held the sender back: else nothing shows that more would
 /// have passed.
-pub(super) fn is_used(view: &View, window: u64) -> bool {
-    2 * view.in_flight >= window
+///
+/// A sender that is `paced` and has more to send is held back by its pace, which follows the
+/// window, and not by a lack of data (RFC 9002 §7.8). Where the path became shorter than the
+/// smoothed round trip, its pace keeps far less in flight than the window: without this, neither
+/// would ever grow again.
+pub(super) fn is_used(view: &View, window: u64, is_paced: bool) -> bool {
+    2 * view.in_flight >= window || is_paced && !view.drained
 }

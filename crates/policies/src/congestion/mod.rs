@@ -15,8 +15,10 @@ mod aimd;
 mod bbr;
 mod cubic;
 mod episode;
+mod hystart;
 mod new_reno;
 mod one_of;
+mod pacing;
 mod probing;
 
 pub use absent::Absent;

@@ -13,12 +13,14 @@ use super::{Aimd, Bbr, Cubic, NewReno};
 /// transport whose policies are otherwise known to the compiler, and that leaves this one to its
 /// user.
 ///
+/// It asks no inquiries: a judge that does ([`Probing`](super::Probing)) does not fit it.
+///
 /// ```
-/// use stackwright_policies::congestion::{Aimd, OneOf};
+/// use stackwright_policies::congestion::{Absent, Aimd, OneOf};
 /// use stackwright_transport::slots::Congestion;
 /// assert_eq!(OneOf::Aimd(Aimd::new(1000)).window(), 3000);
+/// assert_eq!(OneOf::Own(Box::new(Absent)).window(), u64::MAX);
 /// ```
-#[derive(Clone, Debug)]
 pub enum OneOf {
     /// Additive increase, multiplicative decrease.
     Aimd(Aimd),
@@ -28,6 +30,8 @@ pub enum OneOf {
     Cubic(Cubic),
     /// A model of the path; in a box, since it is larger than the others.
     Bbr(Box<Bbr>),
+    /// A judge of the application's own.
+    Own(Box<dyn Congestion>),
 }
 
 macro_rules! each {
@@ -37,6 +41,7 @@ macro_rules! each {
             OneOf::NewReno($policy) => $answer,
             OneOf::Cubic($policy) => $answer,
             OneOf::Bbr($policy) => $answer,
+            OneOf::Own($policy) => $answer,
         }
     };
 }

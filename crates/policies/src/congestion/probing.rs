@@ -5,7 +5,10 @@ use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::{Nanoseconds, SECOND, View};
 use stackwright_transport::{Acknowledged, component};
 
-use super::episode::{FIRST, LEAST, is_used};
+use super::episode::{LEAST, is_used};
+
+/// The initial window in packets (RFC 5681 §3.1): the links that it is for take no more at once.
+const FIRST: u64 = 3;
 
 /// The longest wait for an answer, unless the timeout is longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
@@ -86,7 +89,7 @@ impl Congestion for Probing {
     }
 
     fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
-        if self.state != State::Open || !is_used(view, self.window) {
+        if self.state != State::Open || !is_used(view, self.window, false) {
             return;
         }
         if self.window < self.threshold {
@@ -104,6 +107,10 @@ impl Congestion for Probing {
         if self.state == State::Open && view.now >= self.open_until {
             self.state = State::Asking(Cycle::default());
         }
+    }
+
+    fn on_timeout(&mut self, view: &View) {
+        self.on_lost(view, 0);
     }
 
     fn asks(&self, view: &View) -> bool {

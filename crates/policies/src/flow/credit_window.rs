@@ -7,6 +7,9 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Flow;
 use stackwright_transport::words::{Dropped, Nanoseconds, View};
 
+/// How many times the window is what arrives within a round trip.
+const AHEAD: u64 = 4;
+
 /// Advertises up to which sequence number the peer may send: a right edge that never moves back
 /// (XTP's `alloc`, XSTP's N(MR)). Where the peer advertises none, `window` bounds what is in
 /// flight, and so how many numbers the peer has to remember.
@@ -16,10 +19,9 @@ use stackwright_transport::words::{Dropped, Nanoseconds, View};
 /// retransmission timeout, because the advertisement that opens it may be lost; where the inquiry
 /// slot asks as long as something waits, it need not ([`asked_about`](CreditWindow::asked_about)).
 ///
-/// The window [may grow](CreditWindow::growing_to): where more than half of it arrives within a
-/// round trip, and the application keeps up, it is what bounds the sender, and doubles (as Linux's
-/// dynamic right-sizing, `tcp_rcv_space_adjust`). Two windows of what the path holds are needed: one
-/// hole keeps the left edge for a round trip.
+/// The window [may grow](CreditWindow::growing_to): where the application keeps up, it is four times
+/// what arrives within a round trip (as Linux's dynamic right-sizing, `tcp_rcv_space_adjust`). One
+/// hole keeps the left edge for a round trip, and a sender in slow start doubles.
 ///
 /// ```
 /// use stackwright_policies::flow::CreditWindow;
@@ -68,8 +70,8 @@ impl CreditWindow {
         }
         let came = view.received_upto.saturating_sub(from);
         let keeps_up = 4 * view.pending <= self.window;
-        if until != Instant::START && keeps_up && 2 * came > self.window {
-            self.window = (2 * self.window).min(self.most);
+        if until != Instant::START && keeps_up {
+            self.window = self.window.max((AHEAD * came).min(self.most));
         }
         self.round = (view.now.later(view.rtt.smoothed), view.received_upto);
     }
@@ -159,11 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn the_window_doubles_while_it_bounds_the_sender_and_the_application_keeps_up() {
-        assert_eq!(after(1, 100, 0), 2000);
-        assert_eq!(after(2, 60, 20), 4000);
+    fn the_window_grows_with_what_arrives_in_a_round_trip_while_the_application_keeps_up() {
+        assert_eq!(after(1, 100, 0), 4000);
+        assert!((1400..2500).contains(&after(2, 30, 20)));
         assert_eq!(after(20, 100, 0), 10_000, "the most");
-        assert_eq!(after(20, 40, 0), 1000, "the sender does not use it");
+        assert_eq!(after(20, 25, 0), 1000, "the sender does not use it");
         assert_eq!(after(20, 100, 50), 1000, "the application does not keep up");
     }
 

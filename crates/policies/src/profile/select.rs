@@ -272,6 +272,10 @@ fn rate(requirements: &Requirements, path: &Path, sharing: Sharing) -> (Pacing, 
             Pacing::PacedByCongestion,
             "as fast as was measured: a burst would queue, and be measured as a longer path",
         ),
+        None if sharing == Sharing::Cubic => (
+            Pacing::PacedByCongestion,
+            "a window leaves over a round trip: at once, it would overflow a short queue",
+        ),
         None => (Pacing::Absent, "the windows say how fast"),
     }
 }

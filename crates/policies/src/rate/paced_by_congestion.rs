@@ -22,7 +22,8 @@ const PARTS: u32 = 16;
 /// so there is at most one timer a millisecond. What a late timer missed is made up for, up to two
 /// milliseconds of it.
 ///
-/// Choose it with [`Bbr`](crate::congestion::Bbr); it costs two comparisons where there is no rate.
+/// Choose it with [`Bbr`](crate::congestion::Bbr) and [`Cubic`](crate::congestion::Cubic); it costs
+/// two comparisons where there is no rate.
 ///
 /// ```
 /// use stackwright_policies::rate::PacedByCongestion;

@@ -21,7 +21,7 @@ mod timers;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -56,10 +56,10 @@ const RUNS_MOST: usize = 2;
 pub struct Memory<M: Message> {
     /// The pool of blocks of packets. A stack has one for all its layers: a block that one of them
     /// takes, another gives back.
-    pub pool: Rc<Pool<M>>,
+    pub pool: Arc<Pool<M>>,
     /// The octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
-    pub(crate) budget: Rc<Budget>,
+    pub(crate) budget: Arc<Budget>,
     blocks: Blocks<M>,
     header: Vec<u8>,
     heard: Report,
@@ -70,11 +70,11 @@ impl<M: Message> Memory<M> {
     /// Creates memory for packets of at most `packet` octets, with `headroom` octets free before
     /// them; at most `most` blocks are kept.
     pub fn new(packet: usize, headroom: usize, most: usize) -> Self {
-        Memory::sharing(Rc::new(Pool::new(headroom + packet, most)), headroom)
+        Memory::sharing(Arc::new(Pool::new(headroom + packet, most)), headroom)
     }
 
     /// Creates memory whose blocks come from `pool`, with `headroom` octets free before packets.
-    pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
+    pub fn sharing(pool: Arc<Pool<M>>, headroom: usize) -> Self {
         let blocks = Blocks::new(0);
         let (heard, saying) = (Report::default(), Report::default());
         let budget = Budget::new(Limits::NONE);
@@ -158,6 +158,20 @@ pub struct Association<C: Configuration> {
     share: Share,
     /// Why this side ended it, if it did.
     given_up: Option<Ending>,
+    counts: LossCounts,
+}
+
+/// What went wrong on the path of an association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LossCounts {
+    /// Octets that were taken for lost.
+    pub lost: u64,
+    /// Units that were retransmitted.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Units that arrived a second time.
+    pub duplicates: u64,
 }
 
 impl<C: Configuration> Association<C> {
@@ -201,6 +215,7 @@ impl<C: Configuration> Association<C> {
             refused: None,
             share,
             given_up: None,
+            counts: LossCounts::default(),
         };
         association.begin();
         association
@@ -490,5 +505,10 @@ impl<C: Configuration> Association<C> {
     /// Returns what was received.
     pub fn receipts(&self) -> &Receipts {
         &self.receipts
+    }
+
+    /// Returns what went wrong so far.
+    pub fn counts(&self) -> LossCounts {
+        self.counts
     }
 }

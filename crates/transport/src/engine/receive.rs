@@ -204,6 +204,7 @@ impl<C: Configuration> Association<C> {
         // A duplicate is reported too: the report of the first may have been lost.
         self.slots.acknowledgement.on_received(view, unit, body.len(), gap);
         if duplicate {
+            self.counts.duplicates += 1;
             self.marks.doubt();
             return Err(Dropped::Duplicate);
         }
@@ -316,6 +317,8 @@ impl<C: Configuration> Association<C> {
             result = self.deliver(view, &unit, &mut part, pool);
             result.as_ref().map_err(|dropped| *dropped)?;
         }
+        // Nothing of it was new.
+        self.counts.duplicates += u64::from(at == unit.span.start);
         result
     }
 

@@ -135,6 +135,7 @@ impl<C: Configuration> Association<C> {
     /// Tells the judges that packets of so many octets are lost.
     pub(super) fn on_lost(&mut self, view: &View, octets: u64) {
         if octets > 0 {
+            self.counts.lost += octets;
             self.slots.recovery.on_lost(view);
             self.slots.congestion.on_lost(view, octets);
         }

@@ -255,6 +255,7 @@ impl<C: Configuration> Association<C> {
         pack: impl FnOnce(&mut Slots<C>, &mut Vec<u8>, &mut C::Message) -> T,
     ) -> Option<T> {
         if self.sending.is_losing() {
+            self.counts.retransmitted += count as u64;
             self.tell_repeated(view, count);
         }
         // The next inquiry covers them, whether in this very packet or in a later one.

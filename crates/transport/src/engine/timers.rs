@@ -112,6 +112,8 @@ impl<C: Configuration> Association<C> {
         if self.overdue_at(view).is_none_or(|at| at > view.now) {
             return;
         }
+        self.counts.timeouts += 1;
+        self.counts.lost += view.in_flight;
         self.sending.sent.lose_all();
         (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
         self.timed_out = true;

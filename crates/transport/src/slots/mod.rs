@@ -32,7 +32,7 @@ pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspe
 pub use messages::{Framing, Joined, Ordering};
 
 /// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default
-/// answer.
+/// answer. A policy may be sent to another thread, with the stack that it belongs to.
 macro_rules! slot {
     (
         $(#[$doc:meta])*
@@ -42,7 +42,7 @@ macro_rules! slot {
     ) => {
         $(#[$doc])*
         #[allow(unused_variables, reason = "a default answer looks at nothing")]
-        pub trait $Slot $(<$M: stackwright_wire::Message>)? {
+        pub trait $Slot $(<$M: stackwright_wire::Message>)?: Send {
             $(
                 /// What was read of a packet before its association was known.
                 type $Front: $Bound;

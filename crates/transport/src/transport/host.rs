@@ -45,6 +45,20 @@ pub trait Host: Sized + 'static {
     /// Why there cannot be one.
     fn open(&mut self, cx: &Context, remote: Participant) -> Result<Self::Key, Ended>;
 
+    /// Whether an association for which no key is [free](Host::free_key) is opened from another
+    /// address of ours. Otherwise it is refused.
+    const SPREADS: bool = false;
+
+    /// Returns the key of an association that this side opens: `key`, or another where it is taken
+    /// between these two addresses; `None` where none is free.
+    fn free_key(
+        &mut self,
+        key: Self::Key,
+        is_taken: impl Fn(&Self::Key) -> bool,
+    ) -> Option<Self::Key> {
+        Some(key).filter(|key| !is_taken(key))
+    }
+
     /// Decides about a packet that belongs to no association, while a listener expects it and
     /// `half_open` others have not shown that they receive our packets.
     fn arrival(
@@ -95,6 +109,7 @@ pub trait Host: Sized + 'static {
         &mut self,
         _cx: &Context,
         _key: &Self::Key,
+        _locator: u64,
         _from: Participant,
         _to: Participant,
     ) -> Option<NewPath<Self::Configuration>> {
@@ -117,8 +132,8 @@ pub trait Host: Sized + 'static {
         credit: Credit,
     ) -> Slots<Self::Configuration>;
 
-    /// Frees the key of an association that has ended.
-    fn gone(&mut self, key: Self::Key, remote: Participant);
+    /// Forgets an association that has ended, which has this [locator](crate::slots::Format::locator).
+    fn gone(&mut self, _locator: u64) {}
 
     /// Returns the credit of the layer above on one association: how much may be on its way down.
     fn room(&self) -> Credit;

@@ -12,11 +12,14 @@ mod send;
 
 pub use host::{Host, Located, NewPath};
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
+use core::num::NonZeroU64;
 
 use stackwright_base::features::Needs;
 use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place, Stray};
-use stackwright_contract::ask::{Counters, Longest, PacketCounts, Question, Reserve, RoundTrip};
+use stackwright_contract::ask::{
+    Counters, Longest, PacketCounts, PathReport, PathStatistics, Question, Reserve, RoundTrip,
+};
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
 };
@@ -25,8 +28,8 @@ use stackwright_wire::{Message as _, Pool};
 
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
-use crate::slots::{Format as _, Rtt as _};
-use crate::words::{Ending, Phase};
+use crate::slots::{Congestion as _, Format as _, Rtt as _};
+use crate::words::{Ending, Nanoseconds, Phase};
 
 /// A transport as a layer.
 pub type Transport<H> = Layer<Associations<H>>;
@@ -50,13 +53,13 @@ impl<H: Host> Associations<H> {
     /// Creates the associations of `host`.
     pub fn new(host: H) -> Self {
         let (packet, headroom) = host.packet();
-        Self::sharing(host, Rc::new(Pool::new(headroom + packet, BLOCKS_KEPT)))
+        Self::sharing(host, Arc::new(Pool::new(headroom + packet, BLOCKS_KEPT)))
     }
 
     /// Creates the associations of `host`, whose blocks come from the pool of the stack. If its
     /// blocks are shorter than a packet and the headroom before it, memory is allocated for every
     /// packet.
-    pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
+    pub fn sharing(host: H, pool: Arc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
         let memory = Memory::sharing(pool, headroom).with_runs(host.run()).limited(host.limits());
         Associations { host, memory, packet, half_open: 0 }
@@ -92,7 +95,6 @@ impl<H: Host> Associations<H> {
 pub struct HostedAssociation<H: Host> {
     engine: Association<H::Configuration>,
     key: H::Key,
-    remote: Participant,
     /// The time that the timer is set to.
     armed: Instant,
     /// The longest message that the layer above takes, in octets: it has no more credit at once.
@@ -119,6 +121,31 @@ impl<H: Host> HostedAssociation<H> {
     }
 }
 
+/// Returns a time that was measured, unless nothing was.
+fn measured(nanoseconds: Nanoseconds) -> Option<Duration> {
+    (nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds))
+}
+
+fn path_report<C: Configuration>(engine: &Association<C>) -> PathReport {
+    let (slots, counts) = (engine.slots(), engine.counts());
+    let (rtt, window) = (slots.rtt.estimate(), slots.congestion.window());
+    let round_trip = measured(rtt.smoothed);
+    PathReport {
+        round_trip,
+        variation: round_trip.map(|_| Duration::from_nanos(rtt.variation)),
+        least: measured(rtt.least),
+        timeout: measured(rtt.timeout),
+        window: Some(window).filter(|window| *window < u64::MAX),
+        pace: slots.congestion.pace().map(NonZeroU64::get),
+        in_flight: engine.sending().in_flight(),
+        retransmitted: counts.retransmitted,
+        lost: counts.lost,
+        timeouts: counts.timeouts,
+        spurious: None,
+        duplicates: counts.duplicates,
+    }
+}
+
 impl<H: Host> Hooks for Associations<H> {
     type Features = Features<MessageOf<H>>;
     type Provides = H::Transfer;
@@ -131,6 +158,7 @@ impl<H: Host> Hooks for Associations<H> {
 
     const FACTS: Facts = H::FACTS;
     const REFUSES: bool = H::REFUSES;
+    const SPREADS: bool = H::SPREADS;
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
     fn first_room(&self) -> Credit {
@@ -142,6 +170,10 @@ impl<H: Host> Hooks for Associations<H> {
             return Err(Ended::Unavailable);
         }
         Ok((remote, self.host.open(cx, remote)?))
+    }
+
+    fn free_key(&mut self, key: H::Key, is_taken: impl Fn(&H::Key) -> bool) -> Option<H::Key> {
+        self.host.free_key(key, is_taken)
     }
 
     #[inline]
@@ -182,11 +214,15 @@ impl<H: Host> Hooks for Associations<H> {
         self.host.stray(cx, remote, &header.key, packet)
     }
 
+    fn locator(session: &HostedAssociation<H>) -> Option<u64> {
+        Some(session.engine.slots().format.locator())
+    }
+
     fn moved(&mut self, at: &mut impl Place<Self>, from: Participant) {
         let (to, now) = (at.remote(), at.cx().now());
-        at.association().remote = to;
         let key = at.association().key.clone();
-        let path = self.host.moved(at.cx(), &key, from, to);
+        let locator = at.association().engine.slots().format.locator();
+        let path = self.host.moved(at.cx(), &key, locator, from, to);
         at.association().engine.on_moved(now, path);
         at.later();
     }
@@ -206,7 +242,6 @@ impl<H: Host> Hooks for Associations<H> {
         HostedAssociation {
             engine,
             key: key.clone(),
-            remote,
             armed: Instant::END,
             takes: credit.octets,
             told: false,
@@ -231,7 +266,7 @@ impl<H: Host> Hooks for Associations<H> {
 
     fn gone(&mut self, session: HostedAssociation<H>) {
         self.half_open -= usize::from(session.half_open);
-        self.host.gone(session.key, session.remote);
+        self.host.gone(session.engine.slots().format.locator());
     }
 
     #[inline]
@@ -295,14 +330,16 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     fn ask(&self, session: &HostedAssociation<H>, question: &mut Question<'_>) {
-        let (engine, smoothed) = (&session.engine, session.engine.slots().rtt.estimate().smoothed);
+        let engine = &session.engine;
         question
             .answer::<Longest>(|_| Some(session.longest()))
-            .answer::<RoundTrip>(|_| (smoothed > 0).then(|| Duration::from_nanos(smoothed)))
+            .answer::<RoundTrip>(|_| measured(engine.slots().rtt.estimate().smoothed))
             .answer::<Counters>(|_| {
                 let (sent, received) = (session.sent, session.received);
-                Some(PacketCounts { sent, received, retransmitted: None })
+                let retransmitted = Some(engine.counts().retransmitted);
+                Some(PacketCounts { sent, received, retransmitted })
             })
+            .answer::<PathStatistics>(|_| Some(path_report(engine)))
             .answer::<Reserve<MessageOf<H>>>(|reserve| self.reserve(engine, reserve));
     }
 

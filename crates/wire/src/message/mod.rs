@@ -13,10 +13,12 @@
 //! | `tree/` | [`BufferTree`]: a rope of slices that others may hold too, and of regions of files |
 //! | `segments.rs` | gapped buffers: where the segments of messages lie in a block |
 //! | `block.rs`, `pool.rs`, `region.rs` | the memory of messages, its reuse, and octets in a file |
+//! | `lock.rs` | what threads that run one stack in turn change |
 //!
 //! A stack has exactly one kind of message; protocols are written for any.
 
 mod block;
+mod lock;
 mod pool;
 mod region;
 mod segments;
@@ -51,7 +53,7 @@ impl Leaf<'_> {
 }
 
 /// Octets on their way through a stack, with headroom in front of them.
-pub trait Message: Sized + 'static {
+pub trait Message: Sized + Send + 'static {
     /// Whether a leaf may be a region of a file.
     const HOLDS_REGIONS: bool;
 

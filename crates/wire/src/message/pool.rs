@@ -1,9 +1,8 @@
 //! Blocks of memory that are used again.
 
-use alloc::vec::Vec;
-use core::cell::RefCell;
-
+use super::lock::Lock;
 use super::{Block, Message};
+use alloc::vec::Vec;
 
 /// The most short blocks of other lengths that a pool keeps, and the most octets of all of them:
 /// what one association has in flight may be returned at once, and is used again.
@@ -13,14 +12,16 @@ const ODD_OCTETS: usize = 16 << 20;
 /// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes,
 /// another returns. Some blocks of other lengths are kept too, in which messages came from above.
 ///
+/// With the feature `std` threads can share it.
+///
 /// A block that is never returned is lost to the pool and nothing else. The last one returned is
 /// the first one taken, because it is still in the processor's cache.
 #[derive(Debug)]
 pub struct Pool<M: Message> {
     block: usize,
     most: usize,
-    free: RefCell<Vec<M::Block>>,
-    odd: RefCell<Odd<M::Block>>,
+    free: Lock<Vec<M::Block>>,
+    odd: Lock<Odd<M::Block>>,
 }
 
 /// Blocks of other lengths, by the logarithm of their length: a long one does not hide a short one.
@@ -115,12 +116,7 @@ impl<M: Message> Pool<M> {
     /// Returns a pool of blocks of `block` octets that keeps at most `most` of them, or as many as
     /// are [written](Pool::write_next) at once.
     pub fn new(block: usize, most: usize) -> Self {
-        Pool {
-            block,
-            most,
-            free: RefCell::new(Vec::with_capacity(most)),
-            odd: RefCell::new(Odd::EMPTY),
-        }
+        Pool { block, most, free: Lock::new(Vec::with_capacity(most)), odd: Lock::new(Odd::EMPTY) }
     }
 
     /// Returns the size of a block in octets.
@@ -131,14 +127,14 @@ impl<M: Message> Pool<M> {
     /// Takes a block, used again where there is one. Its content is unspecified.
     #[inline]
     pub fn take(&self) -> M::Block {
-        self.free.borrow_mut().pop().unwrap_or_else(|| M::Block::zeroed(self.block))
+        self.free.lock().pop().unwrap_or_else(|| M::Block::zeroed(self.block))
     }
 
     /// Lends the next `count` blocks to be [taken](Pool::take), in reverse order, to be written in
     /// place.
     #[inline]
     pub fn write_next<T>(&self, count: usize, write: impl FnOnce(&mut [M::Block]) -> T) -> T {
-        let free = &mut *self.free.borrow_mut();
+        let free = &mut *self.free.lock();
         while free.len() < count {
             // The ones that were used before stay the next ones.
             free.insert(0, M::Block::zeroed(self.block));
@@ -151,7 +147,7 @@ impl<M: Message> Pool<M> {
     /// not for four times as many, which a short message would hold. Its content is unspecified.
     #[inline]
     pub fn again(&self, octets: usize) -> Option<M::Block> {
-        self.odd.borrow_mut().take(octets)
+        self.odd.lock().take(octets)
     }
 
     /// Returns a copy of `octets` without headroom, in a block that was used before where there is
@@ -167,9 +163,9 @@ impl<M: Message> Pool<M> {
     #[inline]
     pub fn give(&self, block: M::Block) {
         if block.len() != self.block {
-            return self.odd.borrow_mut().give(block);
+            return self.odd.lock().give(block);
         }
-        let mut free = self.free.borrow_mut();
+        let mut free = self.free.lock();
         if free.len() < self.most {
             free.push(block);
         }

@@ -1,12 +1,15 @@
-//! One group of rows: lines where the rows have a place on the axis, else dots, a line a row.
+//! One group of rows: heat maps where the rows have places on two axes, lines where they have one
+//! place, else dots, a line a row.
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 
+use super::heat;
 use super::legend::{self, TEXT};
 use super::palette::{DOCUMENT, INK, Mark, colour, mark};
 use super::{Row, WIDTH};
+use crate::table::matrix::is_matrix;
 use crate::table::outcome::{Axes, Column};
 use crate::table::quantity::{quantity, step};
 
@@ -19,6 +22,9 @@ const DOT_ROW: u32 = 19;
 
 /// The height of a picture of these rows.
 pub(super) fn height(rows: &[&Row]) -> u32 {
+    if is_matrix(rows) {
+        return TITLE + heat::height(rows);
+    }
     let body = if lined(rows) { LINES } else { 60 + DOT_ROW * rows.len() as u32 };
     TITLE + legend::height(&names(rows).0, WIDTH) + body
 }
@@ -94,6 +100,9 @@ pub(super) fn draw<DB: DrawingBackend>(
     let (title, rest) = area.split_vertically(TITLE);
     let style = ("sans-serif", TEXT + 2).into_font().style(FontStyle::Bold).color(&INK);
     title.draw(&Text::new(group.to_owned(), (8, 8), style))?;
+    if is_matrix(rows) {
+        return heat::draw(&rest, rows, axes);
+    }
     let (words, body) = rest.split_vertically(legend::height(&names, WIDTH));
     legend::draw(&words, &names, contestants)?;
     let all = series(rows, &names, contestants);

@@ -45,6 +45,10 @@ impl Contest<'_> {
         let mut serving = Vec::new();
         for rival in rivals.into_iter().filter(|rival| rival.ours || programs.has_peers()) {
             let (ours, name) = (rival.ours, rival.name.clone());
+            if let Some(why) = rival.lacks() {
+                course.progress.suspend(|| eprintln!("lab: skipping {name}: {why}"));
+                continue;
+            }
             match rival.serve(ends, programs, far) {
                 Ok(one) => serving.push(one),
                 Err(problem) if ours => return Err(problem),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use stackwright_simulator::Conditions;
 
-use crate::link::{Side, Veth, Wire};
+use crate::link::{Report, Side, Veth, Wire};
 use crate::problem::Problem;
 
 /// Two ends, and what is between them.
@@ -26,6 +26,39 @@ impl Ends {
     /// Where it cannot be put up.
     pub(crate) fn wire(conditions: &Conditions, seed: u64) -> Result<Self, Problem> {
         Wire::up(conditions.clone(), conditions.clone(), seed).map(Ends::Wire)
+    }
+
+    /// Lets the kernel's TCP tune its buffers up to `octets` at both ends of a modelled link, where
+    /// its own limits are lower.
+    ///
+    /// # Errors
+    /// Where the system does not allow it.
+    pub(crate) fn tcp_buffers(&self, octets: u64) -> Result<(), Problem> {
+        let Ends::Wire(wire) = self else { return Ok(()) };
+        for side in [Side::A, Side::B] {
+            for name in ["tcp_rmem", "tcp_wmem"] {
+                // The first two, the least and the first size, stay as they are.
+                let set = format!(
+                    "f=/proc/sys/net/ipv4/{name}; read l d m < $f && [ $m -ge {octets} ] || echo $l $d {octets} > $f"
+                );
+                let status = wire.command(side, "sh").args(["-c", &set]).status();
+                if !status.is_ok_and(|status| status.success()) {
+                    return Err(Problem::new(format!("net.ipv4.{name} cannot be set to {octets}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What became of the packets of a modelled link so far: forward and back.
+    ///
+    /// # Errors
+    /// Where there is no such link, or it has ended.
+    pub(crate) fn report(&mut self) -> Result<[Report; 2], Problem> {
+        match self {
+            Ends::Wire(wire) => wire.report(),
+            _ => Err(Problem::new("only a modelled link counts packets")),
+        }
     }
 
     /// The address of a side.

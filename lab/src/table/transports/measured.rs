@@ -15,6 +15,8 @@ pub(crate) struct Measured {
     pub(crate) processor_sender: f64,
     pub(crate) processor_receiver: f64,
     pub(crate) latencies_us: Option<Latencies>,
+    /// Packets that were sent again, where that is known.
+    pub(crate) retransmitted: Option<u64>,
 }
 
 /// Of requests, in microseconds.

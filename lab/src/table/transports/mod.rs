@@ -32,6 +32,8 @@ pub(crate) struct Transports;
 
 /// What the rivals do, and in which unit that is told.
 const WORK: [&str; 4] = ["bulk", "cpu", "requests", "associations"];
+/// The kernel's TCP: what the system prefers is no matter.
+const TCP: &str = "TCP, cubic";
 const PLACES: [&str; 2] = ["loopback", "veth"];
 /// How many associations are open at once: as many as one thread opens in a moment, so that a
 /// sample is short.
@@ -73,12 +75,13 @@ fn rivals(short: bool) -> Vec<Rival> {
         Rival::ours("ARTP", "artp", ""),
         Rival::ours("ARTP, AES", "artp", "--cipher aes-256-gcm"),
         Rival::ours("ordered ARTP", "ordered+artp", ""),
-        Rival::ours("our TCP", "tcp", ""),
+        Rival::ours("our TCP, cubic", "tcp", ""),
     ];
     if short {
         rivals.push(Rival::ours("our UDP", "udp", ""));
     }
-    for name in ["tcp", "udp", "quinn", "s2n-quic", "kcp", "enet", "srt"] {
+    rivals.push(Rival::peer(TCP, "tcp", "--congestion cubic"));
+    for name in ["udp", "quinn", "s2n-quic", "kcp", "enet", "srt"] {
         rivals.push(Rival::peer(name, name, ""));
     }
     rivals
@@ -107,7 +110,7 @@ impl Cells for Side {
                 let work = Work::Bulk { size: 10_000, seconds: time };
                 row.columns = contest.hold(rivals(false), work, |it| Some(it.goodput()), course)?;
                 row.compare("ARTP", "udp", Some(Target::AtLeast(0.75)));
-                row.compare("ARTP", "tcp", Some(Target::AtLeast(1.4)));
+                row.compare("ARTP", TCP, Some(Target::AtLeast(1.4)));
                 row.compare("ARTP, AES", "s2n-quic", Some(Target::AtLeast(2.0)));
                 for other in ["quinn", "s2n-quic", "kcp", "enet", "srt"] {
                     row.compare("ARTP", other, Some(Target::AtLeast(1.0)));
@@ -119,7 +122,7 @@ impl Cells for Side {
                 row.columns =
                     contest.hold(rivals(false), work, |it| Some(it.processor()), course)?;
                 row.compare("ARTP", "udp", Some(Target::AtMost(1.3)));
-                row.compare("ARTP", "tcp", None);
+                row.compare("ARTP", TCP, None);
             }
             "requests" => {
                 row = Row::new(key, "requests of 64 octets, both ends on one core", place, "s");
@@ -128,7 +131,7 @@ impl Cells for Side {
                 row.columns = contest.hold(rivals(true), work, |it| it.median(), course)?;
                 row.compare("ARTP", "our UDP", Some(Target::AtMost(1.15)));
                 row.compare("ARTP", "udp", Some(Target::AtMost(1.3)));
-                row.compare("ARTP", "tcp", None);
+                row.compare("ARTP", TCP, None);
                 row.compare("ARTP", "quinn", Some(Target::AtMost(1.0)));
             }
             _ => {
@@ -137,7 +140,7 @@ impl Cells for Side {
                 let work = Work::Associations { count: ASSOCIATIONS };
                 row.columns =
                     contest.hold(rivals(true), work, |it| Some(it.frequency()), course)?;
-                for other in ["tcp", "quinn", "s2n-quic", "enet"] {
+                for other in [TCP, "quinn", "s2n-quic", "enet"] {
                     row.compare("ARTP", other, Some(Target::AtLeast(1.0)));
                 }
             }

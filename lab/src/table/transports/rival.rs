@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use stackwright_drivers::tcp::has_congestion;
 
 use super::ends::Ends;
 use super::measured::Measured;
@@ -57,6 +58,16 @@ impl Rival {
     pub(crate) fn sending(mut self, options: &str) -> Self {
         self.sender.extend(options.split_whitespace().map(str::to_owned));
         self
+    }
+
+    /// What the system lacks for it: a congestion control of the kernel's TCP.
+    pub(crate) fn lacks(&self) -> Option<String> {
+        let mut told = self.options.iter().chain(&self.sender);
+        let name = told.find(|option| *option == "--congestion").and_then(|_| told.next())?;
+        let lacks = self.transport == "tcp" && !has_congestion(name);
+        lacks.then(|| {
+            format!("this system's TCP has no congestion control {name} (modprobe tcp_{name})")
+        })
     }
 
     /// Starts its receiving end at [`Side::B`].
@@ -116,6 +127,25 @@ impl Drop for Process {
     }
 }
 
+/// A sending end at work.
+pub(crate) struct Sending {
+    name: String,
+    process: Process,
+}
+
+impl Sending {
+    /// Makes sure that it is still at work.
+    ///
+    /// # Errors
+    /// Where it has ended.
+    pub(crate) fn goes_on(&mut self) -> Result<(), Problem> {
+        match self.process.0.try_wait() {
+            Ok(None) => Ok(()),
+            _ => Err(Problem::new(format!("{} ended before its time", self.name))),
+        }
+    }
+}
+
 /// A receiving end that runs.
 pub(crate) struct Serving {
     pub(crate) rival: Rival,
@@ -123,7 +153,7 @@ pub(crate) struct Serving {
     process: Process,
 }
 
-/// Nobody takes so much longer than he was told to.
+/// How much longer than it was told to a run may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Serving {
@@ -143,8 +173,40 @@ impl Serving {
         work: Work,
         core: Option<usize>,
     ) -> Result<Measured, Problem> {
+        self.run_within(PATIENCE, ends, programs, work, core)
+    }
+
+    /// Starts the sending end, and leaves it at work until what is returned is dropped.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub(crate) fn start(
+        &self,
+        ends: &Ends,
+        programs: &Programs,
+        work: Work,
+    ) -> Result<Sending, Problem> {
+        let mut command = self.command(ends, programs, work, None)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let name = self.rival.name.clone();
+        let process = command.spawn().map_err(|why| Problem::new(format!("{name}: {why}")))?;
+        Ok(Sending { name, process: Process(process) })
+    }
+
+    /// The same, within another time.
+    ///
+    /// # Errors
+    /// Where it fails, or does not end in time.
+    pub(crate) fn run_within(
+        &self,
+        patience: Duration,
+        ends: &Ends,
+        programs: &Programs,
+        work: Work,
+        core: Option<usize>,
+    ) -> Result<Measured, Problem> {
         let command = self.command(ends, programs, work, core)?;
-        self.measured(command)
+        self.measured(command, patience)
     }
 
     /// The sending end as a command.
@@ -206,7 +268,7 @@ impl Serving {
         Ok(command)
     }
 
-    fn measured(&self, mut command: Command) -> Result<Measured, Problem> {
+    fn measured(&self, mut command: Command, patience: Duration) -> Result<Measured, Problem> {
         let name = &self.rival.name;
         let problem = |why: String| Problem::new(format!("{name}: {why}"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -216,7 +278,7 @@ impl Serving {
         let status = loop {
             match process.0.try_wait().map_err(|why| problem(why.to_string()))? {
                 Some(status) => break status,
-                None if begin.elapsed() > PATIENCE => {
+                None if begin.elapsed() > patience => {
                     return Err(problem("it does not end".into()));
                 }
                 None => std::thread::sleep(Duration::from_millis(10)),

@@ -1,5 +1,6 @@
 //! Bulk over the loopback interface, as fast as it goes.
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::thread;
@@ -64,6 +65,8 @@ pub(super) fn tcp() -> io::Result<Sent> {
     let mut near = TcpStream::connect(listener.local_addr()?)?;
     let (mut far, _) = listener.accept()?;
     far.set_read_timeout(Some(PATIENCE))?;
+    // Whatever the system's choice is.
+    setsockopt(&near, sockopt::TcpCongestion, &OsString::from("cubic"))?;
     sample(|| {
         thread::scope(|scope| {
             let sender = scope.spawn(move || {

@@ -2,7 +2,7 @@
 //! comes out is counted.
 
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stackwright_artp::header::Packet;
 use stackwright_artp::{Config, Sessions};
@@ -107,7 +107,7 @@ pub(crate) struct Layers<P> {
     here: Side<P>,
     there: Side<P>,
     cx: Context,
-    pool: Rc<Pool<M>>,
+    pool: Arc<Pool<M>>,
     crossing: Vec<M>,
 }
 
@@ -118,11 +118,11 @@ impl<C: Configuration<Message = M, Format: Format<M, Front = Packet>>>
         config: &Config,
         make: fn(u8, &Config, stackwright_artp::Secrets) -> Slots<C>,
     ) -> Self {
-        let pool = Rc::new(Pool::new(HEADROOM + usize::from(config.packet), BLOCKS));
+        let pool = Arc::new(Pool::new(HEADROOM + usize::from(config.packet), BLOCKS));
         let side = |secret| {
             let host = Sessions::new(Config { secret: [secret; 16], ..*config }, make);
             Side::new(Transport::new(
-                Associations::sharing(host, Rc::clone(&pool)),
+                Associations::sharing(host, Arc::clone(&pool)),
                 u64::from(secret),
             ))
         };

@@ -38,7 +38,7 @@ impl Datagram {
 }
 
 /// A protection with keys.
-pub(super) trait Keyed<M> {
+pub(super) trait Keyed<M>: Send {
     /// Puts what replaces a signature before a datagram, and may encrypt it, in memory of `pool`
     /// where it cannot stay in place.
     ///

@@ -3,14 +3,13 @@
 //! `cargo test --release -p stackwright-artp --test congestion -- --ignored --nocapture` prints
 //! tables.
 
-mod bottleneck;
 mod marks;
 mod once;
 mod paths;
 
 use stackwright_artp::Congestion::{self, Bbr, Cubic, Document, NewReno};
 
-use bottleneck::{Bottleneck, MBIT, Way};
+use stackwright_conformance::{Bottleneck, MBIT, Path as Way};
 
 /// The share of the rate that a flow delivers in `seconds`, after as many to begin.
 fn goodput(way: &Way, congestion: Congestion, seconds: u64) -> f64 {

@@ -3,7 +3,7 @@
 use stackwright_artp::Congestion::{self, Bbr, Cubic, Document, NewReno};
 use stackwright_simulator::{Counts, Discipline};
 
-use crate::bottleneck::{Bottleneck, MBIT, Mishap, Way};
+use stackwright_conformance::{Bottleneck, MBIT, Mishap, Path as Way};
 
 const ALL: [Congestion; 4] = [Document, NewReno, Cubic, Bbr];
 

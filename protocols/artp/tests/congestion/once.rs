@@ -3,7 +3,7 @@
 use stackwright_artp::Congestion::{Bbr, Cubic, Document, NewReno};
 use stackwright_contract::{Duration, Instant};
 
-use crate::bottleneck::{Bottleneck, MBIT, Way};
+use stackwright_conformance::{Bottleneck, MBIT, Path as Way};
 
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 

@@ -4,7 +4,7 @@
 use stackwright_artp::Config;
 use stackwright_contract::Duration;
 
-use crate::bottleneck::{Bottleneck, MBIT, Way};
+use stackwright_conformance::{Bottleneck, MBIT, Path as Way};
 
 const JITTER: Duration = Duration::from_micros(100);
 

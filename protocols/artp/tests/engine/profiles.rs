@@ -50,7 +50,7 @@ fn a_plan_keeps_what_was_wished() {
 #[test]
 fn paths_and_wishes_choose() {
     let net = names(&Requirements::default(), &Path::default());
-    assert!(net.contains(&"congestion by CUBIC") && net.contains(&"rate absent"));
+    assert!(net.contains(&"congestion by CUBIC") && net.contains(&"rate as told"));
     let lossy = names(&Requirements::default(), &Path { loss: Some(10), ..Path::default() });
     assert!(lossy.contains(&"congestion by BBR") && lossy.contains(&"rate as told"));
     let much =

@@ -127,7 +127,7 @@ pub(crate) fn arranged(wire: &Wire) -> (Vec<u8>, Vec<u8>) {
         let mut proposal = packet[24..24 + Proposal::LENGTH].to_vec();
         proposal[1] = 0; // the verdict
         proposal[32..40].fill(0); // the echo
-        salts.extend_from_slice(&proposal[40..]);
+        salts.extend_from_slice(&proposal[40..56]);
         proposals.extend(proposal);
     }
     (proposals, salts)

@@ -3,6 +3,7 @@
 //! `SEEDS=n` runs a crowd with as many seeds.
 
 mod crowd;
+mod ends;
 mod moves;
 mod scene;
 
@@ -96,6 +97,30 @@ fn static_and_boxed_policies_have_the_same_trace() {
 }
 
 #[test]
+fn the_path_is_reported_with_what_went_wrong_on_it() {
+    let delay = Duration::from_millis(10);
+    let clean = Conditions { delay, ..Conditions::IDEAL };
+    let mut scene = stacked(1, clean.clone(), 40, layer);
+    scene.becomes(30, clean.clone());
+    let [client, server] = scene.paths();
+    let least = client.least.expect("it was measured");
+    assert!(least >= Duration::from_millis(20) && least < Duration::from_millis(80), "{client:?}");
+    assert!(client.round_trip.is_some_and(|round_trip| round_trip >= least), "{client:?}");
+    assert!(client.in_flight > 0 && client.window.is_some_and(|window| window > 0), "{client:?}");
+    assert_eq!(
+        (client.lost, client.retransmitted, client.timeouts, server.duplicates),
+        (0, 0, 0, 0)
+    );
+
+    let lossy = Conditions { loss: 0.2.into(), duplicate: 0.2, ..clean };
+    let mut scene = stacked(1, lossy.clone(), 40, layer);
+    scene.becomes(30, lossy);
+    let [client, server] = scene.paths();
+    assert!(client.lost > 0 && client.retransmitted > 0, "{client:?}");
+    assert!(server.duplicates > 0, "{server:?}");
+}
+
+#[test]
 fn nobody_there_is_said() {
     let mut scene = stacked(1, Conditions { loss: 1.0.into(), ..Conditions::IDEAL }, 1, layer);
     assert!(scene.ends());
@@ -145,7 +170,11 @@ fn who_has_another_secret_hears_nothing() {
     });
     assert!(scene.ends());
     let (heard, ended) = scene.outcome();
-    assert_eq!((heard, ended), (vec![], Some(Ended::Expired)), "nobody is there any more");
+    assert_eq!(
+        (heard, ended),
+        (vec![], Some(Ended::Reset(0))),
+        "the session is not there any more"
+    );
     assert_eq!(scene.server_ended(), Some(Ended::Forged));
 }
 

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_artp::Config;
 use stackwright_compose::Over;
+use stackwright_contract::ask::{NothingBelow, PathReport, PathStatistics, ask};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
@@ -238,6 +239,10 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         listens(&mut self.world, self.server);
     }
 
+    pub(crate) fn passes(&mut self, time: Duration) {
+        self.world.run_for(time);
+    }
+
     pub(crate) fn now(&self) -> Instant {
         self.world.now()
     }
@@ -283,17 +288,23 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
     }
 
     /// When the first packet from another address than before reached the server.
-    pub(crate) fn heard_from_elsewhere(&self) -> Instant {
+    pub(crate) fn heard_from_elsewhere(&self) -> Option<Instant> {
         let trace = self.world.trace();
         let arrivals = trace.lines().iter().filter(|line| line.station == Some(SERVER.into()));
         let mut senders = arrivals.filter_map(|line| Some((line.time, sender(&line.what)?)));
-        let (_, first) = senders.next().expect("a packet");
-        let other = senders.find(|(_, sender)| *sender != first);
-        other.expect("a packet from elsewhere").0
+        let (_, first) = senders.next()?;
+        senders.find(|(_, sender)| *sender != first).map(|(time, _)| time)
     }
 
     pub(crate) fn trace(&self) -> u64 {
         self.world.trace().hash()
+    }
+
+    /// What the client's transport, and the server's, say of the path.
+    pub(crate) fn paths(&self) -> [PathReport; 2] {
+        let report = |layer: &P| ask(layer, ASSOCIATION, PathStatistics, &NothingBelow);
+        [self.client_layer(), self.server_layer()]
+            .map(|layer| report(layer).expect("the session is open"))
     }
 
     pub(crate) fn client_layer(&self) -> &P {

@@ -4,7 +4,7 @@ use stackwright_contract::services::MessageProperties;
 use stackwright_wire::{BufferTree, Message};
 
 use super::*;
-use crate::task::association::Association;
+use crate::Association;
 
 /// How long each message is: room is for a few.
 const LENGTH: usize = 1000;

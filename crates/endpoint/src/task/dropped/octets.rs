@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::task::stream::Stream;
+use crate::Stream;
 
 /// What is sent: no two places look alike.
 fn octets(length: usize) -> Vec<u8> {

@@ -18,16 +18,16 @@ mod path;
 use core::num::NonZeroU64;
 
 use stackwright_transport::slots::Congestion;
-use stackwright_transport::words::{MILLISECOND, View};
+use stackwright_transport::words::{MILLISECOND, Opening, SECOND, View};
 use stackwright_transport::{Acknowledged, component};
 
+use super::episode::{FIRST, FIRST_REPEATED};
 use cycle::{Cycle, Phase};
 use delivery::Delivery;
 use loss::Losses;
 use path::Path;
 
-/// The initial window (RFC 6928) and the least, in packets.
-const FIRST: u64 = 10;
+/// The least window in packets.
 const LEAST: u64 = 4;
 
 /// How many packets may be lost in a round trip of startup: one more says that the path is full
@@ -134,6 +134,12 @@ impl Bbr {
             self.wanted
         };
         self.wanted = self.wanted.max(least);
+        self.bind();
+    }
+
+    /// Bounds what may be in flight by the phase and by what was lost.
+    fn bind(&mut self) {
+        let least = LEAST * self.packet;
         let probing = match self.cycle.phase() {
             Phase::ProbeRtt => self.half().max(least),
             _ => u64::MAX,
@@ -204,9 +210,23 @@ impl Congestion for Bbr {
         true
     }
 
+    fn on_opened(&mut self, view: &View, opening: &Opening) {
+        let first = if opening.tries > 1 { FIRST_REPEATED } else { FIRST } * self.packet;
+        (self.wanted, self.bound) = (first, first);
+        // §5.6.2, with the round trip of the opening.
+        if view.rtt.smoothed > 0 {
+            let rate = first * SECOND / view.rtt.smoothed.max(MILLISECOND);
+            self.pace = NonZeroU64::new((rate as f64 * self.cycle.pacing_gain()) as u64);
+        }
+    }
+
     fn on_timeout(&mut self, _: &View) {
-        // Until something arrives; the model stays what it was.
-        self.bound = LEAST * self.packet;
+        // Two packets until something arrives (RFC 9002 §7.2); the model stays what it was.
+        self.bound = 2 * self.packet;
+    }
+
+    fn on_spurious(&mut self, _: &View) {
+        self.bind();
     }
 
     #[inline]

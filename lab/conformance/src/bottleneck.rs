@@ -1,4 +1,4 @@
-//! Any number of sessions through one bottleneck, in virtual time.
+//! Any number of sessions of ARTP through one bottleneck, in virtual time.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,16 +7,16 @@ use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
 use stackwright_contract::services::{Credit, Ecn, MessageProperties};
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Carried, Conditions, Counts, Discipline, Link, LinkPacket, Queue};
-use stackwright_transport::slots::Rtt as _;
-use stackwright_transport::words::{Dropped, Phase};
+use stackwright_transport::slots::{Congestion as _, Rtt as _};
+use stackwright_transport::words::{Dropped, Estimate, Phase};
 use stackwright_transport::{Association, Memory};
 use stackwright_wire::{BufferTree, Message};
 
-/// In octets per second.
-pub(crate) const MBIT: u64 = 125_000;
+/// A megabit per second, in octets per second.
+pub const MBIT: u64 = 125_000;
 
-/// Of IP and UDP, for each packet.
-const OVERHEAD: usize = 28;
+/// The octets of IP and UDP, for each packet.
+pub(crate) const OVERHEAD: usize = 28;
 
 const MESSAGE: usize = 11_000;
 const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
@@ -24,29 +24,31 @@ const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 /// One packet.
 const ONE: Credit = Credit { octets: usize::MAX, messages: 1 };
 
-/// A way with a queue before it.
+/// A path with a queue before it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub struct Path {
     /// In octets per second.
-    pub(crate) rate: u64,
-    /// There and back.
-    pub(crate) round_trip: Duration,
-    /// The share of packets that is lost by nature, there as well as back.
-    pub(crate) loss: f64,
-    /// By how much the delay varies, each way.
-    pub(crate) jitter: Duration,
+    pub rate: u64,
+    /// There and back, without a queue.
+    pub round_trip: Duration,
+    /// The share of packets that is lost at random, in each direction.
+    pub loss: f64,
+    /// By how much the delay varies, in each direction.
+    pub jitter: Duration,
+    /// Whether packets stay in order, whatever happens to the delay.
+    pub keeps_order: bool,
     /// How much waits at most, in octets.
-    pub(crate) queue: u64,
+    pub queue: u64,
     /// What the queue does beside that.
-    pub(crate) discipline: Discipline,
-    /// What else befalls what may be marked, or is.
-    pub(crate) mishap: Option<Mishap>,
+    pub discipline: Discipline,
+    /// What else happens to packets that may be marked, or are.
+    pub mishap: Option<Mishap>,
 }
 
-/// What routers do that do not know marks.
+/// What routers do that do not know ECN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mishap {
-    /// They take them off, before the queue.
+pub enum Mishap {
+    /// They clear the marks, before the queue.
     TakenOffBefore,
     /// Behind it.
     TakenOffBehind,
@@ -54,27 +56,37 @@ pub(crate) enum Mishap {
     Dropped,
 }
 
-impl Way {
-    /// With a queue as long as what fits on the way, at least 50 packets.
-    pub(crate) fn new(rate: u64, milliseconds: u64, loss: f64) -> Self {
+impl Path {
+    /// Creates a path with a queue of its bandwidth-delay product, at least 50 packets.
+    pub fn new(rate: u64, milliseconds: u64, loss: f64) -> Self {
         let (round_trip, discipline) = (Duration::from_millis(milliseconds), Discipline::DropTail);
-        let jitter = Duration::ZERO;
-        let way = Way { rate, round_trip, loss, jitter, queue: 0, discipline, mishap: None };
-        Way { queue: way.fits().max(60_000), ..way }
+        let (jitter, keeps_order) = (Duration::ZERO, false);
+        let path = Path {
+            rate,
+            round_trip,
+            loss,
+            jitter,
+            keeps_order,
+            queue: 0,
+            discipline,
+            mishap: None,
+        };
+        Path { queue: path.product().max(60_000), ..path }
     }
 
-    /// With a queue so many times as long as what fits on the way.
-    pub(crate) fn queue(self, times: f64) -> Self {
-        Way { queue: (self.fits() as f64 * times) as u64, ..self }
+    /// Sets the queue to `times` the bandwidth-delay product.
+    #[must_use]
+    pub fn queue(self, times: f64) -> Self {
+        Path { queue: (self.product() as f64 * times) as u64, ..self }
     }
 
-    /// What fits on the way, in octets.
-    fn fits(&self) -> u64 {
+    /// Returns the bandwidth-delay product, in octets.
+    pub fn product(&self) -> u64 {
         self.rate * self.round_trip.as_millis() as u64 / 1000
     }
 }
 
-/// Which session, what, and what it says of congestion.
+/// The session, the packet, and its ECN field.
 struct Parcel(usize, Vec<u8>, Ecn);
 
 impl LinkPacket for Parcel {
@@ -106,51 +118,52 @@ struct Flow {
     delivered: u64,
 }
 
-/// The sessions, and all that is on the way.
-pub(crate) struct Bottleneck {
+/// Sessions through one bottleneck, each of which sends as much as it can in one direction.
+pub struct Bottleneck {
     flows: Vec<Flow>,
     links: [Link; 2],
-    /// When, the how manyth; to which side.
+    /// When, and the count of packets before it; to which side.
     arrivals: BTreeMap<(Instant, u64), (usize, Parcel)>,
     carried: u64,
     now: Instant,
-    way: Way,
+    path: Path,
     /// The longest wait in the queue.
     waited: Duration,
-    /// Packets of the side that sends that are lost as they leave, whatever the way does: the how
-    /// manyth, from 1 on.
-    pub(crate) lost: Vec<u64>,
+    /// Packets of the sending sides that are lost as they leave, whatever the path does, counted
+    /// from 1.
+    pub lost: Vec<u64>,
     departed: u64,
     /// The octets of a message.
-    pub(crate) message: usize,
-    /// How often a retransmission timer of the sending side expired, and how many copies arrived of
-    /// what had.
-    pub(crate) timeouts: u64,
-    pub(crate) duplicates: u64,
+    pub message: usize,
+    /// How often a retransmission timer of a sending side expired.
+    pub timeouts: u64,
+    /// How many packets arrived whose unit had arrived before.
+    pub duplicates: u64,
     /// When both hosts do nothing.
-    pub(crate) pause: Range<Instant>,
+    pub pause: Range<Instant>,
 }
 
 impl Bottleneck {
-    /// One session for each, which begins so many milliseconds later.
-    pub(crate) fn new(way: &Way, flows: &[(Congestion, u64)], seed: u64) -> Self {
+    /// Creates a session for each of `flows`, which begins after that many milliseconds.
+    pub fn new(path: &Path, flows: &[(Congestion, u64)], seed: u64) -> Self {
         let config = |congestion| Config { congestion, window: 1 << 16, ..Config::new([0; 16]) };
         let flows: Vec<_> =
             flows.iter().map(|(congestion, late)| (config(*congestion), *late)).collect();
-        Self::of(way, &flows, seed)
+        Self::of(path, &flows, seed)
     }
 
-    /// The same, of any configuration.
-    pub(crate) fn of(way: &Way, flows: &[(Config, u64)], seed: u64) -> Self {
+    /// The same with any configurations.
+    pub fn of(path: &Path, flows: &[(Config, u64)], seed: u64) -> Self {
         let start = Instant::from_nanoseconds(1_000_000_000);
         let there = Conditions {
-            rate: Some(way.rate),
+            rate: Some(path.rate),
             overhead: OVERHEAD,
             mtu: Some(Config::new([0; 16]).packet.into()),
-            queue: Queue { octets: Some(way.queue), packets: None, discipline: way.discipline },
-            delay: way.round_trip / 2,
-            jitter: way.jitter,
-            loss: way.loss.into(),
+            queue: Queue { octets: Some(path.queue), packets: None, discipline: path.discipline },
+            delay: path.round_trip / 2,
+            jitter: path.jitter,
+            keeps_order: path.keeps_order,
+            loss: path.loss.into(),
             ..Conditions::IDEAL
         };
         let back = Conditions { queue: Queue::UNLIMITED, ..there.clone() };
@@ -173,7 +186,7 @@ impl Bottleneck {
             arrivals: BTreeMap::new(),
             carried: 0,
             now: start,
-            way: *way,
+            path: *path,
             waited: Duration::ZERO,
             lost: Vec::new(),
             departed: 0,
@@ -184,9 +197,9 @@ impl Bottleneck {
         }
     }
 
-    /// How long it takes from the first octet that arrives of the first flow to the last of so
-    /// many.
-    pub(crate) fn takes(&mut self, octets: u64) -> Duration {
+    /// Returns how long it takes from the first octet that arrives of the first flow to the last of
+    /// `octets`.
+    pub fn takes(&mut self, octets: u64) -> Duration {
         self.flows[0].left = octets;
         self.speak(0);
         let mut first = None;
@@ -200,18 +213,11 @@ impl Bottleneck {
         self.now.since(first.unwrap_or(self.now))
     }
 
-    /// Which share of the rate each delivered in the next so many seconds.
-    pub(crate) fn run(&mut self, seconds: u64) -> Vec<f64> {
+    /// Runs for `seconds`, and returns which share of the rate each flow delivered meanwhile.
+    pub fn run(&mut self, seconds: u64) -> Vec<f64> {
         let before: Vec<_> = self.flows.iter().map(|flow| flow.delivered).collect();
-        let end = self.now + Duration::from_secs(seconds);
-        for flow in 0..self.flows.len() {
-            self.speak(flow);
-        }
-        while let Some((at, flow)) = self.next().filter(|(at, _)| *at <= end) {
-            self.happen(at, flow);
-        }
-        self.now = end;
-        let all = (self.way.rate * seconds) as f64;
+        self.run_until(self.now + Duration::from_secs(seconds), |_| true);
+        let all = (self.path.rate * seconds) as f64;
         self.flows
             .iter()
             .zip(before)
@@ -219,22 +225,64 @@ impl Bottleneck {
             .collect()
     }
 
-    /// From now on, there and back take so long.
-    pub(crate) fn lengthen(&mut self, round_trip: Duration) {
-        for link in &mut self.links {
-            let conditions = Conditions { delay: round_trip / 2, ..link.conditions().clone() };
-            link.set_conditions(conditions);
+    /// Runs until `end`, or until `goes_on`, which is told of each event, is false.
+    pub fn run_until(&mut self, end: Instant, mut goes_on: impl FnMut(&Self) -> bool) {
+        for flow in 0..self.flows.len() {
+            self.speak(flow);
         }
+        while let Some((at, flow)) = self.next().filter(|(at, _)| *at <= end) {
+            self.happen(at, flow);
+            if !goes_on(self) {
+                return;
+            }
+        }
+        self.now = end;
     }
 
-    /// The retransmission timeout of the sending side of the first flow.
-    pub(crate) fn timeout(&self) -> Duration {
-        Duration::from_nanos(self.flows[0].ends[0].0.slots().rtt().estimate().timeout)
+    /// Returns the time.
+    pub fn now(&self) -> Instant {
+        self.now
     }
 
-    /// Nothing passes any more. Gives how long it takes until the sending side of the first flow
-    /// finds that nobody is there.
-    pub(crate) fn cut(&mut self) -> Duration {
+    /// Returns the octets that a flow has delivered.
+    pub fn delivered(&self, flow: usize) -> u64 {
+        self.flows[flow].delivered
+    }
+
+    /// Returns how many packets are on their way to the receiving sides, or in the queue.
+    pub fn on_the_way(&self) -> u64 {
+        self.arrivals.values().filter(|(side, _)| *side == 1).count() as u64
+    }
+
+    /// Returns the window and the pace of the sending side of a flow, and its round trip.
+    pub fn judged(&self, flow: usize) -> (u64, Option<u64>, Estimate) {
+        let slots = self.flows[flow].ends[0].0.slots();
+        let congestion = slots.congestion();
+        let pace = congestion.pace().map(core::num::NonZeroU64::get);
+        (congestion.window(), pace, slots.rtt().estimate())
+    }
+
+    /// Makes the round trip take `round_trip` from now on.
+    pub fn lengthen(&mut self, round_trip: Duration) {
+        self.delay(0, round_trip / 2);
+        self.delay(1, round_trip / 2);
+    }
+
+    /// Makes the delay from a side to the other `delay` from now on.
+    pub fn delay(&mut self, side: usize, delay: Duration) {
+        let link = &mut self.links[side];
+        let conditions = Conditions { delay, ..link.conditions().clone() };
+        link.set_conditions(conditions);
+    }
+
+    /// Returns the retransmission timeout of the sending side of the first flow.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_nanos(self.judged(0).2.timeout)
+    }
+
+    /// Loses everything from now on. Returns how long it takes until the sending side of the first
+    /// flow takes its peer for dead.
+    pub fn cut(&mut self) -> Duration {
         let began = self.now;
         for link in &mut self.links {
             let conditions = Conditions { loss: 1.0.into(), ..link.conditions().clone() };
@@ -248,17 +296,18 @@ impl Bottleneck {
         self.now.since(began)
     }
 
-    /// What the way there did so far.
-    pub(crate) fn counts(&self) -> Counts {
+    /// Returns what the path to the receiving sides did so far.
+    pub fn counts(&self) -> Counts {
         self.links[0].counts()
     }
 
-    /// The longest wait in the queue since this was asked last, in round trips of the empty way.
-    pub(crate) fn waited(&mut self) -> f64 {
-        core::mem::take(&mut self.waited).as_secs_f64() / self.way.round_trip.as_secs_f64()
+    /// Returns the longest wait in the queue since this was called last, in round trips of the empty
+    /// path.
+    pub fn waited(&mut self) -> f64 {
+        core::mem::take(&mut self.waited).as_secs_f64() / self.path.round_trip.as_secs_f64()
     }
 
-    /// What happens next: a flow wants to be woken, or something arrives.
+    /// Returns the next event: a deadline of a flow, or an arrival.
     fn next(&mut self) -> Option<(Instant, Option<usize>)> {
         let now = self.now;
         let arrival = self.arrivals.keys().next().map(|(at, _)| (*at, None));
@@ -270,7 +319,6 @@ impl Bottleneck {
         wakes.chain(arrival).min()
     }
 
-    /// A flow wanted to be woken then, or something arrived.
     fn happen(&mut self, at: Instant, flow: Option<usize>) {
         self.now = self.now.max(at);
         if self.pause.contains(&self.now) {
@@ -334,7 +382,7 @@ impl Bottleneck {
                     packet.reclaim(&memory.pool);
                     continue;
                 }
-                match self.way.mishap {
+                match self.path.mishap {
                     Some(Mishap::Dropped) if ecn != Ecn::NotEct => {
                         packet.reclaim(&memory.pool);
                         continue;
@@ -347,13 +395,13 @@ impl Bottleneck {
                 packet.reclaim(&memory.pool);
                 let carried = self.links[side].carry(now, Parcel(nth, octets, ecn));
                 let Carried::Once(at, mut parcel) = carried else { continue };
-                if self.way.mishap == Some(Mishap::TakenOffBehind) {
+                if self.path.mishap == Some(Mishap::TakenOffBehind) {
                     parcel.2 = Ecn::NotEct;
                 }
                 self.arrivals.insert((at, self.carried), (1 - side, parcel));
                 self.carried += 1;
                 if side == 0 {
-                    self.waited = self.waited.max(at.since(now) - self.way.round_trip / 2);
+                    self.waited = self.waited.max(at.since(now) - self.path.round_trip / 2);
                 }
             }
         }

@@ -1,0 +1,166 @@
+//! A path on real sockets, over `lab link`: ARTP as in the simulator, the kernel's TCP, and quinn.
+
+use std::io::Write as _;
+use std::thread;
+use std::time::Duration;
+
+use stackwright_simulator::{Conditions, Loss, Queue};
+
+use super::cell::{Cell, MESSAGE, MTU, TCP_PAYLOAD};
+use super::simulated::{Figures, Transfer};
+use crate::measure::Stop;
+use crate::problem::Problem;
+use crate::run;
+use crate::scenario::Scenario;
+use crate::table::transports::{Ends, Programs, Rival, Work};
+
+/// One who uses a path on real sockets.
+pub(super) enum Contestant {
+    /// ARTP, with this congestion control, or its default.
+    Artp(Option<&'static str>),
+    /// A program of others.
+    Rival(Rival),
+}
+
+/// All of them with their names.
+pub(super) fn contestants(cell: &Cell, programs: &Programs) -> Vec<(String, Contestant)> {
+    let tcp = |congestion: &str| {
+        let name = format!("TCP, {congestion}");
+        let options = format!("--congestion {congestion}");
+        (name.clone(), Contestant::Rival(Rival::peer(name, "tcp", &options)))
+    };
+    let quinn = format!("--window {}", window(cell));
+    let mut all: Vec<_> = super::CONTESTANTS
+        .into_iter()
+        .map(|(name, congestion)| (name.to_owned(), Contestant::Artp(congestion)))
+        .collect();
+    if programs.has_peers() {
+        all.extend([tcp("cubic"), tcp("bbr")]);
+        all.push(("quinn".to_owned(), Contestant::Rival(Rival::peer("quinn", "quinn", &quinn))));
+    }
+    all
+}
+
+/// Four times the bandwidth-delay product, and what a short path needs at least.
+fn window(cell: &Cell) -> u64 {
+    (4 * cell.bandwidth_delay()).max(4_000_000)
+}
+
+/// Above this rate contestants run one after the other: together they would want more of the
+/// processor than there is.
+const TOGETHER: u64 = 10_000_000;
+/// How many slow paths are measured at the same time.
+const PATHS: usize = 4;
+
+/// The paths that are measured together with the first of `cells`: that alone, or some slow ones.
+pub(super) fn together(cells: &[Cell]) -> Vec<Cell> {
+    let slow = |cell: &&Cell| cell.rate() <= TOGETHER;
+    match cells.first() {
+        Some(first) if !slow(&first) => vec![*first],
+        _ => cells.iter().filter(slow).take(PATHS).copied().collect(),
+    }
+}
+
+/// What came of one path: of each contestant, in their order.
+pub(super) type Measured = Vec<Result<Figures, Problem>>;
+
+/// Lets all contestants use each of these paths. `seconds` tells how long a path is used.
+pub(super) fn all(
+    cells: &[Cell],
+    programs: &Programs,
+    seconds: impl Fn(&Cell) -> f64 + Sync,
+    seed: u64,
+    stop: &Stop,
+) -> Vec<Measured> {
+    let one = |cell| one(cell, programs, seconds(cell), seed, stop);
+    let one = &one;
+    thread::scope(|scope| {
+        let threads: Vec<_> = cells.iter().map(|cell| scope.spawn(move || one(cell))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
+/// Lets all use the path, each on a link of its own. Who fails has no figures, but a reason.
+fn one(cell: &Cell, programs: &Programs, seconds: f64, seed: u64, stop: &Stop) -> Measured {
+    let contestants = contestants(cell, programs);
+    let one = |contestant: &Contestant| {
+        if stop.asked() {
+            return Err(Problem::interrupted());
+        }
+        match contestant {
+            Contestant::Artp(congestion) => artp(cell, *congestion, seconds, seed),
+            Contestant::Rival(rival) => peer(cell, rival.clone(), programs, seconds, seed),
+        }
+    };
+    if cell.rate() > TOGETHER {
+        return contestants.iter().map(|(_, contestant)| one(contestant)).collect();
+    }
+    let one = &one;
+    thread::scope(|scope| {
+        let threads =
+            contestants.iter().map(|(_, contestant)| scope.spawn(move || one(contestant)));
+        let threads: Vec<_> = threads.collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| Err(Problem::new("it stopped unexpectedly")))
+        });
+        joined.collect()
+    })
+}
+
+/// ARTP, by the scenario that is simulated as well.
+fn artp(
+    cell: &Cell,
+    congestion: Option<&'static str>,
+    seconds: f64,
+    seed: u64,
+) -> Result<Figures, Problem> {
+    let transfer = Transfer { cell: *cell, congestion, seconds, seed, steps: String::new() };
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(Problem::new)?;
+    file.write_all(transfer.text().as_bytes()).map_err(Problem::new)?;
+    let scenario = Scenario::load(file.path(), &[])?;
+    let outcome = run::on_sockets(&scenario, file.path(), &[], seed)?;
+    transfer.figures(&scenario, &outcome)
+}
+
+/// One of the others.
+fn peer(
+    cell: &Cell,
+    rival: Rival,
+    programs: &Programs,
+    seconds: f64,
+    seed: u64,
+) -> Result<Figures, Problem> {
+    if let Some(why) = rival.lacks() {
+        return Err(Problem::new(why));
+    }
+    let link = Conditions {
+        rate: Some(cell.rate() / 8),
+        mtu: Some(MTU as usize),
+        delay: Duration::from_micros(500 * cell.round_trip),
+        jitter: Duration::from_micros(100),
+        keeps_order: true,
+        loss: if cell.is_lossless() { Loss::None } else { Loss::Bernoulli(cell.loss()) },
+        queue: Queue::octets(cell.queue_octets()),
+        ..Conditions::IDEAL
+    };
+    let ends = Ends::wire(&link, seed)?;
+    ends.tcp_buffers(2 * window(cell))?;
+    let serving = rival.serve(&ends, programs, None)?;
+    // Long enough for few calls, short enough for a slow path.
+    let size = if cell.rate() >= 1_000_000 { 10 * MESSAGE } else { MESSAGE };
+    let octets = (cell.messages(seconds) * MESSAGE).next_multiple_of(size);
+    let work = if cell.is_lossless() {
+        Work::Octets { size, octets }
+    } else {
+        Work::Bulk { size, seconds }
+    };
+    let patience = Duration::from_secs_f64(3.0 * seconds + 60.0);
+    let measured = serving.run_within(patience, &ends, programs, work, None)?;
+    Ok(Figures {
+        goodput: measured.goodput(),
+        ended: true,
+        delivered: measured.octets,
+        resent: measured.retransmitted.map(|packets| packets * TCP_PAYLOAD),
+        duplicates: None,
+    })
+}

@@ -1,0 +1,145 @@
+//! What each end is told of an end, over links that lose and reorder.
+
+use std::net::{IpAddr, SocketAddr};
+
+use stackwright_artp::{Config, Layer, layer};
+use stackwright_compose::Over;
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
+use stackwright_contract::{Context, Duration, Handle};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World,
+};
+use stackwright_wire::{BufferTree, Message as _};
+
+type M = BufferTree;
+type Stack = Over<Layer<M>, SimulatedDatagrams<M>>;
+
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+const NAME: Handle = Handle { index: 1, generation: 0 };
+const CREDIT: Credit = Credit { octets: 1 << 16, messages: 16 };
+
+/// What it does with the association.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Replies with as many messages to the first that comes.
+    Replies(usize),
+    /// Requests, and closes behind the last reply.
+    Closes(usize),
+    /// Requests, and aborts with this code behind the first reply.
+    Aborts(u32),
+}
+
+pub(crate) struct End {
+    role: Role,
+    pub(crate) received: usize,
+    pub(crate) ended: Option<Ended>,
+}
+
+fn send(asks: &mut Asks<Stack>, octets: &[u8]) {
+    asks.push_back(DatagramsRequest::Send {
+        association: NAME,
+        batch: M::with_headroom(64, octets).into(),
+        properties: MessageProperties::default(),
+    });
+}
+
+impl Application<Stack> for End {
+    fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<Stack>) {
+        match indication {
+            DatagramsIndication::Opened { .. } if !matches!(self.role, Role::Replies(_)) => {
+                send(asks, b"request");
+            }
+            DatagramsIndication::Delivered { association, batch, .. } => {
+                self.received += 1;
+                asks.push_back(DatagramsRequest::Credit { association, credit: batch.cost() });
+                match self.role {
+                    Role::Replies(replies) => (0..replies).for_each(|_| send(asks, &[7; 900])),
+                    Role::Closes(replies) if self.received == replies => {
+                        asks.push_back(DatagramsRequest::Close { name: NAME });
+                    }
+                    Role::Closes(_) => {}
+                    Role::Aborts(code) => {
+                        asks.push_back(DatagramsRequest::Abort { association: NAME, code });
+                    }
+                }
+            }
+            DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
+            _ => {}
+        }
+    }
+}
+
+struct Pair {
+    world: World<M>,
+    server: StationId<Stack, End>,
+    client: StationId<Stack, End>,
+}
+
+impl Pair {
+    fn new(seed: u64, conditions: Conditions, roles: [Role; 2]) -> Self {
+        let mut world = World::new(seed);
+        world.network_mut().set_conditions(conditions);
+        let [server, client] = [0, 1].map(|nth| {
+            let address = IpAddr::from([10, 0, 0, 1 + nth as u8]);
+            let config = Config::new([1 + nth as u8; 16]);
+            let credit = Credit { octets: 1 << 20, messages: 512 };
+            let below = SimulatedDatagrams::new(address, credit);
+            let end = End { role: roles[nth], received: 0, ended: None };
+            world.add(address, Over::new(layer(config, seed), below), end)
+        });
+        let local = SocketAddr::from(([10, 0, 0, 1], 7)).into();
+        world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
+        let awaits =
+            DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: CREDIT };
+        world.ask(server, awaits);
+        let opens = DatagramsRequest::Open {
+            association: NAME,
+            remote: local,
+            local: None,
+            credit: CREDIT,
+        };
+        world.ask(client, opens);
+        Pair { world, server, client }
+    }
+
+    /// Returns how it ended for the server and for the client.
+    fn ends(&mut self) -> [Option<Ended>; 2] {
+        let (server, client) = (self.server, self.client);
+        let _ = self.world.run_until(
+            |world| [server, client].iter().all(|end| world.application(*end).ended.is_some()),
+            Duration::from_secs(120),
+        );
+        [server, client].map(|end| self.world.application(end).ended)
+    }
+}
+
+fn lossy(seed: u64) -> Conditions {
+    Conditions {
+        delay: Duration::from_millis(1 + seed % 40),
+        jitter: Duration::from_micros(100),
+        loss: 0.05.into(),
+        reorder: Reorder { probability: 0.2, by: Duration::from_millis(30) },
+        ..Conditions::IDEAL
+    }
+}
+
+#[test]
+fn a_close_behind_the_last_reply_is_never_told_as_a_reset() {
+    for seed in 0..1000 {
+        let replies = 1 + seed as usize % 5;
+        let roles = [Role::Replies(replies), Role::Closes(replies)];
+        let mut pair = Pair::new(seed, lossy(seed), roles);
+        assert_eq!(pair.ends(), [Some(Ended::Finished); 2], "seed {seed}");
+    }
+}
+
+#[test]
+fn an_abort_carries_its_code() {
+    for seed in 0..200 {
+        let mut pair = Pair::new(seed, lossy(seed), [Role::Replies(3), Role::Aborts(42)]);
+        let ends = [Ended::Reset(42), Ended::Aborted].map(Some);
+        assert_eq!(pair.ends(), ends, "seed {seed}");
+    }
+}
