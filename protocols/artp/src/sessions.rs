@@ -391,7 +391,7 @@ where
         (self.make)(*session, &Config { longest, ..self.config }, secrets)
     }
 
-    fn gone(&mut self, locator: u64) {
+    fn gone(&mut self, _: u8, _: Participant, locator: u64) {
         let place = self.place(locator);
         self.moves.remove(place);
     }

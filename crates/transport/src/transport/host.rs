@@ -132,8 +132,9 @@ pub trait Host: Sized + 'static {
         credit: Credit,
     ) -> Slots<Self::Configuration>;
 
-    /// Forgets an association that has ended, which has this [locator](crate::slots::Format::locator).
-    fn gone(&mut self, _locator: u64) {}
+    /// Frees the key of an association that has ended, and its
+    /// [locator](crate::slots::Format::locator).
+    fn gone(&mut self, _key: Self::Key, _remote: Participant, _locator: u64) {}
 
     /// Returns the credit of the layer above on one association: how much may be on its way down.
     fn room(&self) -> Credit;

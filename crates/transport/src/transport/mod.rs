@@ -95,6 +95,7 @@ impl<H: Host> Associations<H> {
 pub struct HostedAssociation<H: Host> {
     engine: Association<H::Configuration>,
     key: H::Key,
+    remote: Participant,
     /// The time that the timer is set to.
     armed: Instant,
     /// The longest message that the layer above takes, in octets: it has no more credit at once.
@@ -220,6 +221,7 @@ impl<H: Host> Hooks for Associations<H> {
 
     fn moved(&mut self, at: &mut impl Place<Self>, from: Participant) {
         let (to, now) = (at.remote(), at.cx().now());
+        at.association().remote = to;
         let key = at.association().key.clone();
         let locator = at.association().engine.slots().format.locator();
         let path = self.host.moved(at.cx(), &key, locator, from, to);
@@ -242,6 +244,7 @@ impl<H: Host> Hooks for Associations<H> {
         HostedAssociation {
             engine,
             key: key.clone(),
+            remote,
             armed: Instant::END,
             takes: credit.octets,
             told: false,
@@ -266,7 +269,8 @@ impl<H: Host> Hooks for Associations<H> {
 
     fn gone(&mut self, session: HostedAssociation<H>) {
         self.half_open -= usize::from(session.half_open);
-        self.host.gone(session.engine.slots().format.locator());
+        let locator = session.engine.slots().format.locator();
+        self.host.gone(session.key, session.remote, locator);
     }
 
     #[inline]
