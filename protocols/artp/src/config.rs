@@ -27,7 +27,7 @@ pub struct Config {
     /// The longest packet, header included, in octets: 191 … 65507. Packets are longer than 1200
     /// octets only if the path to the peer has passed one of this length when the session opened
     /// (RFC 8899); otherwise, and where the path is later found to drop long packets, they have at
-    /// most 1200.
+    /// most 1200; at most 548 or 256 where it drops these as well.
     pub packet: u16,
     /// How many packets may be in flight, and how many are kept for an application that does not
     /// read. It begins with at most 4096, and grows where the path holds as much and the

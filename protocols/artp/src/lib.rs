@@ -205,7 +205,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
-        self.black_hole.on_acknowledged(longest, in_parts);
+        self.black_hole.on_acknowledged(self.packet(), longest, in_parts);
     }
 }
 

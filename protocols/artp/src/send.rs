@@ -16,7 +16,7 @@ use crate::header::{
     Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
-use crate::path::{BASE, PathMtu};
+use crate::path::PathMtu;
 use crate::receive::NAMED_MOST;
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
@@ -87,8 +87,8 @@ impl<M: Message> Format<M> {
             } else {
                 fragment(label).encode(&mut octets[Packet::LENGTH..]);
             }
-            if octets.len() + unit.octets > BASE && self.leaves_in_parts(span.start) {
-                self.write_part(unit, settled, saying, octets);
+            if let Some(most) = self.part_most(span.start, octets.len() + unit.octets) {
+                self.write_part(unit, most, settled, saying, octets);
             }
         }
     }
@@ -99,6 +99,7 @@ impl<M: Message> Format<M> {
     fn write_part<'a>(
         &mut self,
         unit: Cargo<'a>,
+        most: usize,
         settled: Option<u32>,
         saying: &mut Outgoing<'a>,
         octets: &mut Vec<u8>,
@@ -110,7 +111,7 @@ impl<M: Message> Format<M> {
         octets.truncate(Packet::LENGTH);
         options(label, settled, None, Some(part), octets);
         put_place(label, octets);
-        let end = whole.min(offset + BASE - octets.len());
+        let end = whole.min(offset + most - octets.len());
         saying.part = Some(offset..end);
         if end < whole {
             saying.unit = Some(unit);

@@ -12,7 +12,7 @@ use crate::header::{
 };
 use crate::option::{Large, Marks, PacketOption, Part};
 use crate::parts::Parts;
-use crate::path::{BASE, BlackHoleDetector, PathMtu};
+use crate::path::{BASE, BlackHoleDetector, PathMtu, steps};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
@@ -51,6 +51,8 @@ pub struct Format<M> {
     pub(crate) asks: bool,
     /// The path MTU to the peer.
     pub(crate) path: PathMtu,
+    /// The longest packet that the path passes, where it is a black hole for longer ones.
+    pub(crate) passes: usize,
     /// Whether the path drops long packets now.
     pub(crate) black_hole: BlackHoleDetector,
     /// The packet that leaves in parts, and how many of its octets have left. No packet has the
@@ -107,6 +109,7 @@ impl<M> Format<M> {
             peer_first: None,
             asks: false,
             path: PathMtu::default(),
+            passes: usize::MAX,
             black_hole: BlackHoleDetector::default(),
             parted: (0, 0),
             parts: Parts::default(),
@@ -141,7 +144,7 @@ impl<M> Format<M> {
 
     /// Returns the longest packet that both ends accept and the path passes.
     pub(crate) fn packet(&self) -> usize {
-        self.path.packet(self.agreed())
+        self.path.packet(self.agreed()).min(self.passes)
     }
 
     /// Returns the length to which a request or a grant is padded so that its answer shows what the
@@ -156,23 +159,35 @@ impl<M> Format<M> {
     /// Records that a unit left once more.
     #[cold]
     pub(crate) fn detect(&mut self, view: &View, number: u64, octets: usize) {
-        if self.can_narrow() {
-            self.black_hole.on_repeated(view.settled_upto, number, octets);
+        // What leaves in parts anyway is lost more often, and says nothing about the parts.
+        if self.can_narrow() && octets < self.passes {
+            self.black_hole.on_repeated(self.packet(), view.settled_upto, number, octets);
         }
     }
 
     fn can_narrow(&self) -> bool {
-        self.path == PathMtu::Long && self.both(|proposal| proposal.parts)
+        self.both(|proposal| proposal.parts) && !steps(self.packet()).is_empty()
     }
 
-    /// Whether a packet that is longer than the base leaves in parts: the path drops it, or this
-    /// one is the probe that shows whether it does.
+    /// Returns the longest part of a packet of `octets` octets, header included, if it leaves in
+    /// parts: the path drops it, or it is the probe that shows whether the path does.
     #[inline]
-    pub(crate) fn leaves_in_parts(&mut self, number: u64) -> bool {
-        if self.path == PathMtu::Long && self.black_hole.is_found(number) && self.can_narrow() {
-            self.path = PathMtu::BlackHole;
+    pub(crate) fn part_most(&mut self, number: u64, octets: usize) -> Option<usize> {
+        let most = match self.black_hole.probes(number) {
+            true => self.probe_most(number),
+            false => self.passes,
+        };
+        (octets > most).then_some(most)
+    }
+
+    #[cold]
+    fn probe_most(&mut self, number: u64) -> usize {
+        let packet = self.packet();
+        if let Some(passes) = self.black_hole.found(packet, number) {
+            (self.path, self.passes) = (PathMtu::BlackHole, passes);
+            self.black_hole = BlackHoleDetector::passing(passes);
         }
-        self.path == PathMtu::BlackHole || self.black_hole.probes(number)
+        self.black_hole.parts(packet, number).unwrap_or(self.passes)
     }
 
     /// Returns the octets of an acknowledgement beside its header and its options.
