@@ -80,6 +80,8 @@ keys! {
         secret;
         /// It takes keys, or an application that signs.
         protection;
+        /// A station of a scenario is not restarted.
+        reset_key;
     }
 }
 

@@ -103,7 +103,8 @@ pub struct Config {
     /// from them, and keys from the salts.
     pub secret: [u8; 16],
     /// The key of the [tokens](crate::header::Unknown) that show a peer that this end has lost the
-    /// session. With the key of the last run, a peer notices a restart as soon as it sends anything;
+    /// session. With the key of the last run, a peer notices a restart as soon as it sends
+    /// anything;
     /// `None`: a random one, and it notices by silence alone. It must not be known to anyone else.
     pub reset_key: Option<[u8; 32]>,
     /// The congestion control: CUBIC by default.

@@ -310,8 +310,8 @@ pub struct Token {
     pub token: u64,
 }
 
-/// The answer to a packet of a session that its sender does not know at the peer's address. *Chosen*:
-/// shorter than any acknowledgement of ranges, so that it never amplifies.
+/// The answer to a packet of a session that its sender does not know at the peer's address.
+/// *Chosen*: shorter than any acknowledgement of ranges, so that it never amplifies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Unknown {
     /// The token of the peer's address and the session ([`Proposal::reset`]).

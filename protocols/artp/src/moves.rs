@@ -1,5 +1,5 @@
-//! Connection migration: a session whose peer's address has changed goes on at the new one (RFC 9000
-//! §9).
+//! Connection migration: a session whose peer's address has changed goes on at the new one (RFC
+//! 9000 §9).
 //!
 //! ```text
 //!  peer, at a new address                              this side
@@ -11,8 +11,8 @@
 //!     ◂═════ data, acknowledgements ═════════════════▸
 //! ```
 //!
-//! The challenge is computed from the address, so that no state is kept for it; until it is answered,
-//! the session sends to the old address.
+//! The challenge is computed from the address, so that no state is kept for it; until it is
+//! answered, the session sends to the old address.
 
 use alloc::collections::BTreeMap;
 

@@ -20,9 +20,9 @@ use stackwright_wire::Header as _;
 /// 8899 §5.1.2.
 pub(crate) const BASE: usize = 1200;
 
-/// The lengths of packets that are tried where longer ones vanish: below the base, what fits with the
-/// headers of UDP into the 576 octets that an IPv4 host must accept (RFC 791 §3.1), and what passes
-/// links of low rate.
+/// The lengths of packets that are tried where longer ones vanish: below the base, what fits with
+/// the headers of UDP into the 576 octets that an IPv4 host must accept (RFC 791 §3.1), and what
+/// passes links of low rate.
 const STEPS: [usize; 3] = [BASE, 548, 256];
 
 /// Returns the lengths that are tried on a path that may not pass packets of `packet` octets.
@@ -83,8 +83,8 @@ impl PathMtu {
     }
 }
 
-/// How often a packet leaves in parts of one length before these are shorter: of a path that did pass
-/// such packets, and of packets longer than the base. On any other path, once.
+/// How often a packet leaves in parts of one length before these are shorter: of a path that did
+/// pass such packets, and of packets longer than the base. On any other path, once.
 const TRIES: usize = 3;
 const TRIES_LONG: usize = 4;
 
@@ -101,17 +101,18 @@ const ALARMS_MOST: u8 = 2;
 ///   └───── a whole long one is acknowledged, at any time           sent again once more ▾ found
 /// ```
 ///
-/// A packet whose copy was lost as well leaves in parts, each as long as the next shorter step (1200,
-/// 548 or 256 octets), and one step shorter where these are lost, too: a probe that the path passes
-/// if it passes anything. Where parts may be lost by chance, one length is tried several times, and
-/// what arrived once is tried first. If the parts arrive, the path is alive: one
-/// more long packet is tried, and if that is lost too, the path is a black hole. An outage, however
+/// A packet whose copy was lost as well leaves in parts, each as long as the next shorter step
+/// (1200, 548 or 256 octets), and one step shorter where these are lost, too: a probe that the path
+/// passes if it passes anything. Where parts may be lost by chance, one length is tried several
+/// times, and what arrived once is tried first. If the parts arrive, the path is alive: one more
+/// long packet is tried, and if that is lost too, the path is a black hole. An outage, however
 /// long, ends otherwise: what is tried after it arrives. The number of lost packets says little:
 /// one lost acknowledgement may leave many packets unacknowledged.
 ///
 /// A path with much random loss looks alike now and then, and mostly soon shows that it does not:
-/// each such false alarm, up to two, makes one more arrival in parts necessary. Packets of less than
-/// the base cost more: where longer ones did pass before, one more arrival is necessary as well.
+/// each such false alarm, up to two, makes one more arrival in parts necessary. Packets of less
+/// than the base cost more: where longer ones did pass before, one more arrival is necessary as
+/// well.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlackHoleDetector {
     /// The lowest sequence number that left once more, whole; lost packets leave in ascending
@@ -186,8 +187,8 @@ impl BlackHoleDetector {
         steps.get(first + times / tries).or(steps.last()).copied()
     }
 
-    /// Returns the longest packet that passes, if the path is a black hole for longer ones, now that
-    /// this long packet leaves.
+    /// Returns the longest packet that passes, if the path is a black hole for longer ones, now
+    /// that this long packet leaves.
     pub(crate) fn found(&self, packet: usize, number: u64) -> Option<usize> {
         let did_pass = packet <= BASE && self.did_pass(packet);
         let is_found = self.alive > self.alarms.max(u8::from(did_pass)) && self.probes(number);

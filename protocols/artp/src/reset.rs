@@ -1,6 +1,6 @@
-//! Stateless reset: a packet of a session that is not known where it comes from is answered, so that
-//! a peer notices at once that this side has lost the session, or that its own address has changed
-//! (RFC 9000 §10.3).
+//! Stateless reset: a packet of a session that is not known where it comes from is answered, so
+//! that a peer notices at once that this side has lost the session, or that its own address has
+//! changed (RFC 9000 §10.3).
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

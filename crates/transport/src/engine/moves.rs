@@ -10,8 +10,8 @@ use crate::transport::NewPath;
 
 impl<C: Configuration> Association<C> {
     /// Handles a change of an address. All that is in flight leaves again at once, and what was
-    /// received is reported. Where the path is `new`, its judges begin anew (RFC 9000 §9.4); otherwise
-    /// they are told of no loss, because no queue dropped anything.
+    /// received is reported. Where the path is `new`, its judges begin anew (RFC 9000 §9.4);
+    /// otherwise they are told of no loss, because no queue dropped anything.
     pub fn on_moved(&mut self, now: Instant, new: Option<NewPath<C>>) {
         self.sending.sent.lose_all();
         self.marks.doubt();

@@ -103,8 +103,8 @@ pub trait Host: Sized + 'static {
         Stray::Unclaimed
     }
 
-    /// Records that an association has moved. Returns what is needed to judge the path anew if it is
-    /// another one; `None`: it is the same as before.
+    /// Records that an association has moved. Returns what is needed to judge the path anew if it
+    /// is another one; `None`: it is the same as before.
     fn moved(
         &mut self,
         _cx: &Context,

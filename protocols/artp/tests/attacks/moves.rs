@@ -1,6 +1,6 @@
-//! Somebody off the path who says that a session is lost, or that its peer has moved. What proves that
-//! has to be guessed: 128 bits, or 64. And somebody who knows the nonces, but receives nothing at the
-//! address to which a session shall move.
+//! Somebody off the path who says that a session is lost, or that its peer has moved. What proves
+//! that has to be guessed: 128 bits, or 64. And somebody who knows the nonces, but receives nothing
+//! at the address to which a session shall move.
 
 use fastrand::Rng;
 use stackwright_artp::header::{Challenge, ControlKind, Identity, PacketKind, Proposal};

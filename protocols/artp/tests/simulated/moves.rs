@@ -33,8 +33,9 @@ fn transfer(to: usize, seed: u64, keepalive: Option<u64>) -> Scene<Layer<BufferT
     Scene::of(seed, path(), talkers, layer)
 }
 
-/// The client moves in the middle of a transfer to `to`. Within three round trips of the first packet
-/// that leaves from there, both send and are heard: from then on new messages are on their way.
+/// The client moves in the middle of a transfer to `to`. Within three round trips of the first
+/// packet that leaves from there, both send and are heard: from then on new messages are on their
+/// way.
 fn goes_on(to: usize, outside: [u8; 4], shift: u16) {
     for seed in 0..20 {
         // Every other packet is acknowledged as it arrives: then nothing more is to be said.
