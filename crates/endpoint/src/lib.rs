@@ -45,9 +45,14 @@
 //! # }
 //! ```
 //!
-//! The stack runs in the task that awaits something of its endpoint, without a thread or a task of
-//! its own. While no task awaits anything, peers are not answered, and may give the association up.
-//! Run `Endpoint::run` in a task of its own where the application does something else meanwhile.
+//! These handles stay on one thread. The stack runs in the task that awaits something of its
+//! endpoint, without a thread or a task of its own. While no task awaits anything, peers are not
+//! answered, and may give the association up. Run `Endpoint::run` in a task of its own where the
+//! application does something else meanwhile.
+//!
+//! For `tokio::spawn`, `multi_thread` has the same calls with handles that are `Send` and `Sync`;
+//! there a task of the endpoint runs the stack.
+//!
 //! Every future may be dropped at any time; each method says what that means.
 //!
 //! Flow control shows as time: `send` waits until there is credit, and an application that does not
