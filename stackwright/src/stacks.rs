@@ -13,7 +13,7 @@ use crate::wire::BufferTree;
 pub type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
 
 /// Streams over ARTP.
-pub type Streams = Over<Ordered<BufferTree>, Artp>;
+pub type ArtpStreams = Over<Ordered<BufferTree>, Artp>;
 
 /// Returns ARTP over the kernel's UDP, with the system's secret and time of day.
 ///
@@ -62,7 +62,7 @@ pub fn artp_with(system: &System, change: impl FnOnce(&mut artp::Config)) -> Art
 /// # #[cfg(not(feature = "tokio"))]
 /// # fn main() {}
 /// ```
-pub fn streams(system: &System) -> Streams {
+pub fn streams(system: &System) -> ArtpStreams {
     Over::new(Ordered::new(ordered::Config::default()), artp(system))
 }
 

@@ -69,15 +69,18 @@
 //! | `mailbox.rs`, `link.rs` | what the stack has told and the application has not taken; one association |
 //! | `commands.rs` | commands that wait for their answers |
 //! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
+//! | `qlog.rs` | a log of one association, on request |
 //! | `pace.rs` | how long what is sent now takes to leave |
 //! | `offered.rs` | datagrams and streams as applications see them |
 //! | `system.rs` | what a new stack gets from the operating system |
+//! | `events.rs` | events for `tracing` (feature `tracing`) |
 //! | `error.rs` | what can go wrong |
 #![forbid(unsafe_code)]
 
 pub mod blocking;
 mod commands;
 mod error;
+mod events;
 mod flavor;
 mod hold;
 mod host;
@@ -85,6 +88,7 @@ mod link;
 mod mailbox;
 mod offered;
 mod pace;
+mod qlog;
 mod send_buffer;
 mod shared;
 mod system;
