@@ -18,7 +18,7 @@ use stackwright_contract::services::Ended;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The timeout is over: there is no credit, or nothing came. It may be tried again.
-    #[error("not yet")]
+    #[error("nothing came, or there was no credit, within the timeout: try again")]
     NotYet,
     /// The message is longer than the stack, or the peer, takes, and can never be sent. The
     /// association is as it was.
@@ -106,7 +106,7 @@ impl From<Error> for io::Error {
 /// ```
 /// use stackwright_endpoint::{Error, NotSent};
 /// let refused = NotSent { message: vec![1, 2, 3], why: Error::NotYet };
-/// assert_eq!(refused.to_string(), "not yet");
+/// assert!(refused.to_string().ends_with("try again"));
 /// ```
 pub struct NotSent<M> {
     /// The message, unchanged.

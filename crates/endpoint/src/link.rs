@@ -11,6 +11,7 @@ use crate::commands::Commands;
 use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
+use crate::qlog::Qlog;
 use crate::shared::TOGETHER;
 
 /// Counters of an association, as its endpoint sees it. What its transport measures is told by the
@@ -67,6 +68,8 @@ pub(crate) struct Link<M> {
     pace: Option<Box<Pace>>,
     /// Slots of tasks that wait for something on it.
     pub(crate) waits: Vec<Handle>,
+    /// Where the application asked for one.
+    pub(crate) qlog: Option<Box<Qlog>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +98,7 @@ impl<M: Message> Link<M> {
             abandoned: false,
             pace: None,
             waits: Vec::new(),
+            qlog: None,
         }
     }
 

@@ -8,8 +8,10 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Command, Handle, Names, Outlet, Participant, Protocol, RequestOf};
 
+use crate::events;
 use crate::link::{Link, State};
 use crate::offered::Offered;
+use crate::qlog::Qlog;
 
 /// The side above a stack: names, and what was told of them that the application has not taken.
 pub(crate) struct Mailbox<V: Offered> {
@@ -30,6 +32,8 @@ pub(crate) struct Mailbox<V: Offered> {
     pub(crate) told: bool,
     /// Slots of tasks whose waiting may be over.
     pub(crate) woken: Vec<Handle>,
+    /// Associations of which a log is written.
+    pub(crate) logged: Vec<Handle>,
 }
 
 /// What a name stands for.
@@ -63,6 +67,7 @@ impl<V: Offered> Mailbox<V> {
             asks: Vec::new(),
             told: false,
             woken: Vec::new(),
+            logged: Vec::new(),
         }
     }
 
@@ -213,6 +218,19 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
+    /// The application wants a log of an association.
+    pub(crate) fn log(&mut self, name: Handle, mut qlog: Box<Qlog>) {
+        let Some(link) = self.link(name) else { return };
+        if let Some(ends) = link.ends {
+            qlog.opened(ends);
+        }
+        match link.state {
+            State::Ended(why) => qlog.ended(why),
+            _ if link.qlog.replace(qlog).is_none() => self.logged.push(name),
+            _ => {}
+        }
+    }
+
     /// The application has dropped an association.
     pub(crate) fn abandon(&mut self, name: Handle) {
         let Some(link) = self.link(name) else { return };
@@ -278,6 +296,7 @@ impl<V: Offered> Mailbox<V> {
                 }
                 let Some(link) = self.link(name) else { return };
                 link.opened((local, remote), path, Self::down(credit));
+                events::opened(name, (local, remote));
                 self.wake(name);
                 match self.listener {
                     Some(listener) => self.wake(listener),
@@ -341,6 +360,13 @@ impl<V: Offered> Mailbox<V> {
 
     fn ended(&mut self, name: Handle, why: Ended) {
         self.wake(name);
+        if let Some(link) = self.link(name) {
+            events::ended(name, why);
+            if let Some(qlog) = &mut link.qlog {
+                qlog.ended(why);
+                self.logged.retain(|logged| *logged != name);
+            }
+        }
         match self.names.get_mut(name) {
             Some(Named::Listener(listener)) => {
                 listener.local = Err(why);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
+use stackwright_contract::ask::{NothingBelow, PathStatistics, ask};
 use stackwright_contract::services::{
     AssociationRequest, Credit, Datagrams, Ended, MessageProperties, Streams, Transfer,
 };
@@ -14,6 +15,7 @@ use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
 use crate::error::Error;
+use crate::events;
 use crate::flavor::{Flavor, Lock};
 use crate::link::{Link, Received, State};
 use crate::mailbox::Mailbox;
@@ -191,7 +193,29 @@ impl<S: StackAny> Shared<S> {
         self.driver.turn(&mut self.stack, &mut self.mailbox, wait_most)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
+        if !self.mailbox.logged.is_empty() {
+            self.log_paths();
+        }
         Ok(())
+    }
+
+    /// Writes what is known of the paths of associations that are logged.
+    #[cold]
+    fn log_paths(&mut self) {
+        for at in 0..self.mailbox.logged.len() {
+            self.log_path(self.mailbox.logged[at], false);
+        }
+    }
+
+    /// Writes what is known of a path that is logged; where it is not the `last` time, only if it
+    /// is due.
+    pub(crate) fn log_path(&mut self, name: Handle, last: bool) {
+        if let Some(Link { qlog: Some(qlog), .. }) = self.mailbox.link(name)
+            && (qlog.is_due() || last)
+            && let Some(report) = ask(&self.stack, name, PathStatistics, &NothingBelow)
+        {
+            qlog.path(report);
+        }
     }
 
     /// Returns whether what was just handed over leaves now, and not with what follows it: it does
@@ -263,6 +287,9 @@ impl<S: StackAny> Shared<S> {
         self.driver.turn_seen(&mut self.stack, &mut self.mailbox, sockets, looks)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
+        if !self.mailbox.logged.is_empty() {
+            self.log_paths();
+        }
         Ok(())
     }
 
@@ -289,7 +316,12 @@ impl<S: StackAny> Shared<S> {
         size: Size,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
-        self.mailbox.link(name)?.takes(size, <S::Provides as Transfer>::MESSAGES, due)
+        let is_message = <S::Provides as Transfer>::MESSAGES;
+        let taken = self.mailbox.link(name)?.takes(size, is_message, due);
+        if let Some(Err(why)) = &taken {
+            events::refused(name, size.octets, why);
+        }
+        taken
     }
 
     /// Sends messages for which there is room. Gives how many octets of their association are on
