@@ -161,6 +161,21 @@ impl Default for Config {
     }
 }
 
+/// Nothing runs the stack any more: each peer is told that it is over, as far as that leaves at
+/// once.
+impl<S: StackAny> Drop for Shared<S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() || !self.mailbox.has_links() {
+            return;
+        }
+        // What is done ends in good order, and what is not is aborted. An error of the system is
+        // nobody's any more.
+        let _ = self.turn(Some(Duration::ZERO));
+        self.mailbox.abort_all();
+        let _ = self.turn(Some(Duration::ZERO));
+    }
+}
+
 impl<S: StackAny> Shared<S> {
     pub(crate) fn new(
         config: Config,

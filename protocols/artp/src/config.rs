@@ -65,9 +65,13 @@ pub struct Config {
     /// eight consecutive timeouts, which take 255 times the first, the limit is three times as
     /// long.
     pub silence: Nanoseconds,
-    /// After this time without a packet from the peer, a keepalive asks for an answer; `None`:
-    /// never, as in the document. A side that has nothing to send then does not notice that the
-    /// peer is gone.
+    /// After this time without a packet from the peer, while nothing is in flight, a probe of 36
+    /// octets asks for an answer, or after two thirds of the agreed [`idle`](Config::idle) timeout;
+    /// `None`: never, as in the document. A peer that is gone is noticed
+    /// this time and three retransmission timeouts, SRTT + max(`timeout_least`, 4 · RTTVAR) each,
+    /// after its last packet: by default within 11 s on a short path. An outage as long as these
+    /// timeouts ends a session whose probe falls into it. Where air time costs, switch off this and
+    /// [`idle`](Config::idle) at both ends.
     pub keepalive: Option<Nanoseconds>,
     /// After this time without a packet from the peer, while nothing is in flight, the peer is
     /// considered gone; or after as long as the peer proposes, if that is shorter; but not before
@@ -125,8 +129,8 @@ impl Config {
             tries: 10,
             timeout_least: 200 * MILLISECOND,
             silence: 30 * SECOND,
-            keepalive: None,
-            idle: None,
+            keepalive: Some(10 * SECOND),
+            idle: Some(30 * SECOND),
             reordering: Some(3),
             ranges: true,
             large: true,

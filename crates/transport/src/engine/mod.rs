@@ -36,7 +36,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Rate as _, Recovery as _, Rtt as _,
 };
-use crate::words::{Ending, Numbering, Opening, Phase, Report, View};
+use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, View};
 use batch::Blocks;
 pub use receive::Delivery;
 
@@ -48,6 +48,9 @@ const QUESTIONS: usize = 8;
 /// then done once for all of them. Four cost as much more in the kernel as they saved: a longer
 /// burst waits in a longer queue, and in a colder cache.
 const RUNS_MOST: usize = 2;
+
+/// For how many retransmission timeouts a peer is told that an association is over.
+const FAREWELL: u64 = 3;
 
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
@@ -273,6 +276,19 @@ impl<C: Configuration> Association<C> {
         if !self.slots.connection.abandon(view, why) {
             self.given_up = Some(why);
         }
+    }
+
+    /// Writes a packet that tells the peer that it is over, and why. Returns for how long the peer
+    /// may not know that; `None` if there is no such packet.
+    pub(crate) fn farewell(
+        &self,
+        now: Instant,
+        why: Ending,
+        into: &mut Vec<u8>,
+    ) -> Option<Nanoseconds> {
+        let view = self.view(now);
+        let told = self.slots.format.farewell(&view, why, into);
+        told.then_some(FAREWELL.saturating_mul(view.rtt.timeout))
     }
 
     /// Returns whether the peer sends no more, and all that it sent was [taken](Association::take).
