@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
+use stackwright_contract::ask::{KeepsLifetimes, NothingBelow, ask};
 use stackwright_contract::services::{
     AssociationRequest, Credit, Datagrams, Ended, MessageProperties, Streams, Transfer,
 };
@@ -301,7 +302,14 @@ impl<S: StackAny> Shared<S> {
         size: Size,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
-        self.mailbox.link(name)?.takes(size, <S::Provides as Transfer>::MESSAGES, due)
+        let link = self.mailbox.link(name)?;
+        let expires = due.is_none()
+            || !link.is_open()
+            || ask(&self.stack, name, KeepsLifetimes, &NothingBelow).unwrap_or(true);
+        if !expires {
+            return Some(Err(Error::NeverExpires));
+        }
+        link.takes(size, <S::Provides as Transfer>::MESSAGES, due)
     }
 
     /// Sends messages for which there is room. Gives how many octets of their association are on
@@ -347,7 +355,7 @@ impl<S: StackAny> Shared<S> {
         &mut self,
         name: Handle,
     ) -> Option<Result<Received<S::Message>, Error>> {
-        self.take_from(name, |link| link.inbox.pop_front(), |(messages, _)| messages.cost())
+        self.take_from(name, Link::take_batch, |(messages, _)| messages.cost())
     }
 
     #[inline]
@@ -357,6 +365,11 @@ impl<S: StackAny> Shared<S> {
         take: impl FnOnce(&mut Link<S::Message>) -> Option<T>,
         credit: impl FnOnce(&T) -> Credit,
     ) -> Option<Result<T, Error>> {
+        let link = self.mailbox.link(name)?;
+        let over = link.drop_expired();
+        if over != Credit::NONE && link.is_open() {
+            self.mailbox.takes_more(name, over);
+        }
         let link = self.mailbox.link(name)?;
         let Some(taken) = take(link) else {
             return match link.state {

@@ -91,7 +91,7 @@ pub struct Config {
     /// peer supports it.
     pub single: bool,
     /// Datagrams may expire as their senders request, if the peer supports it; otherwise the
-    /// request is ignored.
+    /// request is ignored, and an endpoint refuses it.
     pub expires: bool,
     /// Routers may mark packets on congestion instead of dropping them (RFC 3168), if the peer
     /// supports it.

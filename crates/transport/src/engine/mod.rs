@@ -22,6 +22,7 @@ use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::mem;
+use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Code, Credit, Ecn, MessageProperties};
@@ -107,6 +108,8 @@ struct Arrived<M> {
     properties: MessageProperties,
     /// The count of its numbers.
     numbers: u64,
+    /// When it was complete.
+    since: Instant,
 }
 
 /// One association: its policies, and the state that every transport has and no policy replaces.
@@ -381,9 +384,15 @@ impl<C: Configuration> Association<C> {
         if room.messages == 0 || octets > room.octets {
             return None;
         }
-        let Arrived { message, properties, numbers } = self.inbox.pop_front()?;
+        let Arrived { message, properties, numbers, since } = self.inbox.pop_front()?;
         self.taken(now, numbers);
-        Some((message, properties))
+        // The layer above decides about what is over: it has to learn that something was.
+        let left = |lifetime: NonZeroU32| {
+            let waited = now.nanoseconds_since(since) / 1000;
+            let left = u64::from(lifetime.get()).saturating_sub(waited);
+            NonZeroU32::new(left as u32).unwrap_or(NonZeroU32::MIN)
+        };
+        Some((message, MessageProperties { lifetime: properties.lifetime.map(left), ..properties }))
     }
 
     /// Returns the octets of the next message for the application.

@@ -16,7 +16,9 @@ use alloc::rc::Rc;
 
 use stackwright_base::features::Needs;
 use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place};
-use stackwright_contract::ask::{Counters, Longest, PacketCounts, Question, Reserve, RoundTrip};
+use stackwright_contract::ask::{
+    Counters, KeepsLifetimes, Longest, PacketCounts, Question, Reserve, RoundTrip,
+};
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
 };
@@ -279,6 +281,7 @@ impl<H: Host> Hooks for Associations<H> {
         let (engine, smoothed) = (&session.engine, session.engine.slots().rtt.estimate().smoothed);
         question
             .answer::<Longest>(|_| Some(session.longest()))
+            .answer::<KeepsLifetimes>(|_| Some(engine.slots().format.expires()))
             .answer::<RoundTrip>(|_| (smoothed > 0).then(|| Duration::from_nanos(smoothed)))
             .answer::<Counters>(|_| {
                 let (sent, received) = (session.sent, session.received);
