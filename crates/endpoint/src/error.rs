@@ -30,6 +30,10 @@ pub enum Error {
     /// The message cannot arrive within its lifetime, and was not sent.
     #[error("the message would arrive when it is of no use any more")]
     Late,
+    /// A lifetime cannot be kept: the two ends have not agreed that messages may expire. The message
+    /// was not sent.
+    #[error("a lifetime cannot be kept: the two ends have not agreed that messages may expire")]
+    NeverExpires,
     /// The association, or the listener, has ended.
     #[error("{}", with_code(.0))]
     Ended(#[from] Ended),
@@ -83,6 +87,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::System(_) | Error::TooLong { .. } | Error::Command(_) => io::ErrorKind::Other,
+            Error::NeverExpires => io::ErrorKind::Unsupported,
             Error::NotYet => io::ErrorKind::WouldBlock,
             Error::Late => io::ErrorKind::TimedOut,
             Error::Ended(why) => match why {

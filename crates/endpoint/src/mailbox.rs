@@ -178,6 +178,28 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
+    /// Whether there is an association that has not ended.
+    pub(crate) fn has_links(&self) -> bool {
+        self.living().next().is_some()
+    }
+
+    fn living(&self) -> impl Iterator<Item = (Handle, &Link<V::Message>)> {
+        self.names.iter().filter_map(|(name, named)| match named {
+            Named::Link(link) if !matches!(link.state, State::Ended(_)) => Some((name, &**link)),
+            _ => None,
+        })
+    }
+
+    /// Ends at once what cannot end in good order any more: something that was handed over has not
+    /// arrived, or not left.
+    pub(crate) fn abort_all(&mut self) {
+        let waits = |link: &Link<V::Message>| link.waiting() != Credit::NONE;
+        let names: Vec<_> =
+            self.living().filter(|(_, link)| waits(link)).map(|(name, _)| name).collect();
+        let abort = |association| AssociationRequest::Abort { association, code: 0 };
+        self.asks.extend(names.into_iter().map(abort));
+    }
+
     /// The application ends an association in good order.
     pub(crate) fn close(&mut self, name: Handle) {
         self.end(name, AssociationRequest::Close { name });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
-use stackwright_contract::ask::{NothingBelow, PathStatistics, ask};
+use stackwright_contract::ask::{KeepsLifetimes, NothingBelow, PathStatistics, ask};
 use stackwright_contract::services::{
     AssociationRequest, Credit, Datagrams, Ended, MessageProperties, Streams, Transfer,
 };
@@ -166,6 +166,21 @@ impl Default for Config {
     }
 }
 
+/// Nothing runs the stack any more: each peer is told that it is over, as far as that leaves at
+/// once.
+impl<S: StackAny> Drop for Shared<S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() || !self.mailbox.has_links() {
+            return;
+        }
+        // What is done ends in good order, and what is not is aborted. An error of the system is
+        // nobody's any more.
+        let _ = self.turn(Some(Duration::ZERO));
+        self.mailbox.abort_all();
+        let _ = self.turn(Some(Duration::ZERO));
+    }
+}
+
 impl<S: StackAny> Shared<S> {
     pub(crate) fn new<F: Flavor>(
         config: Config,
@@ -316,8 +331,14 @@ impl<S: StackAny> Shared<S> {
         size: Size,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
-        let is_message = <S::Provides as Transfer>::MESSAGES;
-        let taken = self.mailbox.link(name)?.takes(size, is_message, due);
+        let link = self.mailbox.link(name)?;
+        let expires = due.is_none()
+            || !link.is_open()
+            || ask(&self.stack, name, KeepsLifetimes, &NothingBelow).unwrap_or(true);
+        let taken = match expires {
+            true => link.takes(size, <S::Provides as Transfer>::MESSAGES, due),
+            false => Some(Err(Error::NeverExpires)),
+        };
         if let Some(Err(why)) = &taken {
             events::refused(name, size.octets, why);
         }
@@ -382,7 +403,7 @@ impl<S: StackAny> Shared<S> {
         &mut self,
         name: Handle,
     ) -> Option<Result<Received<S::Message>, Error>> {
-        self.take_from(name, |link| link.inbox.pop_front(), |(messages, _)| messages.cost())
+        self.take_from(name, Link::take_batch, |(messages, _)| messages.cost())
     }
 
     #[inline]
@@ -392,6 +413,11 @@ impl<S: StackAny> Shared<S> {
         take: impl FnOnce(&mut Link<S::Message>) -> Option<T>,
         credit: impl FnOnce(&T) -> Credit,
     ) -> Option<Result<T, Error>> {
+        let link = self.mailbox.link(name)?;
+        let over = link.drop_expired();
+        if over != Credit::NONE && link.is_open() {
+            self.mailbox.takes_more(name, over);
+        }
         let link = self.mailbox.link(name)?;
         let Some(taken) = take(link) else {
             return match link.state {

@@ -274,11 +274,19 @@ pub enum Reason {
     TooLong,
     /// Nothing was received from the peer for too long.
     Silent,
+    /// What the peer sends does not match its seal or signature, again and again.
+    Forged,
 }
 
 impl Reason {
-    const ALL: [Self; 5] =
-        [Reason::Done, Reason::Overrun, Reason::Aborted, Reason::TooLong, Reason::Silent];
+    const ALL: [Self; 6] = [
+        Reason::Done,
+        Reason::Overrun,
+        Reason::Aborted,
+        Reason::TooLong,
+        Reason::Silent,
+        Reason::Forged,
+    ];
 }
 
 impl FieldValue for Reason {

@@ -9,7 +9,7 @@ use stackwright_contract::services::{Credit, Datagrams, Ended};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::slots::Format;
-use stackwright_transport::words::SECOND;
+use stackwright_transport::words::{Nanoseconds, SECOND};
 use stackwright_transport::{Configuration, Host, Limits, Slots};
 use stackwright_wire::{Header, Malformed, Message};
 
@@ -18,6 +18,7 @@ use crate::control::{Item, items};
 use crate::header::{ControlKind, Microseconds, Packet, PacketKind, Proposal, Verdict, Version};
 use crate::option::{Options, PacketOption};
 use crate::state::{Matter, Secrets};
+use crate::tombstones::Tombstones;
 
 /// The lifetime of a cookie: it is valid for at least this long, and at most twice as long.
 const COOKIE_LIFE: u64 = 10 * SECOND;
@@ -31,6 +32,8 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
     config: Config,
     make: fn(u8, &Config, Secrets) -> Slots<C>,
     decide: Decide,
+    /// The sessions that are over, for peers that have not heard it.
+    over: Tombstones,
     /// How many secrets were drawn.
     drawn: u64,
 }
@@ -47,7 +50,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
             drawn || config.protection.signature().unwrap_or_default() == 0,
             "a secret that was drawn"
         );
-        Sessions { config, make, decide: |_, _| true, drawn: 0 }
+        Sessions { config, make, decide: |_, _| true, over: Tombstones::default(), drawn: 0 }
     }
 
     /// Grants requests as `decide` says.
@@ -180,10 +183,14 @@ where
         &mut self,
         cx: &Context,
         remote: Participant,
-        _: &u8,
+        session: &u8,
         packet: &mut M,
         half_open: usize,
     ) -> Arrival<M> {
+        let over = self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW);
+        if let Some(answer) = over {
+            return answer;
+        }
         let Some(asked) = request(packet) else {
             return Arrival::Ignored("a packet of no session");
         };
@@ -206,6 +213,19 @@ where
         }
     }
 
+    fn unawaited(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        session: &u8,
+        packet: &mut M,
+    ) -> Option<M> {
+        match self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW)? {
+            Arrival::Answered(answer) => Some(answer),
+            Arrival::Welcome | Arrival::Ignored(_) => None,
+        }
+    }
+
     fn limits(&self) -> Limits {
         self.config.limits
     }
@@ -214,10 +234,11 @@ where
         &mut self,
         _: &Context,
         session: &u8,
-        _: Participant,
+        remote: Participant,
         _: Origin,
         credit: Credit,
     ) -> Slots<C> {
+        self.over.forget(remote, *session);
         let secrets = self.secrets();
         // What the application never takes is not accepted: everything behind it would wait.
         let longest = match credit.octets {
@@ -225,6 +246,18 @@ where
             octets => self.config.longest.min(octets),
         };
         (self.make)(*session, &Config { longest, ..self.config }, secrets)
+    }
+
+    fn bury(
+        &mut self,
+        cx: &Context,
+        (session, remote): (&u8, Participant),
+        packet: &[u8],
+        wait: Nanoseconds,
+        tells: bool,
+    ) {
+        let (now, until) = (cx.now(), cx.now().later(wait));
+        self.over.bury((remote, *session), packet, (now, until), tells);
     }
 
     fn room(&self) -> Credit {

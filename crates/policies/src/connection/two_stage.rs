@@ -71,9 +71,9 @@ pub struct TwoStage {
     finishing: bool,
     /// Whether we requested it.
     asks: bool,
-    /// After how long a silence the peer is probed, and after how long it is gone.
-    keepalive: Option<Nanoseconds>,
-    idle: Option<Nanoseconds>,
+    /// After how long a silence the peer is probed, and after how long it is gone; [`NEVER`].
+    keepalive: Nanoseconds,
+    idle: Nanoseconds,
     /// The shorter of the two; of the second, no less than round trips take.
     patience: Nanoseconds,
     /// When something was last received, or was in flight.
@@ -119,6 +119,16 @@ struct Budget {
     said: u64,
 }
 
+/// No silence is long enough.
+const NEVER: Nanoseconds = Nanoseconds::MAX;
+
+const fn or_never(silence: Option<Nanoseconds>) -> Nanoseconds {
+    match silence {
+        Some(silence) => silence,
+        None => NEVER,
+    }
+}
+
 impl Question {
     fn first(now: Instant) -> Self {
         Question { at: now, tries: 0 }
@@ -153,9 +163,9 @@ impl TwoStage {
             tries_most: TRIES_MOST,
             finishing: false,
             asks: false,
-            keepalive: None,
-            idle: None,
-            patience: Nanoseconds::MAX,
+            keepalive: NEVER,
+            idle: NEVER,
+            patience: NEVER,
             quiet_since: Instant::START,
             probing: None,
             answer: Signals::NONE,
@@ -172,11 +182,11 @@ impl TwoStage {
         TwoStage { tries_most: most, ..self }
     }
 
-    /// Probes whether the peer is there after a silence this long; `None`: never, as in the
-    /// document.
+    /// Probes whether the peer is there after a silence this long, or two thirds of the one after
+    /// which it is gone; `None`: never, as in the document.
     #[must_use]
     pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
-        TwoStage { keepalive: silence, ..self }
+        TwoStage { keepalive: or_never(silence), ..self }
     }
 
     /// Takes the peer to be gone after a silence this long, or as long as it says if that is
@@ -184,7 +194,7 @@ impl TwoStage {
     /// when.
     #[must_use]
     pub const fn idle(self, silence: Option<Nanoseconds>) -> Self {
-        TwoStage { idle: silence, ..self }
+        TwoStage { idle: or_never(silence), ..self }
     }
 
     /// Returns how long an answer takes at most, as a rule: the retransmission timeout, which need
@@ -201,27 +211,19 @@ impl TwoStage {
 
     /// Returns how long a silence lasts before the peer is probed, and before it is gone.
     fn silences(&self, view: &View) -> (Nanoseconds, Nanoseconds) {
-        let sooner = |silence: Nanoseconds| if self.asks { silence / SOONER } else { 0 };
-        let probed = self.keepalive.map_or(Nanoseconds::MAX, |silence| silence - sooner(silence));
-        let least = TIMEOUTS_LEAST.saturating_mul(view.rtt.timeout);
-        (probed, self.idle.map_or(Nanoseconds::MAX, |silence| silence.max(least)))
+        let gone = self.idle.max(TIMEOUTS_LEAST.saturating_mul(view.rtt.timeout));
+        if self.keepalive == NEVER {
+            return (NEVER, gone);
+        }
+        // Probes that are wanted keep it alive: there is time for one before it is gone.
+        let probed = self.keepalive.min(gone - gone / 3);
+        (if self.asks { probed - probed / SOONER } else { probed }, gone)
     }
 
     /// Something was received, or is in flight.
     fn stirs(&mut self, view: &View) {
         let (probed, gone) = self.silences(view);
         (self.quiet_since, self.patience, self.probing) = (view.now, probed.min(gone), None);
-    }
-
-    /// Returns the end with its reason.
-    fn end(&self) -> Signals {
-        Signals::END.with(match self.abandoned {
-            Some(Ending::Overrun) => Signals::OVERRUN,
-            Some(Ending::Aborted(code)) => Signals::ABORT.with(Signals::because(code)),
-            Some(Ending::TooLong(longest)) => Signals::TOO_LONG.with(Signals::because(longest)),
-            Some(Ending::Silent) => Signals::SILENT,
-            _ => Signals::NONE,
-        })
     }
 
     /// Returns when a silence is long enough that something is to be done.
@@ -288,7 +290,7 @@ impl TwoStage {
         match self.state {
             // It was granted, and is over before we know.
             State::Asking(_) if signals.has(Signals::END) => {
-                self.state = State::Ended(ended(signals).unwrap_or(Ending::Reset(0)));
+                self.state = State::Ended(signals.ending().unwrap_or(Ending::Reset(0)));
                 return Ok(());
             }
             State::Asking(_) if signals.has(Signals::REFUSE) => {
@@ -318,7 +320,7 @@ impl TwoStage {
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
-            self.abandoned = self.abandoned.or(ended(signals));
+            self.abandoned = self.abandoned.or(signals.ending());
         }
         if signals.has(Signals::ENDED) && matches!(self.state, State::Leaving(_)) {
             self.state = State::Ended(self.abandoned.unwrap_or(Ending::Finished));
@@ -377,18 +379,6 @@ impl TwoStage {
     }
 }
 
-/// Returns how it ends for a peer that is told the reason; `None`: in good order, if all that the
-/// peer sent has arrived.
-fn ended(signals: Signals) -> Option<Ending> {
-    match signals {
-        _ if signals.has(Signals::OVERRUN) => Some(Ending::Overrun),
-        _ if signals.has(Signals::ABORT) => Some(Ending::Reset(signals.code())),
-        _ if signals.has(Signals::TOO_LONG) => Some(Ending::TooLong(signals.code())),
-        _ if signals.has(Signals::SILENT) => Some(Ending::Silent),
-        _ => None,
-    }
-}
-
 /// The octets of an answer, and of an end, for the budget: upper bounds.
 const GRANT: usize = 128;
 const FAREWELL: usize = 64;
@@ -410,11 +400,8 @@ impl Connection for TwoStage {
     }
 
     fn on_begun(&mut self, idle: Option<Nanoseconds>) {
-        self.idle = match (self.idle, idle) {
-            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
-            (ours, theirs) => ours.or(theirs),
-        };
-        self.patience = self.patience.min(self.idle.unwrap_or(Nanoseconds::MAX));
+        self.idle = self.idle.min(or_never(idle));
+        self.patience = self.patience.min(self.idle);
     }
 
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
@@ -498,7 +485,9 @@ impl Connection for TwoStage {
             .with(Signals::CONFIRM.when(self.confirms(view)))
             .with(Signals::ACCEPT.when(self.grants(view)))
             .with(Signals::PROBE.when(self.probes(view)))
-            .with(self.end().when(self.farewell(view)))
+            .with(
+                Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
+            )
     }
 
     #[inline]

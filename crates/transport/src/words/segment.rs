@@ -4,7 +4,7 @@ use core::ops::{BitOr, Range};
 
 use stackwright_contract::services::Code;
 
-use super::{Cargo, Report, Unit};
+use super::{Cargo, Ending, Report, Unit};
 
 /// A set of what the two ends tell each other about the association itself; and with an end or a
 /// refusal its [code](Signals::code), in the same number, so that they are compared and combined as
@@ -48,8 +48,16 @@ impl Signals {
     /// The answer to `PROBE`.
     pub const PRESENT: Signals = Signals(1 << 14);
 
+    /// With `END`: what the peer sends does not match its seal, again and again.
+    pub const FORGED: Signals = Signals(1 << 15);
+
     /// Why an association ends.
-    const REASONS: u64 = 0b1111 << 9;
+    const REASONS: u64 = Signals::OVERRUN
+        .with(Signals::ABORT)
+        .with(Signals::TOO_LONG)
+        .with(Signals::SILENT)
+        .with(Signals::FORGED)
+        .0;
 
     /// All of them, without a code.
     const ALL: u64 = u32::MAX as u64;
@@ -69,6 +77,32 @@ impl Signals {
     /// Returns the reason that is sent with them.
     pub const fn code(self) -> Code {
         (self.0 >> 32) as Code
+    }
+
+    /// Returns the end of an association, with the reason why this side ends it.
+    #[must_use]
+    pub const fn end(why: Ending) -> Signals {
+        Signals::END.with(match why {
+            Ending::Overrun => Signals::OVERRUN,
+            Ending::Aborted(code) => Signals::ABORT.with(Signals::because(code)),
+            Ending::TooLong(longest) => Signals::TOO_LONG.with(Signals::because(longest)),
+            Ending::Silent => Signals::SILENT,
+            Ending::Forged => Signals::FORGED,
+            Ending::Finished | Ending::Refused(_) | Ending::Reset(_) => Signals::NONE,
+        })
+    }
+
+    /// Returns how it ends for a peer that is told this end; `None`: in good order, if all that the
+    /// peer sent has arrived.
+    pub const fn ending(self) -> Option<Ending> {
+        match self.reason().without(Signals::because(Code::MAX)) {
+            Signals::OVERRUN => Some(Ending::Overrun),
+            Signals::ABORT => Some(Ending::Reset(self.code())),
+            Signals::TOO_LONG => Some(Ending::TooLong(self.code())),
+            Signals::SILENT => Some(Ending::Silent),
+            Signals::FORGED => Some(Ending::Forged),
+            _ => None,
+        }
     }
 
     /// Returns why an association ends, with the code.
