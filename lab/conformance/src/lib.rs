@@ -11,7 +11,7 @@
 //! | `table.rs`, `page.rs` | what is told |
 //!
 //! A judge of one's own is a type that implements
-//! [`slots::Congestion`](stackwright_transport::slots::Congestion); `examples/src/bin/my-judge.rs`
+//! [`slots::Congestion`]; `examples/src/bin/my-judge.rs`
 //! is one, and `docs/a-judge-of-ones-own.md` explains it. The built-in ones are run by
 //! `cargo run --release -p stackwright-conformance -- cubic`.
 
