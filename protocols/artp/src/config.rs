@@ -173,7 +173,7 @@ pub enum Congestion {
 }
 
 /// A congestion judge of the application's own: what
-/// [`slots::Congestion`](stackwright_transport::slots::Congestion) is implemented for, made anew
+/// [`slots::Congestion`] is implemented for, made anew
 /// for each session.
 ///
 /// ```
