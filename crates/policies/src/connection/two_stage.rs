@@ -78,6 +78,8 @@ pub struct TwoStage {
     patience: Nanoseconds,
     /// When something was last received, or was in flight.
     quiet_since: Instant,
+    /// When to see how long the silence is: no later than it matters.
+    looks_at: Instant,
     /// The peer is being probed.
     probing: Option<Question>,
     /// The answer that the peer is owed.
@@ -167,6 +169,7 @@ impl TwoStage {
             idle: NEVER,
             patience: NEVER,
             quiet_since: Instant::START,
+            looks_at: Instant::END,
             probing: None,
             answer: Signals::NONE,
             confirming: None,
@@ -224,10 +227,10 @@ impl TwoStage {
     fn stirs(&mut self, view: &View) {
         let (probed, gone) = self.silences(view);
         (self.quiet_since, self.patience, self.probing) = (view.now, probed.min(gone), None);
+        self.looks_at = self.silent_at();
     }
 
-    /// Returns when a silence is long enough that something is to be done.
-    #[inline]
+    /// Returns when the silence is long enough that something is to be done.
     fn silent_at(&self) -> Instant {
         self.probing.map_or_else(|| self.quiet_since.later(self.patience), |question| question.at)
     }
@@ -352,6 +355,7 @@ impl TwoStage {
         if signals.has(Signals::PROBE) {
             let wait = |tries| if tries == 0 { timeout } else { timeout / 2 };
             self.probing = self.probing.map(|question| question.again(view, wait(question.tries)));
+            self.looks_at = self.silent_at();
         }
         if signals.has(Signals::CONFIRM) {
             let again = self.confirming.map(|question| question.asked(view.now, self.every));
@@ -402,6 +406,7 @@ impl Connection for TwoStage {
     fn on_begun(&mut self, idle: Option<Nanoseconds>) {
         self.idle = self.idle.min(or_never(idle));
         self.patience = self.patience.min(self.idle);
+        self.looks_at = self.looks_at.min(self.silent_at());
     }
 
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
@@ -426,6 +431,7 @@ impl Connection for TwoStage {
             return self.stirs(view); // the recovery waits for an answer
         }
         if due > view.now {
+            self.looks_at = due;
             return;
         }
         let (probed, gone) = self.silences(view);
@@ -443,6 +449,7 @@ impl Connection for TwoStage {
             None => silence >= gone,
         };
         self.patience = probed.min(gone);
+        self.looks_at = self.silent_at();
         if is_gone {
             self.abandoned = Some(Ending::Silent);
             self.state = State::Ended(Ending::Silent);
@@ -545,8 +552,7 @@ impl Connection for TwoStage {
             }
             State::Granting(_, _, until) => until,
             State::Open => {
-                let silent = self.silent_at();
-                self.confirming.map_or(silent, |question| question.at.min(silent))
+                self.confirming.map_or(self.looks_at, |question| question.at.min(self.looks_at))
             }
             _ => Instant::END,
         }
