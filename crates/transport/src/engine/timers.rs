@@ -6,8 +6,8 @@ use stackwright_contract::services::MessageProperties;
 use super::Association;
 use crate::configuration::Configuration;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _,
-    Rate as _, Recovery as _, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
+    Inquiry as _, Rate as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, SECOND, View};
 
