@@ -145,9 +145,9 @@ fn waits_to_be_killed() {
 const PLACE: &str = "STACKWRIGHT_TEST_PLACE";
 
 /// Returns after how long the end of a process that is killed is noticed.
-fn killed(keepalive: Duration) -> Duration {
+fn killed(idle: Duration) -> Duration {
     let change = move |config: &mut artp::Config| {
-        config.keepalive = Some(keepalive.as_nanos() as u64);
+        config.idle = Some(idle.as_nanos() as u64);
     };
     let server = Endpoint::bind(any(), Config::default(), with(change)).unwrap();
     let mut other = std::process::Command::new(std::env::current_exe().unwrap())
@@ -166,17 +166,16 @@ fn killed(keepalive: Duration) -> Duration {
     begun.elapsed()
 }
 
-/// `net7`, in short: keepalive + 3 · (SRTT + max(200 ms, 4 · RTTVAR)), and a second for a busy
-/// machine.
+/// `net7`, in short: the idle timeout, and a second for a busy machine.
 #[test]
-fn a_peer_that_is_killed_is_noticed_after_the_keepalive_and_three_timeouts() {
-    let noticed = killed(Duration::from_secs(1));
-    assert!(noticed < Duration::from_millis(1000 + 3 * 210 + 1000), "{noticed:?}");
+fn a_peer_that_is_killed_is_noticed_after_the_idle_timeout() {
+    let noticed = killed(Duration::from_secs(2));
+    assert!(noticed < Duration::from_secs(3), "{noticed:?}");
 }
 
 #[test]
-#[ignore = "it takes 11 s"]
-fn a_peer_that_is_killed_is_noticed_within_eleven_seconds_by_default() {
-    let noticed = killed(Duration::from_nanos(artp::Config::new([1; 16]).keepalive.unwrap()));
-    assert!(noticed < Duration::from_millis(10_000 + 3 * 210 + 1000), "{noticed:?}");
+#[ignore = "it takes 30 s"]
+fn a_peer_that_is_killed_is_noticed_within_thirty_seconds_by_default() {
+    let noticed = killed(Duration::from_nanos(artp::Config::new([1; 16]).idle.unwrap()));
+    assert!(noticed < Duration::from_secs(31), "{noticed:?}");
 }

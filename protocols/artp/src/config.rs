@@ -72,11 +72,11 @@ pub struct Config {
     pub silence: Nanoseconds,
     /// After this time without a packet from the peer, while nothing is in flight, a probe of 36
     /// octets asks for an answer, or after two thirds of the agreed [`idle`](Config::idle) timeout;
-    /// `None`: never, as in the document. A peer that is gone is noticed
-    /// this time and three retransmission timeouts, SRTT + max(`timeout_least`, 4 · RTTVAR) each,
-    /// after its last packet: by default within 11 s on a short path. An outage as long as these
-    /// timeouts ends a session whose probe falls into it. Where air time costs, switch off this and
-    /// [`idle`](Config::idle) at both ends.
+    /// `None`: never, as in the document. It is repeated after SRTT + max(`timeout_least`, 4 ·
+    /// RTTVAR), and then each time after twice the wait, until the idle timeout; without one, five
+    /// probes decide, which take 31 of these. So a peer that is gone is noticed `idle` after its
+    /// last packet, and an outage that is shorter by a probe's wait does no harm. Where air time
+    /// costs, switch off this and [`idle`](Config::idle) at both ends.
     pub keepalive: Option<Nanoseconds>,
     /// After this time without a packet from the peer, while nothing is in flight, the peer is
     /// considered gone; or after as long as the peer proposes, if that is shorter; but not before

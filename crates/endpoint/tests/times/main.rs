@@ -61,6 +61,7 @@ fn a_peer_who_vanishes_is_noticed() {
     run(async {
         let impatient = |config: &mut artp::Config| {
             (config.silence, config.keepalive) = (500 * MILLISECOND, Some(100 * MILLISECOND));
+            config.idle = Some(500 * MILLISECOND);
             (config.tries, config.timeout_first) = (4, 100 * MILLISECOND);
         };
         let ([client, server], [one, other]) = pair(Config::default(), with(impatient)).await;

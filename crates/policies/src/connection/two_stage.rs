@@ -17,8 +17,9 @@ const DOUBLED_MOST: u32 = 3;
 /// arrived anyhow.
 const FAREWELLS_MOST: u32 = 4;
 
-/// How often a silent peer is probed before it is taken to be gone: after one timeout once more, and
-/// then each half of one, so that three timeouts decide.
+/// How often a silent peer is probed before it is taken to be gone, where no silence is agreed upon
+/// that decides. Each wait is twice as long as the last, from a timeout on: an outage, or loss, that
+/// is shorter than all of them is no end.
 const PROBES_MOST: u32 = 5;
 
 /// By what part of it the side that asked for the association probes sooner than the other: as a
@@ -45,10 +46,10 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// triggers another confirmation.
 ///
 /// A side that hears nothing while nothing of its own is in flight probes whether the peer is there,
-/// where that is configured ([`keepalive`](TwoStage::keepalive)): a peer that is gone is noticed
-/// after that time and three retransmission timeouts. Without probes, it is taken to be gone after
-/// a time for which it was silent ([`idle`](TwoStage::idle)). While data is in flight, the recovery
-/// decides.
+/// where that is configured ([`keepalive`](TwoStage::keepalive)), each time after twice the wait. The
+/// peer is taken to be gone after a time for which it was silent ([`idle`](TwoStage::idle)); where
+/// none is agreed upon, after five probes, which take 31 timeouts. While data is in flight, the
+/// recovery decides.
 ///
 /// It is closed by telling the peer (stage 1 of §1.4.4) when all data sent has arrived; the peer
 /// that is told loses what is still under way from its own side. The end says why it comes, and is
@@ -88,8 +89,8 @@ pub struct TwoStage {
     confirming: Option<Question>,
     /// How it ends, where one side has abandoned it.
     abandoned: Option<Ending>,
-    /// When our first request, or grant, left.
-    first_at: Option<Instant>,
+    /// When the last of our requests, or grants, left, and the one before it.
+    said_at: [Option<Instant>; 2],
     /// What the opening has shown of the path, until it is taken.
     opening: Option<Opening>,
 }
@@ -174,7 +175,7 @@ impl TwoStage {
             answer: Signals::NONE,
             confirming: None,
             abandoned: None,
-            first_at: None,
+            said_at: [None; 2],
             opening: None,
         }
     }
@@ -185,8 +186,8 @@ impl TwoStage {
         TwoStage { tries_most: most, ..self }
     }
 
-    /// Probes whether the peer is there after a silence this long, or two thirds of the one after
-    /// which it is gone; `None`: never, as in the document.
+    /// Probes whether the peer is there from a silence this long on, or from two thirds of the one
+    /// after which it is gone; `None`: never, as in the document.
     #[must_use]
     pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
         TwoStage { keepalive: or_never(silence), ..self }
@@ -208,8 +209,13 @@ impl TwoStage {
 
     /// Returns whether to probe now if the peer is there.
     fn probes(&self, view: &View) -> bool {
-        let asks = |question: Question| question.is_due(view) && question.tries < PROBES_MOST;
+        let asks = |question: Question| question.is_due(view) && self.may_probe(question);
         self.state == State::Open && self.probing.is_some_and(asks)
+    }
+
+    /// Returns whether another probe may bring an answer in time.
+    fn may_probe(&self, question: Question) -> bool {
+        self.idle != NEVER || question.tries < PROBES_MOST
     }
 
     /// Returns how long a silence lasts before the peer is probed, and before it is gone.
@@ -227,12 +233,14 @@ impl TwoStage {
     fn stirs(&mut self, view: &View) {
         let (probed, gone) = self.silences(view);
         (self.quiet_since, self.patience, self.probing) = (view.now, probed.min(gone), None);
-        self.looks_at = self.silent_at();
+        self.looks_at = self.silent_at(gone);
     }
 
-    /// Returns when the silence is long enough that something is to be done.
-    fn silent_at(&self) -> Instant {
-        self.probing.map_or_else(|| self.quiet_since.later(self.patience), |question| question.at)
+    /// Returns when the silence is long enough that something is to be done; it is an end after
+    /// `gone`.
+    fn silent_at(&self, gone: Nanoseconds) -> Instant {
+        let after = |silence| self.quiet_since.later(silence);
+        self.probing.map_or_else(|| after(self.patience), |question| question.at.min(after(gone)))
     }
 
     fn farewell(&self, view: &View) -> bool {
@@ -258,7 +266,10 @@ impl TwoStage {
     /// Measures the opening with the packet of `octets` octets that ends it, where our request or
     /// grant was sent `tries` times.
     fn measure(&self, view: &View, octets: usize, tries: u32) -> Option<Opening> {
-        let took = view.now.nanoseconds_since(self.first_at?);
+        // Which of several was answered is unknown. On a slow path it was the last but one; where
+        // more were lost, the time since the first would tell nothing of the path.
+        let [last, before] = self.said_at;
+        let took = view.now.nanoseconds_since(before.or(last)?);
         Some(Opening { took, tries, octets: 2 * (octets + LOWER_HEADERS), peer_delay: None })
     }
 
@@ -348,14 +359,14 @@ impl TwoStage {
             return;
         }
         if signals.has(Signals::OPEN | Signals::ACCEPT) {
-            self.first_at.get_or_insert(view.now);
+            self.said_at = [Some(view.now), self.said_at[0]];
         }
         self.answer = self.answer.without(signals);
         let timeout = self.timeout(view);
         if signals.has(Signals::PROBE) {
-            let wait = |tries| if tries == 0 { timeout } else { timeout / 2 };
+            let wait = |tries: u32| timeout << tries.min(PROBES_MOST);
             self.probing = self.probing.map(|question| question.again(view, wait(question.tries)));
-            self.looks_at = self.silent_at();
+            self.looks_at = self.silent_at(self.silences(view).1);
         }
         if signals.has(Signals::CONFIRM) {
             let again = self.confirming.map(|question| question.asked(view.now, self.every));
@@ -406,7 +417,7 @@ impl Connection for TwoStage {
     fn on_begun(&mut self, idle: Option<Nanoseconds>) {
         self.idle = self.idle.min(or_never(idle));
         self.patience = self.patience.min(self.idle);
-        self.looks_at = self.looks_at.min(self.silent_at());
+        self.looks_at = self.looks_at.min(self.silent_at(self.idle));
     }
 
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
@@ -426,7 +437,8 @@ impl Connection for TwoStage {
         if self.state != State::Open {
             return;
         }
-        let due = self.silent_at();
+        let (probed, gone) = self.silences(view);
+        let due = self.silent_at(gone);
         if !view.idle {
             return self.stirs(view); // the recovery waits for an answer
         }
@@ -434,14 +446,14 @@ impl Connection for TwoStage {
             self.looks_at = due;
             return;
         }
-        let (probed, gone) = self.silences(view);
         let silence = view.now.nanoseconds_since(self.quiet_since);
         let is_gone = match self.probing {
             _ if view.now.nanoseconds_since(due) > SUSPENDED => {
+                self.quiet_since = view.now.sooner(probed.min(gone));
                 self.probing = Some(Question::first(view.now));
                 false
             }
-            Some(question) => question.tries >= PROBES_MOST,
+            Some(question) => silence >= gone || !self.may_probe(question),
             None if silence >= probed => {
                 self.probing = Some(Question::first(view.now));
                 false
@@ -449,7 +461,7 @@ impl Connection for TwoStage {
             None => silence >= gone,
         };
         self.patience = probed.min(gone);
-        self.looks_at = self.silent_at();
+        self.looks_at = self.silent_at(gone);
         if is_gone {
             self.abandoned = Some(Ending::Silent);
             self.state = State::Ended(Ending::Silent);

@@ -120,6 +120,7 @@ impl<C: Configuration> Association<C> {
         self.sending.sent.lose_all();
         (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
         self.timed_out = true;
+        self.opening = None; // it was too short, or the path loses more than it takes time
         self.slots.rtt.on_timeout();
         self.slots.congestion.on_timeout(view);
         self.set_pace(view);

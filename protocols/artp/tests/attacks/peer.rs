@@ -246,8 +246,8 @@ fn a_peer_that_died_in_silence_is_noticed_by_who_asks_whether_he_is_there() {
         assert_eq!(ends.ends[side].phase(ends.now()), Phase::Open);
     }
     cut(&mut ends, true);
-    // Three timeouts of 220 ms.
-    ends.pass(later(&ends, 60 + 1));
+    // Five probes, 31 timeouts of 220 ms.
+    ends.pass(later(&ends, 60 + 8));
     for side in [ASKS, GRANTS] {
         assert_eq!(ends.ends[side].phase(ends.now()), Phase::Ended(Ending::Silent));
     }
