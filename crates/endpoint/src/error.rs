@@ -30,8 +30,8 @@ pub enum Error {
     /// The message cannot arrive within its lifetime, and was not sent.
     #[error("the message would arrive when it is of no use any more")]
     Late,
-    /// A lifetime cannot be kept: the two ends have not agreed that messages may expire. The message
-    /// was not sent.
+    /// A lifetime cannot be kept: the two ends have not agreed that messages may expire. The
+    /// message was not sent.
     #[error("a lifetime cannot be kept: the two ends have not agreed that messages may expire")]
     NeverExpires,
     /// The association, or the listener, has ended.

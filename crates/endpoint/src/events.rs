@@ -1,5 +1,5 @@
-//! Events for the crate `tracing`, with the feature of that name; without it, nothing. Their target is
-//! `stackwright`, their level `DEBUG`.
+//! Events for the crate `tracing`, with the feature of that name; without it, nothing. Their target
+//! is `stackwright`, their level `DEBUG`.
 
 #[cfg(feature = "tracing")]
 mod told {

@@ -324,8 +324,8 @@ pub struct Close {
     #[bits(16)]
     #[fixed(0)]
     pub reserved: (),
-    /// The code with which it was aborted, or the longest datagram that the receiver of a longer one
-    /// takes, in octets; otherwise 0.
+    /// The code with which it was aborted, or the longest datagram that the receiver of a longer
+    /// one takes, in octets; otherwise 0.
     pub detail: u32,
     /// The first sequence number that its sender has not received: it acknowledges all before.
     pub received: u32,

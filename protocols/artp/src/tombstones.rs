@@ -58,7 +58,8 @@ impl Tombstones {
         self.0.remove(&(remote, session));
     }
 
-    /// Returns what becomes of a packet that belongs to no session; `None` if it is not one of these.
+    /// Returns what becomes of a packet that belongs to no session; `None` if it is not one of
+    /// these.
     pub(crate) fn arrival<M: Message>(
         &mut self,
         now: Instant,

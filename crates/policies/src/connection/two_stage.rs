@@ -18,8 +18,8 @@ const DOUBLED_MOST: u32 = 3;
 const FAREWELLS_MOST: u32 = 4;
 
 /// How often a silent peer is probed before it is taken to be gone, where no silence is agreed upon
-/// that decides. Each wait is twice as long as the last, from a timeout on: an outage, or loss, that
-/// is shorter than all of them is no end.
+/// that decides. Each wait is twice as long as the last, from a timeout on: an outage, or loss,
+/// that is shorter than all of them is no end.
 const PROBES_MOST: u32 = 5;
 
 /// By what part of it the side that asked for the association probes sooner than the other: as a
@@ -45,11 +45,11 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// data arrives without a confirmation, the answer is sent again at once, the first time: it
 /// triggers another confirmation.
 ///
-/// A side that hears nothing while nothing of its own is in flight probes whether the peer is there,
-/// where that is configured ([`keepalive`](TwoStage::keepalive)), each time after twice the wait. The
-/// peer is taken to be gone after a time for which it was silent ([`idle`](TwoStage::idle)); where
-/// none is agreed upon, after five probes, which take 31 timeouts. While data is in flight, the
-/// recovery decides.
+/// A side that hears nothing while nothing of its own is in flight probes whether the peer is
+/// there, where that is configured ([`keepalive`](TwoStage::keepalive)), each time after twice the
+/// wait. The peer is taken to be gone after a time for which it was silent
+/// ([`idle`](TwoStage::idle)); where none is agreed upon, after five probes, which take 31
+/// timeouts. While data is in flight, the recovery decides.
 ///
 /// It is closed by telling the peer (stage 1 of §1.4.4) when all data sent has arrived; the peer
 /// that is told loses what is still under way from its own side. The end says why it comes, and is

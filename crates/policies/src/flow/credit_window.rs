@@ -19,9 +19,10 @@ const AHEAD: u64 = 4;
 /// retransmission timeout, because the advertisement that opens it may be lost; where the inquiry
 /// slot asks as long as something waits, it need not ([`asked_about`](CreditWindow::asked_about)).
 ///
-/// The window [may grow](CreditWindow::growing_to): where the application keeps up, it is four times
-/// what arrives within a round trip (as Linux's dynamic right-sizing, `tcp_rcv_space_adjust`). One
-/// hole keeps the left edge for a round trip, and a sender in slow start doubles.
+/// The window [may grow](CreditWindow::growing_to): where the application keeps up, it is four
+/// times what arrives within a round trip (as Linux's dynamic right-sizing,
+/// `tcp_rcv_space_adjust`). One hole keeps the left edge for a round trip, and a sender in slow
+/// start doubles.
 ///
 /// ```
 /// use stackwright_policies::flow::CreditWindow;

@@ -84,8 +84,8 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Returns how long `octets` octets take to be acknowledged on a path whose rate is known from
-    /// the opening alone, with a quarter more for headers: a request and its answer took at least as
-    /// long as their octets take on its slowest link, and so do an acknowledgement and what it
+    /// the opening alone, with a quarter more for headers: a request and its answer took at least
+    /// as long as their octets take on its slowest link, and so do an acknowledgement and what it
     /// waits behind. On a slow link, the first packets are not lost when they take much longer.
     fn first_takes(&self, octets: u64) -> Nanoseconds {
         self.opening.map_or(0, |opening| {

@@ -99,9 +99,9 @@ slot! {
         /// too long for a packet it says a [part](Outgoing::part), and is asked for the next one as
         /// soon as that may leave; if it is asked for another unit instead, that one begins again.
         fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, header: &mut Vec<u8>);
-        /// Writes a packet that tells the peer that the association is over, and why: once when that
-        /// is found here, and to a peer that does not know when the association is gone. Returns
-        /// whether there is one.
+        /// Writes a packet that tells the peer that the association is over, and why: once when
+        /// that is found here, and to a peer that does not know when the association is gone.
+        /// Returns whether there is one.
         fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool = false;
         /// Returns whether both sides report how many packets came [marked](Report::ecn).
         fn tells_marks(&self) -> bool = false;
