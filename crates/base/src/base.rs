@@ -119,6 +119,14 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         Some((association, Timers { name, timers, events: &mut self.events }))
     }
 
+    /// Gives the association of `name` another key.
+    ///
+    /// # Errors
+    /// If the key is taken.
+    pub(crate) fn rekey(&mut self, name: Handle, key: S::Key) -> Result<(), Taken> {
+        self.table.rekey(name, key)
+    }
+
     /// Ends `name`. With its last name the association is removed, and its timers with it.
     pub fn close(&mut self, name: Handle) -> Removed<S::Association> {
         let removed = match self.table.remove(name) {

@@ -39,7 +39,7 @@ pub mod message {
 
 pub use base::{Base, Subject};
 pub use configuration::{Configuration, Features};
-pub use layer::{Arrival, Envelope, Hooks, Layer, MessageOf, Origin, Place};
+pub use layer::{Arrival, Envelope, Hooks, Layer, MessageOf, Origin, Place, Stray};
 
 #[doc(hidden)]
 pub use stackwright_macros::__generate;

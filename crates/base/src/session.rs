@@ -37,6 +37,12 @@ pub trait Table<K, A> {
     /// Returns the association of `name`, to be changed.
     fn get_mut(&mut self, name: Handle) -> Option<&mut A>;
 
+    /// Gives the association of `name` another key.
+    ///
+    /// # Errors
+    /// If the key is taken.
+    fn rekey(&mut self, name: Handle, key: K) -> Result<(), Taken>;
+
     /// Ends a name. Returns the association if this was its last name.
     fn remove(&mut self, name: Handle) -> Removed<A>;
 
@@ -112,6 +118,18 @@ impl<M: Map<K, Handle>, K: Key, A> Table<K, A> for Apart<M, K, A> {
         self.names.get_mut(name).map(|(_, association)| association)
     }
 
+    fn rekey(&mut self, name: Handle, key: K) -> Result<(), Taken> {
+        if self.keys.lookup(&key).is_some() {
+            return Err(Taken);
+        }
+        if let Some((known, _)) = self.names.get_mut(name) {
+            self.keys.erase(known);
+            *known = key.clone();
+            self.keys.install(key, name);
+        }
+        Ok(())
+    }
+
     fn remove(&mut self, name: Handle) -> Removed<A> {
         let Some((key, association)) = self.names.remove(name) else { return Removed::Unknown };
         self.keys.erase(&key);
@@ -169,6 +187,10 @@ impl<K, A> Table<K, A> for Shared<A> {
 
     fn get_mut(&mut self, name: Handle) -> Option<&mut A> {
         self.names.contains(&name).then_some(self.endpoint.as_mut())?
+    }
+
+    fn rekey(&mut self, _name: Handle, _key: K) -> Result<(), Taken> {
+        Ok(())
     }
 
     fn remove(&mut self, name: Handle) -> Removed<A> {

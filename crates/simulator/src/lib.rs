@@ -84,6 +84,7 @@ mod hash;
 mod lanes;
 mod ledger;
 mod link;
+mod nat;
 mod network;
 mod packets;
 mod pipe;

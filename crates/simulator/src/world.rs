@@ -11,6 +11,7 @@ use stackwright_contract::{Context, Duration, Instant, NameAbove, Protocol, Requ
 use stackwright_wire::Message;
 
 use crate::events::{Events, What};
+use crate::nat::Translators;
 use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
 use crate::trace::{Notes, UNBROKEN};
@@ -24,6 +25,7 @@ pub struct World<M> {
     stations: Vec<Seat<M>>,
     /// The owner of each address: the station, and the lane of its adapter.
     addresses: BTreeMap<IpAddr, (usize, usize)>,
+    translators: Translators,
     events: Events<M>,
     /// The earliest time for which the network's wake is among the events.
     network_wakes: Option<Instant>,
@@ -55,6 +57,7 @@ impl<M: Message> World<M> {
             random,
             stations: Vec::new(),
             addresses: BTreeMap::new(),
+            translators: Translators::default(),
             events: Events::new(),
             network_wakes: None,
             trace: None,
@@ -128,6 +131,13 @@ impl<M: Message> World<M> {
     /// Returns the network, to be changed.
     pub fn network_mut(&mut self) -> &mut Network<M> {
         &mut self.network
+    }
+
+    /// Translates, from now on, the address of a station: what it sends bears the address `outside`
+    /// and a port that is higher by `shift`, and what is sent there reaches it. Called again, the
+    /// translator has lost its bindings: nothing passes by the earlier ones, in flight or not.
+    pub fn translate(&mut self, station: IpAddr, outside: IpAddr, shift: u16) {
+        self.translators.put(station, outside, shift);
     }
 
     /// Keeps a trace from now on.
@@ -304,8 +314,14 @@ impl<M: Message> World<M> {
 
     fn happen(&mut self, what: What<M>) {
         match what {
-            What::Arrival { lane, segment, .. } => {
+            What::Arrival { station, lane, mut segment } => {
                 self.network.landed(&segment);
+                match self.translators.enters(segment.to) {
+                    Some(to) if self.addresses.get(&to.ip()) == Some(&(station, lane)) => {
+                        segment.to = to;
+                    }
+                    _ => return, // its translator was replaced meanwhile
+                }
                 if let Some(trace) = &self.trace {
                     trace.write().expect(UNBROKEN).arrival(self.now, &segment);
                 }
@@ -337,7 +353,7 @@ impl<M: Message> World<M> {
         let seat = &mut self.stations[index];
         seat.station.batch(self.now, &mut self.landing, &mut self.departures);
         let deadline = seat.station.next_deadline();
-        for (lane, segment) in self.departures.drain(..) {
+        for (lane, mut segment) in self.departures.drain(..) {
             let from = segment.from.ip();
             assert!(
                 self.addresses.get(&from) == Some(&(index, lane)),
@@ -346,7 +362,9 @@ impl<M: Message> World<M> {
             if let Some(packets) = &mut self.packets {
                 packets.left(self.now, &segment);
             }
-            let reachable = self.addresses.contains_key(&segment.to.ip());
+            segment.from = self.translators.leaves(segment.from);
+            let to = self.translators.enters(segment.to);
+            let reachable = to.is_some_and(|to| self.addresses.contains_key(&to.ip()));
             self.network.carry(self.now, segment, reachable, &mut self.launched);
         }
         self.launch();
@@ -362,8 +380,13 @@ impl<M: Message> World<M> {
     /// Schedules the arrivals of the network, and its next wake.
     fn launch(&mut self) {
         for (time, segment) in self.launched.drain(..) {
-            let (station, lane) = self.addresses[&segment.to.ip()];
-            self.events.add(time, What::Arrival { station, lane, segment });
+            let to = self.translators.enters(segment.to);
+            match to.and_then(|to| self.addresses.get(&to.ip())) {
+                Some(&(station, lane)) => {
+                    self.events.add(time, What::Arrival { station, lane, segment });
+                }
+                None => self.network.landed(&segment), // its translator was replaced meanwhile
+            }
         }
         if let Some(deadline) = self.network.next_deadline().map(|deadline| deadline.max(self.now))
             && self.network_wakes.is_none_or(|time| time > deadline)

@@ -33,7 +33,7 @@ pub use engine::{Association, Delivery, LossCounts, Memory};
 pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};
-pub use transport::{Associations, Host, HostedAssociation, Located, Transport};
+pub use transport::{Associations, Host, HostedAssociation, Located, NewPath, Transport};
 
 #[doc(hidden)]
 pub use stackwright_wire::{Message, SingleBuffer};

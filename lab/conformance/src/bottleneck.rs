@@ -173,6 +173,7 @@ impl Bottleneck {
                     first: 7,
                     nonce: 0x1234_5678 * (u64::from(side) + 1),
                     salt: [side; 16],
+                    reset: [side; 16],
                 };
                 (Association::new(policies(5, config, secrets)), Memory::new(2048, 32, 64))
             };

@@ -27,7 +27,7 @@ pub struct Config {
     /// The longest packet, header included, in octets: 191 … 65507. Packets are longer than 1200
     /// octets only if the path to the peer has passed one of this length when the session opened
     /// (RFC 8899); otherwise, and where the path is later found to drop long packets, they have at
-    /// most 1200.
+    /// most 1200; at most 548 or 256 where it drops these as well.
     pub packet: u16,
     /// How many packets may be in flight, and how many are kept for an application that does not
     /// read. It begins with at most 4096, and grows where the path holds as much and the
@@ -106,6 +106,10 @@ pub struct Config {
     /// Random octets, drawn anew at each start, that a third party must not know. Salts are derived
     /// from them, and keys from the salts.
     pub secret: [u8; 16],
+    /// The key of the [tokens](crate::header::Unknown) that show a peer that this end has lost the
+    /// session. With the key of the last run, a peer notices a restart as soon as it sends anything;
+    /// `None`: a random one, and it notices by silence alone. It must not be known to anyone else.
+    pub reset_key: Option<[u8; 32]>,
     /// The congestion control: CUBIC by default.
     pub congestion: Congestion,
     /// The protection of datagrams.
@@ -145,6 +149,7 @@ impl Config {
             ecn: true,
             epoch: 0,
             secret,
+            reset_key: None,
             congestion: Congestion::Cubic,
             protection: Protection::Absent,
             half_open_most: 64,

@@ -51,6 +51,8 @@ pub enum PacketKind {
     Acknowledge = 3,
     /// A datagram in one packet, unprotected. An extension, used if both sides support it.
     Single = 4,
+    /// The answer to a packet of no session. An extension.
+    Unknown = 5,
 }
 
 /// Microseconds of a second, below a million.
@@ -96,6 +98,7 @@ impl FieldValue for PacketKind {
             2 => Some(PacketKind::Control),
             3 => Some(PacketKind::Acknowledge),
             4 => Some(PacketKind::Single),
+            5 => Some(PacketKind::Unknown),
             _ => None, // 0 catches packets of zeros
         }
     }
@@ -233,6 +236,9 @@ pub struct Proposal {
     /// Random: the keys of this session are derived from both sides' salts (see the README,
     /// "Keys").
     pub salt: [u8; 16],
+    /// What its sender's [`Unknown`] to the peer's address bears: only a sender that has lost the
+    /// session can say it.
+    pub reset: [u8; 16],
 }
 
 /// The verdict on a request for a session.
@@ -310,6 +316,49 @@ pub struct Token {
     pub reserved: (),
     /// The receiver's nonce: it proves that the sender is the peer.
     pub token: u64,
+}
+
+/// The answer to a packet of a session that its sender does not know at the peer's address. *Chosen*:
+/// shorter than any acknowledgement of ranges, so that it never amplifies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Unknown {
+    /// The token of the peer's address and the session ([`Proposal::reset`]).
+    pub reset: [u8; 16],
+}
+
+/// The value of the control item by which a peer identifies itself at an address where it is not
+/// known: as a request, and as the answer to a [`Challenge`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Identity {
+    /// The session.
+    pub session: u8,
+    /// Reserved.
+    #[bits(24)]
+    #[fixed(0)]
+    pub reserved: (),
+    /// The receiver's nonce: it proves that the sender is the peer.
+    pub token: u64,
+    /// The sender's nonce, which the receiver's challenge repeats.
+    pub own: u64,
+    /// In an answer, the challenge; otherwise 0.
+    pub challenge: u64,
+}
+
+/// The value of the control item that asks a peer to prove that it receives packets at an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Challenge {
+    /// The session.
+    pub session: u8,
+    /// Reserved.
+    #[bits(24)]
+    #[fixed(0)]
+    pub reserved: (),
+    /// The receiver's nonce: it proves that the sender has received its [`Identity`].
+    pub token: u64,
+    /// What the answer repeats: it cannot be guessed, and is valid for this address alone.
+    pub challenge: u64,
+    /// As [`Proposal::reset`], of this address; 0 for an address that the session has left.
+    pub reset: [u8; 16],
 }
 
 /// The value of the control item that closes a session, and of its answer.

@@ -10,11 +10,13 @@ mod config;
 mod control;
 pub mod header;
 mod message;
+mod moves;
 pub mod option;
 mod parts;
 mod path;
 mod protection;
 mod receive;
+mod reset;
 mod send;
 mod sessions;
 mod state;
@@ -125,6 +127,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.both(|proposal| proposal.expires)
     }
 
+    fn locator(&self) -> u64 {
+        self.ours.nonce
+    }
+
     fn peer_delay(&self) -> Option<Nanoseconds> {
         Some(Nanoseconds::from(self.theirs.as_ref()?.delay) * MILLISECOND)
     }
@@ -204,7 +210,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
-        self.black_hole.on_acknowledged(longest, in_parts);
+        self.black_hole.on_acknowledged(self.packet(), longest, in_parts);
     }
 }
 

@@ -8,20 +8,33 @@
 //! which costs no round trip. If no answer arrives, the request is repeated, short, and packets
 //! stay short for the session's life.
 //!
-//! The path may change later: [`BlackHoleDetector`]. Then datagrams that begin later are cut
+//! The path may change later, or pass less than the base from the beginning:
+//! [`BlackHoleDetector`]. Then datagrams that begin later are cut
 //! shorter. One that is cut already cannot be cut again, because the peer may know its fragments;
 //! they leave in parts.
 
 use crate::header::Packet;
 use stackwright_wire::Header as _;
 
-/// The longest packet that every path passes, with its header, in octets: `BASE_PLPMTU` of RFC 8899
-/// §5.1.2.
+/// The longest packet that every path should pass, with its header, in octets: `BASE_PLPMTU` of RFC
+/// 8899 §5.1.2.
 pub(crate) const BASE: usize = 1200;
 
-/// The longest body of a packet of that length with the shortest header: a longer one always makes
-/// a longer packet.
-const SHORT_MOST: usize = BASE - Packet::LENGTH;
+/// The lengths of packets that are tried where longer ones vanish: below the base, what fits with the
+/// headers of UDP into the 576 octets that an IPv4 host must accept (RFC 791 §3.1), and what passes
+/// links of low rate.
+const STEPS: [usize; 3] = [BASE, 548, 256];
+
+/// Returns the lengths that are tried on a path that may not pass packets of `packet` octets.
+pub(crate) fn steps(packet: usize) -> &'static [usize] {
+    &STEPS[STEPS.iter().position(|step| *step < packet).unwrap_or(STEPS.len())..]
+}
+
+/// Returns the longest body of a packet of `octets` with the shortest header: a longer one always
+/// makes a longer packet.
+fn body_most(octets: usize) -> usize {
+    octets - Packet::LENGTH
+}
 
 /// The state of the path MTU to the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,7 +48,7 @@ pub(crate) enum PathMtu {
     Long,
     /// The answer may belong to a short packet.
     Short,
-    /// The path passed long packets, and now drops them silently.
+    /// The path drops longer packets silently.
     BlackHole,
 }
 
@@ -70,6 +83,11 @@ impl PathMtu {
     }
 }
 
+/// How often a packet leaves in parts of one length before these are shorter: of a path that did pass
+/// such packets, and of packets longer than the base. On any other path, once.
+const TRIES: usize = 3;
+const TRIES_LONG: usize = 4;
+
 /// How many false alarms count.
 const ALARMS_MOST: u8 = 2;
 
@@ -83,22 +101,28 @@ const ALARMS_MOST: u8 = 2;
 ///   └───── a whole long one is acknowledged, at any time           sent again once more ▾ found
 /// ```
 ///
-/// A packet whose copy was lost as well leaves in parts, each as long as the base: a probe that
-/// every path passes. By then, three timeouts have passed without an acknowledgement of a long
-/// packet (one, and the next, which is twice as long). If the parts arrive, the path is alive: one
+/// A packet whose copy was lost as well leaves in parts, each as long as the next shorter step (1200,
+/// 548 or 256 octets), and one step shorter where these are lost, too: a probe that the path passes
+/// if it passes anything. Where parts may be lost by chance, one length is tried several times, and
+/// what arrived once is tried first. If the parts arrive, the path is alive: one
 /// more long packet is tried, and if that is lost too, the path is a black hole. An outage, however
 /// long, ends otherwise: what is tried after it arrives. The number of lost packets says little:
 /// one lost acknowledgement may leave many packets unacknowledged.
 ///
 /// A path with much random loss looks alike now and then, and mostly soon shows that it does not:
-/// each such false alarm, up to two, makes one more arrival in parts necessary.
+/// each such false alarm, up to two, makes one more arrival in parts necessary. Packets of less than
+/// the base cost more: where longer ones did pass before, one more arrival is necessary as well.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlackHoleDetector {
     /// The lowest sequence number that left once more, whole; lost packets leave in ascending
     /// order.
     repeated: Option<u64>,
-    /// Whether it left in parts since then.
-    in_parts: bool,
+    /// How often it left in parts since then.
+    in_parts: usize,
+    /// The length of the parts that arrived last.
+    passed: usize,
+    /// The longest body that was acknowledged whole.
+    whole: usize,
     /// The lowest sequence number that left whole, once more, behind those parts.
     behind: Option<u64>,
     /// The octets of the shortest packet that left once more: an acknowledgement of a shorter one
@@ -111,18 +135,26 @@ pub(crate) struct BlackHoleDetector {
 }
 
 impl BlackHoleDetector {
+    /// Creates one for a path that passes packets of `octets` octets.
+    pub(crate) fn passing(octets: usize) -> Self {
+        BlackHoleDetector { whole: octets, ..BlackHoleDetector::default() }
+    }
+
     /// Records that a body of `octets` left once more; sequence numbers below `settled` do not
     /// leave again.
-    pub(crate) fn on_repeated(&mut self, settled: u64, number: u64, octets: usize) {
-        if octets <= SHORT_MOST {
+    /// `packet` is the longest packet now.
+    pub(crate) fn on_repeated(&mut self, packet: usize, settled: u64, number: u64, octets: usize) {
+        if steps(packet).first().is_none_or(|step| octets <= body_most(*step)) {
             return;
         }
         self.shortest = if self.shortest == 0 { octets } else { self.shortest.min(octets) };
         match self.repeated.filter(|first| settled <= *first && *first <= number) {
-            Some(first) if first == number => (self.in_parts, self.behind) = (true, None),
-            Some(_) if self.in_parts => self.behind = self.behind.or(Some(number)),
+            Some(first) if first == number => {
+                (self.in_parts, self.behind) = (self.in_parts + 1, None);
+            }
+            Some(_) if self.in_parts > 0 => self.behind = self.behind.or(Some(number)),
             Some(_) => {}
-            None => (self.repeated, self.in_parts, self.behind) = (Some(number), false, None),
+            None => (self.repeated, self.in_parts, self.behind) = (Some(number), 0, None),
         }
     }
 
@@ -132,26 +164,53 @@ impl BlackHoleDetector {
         self.repeated == Some(number)
     }
 
-    /// Whether the path is a black hole, now that this long packet leaves.
-    #[inline]
-    pub(crate) fn is_found(&self, number: u64) -> bool {
-        self.alive > self.alarms && self.probes(number)
+    /// Returns the length of the parts in which the long packet `number` leaves, if it does.
+    pub(crate) fn parts(&self, packet: usize, number: u64) -> Option<usize> {
+        self.probes(number).then(|| self.step(packet, self.in_parts)).flatten()
+    }
+
+    /// Whether a long packet arrived whole, ever.
+    fn did_pass(&self, packet: usize) -> bool {
+        steps(packet).first().is_some_and(|step| self.whole > body_most(*step))
+    }
+
+    /// Returns the length of parts after a packet has left in parts `times` times.
+    fn step(&self, packet: usize, times: usize) -> Option<usize> {
+        let steps = steps(packet);
+        let first = steps.iter().position(|step| *step == self.passed).unwrap_or(0);
+        let tries = match packet > BASE {
+            true => TRIES_LONG,
+            false if self.did_pass(packet) => TRIES,
+            false => 1,
+        };
+        steps.get(first + times / tries).or(steps.last()).copied()
+    }
+
+    /// Returns the longest packet that passes, if the path is a black hole for longer ones, now that
+    /// this long packet leaves.
+    pub(crate) fn found(&self, packet: usize, number: u64) -> Option<usize> {
+        let did_pass = packet <= BASE && self.did_pass(packet);
+        let is_found = self.alive > self.alarms.max(u8::from(did_pass)) && self.probes(number);
+        is_found.then_some(self.passed)
     }
 
     /// Records that bodies were acknowledged: the longest of those that left whole has `longest`
     /// octets; and some may have left in parts.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+    pub(crate) fn on_acknowledged(&mut self, packet: usize, longest: usize, in_parts: bool) {
+        self.whole = self.whole.max(longest);
         if self.shortest == 0 {
             return;
         }
         if longest >= self.shortest {
-            let false_alarm = self.in_parts || self.alive > 0;
+            let false_alarm = self.in_parts > 0 || self.alive > 0;
             let alarms = (self.alarms + u8::from(false_alarm)).min(ALARMS_MOST);
-            *self = BlackHoleDetector { alarms, ..BlackHoleDetector::default() };
+            let whole = self.whole;
+            *self = BlackHoleDetector { alarms, whole, ..BlackHoleDetector::default() };
         } else if in_parts {
             self.alive = self.alive.saturating_add(1);
-            (self.repeated, self.in_parts) = (self.behind.take(), false);
+            self.passed = self.step(packet, self.in_parts.saturating_sub(1)).unwrap_or(packet);
+            (self.repeated, self.in_parts) = (self.behind.take(), 0);
         }
     }
 }
@@ -207,8 +266,8 @@ mod tests {
     /// Sends a long packet once more. Returns whether the path is found to be a black hole before,
     /// and whether the packet leaves in parts.
     fn again(detector: &mut BlackHoleDetector, number: u64) -> (bool, bool) {
-        let leaves = (detector.is_found(number), detector.probes(number));
-        detector.on_repeated(0, number, 9000);
+        let leaves = (detector.found(9000, number).is_some(), detector.probes(number));
+        detector.on_repeated(9000, 0, number, 8900);
         leaves
     }
 
@@ -217,7 +276,7 @@ mod tests {
         let detector = &mut BlackHoleDetector::default();
         assert_eq!([7, 8, 9].map(|number| again(detector, number)), [(false, false); 3]);
         assert_eq!(again(detector, 7), (false, true));
-        detector.on_acknowledged(0, true);
+        detector.on_acknowledged(9000, 0, true);
         assert_eq!([8, 9].map(|number| again(detector, number)), [(false, false); 2]);
         assert_eq!(again(detector, 8), (true, true));
     }
@@ -229,7 +288,7 @@ mod tests {
             [7, 8, 7, 8].map(|number| again(detector, number).1),
             [false, false, true, false]
         );
-        detector.on_acknowledged(0, true);
+        detector.on_acknowledged(9000, 0, true);
         assert_eq!(again(detector, 8), (true, true));
     }
 
@@ -242,7 +301,7 @@ mod tests {
                     [7, 7].map(|number| again(detector, number)),
                     [(false, false), (false, true)]
                 );
-                detector.on_acknowledged(9000, false);
+                detector.on_acknowledged(9000, 8900, false);
             }
             for number in 8..=8 + alarms.min(2) {
                 assert_eq!(
@@ -250,7 +309,7 @@ mod tests {
                     [false; 2],
                     "{alarms}"
                 );
-                detector.on_acknowledged(0, true);
+                detector.on_acknowledged(9000, 0, true);
             }
             assert_eq!([20; 2].map(|number| again(detector, number).0), [false, true], "{alarms}");
         }
@@ -260,9 +319,9 @@ mod tests {
     fn an_outage_however_long_is_none() {
         let detector = &mut BlackHoleDetector::default();
         assert!((0..100).all(|_| !again(detector, 7).0));
-        detector.on_acknowledged(0, true); // it is over
+        detector.on_acknowledged(9000, 0, true); // it is over
         assert!(!again(detector, 8).0);
-        detector.on_acknowledged(9000, false);
+        detector.on_acknowledged(9000, 8900, false);
         assert_eq!(again(detector, 9), (false, false));
         assert!(!again(detector, 9).0);
     }
@@ -271,7 +330,7 @@ mod tests {
     fn parts_and_a_whole_one_that_arrive_together_speak_for_the_path() {
         let detector = &mut BlackHoleDetector::default();
         assert_eq!([7, 7].map(|number| again(detector, number).1), [false, true]);
-        detector.on_acknowledged(9000, true);
+        detector.on_acknowledged(9000, 8900, true);
         assert!((0..2).all(|_| !again(detector, 8).0));
     }
 
@@ -279,19 +338,60 @@ mod tests {
     fn where_the_first_of_them_expires_the_next_one_is_tried() {
         let detector = &mut BlackHoleDetector::default();
         again(detector, 7);
-        detector.on_repeated(8, 9, 9000);
+        detector.on_repeated(9000, 8, 9, 8900);
         assert!(!detector.probes(7) && detector.probes(9));
     }
 
     #[test]
     fn short_ones_neither_speak_against_long_ones_nor_for_them() {
         let detector = &mut BlackHoleDetector::default();
-        detector.on_repeated(0, 1, SHORT_MOST);
+        detector.on_repeated(9000, 0, 1, body_most(BASE));
         assert!(!detector.probes(1));
         again(detector, 1);
-        detector.on_acknowledged(8999, false);
+        detector.on_acknowledged(9000, 8899, false);
         assert!(again(detector, 1).1);
-        detector.on_acknowledged(9000, false);
+        detector.on_acknowledged(9000, 8900, false);
         assert!(!again(detector, 1).1);
+    }
+
+    #[test]
+    fn parts_become_shorter_until_some_arrive() {
+        let detector = &mut BlackHoleDetector::default();
+        let lengths = [(); 13].map(|()| {
+            let length = detector.parts(9000, 7);
+            detector.on_repeated(9000, 0, 7, 8900);
+            length
+        });
+        assert_eq!(lengths[0], None);
+        for (nth, length) in [(1, 1200), (4, 1200), (5, 548), (8, 548), (9, 256), (12, 256)] {
+            assert_eq!(lengths[nth], Some(length));
+        }
+        detector.on_acknowledged(9000, 0, true);
+        assert!(!again(detector, 8).0);
+        assert_eq!(detector.found(9000, 8), Some(256));
+    }
+
+    #[test]
+    fn below_the_base_more_is_asked_of_a_path_that_did_pass_it() {
+        for did_pass in [false, true] {
+            let detector = &mut BlackHoleDetector::default();
+            if did_pass {
+                detector.on_acknowledged(1200, 1180, false);
+            }
+            for number in 7..=7 + u64::from(did_pass) {
+                (0..2).for_each(|_| detector.on_repeated(1200, 0, number, 1180));
+                assert_eq!(detector.found(1200, number), None);
+                detector.on_acknowledged(1200, 0, true);
+            }
+            detector.on_repeated(1200, 0, 20, 1180);
+            assert_eq!(detector.found(1200, 20), Some(548), "{did_pass}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_shorter_than_the_last_step() {
+        let detector = &mut BlackHoleDetector::default();
+        (0..3).for_each(|_| detector.on_repeated(256, 0, 1, 236));
+        assert_eq!((detector.probes(1), detector.parts(256, 1)), (false, None));
     }
 }

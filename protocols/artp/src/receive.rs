@@ -21,7 +21,7 @@ use crate::state::{Format, Matter};
 
 /// The most sequence numbers that one acknowledgement names: its cost must not grow with how often
 /// it repeats them.
-const NAMED_MOST: u64 = 1 << 16;
+pub(crate) const NAMED_MOST: u64 = 1 << 16;
 
 /// The most sequence numbers of expired packets between two that arrive. An off-path attacker that
 /// guesses a number hits one of as many.
@@ -49,7 +49,7 @@ const NOTHING: Said = Said {
     marks: None,
 };
 
-fn malformed(_: Malformed) -> Dropped {
+pub(crate) fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
 }
 
@@ -142,6 +142,10 @@ impl<M: Message> Format<M> {
                 segment.unit = Some(unit(view, header.sequence, label, packet));
             }
             PacketKind::Acknowledge if said.part.is_some() => return Err(Dropped::Malformed),
+            PacketKind::Unknown => {
+                segment.stamp = None;
+                segment.signals = self.unknown(&packet.pull().map_err(malformed)?);
+            }
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
                 // An attacker that guesses sequence numbers, without receiving our packets, gives
@@ -245,6 +249,8 @@ impl<M: Message> Format<M> {
                     ControlKind::Reply => Signals::ENDED,
                 })
             }
+            Matter::Identify => self.identified(item),
+            Matter::Challenge => self.challenged(item),
             matter => {
                 let token = Token::decode(item.value).map_err(malformed)?;
                 if token.session != self.session || token.token != self.ours.nonce {

@@ -11,11 +11,13 @@ use stackwright_wire::{Header, Message, SegmentsMut};
 
 use crate::control::Item;
 use crate::header::{
-    Arrived, ArrivedRange, BARE, Close, ControlHeader, ControlKind, Fragment, Microseconds,
-    OptionHeader, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
+    Arrived, ArrivedRange, BARE, Close, ControlHeader, ControlKind, Fragment, Identity,
+    Microseconds, OptionHeader, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict,
+    Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
-use crate::path::{BASE, PathMtu};
+use crate::path::PathMtu;
+use crate::receive::NAMED_MOST;
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
 fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
@@ -44,6 +46,10 @@ impl<M: Message> Format<M> {
             put(&packet(PacketKind::Control, 0, sequence, own), octets);
             if matches!(signal, Signals::OPEN | Signals::ACCEPT) {
                 self.lengthen(signal == Signals::ACCEPT, octets);
+            } else if signal == Signals::PROBE {
+                // A peer that has lost the session answers with less (see `reset.rs`).
+                PacketOption::Padding(0).write(octets);
+                end_options(octets);
             }
             self.arrange(view, signal.with(reason), octets);
         } else if let Some(report) = saying.report.take() {
@@ -81,8 +87,8 @@ impl<M: Message> Format<M> {
             } else {
                 fragment(label).encode(&mut octets[Packet::LENGTH..]);
             }
-            if octets.len() + unit.octets > BASE && self.leaves_in_parts(span.start) {
-                self.write_part(unit, settled, saying, octets);
+            if let Some(most) = self.part_most(span.start, octets.len() + unit.octets) {
+                self.write_part(unit, most, settled, saying, octets);
             }
         }
     }
@@ -93,6 +99,7 @@ impl<M: Message> Format<M> {
     fn write_part<'a>(
         &mut self,
         unit: Cargo<'a>,
+        most: usize,
         settled: Option<u32>,
         saying: &mut Outgoing<'a>,
         octets: &mut Vec<u8>,
@@ -104,7 +111,7 @@ impl<M: Message> Format<M> {
         octets.truncate(Packet::LENGTH);
         options(label, settled, None, Some(part), octets);
         put_place(label, octets);
-        let end = whole.min(offset + BASE - octets.len());
+        let end = whole.min(offset + most - octets.len());
         saying.part = Some(offset..end);
         if end < whole {
             saying.unit = Some(unit);
@@ -243,10 +250,18 @@ impl<M: Message> Format<M> {
             PacketOption::Marks(Marks { capable, experienced }).write(octets);
         }
         end_options(octets);
+        let put_range = |span: &Range<u64>, octets: &mut Vec<u8>| {
+            let last = (span.end as u32).wrapping_sub(1);
+            put(&ArrivedRange { first: span.start as u32, last }, octets);
+        };
+        // All before it arrived, of which the last are news to a peer whose reports were lost.
+        if let Some(first) = self.peer_first.filter(|first| ranges && *first < report.upto) {
+            let named = report.upto - first.max(report.upto.saturating_sub(NAMED_MOST / 2));
+            put_range(&(report.upto - named..report.upto), octets);
+        }
         for span in &report.held {
             if ranges {
-                let last = (span.end as u32).wrapping_sub(1);
-                put(&ArrivedRange { first: span.start as u32, last }, octets);
+                put_range(span, octets);
                 continue;
             }
             for number in span.clone() {
@@ -263,6 +278,8 @@ impl<M: Message> Format<M> {
             Signals::ENDED => (Matter::Close, ControlKind::Reply),
             Signals::PROBE => (Matter::Probe, ControlKind::Request),
             Signals::PRESENT => (Matter::Probe, ControlKind::Reply),
+            Signals::IDENTIFY => (Matter::Identify, ControlKind::Request),
+            Signals::RESPOND => (Matter::Identify, ControlKind::Reply),
             _ => (Matter::Confirm, ControlKind::Request),
         };
         let theirs = self.theirs.as_ref().map_or(0, |theirs| theirs.nonce);
@@ -276,6 +293,10 @@ impl<M: Message> Format<M> {
                 Proposal { verdict: Verdict::Granted, echo: theirs, ..self.ours }
                     .encode(&mut value);
                 Proposal::LENGTH
+            }
+            (Matter::Identify, kind) => {
+                self.identity(kind).encode(&mut value);
+                Identity::LENGTH
             }
             (Matter::Close, _) => {
                 let (session, received) = (self.session, view.received_upto as u32);

@@ -4,19 +4,23 @@
 use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
-use stackwright_base::{Arrival, Origin};
+use stackwright_base::{Arrival, Origin, Stray};
 use stackwright_contract::services::{Credit, Datagrams, Ended};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::slots::Format;
 use stackwright_transport::words::{Nanoseconds, SECOND};
-use stackwright_transport::{Configuration, Host, Limits, Slots};
+use stackwright_transport::{Configuration, Host, Limits, NewPath, Slots};
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::config::{Artp, Config};
 use crate::control::{Item, items};
-use crate::header::{ControlKind, Microseconds, Packet, PacketKind, Proposal, Verdict, Version};
+use crate::header::{
+    Challenge, ControlKind, Identity, Microseconds, Packet, PacketKind, Proposal, Verdict, Version,
+};
+use crate::moves::Moves;
 use crate::option::{Options, PacketOption};
+use crate::reset::{self, Answered};
 use crate::state::{Matter, Secrets};
 use crate::tombstones::Tombstones;
 
@@ -34,6 +38,9 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
     decide: Decide,
     /// The sessions that are over, for peers that have not heard it.
     over: Tombstones,
+    moves: Moves,
+    reset_key: [u8; 32],
+    answered: Answered,
     /// How many secrets were drawn.
     drawn: u64,
 }
@@ -50,7 +57,26 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
             drawn || config.protection.signature().unwrap_or_default() == 0,
             "a secret that was drawn"
         );
-        Sessions { config, make, decide: |_, _| true, over: Tombstones::default(), drawn: 0 }
+        let mut sessions = Sessions {
+            config,
+            make,
+            decide: |_, _| true,
+            over: Tombstones::default(),
+            moves: Moves::default(),
+            reset_key: [0; 32],
+            answered: Answered::default(),
+            drawn: 0,
+        };
+        let mut draw = || {
+            let mut key = [0; 32];
+            key.as_chunks_mut()
+                .0
+                .iter_mut()
+                .for_each(|octets| *octets = sessions.draw().to_be_bytes());
+            key
+        };
+        sessions.reset_key = config.reset_key.unwrap_or_else(&mut draw);
+        sessions
     }
 
     /// Grants requests as `decide` says.
@@ -71,9 +97,10 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
         self.hash(("draw", self.drawn))
     }
 
-    fn secrets(&mut self) -> Secrets {
+    fn secrets(&mut self, remote: Participant, session: u8) -> Secrets {
         let salt = u128::from(self.draw()) << 64 | u128::from(self.draw());
-        Secrets { first: self.draw() as u32, nonce: self.draw(), salt: salt.to_be_bytes() }
+        let (salt, reset) = (salt.to_be_bytes(), reset::token(&self.reset_key, remote, session));
+        Secrets { first: self.draw() as u32, nonce: self.draw(), salt, reset }
     }
 
     fn cookie(&self, remote: Participant, proposal: &Proposal, period: u64) -> u64 {
@@ -82,15 +109,53 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
 
     /// Whether the proposal echoes the cookie that its sender was given.
     fn came_again(&self, cx: &Context, remote: Participant, proposal: &Proposal) -> bool {
-        let period = cx.now().nanoseconds() / COOKIE_LIFE;
-        let given = |period| self.cookie(remote, proposal, period) == proposal.echo;
-        given(period) || period.checked_sub(1).is_some_and(given)
+        was_given(cx, |period| self.cookie(remote, proposal, period) == proposal.echo)
+    }
+
+    /// Returns the place of a session among those that may move. It is not the nonce itself: how
+    /// long a search takes must not tell anything about that.
+    fn place(&self, nonce: u64) -> u64 {
+        self.hash(("place", nonce))
+    }
+
+    /// Returns the challenge for a session that identifies itself at `remote`.
+    fn challenge(&self, remote: Participant, identity: &Identity, period: u64) -> u64 {
+        self.hash(("challenge", remote, identity.session, identity.token, period))
+    }
+
+    /// Returns the answer to a packet of a session that is not known where it comes from.
+    fn unknown(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        session: u8,
+        packet: &mut M,
+    ) -> Option<M> {
+        let octets = packet.len();
+        let header = Packet::decode(packet.front(Packet::LENGTH)?).ok()?;
+        // An answer to an answer would be the first of many.
+        if header.kind == PacketKind::Unknown {
+            return None;
+        }
+        let reset = reset::token(&self.reset_key, remote, session);
+        reset::answer(HEADROOM_BELOW, octets, session, reset)
+            .filter(|_| self.answered.admits(cx.now(), remote))
     }
 }
 
-/// Returns the request for a session in a packet. Any other packet makes no session, since that
-/// would wait for its request for ever.
-fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
+/// Returns the number of the present period, of which each cookie and each challenge is made.
+fn period(cx: &Context) -> u64 {
+    cx.now().nanoseconds() / COOKIE_LIFE
+}
+
+/// Whether something was given in this period or in the one before.
+fn was_given(cx: &Context, given: impl Fn(u64) -> bool) -> bool {
+    let period = period(cx);
+    given(period) || period.checked_sub(1).is_some_and(given)
+}
+
+/// Returns the first item of a packet that arranges a session.
+fn arrangement<M: Message>(packet: &mut M) -> Option<Item<'_>> {
     let octets = packet.len();
     let octets = packet.front(octets)?;
     let header = Packet::decode(octets).ok()?;
@@ -102,7 +167,19 @@ fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
     if !is_arranging || !Options::new(options).all(is_sound) {
         return None;
     }
-    match items(control).next()?.ok()? {
+    items(control).next()?.ok()
+}
+
+/// Returns how the sender of a packet identifies itself, and whether it answers a challenge.
+fn identity<M: Message>(packet: &mut M) -> Option<(ControlKind, Identity)> {
+    let item = arrangement(packet).filter(|item| item.id == Matter::Identify.id())?;
+    Some((item.kind, Identity::decode(item.value).ok()?))
+}
+
+/// Returns the request for a session in a packet. Any other packet makes no session, since that
+/// would wait for its request for ever.
+fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
+    match arrangement(packet)? {
         Item { kind: ControlKind::Request, id, value } if id == Matter::Open.id() => {
             Proposal::decode(value).ok().filter(|proposal| proposal.verdict == Verdict::Asked)
         }
@@ -112,6 +189,17 @@ fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
 
 /// Makes an answer of which no state is kept. It is as long as the request.
 fn answer<M: Message>(headroom: usize, asked: &Proposal, verdict: Verdict, nonce: u64) -> M {
+    let answer = Proposal { verdict, nonce, echo: asked.nonce, ..*asked };
+    arranging(headroom, ControlKind::Reply, Matter::Open, &answer)
+}
+
+/// Makes a packet of one item about a session.
+fn arranging<M: Message, V: Header>(
+    headroom: usize,
+    kind: ControlKind,
+    matter: Matter,
+    value: &V,
+) -> M {
     let mut octets = alloc::vec![0; Packet::LENGTH];
     let header = Packet {
         version: Version::One,
@@ -124,9 +212,9 @@ fn answer<M: Message>(headroom: usize, asked: &Proposal, verdict: Verdict, nonce
         expiry: 0,
     };
     header.encode(&mut octets);
-    let mut value = [0; Proposal::LENGTH];
-    Proposal { verdict, nonce, echo: asked.nonce, ..*asked }.encode(&mut value);
-    Item { kind: ControlKind::Reply, id: Matter::Open.id(), value: &value }.write(&mut octets);
+    let mut written = alloc::vec![0; V::LENGTH];
+    value.encode(&mut written);
+    Item { kind, id: matter.id(), value: &written }.write(&mut octets);
     M::with_headroom(headroom, &octets)
 }
 
@@ -192,11 +280,14 @@ where
             return answer;
         }
         let Some(asked) = request(packet) else {
-            return Arrival::Ignored("a packet of no session");
+            return match self.unknown(cx, remote, *session, packet) {
+                Some(answer) => Arrival::Answered(answer),
+                None => Arrival::Ignored("a packet of no session"),
+            };
         };
         let (_, headroom) = self.packet();
         if half_open >= self.config.half_open_most && !self.came_again(cx, remote, &asked) {
-            let cookie = self.cookie(remote, &asked, cx.now().nanoseconds() / COOKIE_LIFE);
+            let cookie = self.cookie(remote, &asked, period(cx));
             return Arrival::Answered(answer(headroom, &asked, Verdict::Again, cookie));
         }
         if !(self.decide)(remote, &asked) {
@@ -213,6 +304,8 @@ where
         }
     }
 
+    const REFUSES: bool = true;
+
     fn unawaited(
         &mut self,
         cx: &Context,
@@ -220,10 +313,72 @@ where
         session: &u8,
         packet: &mut M,
     ) -> Option<M> {
-        match self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW)? {
-            Arrival::Answered(answer) => Some(answer),
-            Arrival::Welcome | Arrival::Ignored(_) => None,
+        match self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW) {
+            Some(Arrival::Answered(answer)) => return Some(answer),
+            Some(Arrival::Welcome | Arrival::Ignored(_)) => return None,
+            None => {}
         }
+        match request(packet) {
+            Some(_) => None,
+            None => self.unknown(cx, remote, *session, packet),
+        }
+    }
+
+    fn stray(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        session: &u8,
+        packet: &mut M,
+    ) -> Stray<M> {
+        let Some((kind, identity)) = identity(packet) else { return Stray::Unclaimed };
+        let place = self.place(identity.token);
+        let Some(from) = self.moves.whose(place, *session) else { return Stray::Unclaimed };
+        let challenges = |identity: &Identity, challenge, reset| {
+            let Identity { session, own: token, .. } = *identity;
+            let challenge = Challenge { session, reserved: (), token, challenge, reset };
+            arranging(HEADROOM_BELOW, ControlKind::Request, Matter::Challenge, &challenge)
+        };
+        let challenge = |remote, period| self.challenge(remote, &identity, period);
+        match kind {
+            ControlKind::Reply
+                if was_given(cx, |period| identity.challenge == challenge(remote, period)) =>
+            {
+                // If the peer is still there, somebody else forwards its packets: its answer brings
+                // the session back (RFC 9000 §9.3.3).
+                let probe = challenges(&identity, challenge(from, period(cx)), [0; 16]);
+                Stray::Moves { locator: identity.token, probe }
+            }
+            ControlKind::Request => {
+                let (challenge, reset) = (
+                    challenge(remote, period(cx)),
+                    reset::token(&self.reset_key, remote, *session),
+                );
+                match self.moves.admits(place, cx.now()) {
+                    true => Stray::Answered(challenges(&identity, challenge, reset)),
+                    false => Stray::Ignored("a session that moves too often"),
+                }
+            }
+            ControlKind::Reply => Stray::Ignored("a challenge that was not answered"),
+        }
+    }
+
+    fn moved(
+        &mut self,
+        cx: &Context,
+        session: &u8,
+        locator: u64,
+        from: Participant,
+        to: Participant,
+    ) -> Option<NewPath<C>> {
+        let place = self.place(locator);
+        let opening = self.moves.moved(place, cx.now(), to)?;
+        // Behind a NAT the port changes for no reason: the path is the same.
+        if from.internet().map(|from| from.ip()) == to.internet().map(|to| to.ip()) {
+            return None;
+        }
+        let secrets = Secrets { first: 0, nonce: 0, salt: [0; 16], reset: [0; 16] };
+        Some(NewPath { slots: (self.make)(*session, &self.config, secrets), opening })
     }
 
     fn limits(&self) -> Limits {
@@ -239,7 +394,9 @@ where
         credit: Credit,
     ) -> Slots<C> {
         self.over.forget(remote, *session);
-        let secrets = self.secrets();
+        let secrets = self.secrets(remote, *session);
+        let place = self.place(secrets.nonce);
+        self.moves.insert(place, *session, remote);
         // What the application never takes is not accepted: everything behind it would wait.
         let longest = match credit.octets {
             0 => self.config.longest,
@@ -258,6 +415,11 @@ where
     ) {
         let (now, until) = (cx.now(), cx.now().later(wait));
         self.over.bury((remote, *session), packet, (now, until), tells);
+    }
+
+    fn gone(&mut self, _: u8, _: Participant, locator: u64) {
+        let place = self.place(locator);
+        self.moves.remove(place);
     }
 
     fn room(&self) -> Credit {

@@ -7,17 +7,23 @@ use stackwright_transport::words::{MILLISECOND, SECOND, Signals, View};
 use stackwright_wire::Header;
 
 use crate::config::{Config, WINDOW_FIRST};
-use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
+use crate::header::{
+    ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict,
+};
 use crate::option::{Large, Marks, PacketOption, Part};
 use crate::parts::Parts;
-use crate::path::{BASE, BlackHoleDetector, PathMtu};
+use crate::path::{BASE, BlackHoleDetector, PathMtu, steps};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
 
-/// The most octets of options in an acknowledgement: credit, ranges and marks.
-const REPORT_OPTIONS: usize =
-    PacketOption::OCTETS_MOST + OptionHeader::LENGTH + OptionHeader::LENGTH + Marks::LENGTH;
+/// The most octets of options in an acknowledgement (credit, ranges and marks), and of the range
+/// that names all that arrived before.
+const REPORT_OPTIONS: usize = ArrivedRange::LENGTH
+    + PacketOption::OCTETS_MOST
+    + OptionHeader::LENGTH
+    + OptionHeader::LENGTH
+    + Marks::LENGTH;
 
 /// More fragments than these are counted by an option; the protection of a datagram may add some.
 const FRAGMENTS_BARE: usize = 65_000;
@@ -35,12 +41,18 @@ pub struct Format<M> {
     pub(crate) ours: Proposal,
     /// What the peer has proposed.
     pub(crate) theirs: Option<Proposal>,
+    /// What the peer's [`Unknown`](crate::header::Unknown) bears if it has lost the session.
+    pub(crate) reset: Option<[u8; 16]>,
+    /// The challenge that is to be answered.
+    pub(crate) challenge: u64,
     /// The peer's first sequence number.
     pub(crate) peer_first: Option<u64>,
     /// Whether this side asked for the session.
     pub(crate) asks: bool,
     /// The path MTU to the peer.
     pub(crate) path: PathMtu,
+    /// The longest packet that the path passes, where it is a black hole for longer ones.
+    pub(crate) passes: usize,
     /// Whether the path drops long packets now.
     pub(crate) black_hole: BlackHoleDetector,
     /// The packet that leaves in parts, and how many of its octets have left. No packet has the
@@ -85,15 +97,19 @@ impl<M> Format<M> {
             nonce: secrets.nonce,
             echo: 0,
             salt: secrets.salt,
+            reset: secrets.reset,
         };
         Format {
             session,
             window: config.window,
             ours,
             theirs: None,
+            reset: None,
+            challenge: 0,
             peer_first: None,
             asks: false,
             path: PathMtu::default(),
+            passes: usize::MAX,
             black_hole: BlackHoleDetector::default(),
             parted: (0, 0),
             parts: Parts::default(),
@@ -128,7 +144,7 @@ impl<M> Format<M> {
 
     /// Returns the longest packet that both ends accept and the path passes.
     pub(crate) fn packet(&self) -> usize {
-        self.path.packet(self.agreed())
+        self.path.packet(self.agreed()).min(self.passes)
     }
 
     /// Returns the length to which a request or a grant is padded so that its answer shows what the
@@ -143,23 +159,35 @@ impl<M> Format<M> {
     /// Records that a unit left once more.
     #[cold]
     pub(crate) fn detect(&mut self, view: &View, number: u64, octets: usize) {
-        if self.can_narrow() {
-            self.black_hole.on_repeated(view.settled_upto, number, octets);
+        // What leaves in parts anyway is lost more often, and says nothing about the parts.
+        if self.can_narrow() && octets < self.passes {
+            self.black_hole.on_repeated(self.packet(), view.settled_upto, number, octets);
         }
     }
 
     fn can_narrow(&self) -> bool {
-        self.path == PathMtu::Long && self.both(|proposal| proposal.parts)
+        self.both(|proposal| proposal.parts) && !steps(self.packet()).is_empty()
     }
 
-    /// Whether a packet that is longer than the base leaves in parts: the path drops it, or this
-    /// one is the probe that shows whether it does.
+    /// Returns the longest part of a packet of `octets` octets, header included, if it leaves in
+    /// parts: the path drops it, or it is the probe that shows whether the path does.
     #[inline]
-    pub(crate) fn leaves_in_parts(&mut self, number: u64) -> bool {
-        if self.path == PathMtu::Long && self.black_hole.is_found(number) && self.can_narrow() {
-            self.path = PathMtu::BlackHole;
+    pub(crate) fn part_most(&mut self, number: u64, octets: usize) -> Option<usize> {
+        let most = match self.black_hole.probes(number) {
+            true => self.probe_most(number),
+            false => self.passes,
+        };
+        (octets > most).then_some(most)
+    }
+
+    #[cold]
+    fn probe_most(&mut self, number: u64) -> usize {
+        let packet = self.packet();
+        if let Some(passes) = self.black_hole.found(packet, number) {
+            (self.path, self.passes) = (PathMtu::BlackHole, passes);
+            self.black_hole = BlackHoleDetector::passing(passes);
         }
-        self.path == PathMtu::BlackHole || self.black_hole.probes(number)
+        self.black_hole.parts(packet, number).unwrap_or(self.passes)
     }
 
     /// Returns the octets of an acknowledgement beside its header and its options.
@@ -185,6 +213,7 @@ impl<M> Format<M> {
     pub(crate) fn learn(&mut self, proposal: Proposal) {
         if self.theirs.is_none() {
             self.peer_first = Some(Self::lift(proposal.first));
+            self.reset = Some(proposal.reset);
             self.theirs = Some(proposal);
         }
     }
@@ -218,6 +247,8 @@ pub struct Secrets {
     pub nonce: u64,
     /// See [`Proposal::salt`].
     pub salt: [u8; 16],
+    /// See [`Proposal::reset`].
+    pub reset: [u8; 16],
 }
 
 /// The control items of sessions (OPTID). *Chosen*: the document leaves them to the implementation.
@@ -227,6 +258,8 @@ pub(crate) enum Matter {
     Close,
     Confirm,
     Probe,
+    Identify,
+    Challenge,
 }
 
 impl Matter {
@@ -236,17 +269,28 @@ impl Matter {
             Matter::Close => 2,
             Matter::Confirm => 3,
             Matter::Probe => 5, // 4: protected items
+            Matter::Identify => 6,
+            Matter::Challenge => 7,
         }
     }
 
     pub(crate) fn of(id: u8) -> Option<Self> {
-        let all = [Matter::Open, Matter::Close, Matter::Confirm, Matter::Probe];
+        let all = [
+            Matter::Open,
+            Matter::Close,
+            Matter::Confirm,
+            Matter::Probe,
+            Matter::Identify,
+            Matter::Challenge,
+        ];
         all.into_iter().find(|matter| matter.id() == id)
     }
 }
 
 /// The engine's names of the signals, in its order.
-pub(crate) const ORDER: [Signals; 7] = [
+pub(crate) const ORDER: [Signals; 9] = [
+    Signals::IDENTIFY,
+    Signals::RESPOND,
     Signals::OPEN,
     Signals::ACCEPT,
     Signals::CONFIRM,

@@ -5,8 +5,8 @@ use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
 
 use crate::header::{
-    Arrived, ArrivedRange, Close, ControlHeader, Fragment, OptionHeader, Packet, PacketKind,
-    Proposal, Signed, Single, Token,
+    Arrived, ArrivedRange, Challenge, Close, ControlHeader, Fragment, Identity, OptionHeader,
+    Packet, PacketKind, Proposal, Signed, Single, Token, Unknown,
 };
 use crate::option::{self, Credit, Large, Marks, Part, Priority, Settled};
 use crate::state::Matter;
@@ -28,6 +28,7 @@ pub const SYNTAX: &[Step] = &[
                 name: "acknowledgement",
                 steps: ACKNOWLEDGEMENT,
             },
+            Case { value: PacketKind::Unknown as u64, name: "unknown", steps: &[of::<Unknown>()] },
         ],
         otherwise: &[],
     },
@@ -121,6 +122,16 @@ const ITEMS: &[Step] = &[
                     steps: &[of::<Token>()],
                 },
                 Case { value: Matter::Probe.id() as u64, name: "probe", steps: &[of::<Token>()] },
+                Case {
+                    value: Matter::Identify.id() as u64,
+                    name: "identify",
+                    steps: &[of::<Identity>()],
+                },
+                Case {
+                    value: Matter::Challenge.id() as u64,
+                    name: "challenge",
+                    steps: &[of::<Challenge>()],
+                },
             ],
             otherwise: &[Step::Rest("value")],
         }],

@@ -227,6 +227,26 @@ pub trait Hooks: Sized + 'static {
         false
     }
 
+    /// Decides about a message from `remote` that belongs to no association there, before it counts
+    /// as an arrival: an association elsewhere may claim it, whose peer has moved.
+    fn stray(
+        &mut self,
+        _cx: &Context,
+        _remote: Participant,
+        _header: &Self::Header,
+        _message: &mut MessageOf<Self>,
+    ) -> Stray<MessageOf<Self>> {
+        Stray::Unclaimed
+    }
+
+    /// Returns what identifies an association wherever its peer is; `None`: it never moves.
+    fn locator(_association: &Self::Association) -> Option<u64> {
+        None
+    }
+
+    /// Handles that the association has [moved](Stray::Moves) to another address of its peer.
+    fn moved(&mut self, _at: &mut impl Place<Self>, _from: Participant) {}
+
     /// Answers a [question](stackwright_contract::ask) about an association. One that stays open
     /// goes on to the layer below, with the header that the facts state taken into account.
     fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
@@ -312,6 +332,25 @@ pub enum Arrival<M> {
     /// It is dropped, and this message is sent back as it is, if there is credit below: at most one
     /// answer per message, so that a sender with a forged address cannot flood a victim.
     Answered(M),
+}
+
+/// What becomes of a message that belongs to no association where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stray<M> {
+    /// No association elsewhere claims it.
+    Unclaimed,
+    /// It is dropped and counted, with the reason.
+    Ignored(&'static str),
+    /// As [`Arrival::Answered`].
+    Answered(M),
+    /// An association has moved here. `probe` is sent to its old address as it is, if there is
+    /// credit.
+    Moves {
+        /// The association's [locator](Hooks::locator).
+        locator: u64,
+        /// The last message to its old address.
+        probe: M,
+    },
 }
 
 /// The context in which a hook is called: one association, between the layers above and below it.

@@ -8,6 +8,7 @@
 //! | `lower.rs` | the associations below, shared and counted |
 //! | `send.rs` | from the layer above, downward |
 //! | `receive.rs` | from the layer below, upward |
+//! | `moves.rs` | an association follows its peer to another address |
 //! | `batch.rs` | messages that the layer below delivers together |
 //! | `place.rs` | the context in which a hook is called |
 
@@ -15,12 +16,13 @@ mod batch;
 mod envelope;
 mod hooks;
 mod lower;
+mod moves;
 mod place;
 mod receive;
 mod send;
 
 pub use envelope::Envelope;
-pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place};
+pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place, Stray};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

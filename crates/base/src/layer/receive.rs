@@ -206,19 +206,9 @@ impl<H: Hooks> Layer<H> {
         };
         // One that waits for its own association below hears of that first.
         let moves = link.lower != lower && link.unopened.is_empty();
-        if !moves || !hooks.follows(&mut link.own, below.remote, header) {
-            return;
+        if moves && hooks.follows(&mut link.own, below.remote, header) {
+            self.relocate(name, lower, out);
         }
-        let left = core::mem::replace(&mut link.lower, lower);
-        link.remote = below.remote;
-        below.users += 1;
-        if link.wants_room {
-            below.wanting.push_back(name);
-        }
-        if let Some(left) = lowers.association(left) {
-            left.wanting.retain(|wants| *wants != name);
-        }
-        lowers.release(left, name, out);
     }
 
     /// Handles the first message of a peer: the association gets a name, if one waits and the
@@ -233,6 +223,9 @@ impl<H: Hooks> Layer<H> {
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
+        if self.is_claimed(cx, lower, header, message, out) {
+            return None;
+        }
         let Some((listen_key, remote)) = self.expected(lower, header) else {
             self.refuse_arrival(cx, lower, header, message, out);
             return None;
@@ -244,11 +237,7 @@ impl<H: Hooks> Layer<H> {
                 return None;
             }
             Arrival::Answered(answer) => {
-                // The answer does not wait for credit: unknown peers could fill memory with
-                // answers.
-                if self.lowers.send(lower, answer.into(), Default::default(), out).is_err() {
-                    cx.dropped(H::FACTS.name, "an answer for which there is no room below");
-                }
+                self.answer(cx, lower, answer, out);
                 return None;
             }
         }
@@ -288,6 +277,18 @@ impl<H: Hooks> Layer<H> {
         if answer.len() > longest {
             return cx.dropped(H::FACTS.name, "a refusal that is longer than what called it forth");
         }
+        self.answer(cx, lower, answer, out);
+    }
+
+    /// Sends an answer to a message of no association. It does not wait for credit: unknown peers
+    /// could fill memory with answers.
+    pub(super) fn answer(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        answer: MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
         if self.lowers.send(lower, answer.into(), Default::default(), out).is_err() {
             cx.dropped(H::FACTS.name, "an answer for which there is no room below");
         }

@@ -59,6 +59,10 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
         self.other.on_room(view, receipts);
     }
 
+    fn on_moved(&mut self, view: &View, receipts: &Receipts) {
+        self.other.on_moved(view, receipts);
+    }
+
     fn hurry(&mut self, view: &View) {
         self.other.hurry(view);
     }

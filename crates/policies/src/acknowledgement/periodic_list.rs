@@ -55,6 +55,8 @@ pub struct PeriodicList {
     /// The longest piece that arrived, which is the length of a full packet.
     longest: usize,
     said: Vec<Range<u64>>,
+    /// Whether the next list is to name all that arrived before it.
+    all: bool,
 }
 
 impl PeriodicList {
@@ -71,6 +73,7 @@ impl PeriodicList {
             octets: 0,
             longest: FULL_LEAST,
             said: Vec::new(),
+            all: false,
         }
     }
 
@@ -145,17 +148,23 @@ impl Acknowledgement for PeriodicList {
         self.remind(view, receipts);
     }
 
+    fn on_moved(&mut self, view: &View, receipts: &Receipts) {
+        self.remind(view, receipts);
+        self.all = true;
+    }
+
     fn hurry(&mut self, view: &View) {
         if !self.news.is_empty() {
             self.at = self.at.min(view.now);
         }
     }
 
-    fn report(&self, view: &View, _: &Receipts, room: usize, into: &mut Report) -> bool {
+    fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {
         if self.at > view.now || self.news.is_empty() {
             return false;
         }
         into.clear();
+        into.upto = if self.all { receipts.upto() } else { 0 };
         let mut left = room as u64;
         for span in self.news.iter().chain(&self.said) {
             if left == 0 {
@@ -173,6 +182,7 @@ impl Acknowledgement for PeriodicList {
             report.held.iter().map(|span| span.end - span.start).sum::<u64>().min(self.numbers);
         self.numbers -= said;
         self.octets = 0;
+        self.all = false;
         self.said.clear();
         let mut whole = 0;
         for span in &mut self.news {

@@ -33,6 +33,11 @@ const TIMEOUTS_LEAST: u64 = 3;
 /// silence says nothing.
 const SUSPENDED: Nanoseconds = 5 * SECOND;
 
+/// How often this side identifies itself to a peer that does not know where its packets come from,
+/// and how long it waits at least before it does so again: whether it is asked to is not proven.
+const IDENTIFIED_MOST: u32 = 6;
+const IDENTIFIED_EVERY: Nanoseconds = SECOND / 3;
+
 /// What may be sent to a peer that is not validated yet, in octets for each octet received from it:
 /// a sender with a forged address must not make us flood its victim (RFC 9000 §8.1).
 const AMPLIFICATION_MOST: u64 = 3;
@@ -50,6 +55,9 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// wait. The peer is taken to be gone after a time for which it was silent
 /// ([`idle`](TwoStage::idle)); where none is agreed upon, after five probes, which take 31
 /// timeouts. While data is in flight, the recovery decides.
+///
+/// Where the peer says that it does not know this side's address, this side identifies itself, and
+/// proves that it receives packets there, until the peer knows it again.
 ///
 /// It is closed by telling the peer (stage 1 of §1.4.4) when all data sent has arrived; the peer
 /// that is told loses what is still under way from its own side. The end says why it comes, and is
@@ -83,6 +91,10 @@ pub struct TwoStage {
     looks_at: Instant,
     /// The peer is being probed.
     probing: Option<Question>,
+    /// We identify ourselves at another address.
+    moving: Option<Moving>,
+    /// When we may identify ourselves again.
+    identifies_at: Instant,
     /// The answer that the peer is owed.
     answer: Signals,
     /// When we confirm again.
@@ -113,6 +125,14 @@ enum State {
 struct Question {
     at: Instant,
     tries: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Moving {
+    question: Question,
+    /// Whether the peer was answered that it has found us: what comes from it then shows that it
+    /// sends to us again.
+    answered: bool,
 }
 
 /// What may be sent to a peer that is not validated yet, in octets.
@@ -172,6 +192,8 @@ impl TwoStage {
             quiet_since: Instant::START,
             looks_at: Instant::END,
             probing: None,
+            moving: None,
+            identifies_at: Instant::START,
             answer: Signals::NONE,
             confirming: None,
             abandoned: None,
@@ -256,6 +278,31 @@ impl TwoStage {
         self.state == State::Open && self.confirming.is_some_and(asked)
     }
 
+    fn identifies(&self, view: &View) -> bool {
+        let lives = matches!(self.state, State::Open | State::Leaving(_));
+        lives && self.moving.is_some_and(|moving| moving.question.is_due(view))
+    }
+
+    /// Handles that the peer does not know where our packets come from: no sign of life, because
+    /// anybody may say so.
+    fn is_unknown(&mut self, view: &View) {
+        if matches!(self.state, State::Open | State::Leaving(_)) && self.moving.is_none() {
+            let question = Question::first(view.now.max(self.identifies_at));
+            self.moving = Some(Moving { question, answered: false });
+        }
+    }
+
+    /// Handles that the peer has lost the association.
+    fn is_lost(&mut self) {
+        let ending = match self.state {
+            // It needs no answer any more.
+            State::Leaving(_) => Ending::Finished,
+            State::Ended(_) => return,
+            _ => Ending::Reset(0),
+        };
+        self.state = State::Ended(self.abandoned.unwrap_or(ending));
+    }
+
     fn grants(&self, view: &View) -> bool {
         match self.state {
             State::Granting(question, budget, _) => question.is_due(view) && budget.allows(GRANT),
@@ -277,6 +324,13 @@ impl TwoStage {
     /// the peer is to be probed.
     fn hear(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         let signals = tidings.signals;
+        if signals.has(Signals::LOST | Signals::UNKNOWN) {
+            match signals.has(Signals::LOST) {
+                true => self.is_lost(),
+                false => self.is_unknown(view),
+            }
+            return Ok(());
+        }
         // As long as the other side may go on asking.
         let patience =
             view.now.later((self.every << DOUBLED_MOST).saturating_mul(u64::from(self.tries_most)));
@@ -324,6 +378,12 @@ impl TwoStage {
         if signals.has(Signals::ACCEPT) && !was_asking {
             self.answer = self.answer.with(Signals::CONFIRM);
         }
+        if signals.has(Signals::CHALLENGE) {
+            self.answer = self.answer.with(Signals::RESPOND);
+            self.moving = self.moving.map(|moving| Moving { answered: true, ..moving });
+        } else {
+            self.moving = self.moving.filter(|moving| !moving.answered);
+        }
         if matches!(self.state, State::Open) {
             // A peer that repeats what it knows did not receive our answer.
             self.answer = self
@@ -367,6 +427,14 @@ impl TwoStage {
             let wait = |tries: u32| timeout << tries.min(PROBES_MOST);
             self.probing = self.probing.map(|question| question.again(view, wait(question.tries)));
             self.looks_at = self.silent_at(self.silences(view).1);
+        }
+        if signals.has(Signals::IDENTIFY) {
+            self.identifies_at = view.now.later(IDENTIFIED_EVERY);
+            let again = self.moving.map(|Moving { question, answered }| {
+                let question = question.asked(view.now, timeout.max(IDENTIFIED_EVERY));
+                Moving { question, answered }
+            });
+            self.moving = again.filter(|moving| moving.question.tries < IDENTIFIED_MOST);
         }
         if signals.has(Signals::CONFIRM) {
             let again = self.confirming.map(|question| question.asked(view.now, self.every));
@@ -472,7 +540,7 @@ impl Connection for TwoStage {
     fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         // The usual case, and so the first test.
         let is_data = tidings.signals == Signals::NONE && matches!(self.state, State::Open);
-        if is_data && self.probing.is_none() {
+        if is_data && self.probing.is_none() && self.moving.is_none() {
             self.quiet_since = view.now;
             return Ok(());
         }
@@ -494,6 +562,7 @@ impl Connection for TwoStage {
         if matches!(self.state, State::Open)
             && !self.finishing
             && self.probing.is_none()
+            && self.moving.is_none()
             && self.confirming.is_none_or(|question| question.at > view.now)
         {
             return self.answer;
@@ -504,6 +573,7 @@ impl Connection for TwoStage {
             .with(Signals::CONFIRM.when(self.confirms(view)))
             .with(Signals::ACCEPT.when(self.grants(view)))
             .with(Signals::PROBE.when(self.probes(view)))
+            .with(Signals::IDENTIFY.when(self.identifies(view)))
             .with(
                 Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
             )
@@ -558,13 +628,18 @@ impl Connection for TwoStage {
             return Instant::START;
         }
         match self.state {
-            State::Asking(question) | State::Leaving(question) => question.at,
+            State::Asking(question) => question.at,
+            State::Leaving(question) => {
+                self.moving.map_or(question.at, |moving| moving.question.at.min(question.at))
+            }
             State::Granting(question, budget, until) if budget.allows(GRANT) => {
                 question.at.min(until)
             }
             State::Granting(_, _, until) => until,
             State::Open => {
-                self.confirming.map_or(self.looks_at, |question| question.at.min(self.looks_at))
+                let silent = self.looks_at;
+                let silent = self.moving.map_or(silent, |moving| moving.question.at.min(silent));
+                self.confirming.map_or(silent, |question| question.at.min(silent))
             }
             _ => Instant::END,
         }

@@ -9,9 +9,11 @@
 //! | `batch.rs` | several leave together |
 //! | `in_place.rs` | several leave from a gapped buffer |
 //! | `timers.rs` | time has passed |
+//! | `moves.rs` | the address of a side has changed |
 
 mod batch;
 mod in_place;
+mod moves;
 mod receive;
 mod report;
 mod send;

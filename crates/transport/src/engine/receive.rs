@@ -16,7 +16,7 @@ use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _,
     Joined, Lifetime as _, Ordering as _, PacketInfo,
 };
-use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Unit, UnitHeader, View};
+use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Signals, Unit, UnitHeader, View};
 
 /// How long the packet that everything waits for may be refused, before it is taken for one that
 /// will never be admitted.
@@ -124,6 +124,10 @@ impl<C: Configuration> Association<C> {
         self.begin();
         if let Some(opening) = self.slots.connection.take_opening() {
             self.on_opened(view, opening);
+        }
+        if segment.signals.has(Signals::CHALLENGE) {
+            self.on_moved(view.now, None);
+            *view = self.view(view.now);
         }
         if let Some(credit) = segment.credit {
             self.slots.flow.on_credit(credit);

@@ -82,6 +82,9 @@ slot! {
         fn on_inquiry(&mut self, view: &View, number: u32) = ();
         /// Records that the application took enough for the peer to send more.
         fn on_room(&mut self, view: &View, receipts: &Receipts) = ();
+        /// Records that the address of a side has changed: reports were lost, and all that was
+        /// received is reported now, as far as the format can.
+        fn on_moved(&mut self, view: &View, receipts: &Receipts) = ();
         /// Makes what is owed be reported now: the association is about to end.
         fn hurry(&mut self, view: &View) = ();
         /// Writes what is to be reported now, of at most `room` spans or numbers. Returns whether

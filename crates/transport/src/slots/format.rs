@@ -68,6 +68,9 @@ slot! {
         fn overtaken_most(&self) -> usize = usize::MAX;
         /// Returns whether the peer does without expired data; otherwise none may expire.
         fn expires(&self) -> bool = true;
+        /// Returns what identifies the association wherever its peer is, if its protocol lets peers
+        /// move: nobody else knows it. Otherwise 0.
+        fn locator(&self) -> u64 = 0;
         /// Returns how long the peer may delay an acknowledgement; `None` if it has not told.
         fn peer_delay(&self) -> Option<Nanoseconds> = None;
         /// Returns after how long without a packet the peer considers this side gone; `None`: it

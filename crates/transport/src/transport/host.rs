@@ -1,7 +1,7 @@
 //! What a protocol specifies for its associations as a whole.
 
 use stackwright_base::map::Key;
-use stackwright_base::{Arrival, Envelope, Origin};
+use stackwright_base::{Arrival, Envelope, Origin, Stray};
 use stackwright_contract::services::{Credit, Ended, MessageProperties, Transfer};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Malformed;
@@ -10,7 +10,7 @@ use super::MessageOf;
 use crate::configuration::{Configuration, FrontOf, Slots};
 use crate::limits::Limits;
 use crate::slots::Front as _;
-use crate::words::Nanoseconds;
+use crate::words::{Nanoseconds, Opening};
 
 /// What a protocol specifies for its associations as a whole: the half of its format that has no
 /// association yet.
@@ -91,6 +91,31 @@ pub trait Host: Sized + 'static {
         None
     }
 
+    /// Decides about a packet that belongs to no association with its sender: the peer of another
+    /// one may have moved there.
+    fn stray(
+        &mut self,
+        _cx: &Context,
+        _remote: Participant,
+        _key: &Self::Key,
+        _packet: &mut MessageOf<Self>,
+    ) -> Stray<MessageOf<Self>> {
+        Stray::Unclaimed
+    }
+
+    /// Records that an association has moved. Returns what is needed to judge the path anew if it is
+    /// another one; `None`: it is the same as before.
+    fn moved(
+        &mut self,
+        _cx: &Context,
+        _key: &Self::Key,
+        _locator: u64,
+        _from: Participant,
+        _to: Participant,
+    ) -> Option<NewPath<Self::Configuration>> {
+        None
+    }
+
     /// Returns the memory that all associations may hold together.
     fn limits(&self) -> Limits {
         Limits::NONE
@@ -120,8 +145,9 @@ pub trait Host: Sized + 'static {
     ) {
     }
 
-    /// Frees the key of an association that has ended.
-    fn gone(&mut self, _key: Self::Key, _remote: Participant) {}
+    /// Frees the key of an association that has ended, and its
+    /// [locator](crate::slots::Format::locator).
+    fn gone(&mut self, _key: Self::Key, _remote: Participant, _locator: u64) {}
 
     /// Returns the credit of the layer above on one association: how much may be on its way down.
     fn room(&self) -> Credit;
@@ -134,6 +160,14 @@ pub trait Host: Sized + 'static {
     fn run(&self) -> usize {
         0
     }
+}
+
+/// The path to a peer that has moved.
+pub struct NewPath<C: Configuration> {
+    /// New policies, of which the judges of the path replace those of the association.
+    pub slots: Slots<C>,
+    /// What the validation of the path has shown of it.
+    pub opening: Opening,
 }
 
 /// The association of a packet, and what was read to find it. Nothing is removed: a check may cover

@@ -10,13 +10,13 @@ mod host;
 mod receive;
 mod send;
 
-pub use host::{Host, Located};
+pub use host::{Host, Located, NewPath};
 
 use alloc::sync::Arc;
 use core::num::NonZeroU64;
 
 use stackwright_base::features::Needs;
-use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place};
+use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place, Stray};
 use stackwright_contract::ask::{
     Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Question, Reserve,
     RoundTrip,
@@ -206,6 +206,30 @@ impl<H: Host> Hooks for Associations<H> {
         self.host.unawaited(cx, remote, &header.key, packet)
     }
 
+    fn stray(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        header: &Located<H>,
+        packet: &mut MessageOf<H>,
+    ) -> Stray<MessageOf<H>> {
+        self.host.stray(cx, remote, &header.key, packet)
+    }
+
+    fn locator(session: &HostedAssociation<H>) -> Option<u64> {
+        Some(session.engine.slots().format.locator())
+    }
+
+    fn moved(&mut self, at: &mut impl Place<Self>, from: Participant) {
+        let (to, now) = (at.remote(), at.cx().now());
+        at.association().remote = to;
+        let key = at.association().key.clone();
+        let locator = at.association().engine.slots().format.locator();
+        let path = self.host.moved(at.cx(), &key, locator, from, to);
+        at.association().engine.on_moved(now, path);
+        at.later();
+    }
+
     fn create(
         &mut self,
         cx: &Context,
@@ -246,7 +270,8 @@ impl<H: Host> Hooks for Associations<H> {
 
     fn gone(&mut self, session: HostedAssociation<H>) {
         self.half_open -= usize::from(session.half_open);
-        self.host.gone(session.key, session.remote);
+        let locator = session.engine.slots().format.locator();
+        self.host.gone(session.key, session.remote, locator);
     }
 
     #[inline]

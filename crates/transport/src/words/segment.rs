@@ -50,6 +50,17 @@ impl Signals {
 
     /// With `END`: what the peer sends does not match its seal, again and again.
     pub const FORGED: Signals = Signals(1 << 15);
+    /// The peer knows no such association where packets of this side come from now. It is not
+    /// proven: no more than a hint that this side's address has changed.
+    pub const UNKNOWN: Signals = Signals(1 << 16);
+    /// The peer has lost the association, and has proven it.
+    pub const LOST: Signals = Signals(1 << 17);
+    /// Tells the peer which association comes from another address now.
+    pub const IDENTIFY: Signals = Signals(1 << 18);
+    /// Asks for a proof that this side receives packets at its new address.
+    pub const CHALLENGE: Signals = Signals(1 << 19);
+    /// The answer to `CHALLENGE`.
+    pub const RESPOND: Signals = Signals(1 << 20);
 
     /// Why an association ends.
     const REASONS: u64 = Signals::OVERRUN

@@ -154,7 +154,12 @@ impl End for Monolith {
 }
 
 fn secrets(side: u8) -> Secrets {
-    Secrets { first: u32::MAX - 5, nonce: 0x1234_5678 * u64::from(side + 1), salt: [side; 16] }
+    Secrets {
+        first: u32::MAX - 5,
+        nonce: 0x1234_5678 * u64::from(side + 1),
+        salt: [side; 16],
+        reset: [side; 16],
+    }
 }
 
 /// An end by hand.

@@ -16,7 +16,7 @@ use crate::scene::{
 };
 
 /// How often he tries: 2²⁰ times where `SEEDS` is set, less in an ordinary run.
-fn tries() -> u32 {
+pub(crate) fn tries() -> u32 {
     if std::env::var("SEEDS").is_ok() { 1 << 20 } else { 1 << 16 }
 }
 
@@ -24,7 +24,7 @@ fn tries() -> u32 {
 const HITS_MOST: usize = 10;
 
 /// Whether both still hear each other.
-fn works(ends: &mut Ends) -> bool {
+pub(crate) fn works(ends: &mut Ends) -> bool {
     send(ends, ASKS, 500..510);
     send(ends, GRANTS, 600..610);
     ends.pass(later(ends, 5));

@@ -8,11 +8,13 @@
 //! | `peer.rs` | the peer: what it says is not so |
 //! | `memory.rs` | the peer: pieces without end |
 //! | `parts.rs` | the peer: parts of packets that cannot be |
+//! | `moves.rs` | somebody who resets sessions, or moves them, in the name of a peer |
 //! | `strangers.rs` | thousands, over the layer: half-open sessions, restarts, names |
 
 mod amplification;
 mod injection;
 mod memory;
+mod moves;
 mod packets;
 mod parts;
 mod peer;

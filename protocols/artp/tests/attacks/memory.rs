@@ -207,8 +207,13 @@ struct Layer {
 
 impl Layer {
     fn session(&mut self, config: &Config) -> Session {
-        let make =
-            |nonce| policies(SESSION, config, Secrets { first: 7, nonce, salt: [nonce as u8; 16] });
+        let make = |nonce| {
+            policies(
+                SESSION,
+                config,
+                Secrets { first: 7, nonce, salt: [nonce as u8; 16], reset: [0; 16] },
+            )
+        };
         let own = Association::sharing(make(1), &self.memory);
         let mut session = Session { own, peer: Association::new(make(2)) };
         session.peer.open(self.now);

@@ -15,6 +15,8 @@ pub(crate) const SESSION: u8 = 5;
 pub(crate) const OPEN: u8 = 1;
 pub(crate) const CLOSE: u8 = 2;
 pub(crate) const CONFIRM: u8 = 3;
+pub(crate) const IDENTIFY: u8 = 6;
+pub(crate) const CHALLENGE: u8 = 7;
 
 /// The octets of a header.
 pub(crate) fn encoded<H: Header>(header: &H) -> Vec<u8> {
@@ -123,6 +125,7 @@ pub(crate) fn proposal(verdict: Verdict, nonce: u64, echo: u64) -> Proposal {
         nonce,
         echo,
         salt: [0; 16],
+        reset: [0; 16],
     }
 }
 

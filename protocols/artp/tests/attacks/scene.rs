@@ -32,7 +32,9 @@ pub(crate) fn strangers(config: &Config, incarnation: u64) -> Ends {
     let make = |side: usize| {
         let mut random = fastrand::Rng::with_seed(incarnation * 2 + side as u64);
         let first = u32::MAX - random.u32(..100);
-        policies(SESSION, config, Secrets { first, nonce: random.u64(..), salt: [side as u8; 16] })
+        let nonce = random.u64(..);
+        let reset = random.u128(..).to_be_bytes();
+        policies(SESSION, config, Secrets { first, nonce, salt: [side as u8; 16], reset })
     };
     Trial::new(make, &conditions, incarnation)
 }

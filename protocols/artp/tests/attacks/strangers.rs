@@ -45,9 +45,9 @@ impl Outlet<Layer<M>> for Said {
 }
 
 /// A server, of which both neighbours are a test.
-struct Server {
+pub(crate) struct Server {
     cx: Context,
-    layer: Layer<M>,
+    pub(crate) layer: Layer<M>,
     said: Said,
     listener: Handle,
     above: Names<()>,
@@ -58,16 +58,16 @@ struct Server {
     below: BTreeMap<Handle, Participant>,
     peers: BTreeMap<Participant, Handle>,
     /// What was said to whom, since it was looked at.
-    answers: Vec<(Participant, Vec<u8>)>,
+    pub(crate) answers: Vec<(Participant, Vec<u8>)>,
 }
 
-fn address(nth: u32) -> Participant {
+pub(crate) fn address(nth: u32) -> Participant {
     let [_, a, b, c] = nth.to_be_bytes();
     SocketAddr::from(([10, a, b, c], 1024 + (nth % 50_000) as u16)).into()
 }
 
 impl Server {
-    fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config) -> Self {
         let local = SocketAddr::from(([10, 255, 0, 1], PORT)).into();
         let mut above = Names::default();
         let listener = above.name(());
@@ -158,7 +158,7 @@ impl Server {
     }
 
     /// A packet from somewhere.
-    fn arrives(&mut self, from: Participant, octets: &[u8]) {
+    pub(crate) fn arrives(&mut self, from: Participant, octets: &[u8]) {
         let lower = match self.peers.get(&from) {
             Some(lower) => *lower,
             None => {
@@ -202,7 +202,7 @@ impl Server {
         panic!("a deadline that never passes");
     }
 
-    fn pass(&mut self, time: Duration) {
+    pub(crate) fn pass(&mut self, time: Duration) {
         let end = self.cx.now() + time;
         while let Some(deadline) = self.layer.next_deadline().filter(|deadline| *deadline <= end) {
             self.cx.set_now(deadline.max(self.cx.now()));
@@ -222,7 +222,7 @@ impl Server {
 
     /// Somebody gets in: he asks, comes again where he has to, and shows that he hears. What he was
     /// granted.
-    fn lets_in(&mut self, from: Participant, nonce: u64) -> Proposal {
+    pub(crate) fn lets_in(&mut self, from: Participant, nonce: u64) -> Proposal {
         self.answers.clear();
         self.arrives(from, &request(nonce));
         let mut answer = self.answer();

@@ -125,6 +125,52 @@ fn a_way_that_becomes_narrow_while_data_flow_is_found_out_and_everything_comes()
     }
 }
 
+/// A session opens by packets that pass anywhere, and its first data is what shows that the path
+/// passes less than the base.
+#[test]
+fn a_path_below_the_base_is_found_out_and_everything_comes() {
+    for congestion in ALL {
+        for (mtu, passes, most) in [(600, 548, 10), (300, 256, 20), (256, 256, 20)] {
+            for length in [100_000, 2000, 1000] {
+                let config = Config { congestion, packet: 1200, longest: 1 << 20, ..config() };
+                let mut flow = Flow::new([config; 2], &way(mtu), 1, length);
+                let before = flow.ends.now();
+                assert!(flow.go(20), "{congestion:?}, {mtu}, {length} octets");
+                let took = flow.ends.now().since(before);
+                assert!(
+                    took < Duration::from_secs(most),
+                    "{congestion:?}, {mtu}, {length}: {took:?}"
+                );
+                assert!(flow.go(100));
+                let parts = flow.parts;
+                assert!(flow.go(100));
+                assert_eq!(flow.parts, parts, "what is cut later is cut shorter");
+                let last = &flow.last;
+                assert!(last.iter().all(|octets| *octets <= passes), "{last:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_that_falls_below_the_base_while_data_flow_is_found_out_and_everything_comes() {
+    for congestion in ALL {
+        for (mtu, passes) in [(600, 548), (300, 256)] {
+            let config = Config { congestion, packet: 1200, longest: 1 << 20, ..config() };
+            let mut flow = Flow::new([config; 2], &way(1500), 1, 8000);
+            assert!(flow.go(100) && flow.parts == 0);
+            flow.ends.set_conditions(&way(mtu));
+            let before = flow.ends.now();
+            assert!(flow.go(100), "{congestion:?}, {mtu}");
+            let took = flow.ends.now().since(before);
+            let most = if congestion == Congestion::Bbr { 90 } else { 30 };
+            assert!(took < Duration::from_secs(most), "{congestion:?}, {mtu}: {took:?}");
+            assert!(flow.go(100));
+            assert!(flow.last.iter().all(|octets| *octets <= passes), "{:?}", flow.last);
+        }
+    }
+}
+
 /// Seven timeouts, and the round trips of what leaves meanwhile: 1.6 s and 7.4 s.
 #[test]
 fn a_path_that_becomes_narrow_is_found_out_in_the_time_that_is_documented() {
@@ -173,6 +219,24 @@ fn where_every_tenth_packet_is_lost_by_chance_packets_stay_long() {
             flow.last.clear();
             assert!(
                 flow.go(1) && flow.last.iter().any(|octets| *octets > BASE),
+                "{congestion:?}, seed {seed}"
+            );
+        }
+    }
+}
+
+/// And packets of the base stay as long as that.
+#[test]
+fn where_every_tenth_packet_is_lost_by_chance_none_is_shorter_than_the_base() {
+    for congestion in ALL {
+        for seed in seeds(3) {
+            let config = Config { congestion, packet: 1200, longest: 1 << 20, ..config() };
+            let mut flow = Flow::new([config; 2], &way(1500), seed, 20_000);
+            flow.ends.set_conditions(&Conditions { loss: 0.1.into(), ..way(1500) });
+            assert!(flow.go(300), "{congestion:?}, seed {seed}");
+            flow.last.clear();
+            assert!(
+                flow.go(1) && flow.last.iter().any(|octets| *octets > 1100),
                 "{congestion:?}, seed {seed}"
             );
         }

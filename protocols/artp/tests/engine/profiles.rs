@@ -17,8 +17,11 @@ const CARRIES: Property = <Format<M> as Component>::FACTS.gives;
 fn planned(plan: &Plan, side: usize) -> Slots<Boxed<M, Packet>> {
     let nonce = 0x1234_5678 * (side as u64 + 1);
     let config = Config { expires: plan.requirements().expires, ..config() };
-    let format: Format<M> =
-        Format::new(5, &config, Secrets { first: 7, nonce, salt: [side as u8; 16] });
+    let format: Format<M> = Format::new(
+        5,
+        &config,
+        Secrets { first: 7, nonce, salt: [side as u8; 16], reset: [side as u8; 16] },
+    );
     plan.build(format.part(), &Bounds::default()).expect("the plan was made for this format")
 }
 

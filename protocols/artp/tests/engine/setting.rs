@@ -42,7 +42,16 @@ pub(crate) fn any_config(random: &mut Rng) -> Config {
 /// One end.
 pub(crate) fn end(config: &Config, side: usize) -> Slots<Artp<BufferTree>> {
     let side = side as u64 + 1;
-    policies(5, config, Secrets { first: 7, nonce: 0x1234_5678 * side, salt: [side as u8; 16] })
+    policies(
+        5,
+        config,
+        Secrets {
+            first: 7,
+            nonce: 0x1234_5678 * side,
+            salt: [side as u8; 16],
+            reset: [side as u8; 16],
+        },
+    )
 }
 
 /// Everything goes wrong that UDP lets go wrong, more or less.

@@ -45,7 +45,11 @@ pub(crate) fn signed(side: usize) -> Protection {
 /// One end of a session that is the `nth` between these two.
 pub(crate) fn end_of(config: &Config, side: usize, nth: u8) -> Slots<Artp<BufferTree>> {
     let nonce = 0x1234_5678 * (side as u64 + 1) + u64::from(nth);
-    policies(5, config, Secrets { first: 7, nonce, salt: [side as u8 + 2 * nth; 16] })
+    policies(
+        5,
+        config,
+        Secrets { first: 7, nonce, salt: [side as u8 + 2 * nth; 16], reset: [side as u8; 16] },
+    )
 }
 
 pub(crate) type Ends = Trial<Artp<BufferTree>>;
@@ -123,7 +127,7 @@ pub(crate) fn arranged(wire: &Wire) -> (Vec<u8>, Vec<u8>) {
         let mut proposal = packet[24..24 + Proposal::LENGTH].to_vec();
         proposal[1] = 0; // the verdict
         proposal[32..40].fill(0); // the echo
-        salts.extend_from_slice(&proposal[40..]);
+        salts.extend_from_slice(&proposal[40..56]);
         proposals.extend(proposal);
     }
     (proposals, salts)

@@ -4,6 +4,7 @@
 
 mod crowd;
 mod ends;
+mod moves;
 mod scene;
 
 use stackwright_artp::{Cipher, Config, Protection, Sealing, Secret, boxed_layer, layer};
@@ -58,6 +59,36 @@ fn where_the_way_silently_drops_what_is_longer_than_the_least_everything_arrives
         let narrow = Conditions { mtu: Some(1228), ..any_conditions(seed) };
         let long = |config, seed| layer(Config { packet: 1472, ..config }, seed);
         let mut scene = stacked(seed, narrow, 40, long);
+        assert!(scene.ends(), "seed {seed}: it comes to an end");
+        let (mut heard, ended) = scene.outcome();
+        heard.sort_unstable();
+        assert_eq!((heard, ended), (Vec::from_iter(0..40), Some(Ended::Finished)), "seed {seed}");
+    }
+}
+
+/// It opens, because what opens a session is short.
+#[test]
+fn where_the_path_passes_less_than_the_base_everything_arrives() {
+    for seed in 0..30 {
+        for mtu in [600, 300] {
+            let narrow = Conditions { mtu: Some(mtu), loss: 0.05.into(), ..any_conditions(seed) };
+            let mut scene = stacked(seed, narrow, 40, layer);
+            assert!(scene.ends(), "seed {seed}, {mtu}: it comes to an end");
+            let (mut heard, ended) = scene.outcome();
+            heard.sort_unstable();
+            let all = (Vec::from_iter(0..40), Some(Ended::Finished));
+            assert_eq!((heard, ended), all, "seed {seed}, {mtu}");
+        }
+    }
+}
+
+#[test]
+fn where_the_path_falls_below_the_base_while_data_flow_everything_arrives() {
+    for seed in 0..30 {
+        let wide = Conditions { loss: 0.05.into(), ..any_conditions(seed) };
+        let narrow = Conditions { mtu: Some(600), ..wide.clone() };
+        let mut scene = Scene::new(seed, wide, Talker::with(40, 20_000), layer);
+        scene.becomes(10, narrow);
         assert!(scene.ends(), "seed {seed}: it comes to an end");
         let (mut heard, ended) = scene.outcome();
         heard.sort_unstable();

@@ -8,7 +8,7 @@ use stackwright_contract::ask::{NothingBelow, PathReport, PathStatistics, ask};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
-use stackwright_contract::{Context, Duration, Handle, Protocol};
+use stackwright_contract::{Context, Duration, Handle, Instant, Protocol};
 use stackwright_simulator::{
     Application, Asks, Conditions, Deed, Event, SimulatedDatagrams, StationId, World,
 };
@@ -31,6 +31,7 @@ pub(crate) struct Talker {
     sent: u32,
     credit: Credit,
     heard: Vec<u32>,
+    heard_at: Vec<Instant>,
     ended: Option<Ended>,
 }
 
@@ -77,7 +78,7 @@ fn said(number: u32, length: usize) -> Vec<u8> {
 }
 
 impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
-    fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
+    fn hear(&mut self, cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match indication {
             DatagramsIndication::Opened { credit, .. }
             | DatagramsIndication::Credit { credit, .. } => {
@@ -95,6 +96,7 @@ impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
                 message.copy_to(&mut octets);
                 assert!(octets == said(number, octets.len()), "what was sent");
                 self.heard.push(number);
+                self.heard_at.push(cx.now());
                 asks.push_back(DatagramsRequest::Credit { association, credit });
             }
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
@@ -117,6 +119,25 @@ pub(crate) fn any_conditions(seed: u64) -> Conditions {
 
 pub(crate) fn config() -> Config {
     Config { tries: 60, first: Some(u32::MAX - 3), ..Config::new([0; 16]) }
+}
+
+/// The sender of a datagram that a trace tells of.
+fn sender(what: &str) -> Option<&str> {
+    let (_, from) = what.strip_prefix("datagram ")?.split_once(' ')?;
+    Some(from.split_once(' ')?.0)
+}
+
+/// The server listens, and awaits a client.
+fn listens<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static>(
+    world: &mut World<M>,
+    server: StationId<Over<P, SimulatedDatagrams<M>>, Talker>,
+) {
+    let local = SocketAddr::from((SERVER, 7)).into();
+    world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
+    world.ask(
+        server,
+        DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM },
+    );
 }
 
 /// A server and a client that has so many messages for it.
@@ -142,6 +163,16 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         talker: Talker,
         layer: impl Fn(Config, u64) -> P,
     ) -> Self {
+        Scene::of(seed, conditions, [Talker::default(), talker], layer)
+    }
+
+    /// A server and a client that both talk.
+    pub(crate) fn of(
+        seed: u64,
+        conditions: Conditions,
+        [hears, talker]: [Talker; 2],
+        layer: impl Fn(Config, u64) -> P,
+    ) -> Self {
         let mut world = World::new(seed);
         world.keep_trace();
         world.network_mut().set_conditions(conditions);
@@ -150,14 +181,10 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
             let config = Config { secret: [secret; 16], ..config() };
             Over::new(layer(config, seed), SimulatedDatagrams::new(address, ROOM_BELOW))
         };
-        let server = world.add(here, stack(here, 1), Talker::default());
+        let server = world.add(here, stack(here, 1), hears);
         let client = world.add(there, stack(there, 2), talker);
         let local = SocketAddr::from((SERVER, 7)).into();
-        world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
-        world.ask(
-            server,
-            DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM },
-        );
+        listens(&mut world, server);
         world.ask(
             client,
             DatagramsRequest::Open {
@@ -192,11 +219,59 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         self.world.network_mut().set_conditions(conditions);
     }
 
-    /// Whether both heard that it is over, in ten minutes.
+    /// Time passes until `side` has heard so many messages.
+    pub(crate) fn hears(&mut self, side: usize, messages: usize) {
+        let station = [self.server, self.client][side];
+        let heard = |world: &World<M>| world.application(station).heard.len() >= messages;
+        assert!(self.world.run_until(heard, Duration::from_secs(600)));
+    }
+
+    /// From now on the client is at another address: at `outside`, and its ports are higher.
+    pub(crate) fn moves(&mut self, outside: [u8; 4], shift: u16) {
+        self.world.translate(CLIENT.into(), outside.into(), shift);
+    }
+
+    /// From now on the server runs another stack, and listens again.
+    pub(crate) fn restarts(&mut self, layer: impl Fn(Config, u64) -> P) {
+        let config = Config { secret: [3; 16], ..config() };
+        let below = SimulatedDatagrams::new(IpAddr::from(SERVER), ROOM_BELOW);
+        *self.world.stack_mut(self.server) = Over::new(layer(config, 3), below);
+        listens(&mut self.world, self.server);
+    }
+
+    pub(crate) fn passes(&mut self, time: Duration) {
+        self.world.run_for(time);
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.world.now()
+    }
+
+    /// When `side` has heard each message.
+    pub(crate) fn heard_at(&self, side: usize) -> &[Instant] {
+        &self.world.application([self.server, self.client][side]).heard_at
+    }
+
+    /// What `side` has heard.
+    pub(crate) fn heard(&self, side: usize) -> &[u32] {
+        &self.world.application([self.server, self.client][side]).heard
+    }
+
+    /// Whether the client heard that it is over, in ten minutes.
     pub(crate) fn ends(&mut self) -> bool {
         let client = self.client;
         self.world
             .run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
+    }
+
+    /// Whether the server heard so as well.
+    pub(crate) fn both_end(&mut self) -> bool {
+        let server = self.server;
+        self.ends()
+            && self.world.run_until(
+                |world| world.application(server).ended.is_some(),
+                Duration::from_secs(600),
+            )
     }
 
     /// What the server heard, and how it ended for the client.
@@ -210,6 +285,15 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
     /// How it ended for the server.
     pub(crate) fn server_ended(&self) -> Option<Ended> {
         self.world.application(self.server).ended
+    }
+
+    /// When the first packet from another address than before reached the server.
+    pub(crate) fn heard_from_elsewhere(&self) -> Option<Instant> {
+        let trace = self.world.trace();
+        let arrivals = trace.lines().iter().filter(|line| line.station == Some(SERVER.into()));
+        let mut senders = arrivals.filter_map(|line| Some((line.time, sender(&line.what)?)));
+        let (_, first) = senders.next()?;
+        senders.find(|(_, sender)| *sender != first).map(|(time, _)| time)
     }
 
     pub(crate) fn trace(&self) -> u64 {

@@ -46,7 +46,12 @@ fn add_with<C: Configuration<Message = BufferTree>>(
 fn slots(side: u8) -> Slots<Artp<BufferTree>> {
     let config =
         Config { gather_most: PACKETS as u64, gather_full: PACKETS as u32, ..Config::new([0; 16]) };
-    let secrets = Secrets { first: 7, nonce: 0x1234_5678 * u64::from(side), salt: [side; 16] };
+    let secrets = Secrets {
+        first: 7,
+        nonce: 0x1234_5678 * u64::from(side),
+        salt: [side; 16],
+        reset: [side; 16],
+    };
     policies(5, &config, secrets)
 }
 

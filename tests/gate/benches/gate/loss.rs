@@ -63,7 +63,7 @@ macro_rules! lossy {
         impl $Name<BufferTree> {
             fn slots(side: u8) -> Slots<Self> {
                 let config = Config { packet: PACKET, window: WINDOW, ..Config::new([0; 16]) };
-                let secrets = Secrets { first: 7, nonce: 0x1234_5678 * u64::from(side), salt: [side; 16] };
+                let secrets = Secrets { first: 7, nonce: 0x1234_5678 * u64::from(side), salt: [side; 16], reset: [side; 16] };
                 Slots::from(Policies {
                     format: Format::new(5, &config, secrets),
                     ordering: ordering::Absent,

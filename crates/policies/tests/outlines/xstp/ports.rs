@@ -128,7 +128,7 @@ impl Host for Ports {
         connection(*here, *there)
     }
 
-    fn gone(&mut self, key: (u16, u16), remote: Participant) {
+    fn gone(&mut self, key: (u16, u16), remote: Participant, _: u64) {
         if key.1 < FRESH {
             self.buried.insert((remote, key));
         }

@@ -114,7 +114,7 @@ impl Host for Contexts {
         stream(*key, SocketAddrV4::new(self.here, 0), there)
     }
 
-    fn gone(&mut self, (ours, key): (bool, u64), remote: Participant) {
+    fn gone(&mut self, (ours, key): (bool, u64), remote: Participant, _: u64) {
         if !ours {
             self.buried.insert((remote, key));
         }

@@ -182,6 +182,7 @@ impl Monolith {
             nonce: secrets.nonce,
             echo: 0,
             salt: secrets.salt,
+            reset: secrets.reset,
         };
         Monolith {
             config: *config,

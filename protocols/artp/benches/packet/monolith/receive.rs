@@ -81,6 +81,7 @@ impl Monolith {
             }
             PacketKind::Data => MessageKind::Data,
             PacketKind::Single => return Err(Dropped::Malformed), // it was not agreed on
+            PacketKind::Unknown => return Err(Dropped::NotOurs),
             PacketKind::Control => {
                 let octets = packet.len();
                 let octets = packet.front(octets).ok_or(Dropped::Malformed)?;

@@ -1,0 +1,76 @@
+//! An association follows its peer to another address: another association below carries it from
+//! then on.
+
+use stackwright_contract::{Context, Handle, Outlet};
+
+use super::{Hooks, Layer, Link, MessageOf, Stray};
+
+impl<H: Hooks> Layer<H> {
+    /// Handles a message that belongs to no association with its sender, if the protocol knows an
+    /// association elsewhere that claims it. Returns whether that is so.
+    pub(super) fn is_claimed(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        header: &H::Header,
+        message: &mut MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) -> bool {
+        let Some(remote) = self.lowers.association(lower).map(|below| below.remote) else {
+            return false;
+        };
+        match self.hooks.stray(cx, remote, header, message) {
+            Stray::Unclaimed => return false,
+            Stray::Ignored(reason) => cx.dropped(H::FACTS.name, reason),
+            Stray::Answered(answer) => self.answer(cx, lower, answer, out),
+            Stray::Moves { locator, probe } => {
+                self.take_over(cx, lower, (locator, H::key(header)), probe, out);
+            }
+        }
+        true
+    }
+
+    /// Moves an association of `key` to the association below that its peer uses now.
+    fn take_over(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        (locator, key): (u64, H::Key),
+        probe: MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        // It moves seldom, and an index of locators would cost memory for each association.
+        let moves = |(_, link): &(Handle, &Link<H>)| H::locator(&link.own) == Some(locator);
+        let Some((name, link)) = self.base.iter().find(moves) else {
+            return cx.dropped(H::FACTS.name, "a move of no association");
+        };
+        let (left, from) = (link.lower, link.remote);
+        // One that is not open waits for its association below.
+        if !link.unopened.is_empty()
+            || self.base.rekey(name, (Self::key_scope(lower), key)).is_err()
+        {
+            return cx.dropped(H::FACTS.name, "a move that is not possible");
+        }
+        self.answer(cx, left, probe, out);
+        self.relocate(name, lower, out);
+        self.at(cx, name, out, |hooks, at| hooks.moved(at, from));
+    }
+
+    /// Has an association carried by `lower` from now on.
+    pub(super) fn relocate(&mut self, name: Handle, lower: Handle, out: &mut impl Outlet<Self>) {
+        let Layer { base, lowers, .. } = self;
+        let (Some(link), Some(below)) = (base.get_mut(name), lowers.association(lower)) else {
+            return;
+        };
+        let left = core::mem::replace(&mut link.lower, lower);
+        link.remote = below.remote;
+        below.users += 1;
+        if link.wants_room {
+            below.wanting.push_back(name);
+        }
+        if let Some(left) = lowers.association(left) {
+            left.wanting.retain(|wants| *wants != name);
+        }
+        lowers.release(left, name, out);
+    }
+}
