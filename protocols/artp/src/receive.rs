@@ -17,6 +17,7 @@ use crate::header::{
 };
 use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
+use crate::path::BASE;
 use crate::state::{Format, Matter};
 
 /// The most sequence numbers that one acknowledgement names: its cost must not grow with how often
@@ -177,7 +178,9 @@ impl<M: Message> Format<M> {
         mut segment: Incoming<M>,
     ) -> Result<Incoming<M>, Dropped> {
         let place = Place { offset: usize::from(part.offset), whole: usize::from(part.whole) };
-        if !self.both(|proposal| proposal.parts) || place.whole > usize::from(self.ours.packet) {
+        // What was cut before the peer knew our limit is as long as the base.
+        let longest = usize::from(self.ours.packet).max(BASE);
+        if !self.both(|proposal| proposal.parts) || place.whole > longest {
             return Err(Dropped::Malformed);
         }
         let number = unwrap(sequence, 32, view.received_upto);
