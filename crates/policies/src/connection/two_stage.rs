@@ -317,6 +317,8 @@ impl TwoStage {
         // more were lost, the time since the first would tell nothing of the path.
         let [last, before] = self.said_at;
         let took = view.now.nanoseconds_since(before.or(last)?);
+        // After so long, the peer may have repeated what answers it.
+        let tries = if took >= self.every { tries.max(2) } else { tries };
         Some(Opening { took, tries, octets: 2 * (octets + LOWER_HEADERS), peer_delay: None })
     }
 
