@@ -9,6 +9,7 @@ const HELLO: &str = env!("CARGO_BIN_EXE_hello");
 const CHAT: &str = env!("CARGO_BIN_EXE_chat");
 const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
 const RELAY: &str = env!("CARGO_BIN_EXE_relay");
+const MY_JUDGE: &str = env!("CARGO_BIN_EXE_my-judge");
 const ANYWHERE: &str = "127.0.0.1:0";
 
 /// A program, ended when dropped.
@@ -139,4 +140,28 @@ fn a_relay_leads_onward_and_speaks_up() {
     anna.finish();
     assert!(relay.line().ends_with(&format!("is led to {place}")));
     assert!(relay.line().ends_with("2 datagrams onward, 2 back"));
+}
+
+#[test]
+fn a_judge_of_ones_own_is_put_beside_the_others_as_its_page_says() {
+    let page = include_str!("../../docs/a-judge-of-ones-own.md");
+    let program = include_str!("../src/bin/my-judge.rs");
+    let shown: Vec<_> = page.split("```rust\n").skip(1).take(2).collect();
+    for block in shown {
+        let block = block.split("```").next().expect("it ends");
+        assert!(program.contains(block), "{block}");
+    }
+    let out = std::env::temp_dir().join(format!("my-judge-{}.html", std::process::id()));
+    let mut command = Command::new(MY_JUDGE);
+    command.args(["--quick", "--only", "1 Mb/s", "--out"]).arg(&out);
+    let output = command.output().expect("an example that was built");
+    let table = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{table}");
+    for told in ["mine", "new-reno", "cubic", "bbr", "1 Mb/s, 100 ms, queue 1", "1 of 1 meet"] {
+        assert!(table.contains(told), "{told}: {table}");
+    }
+    let curves = std::fs::read_to_string(&out).expect("it was written");
+    std::fs::remove_file(&out).expect("it is there");
+    // The frame is drawn of lines, and each of four judges has a curve in two charts.
+    assert!(curves.matches("<polyline").count() >= 8, "{curves}");
 }

@@ -10,14 +10,21 @@
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
 //! | [`artp`], [`framed`], [`ftp`], [`copy`], [`ordered`], [`stop_and_wait`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
+//! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
 
 pub mod catalogue;
+#[cfg(feature = "endpoint")]
+pub mod stacks;
 
 pub use stackwright_artp as artp;
 pub use stackwright_base as base;
 pub use stackwright_compose as compose;
 pub use stackwright_contract as contract;
 pub use stackwright_copy as copy;
+#[cfg(feature = "endpoint")]
+pub use stackwright_drivers as drivers;
+#[cfg(feature = "endpoint")]
+pub use stackwright_endpoint as endpoint;
 pub use stackwright_framed as framed;
 pub use stackwright_ftp as ftp;
 pub use stackwright_ordered as ordered;

@@ -123,9 +123,11 @@ pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
     match error {
         Error::Ended(why) => Problem::Listen { address, why },
         Error::System(why) => why.into(),
-        Error::NotYet | Error::TooLong { .. } | Error::Late | Error::Command(_) => {
-            Problem::Listen { address, why: Ended::Unavailable }
-        }
+        Error::NotYet
+        | Error::TooLong { .. }
+        | Error::Late
+        | Error::NeverExpires
+        | Error::Command(_) => Problem::Listen { address, why: Ended::Unavailable },
     }
 }
 

@@ -13,7 +13,7 @@ fn what_was_chosen_for_its_slots_is_told() {
         "artp: reliable datagrams of any size, in no order. It provides Datagrams and uses Datagrams.\n",
         "It guarantees reliable delivery, delivery at most once.\n",
         "Its default UDP port is 4330.\n",
-        "  recovery         recovery by individual timeouts: sends a packet again when it is not acknowledged in time\n",
+        "  recovery         recovery by RACK-TLP: sends a packet again when later ones have arrived, and probes the tail\n",
         "    needs reports without a question\n",
         "  ordering         ordering absent: delivers everything as it arrives\n",
     ] {

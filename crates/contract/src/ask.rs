@@ -7,6 +7,7 @@
 //! | question | answered by |
 //! | --- | --- |
 //! | [`Longest`] | the layer that bounds messages; a layer that adds a header subtracts it |
+//! | [`KeepsLifetimes`] | a transport whose ends agree on that |
 //! | [`Peer`] | the lowest layer with associations, or one that knows better |
 //! | [`RoundTrip`], [`Counters`], [`PathStatistics`] | a transport |
 //! | [`FrameTime`] | the link |
@@ -151,6 +152,14 @@ pub struct Longest;
 
 impl Query for Longest {
     type Answer = usize;
+}
+
+/// Are lifetimes kept at both ends?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeepsLifetimes;
+
+impl Query for KeepsLifetimes {
+    type Answer = bool;
 }
 
 /// Which participant is at the other end?

@@ -18,7 +18,7 @@ use stackwright_contract::services::Ended;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The timeout is over: there is no credit, or nothing came. It may be tried again.
-    #[error("not yet")]
+    #[error("nothing came, or there was no credit, within the timeout: try again")]
     NotYet,
     /// The message is longer than the stack, or the peer, takes, and can never be sent. The
     /// association is as it was.
@@ -30,6 +30,10 @@ pub enum Error {
     /// The message cannot arrive within its lifetime, and was not sent.
     #[error("the message would arrive when it is of no use any more")]
     Late,
+    /// A lifetime cannot be kept: the two ends have not agreed that messages may expire. The
+    /// message was not sent.
+    #[error("a lifetime cannot be kept: the two ends have not agreed that messages may expire")]
+    NeverExpires,
     /// The association, or the listener, has ended.
     #[error("{}", with_code(.0))]
     Ended(#[from] Ended),
@@ -83,6 +87,7 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::System(_) | Error::TooLong { .. } | Error::Command(_) => io::ErrorKind::Other,
+            Error::NeverExpires => io::ErrorKind::Unsupported,
             Error::NotYet => io::ErrorKind::WouldBlock,
             Error::Late => io::ErrorKind::TimedOut,
             Error::Ended(why) => match why {
@@ -106,7 +111,7 @@ impl From<Error> for io::Error {
 /// ```
 /// use stackwright_endpoint::{Error, NotSent};
 /// let refused = NotSent { message: vec![1, 2, 3], why: Error::NotYet };
-/// assert_eq!(refused.to_string(), "not yet");
+/// assert!(refused.to_string().ends_with("try again"));
 /// ```
 pub struct NotSent<M> {
     /// The message, unchanged.

@@ -6,12 +6,13 @@ use std::ops::DerefMut;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stackwright_contract::ask::{NothingBelow, Query, Reserve, ask};
+use stackwright_contract::ask::{NothingBelow, PathStatistics, Query, Reserve, ask};
 use stackwright_contract::services::{Code, MessageProperties};
 use stackwright_contract::{Command, Handle};
 use stackwright_wire::{Block as _, Message};
 
 use crate::error::Error;
+use crate::events;
 use crate::flavor::{CurrentThread, Flavor, Lock};
 use crate::link::{Link, State};
 use crate::send_buffer::SendBuffer;
@@ -39,7 +40,14 @@ impl<S: StackAny, F: Flavor> Hold<S, F> {
 
     /// Ends it in good order.
     pub(crate) fn close(&self) {
+        self.report();
         self.shared.lock().mailbox.close(self.name);
+    }
+
+    /// What is known of its path is told while its transport knows it.
+    fn report(&self) {
+        events::closes(self.name, || self.ask(PathStatistics));
+        self.shared.lock().log_path(self.name, true);
     }
 
     /// Ends it at once. What the stack has to tell the peer leaves now, where it can: when this is
@@ -148,6 +156,15 @@ macro_rules! by_hold {
             self.hold.ask(query)
         }
 
+        /// Writes a qlog of it to `into` from now on, as JSON text sequences (qlog 0.3): when it
+        /// was opened and ended, and at most each 10 ms what its transport knows of the path, if
+        /// that changed. It ends with the association, or where it cannot be written. `into` is
+        /// written to by whatever runs the stack: give it a buffer.
+        pub fn qlog(&self, into: impl std::io::Write + Send + 'static) {
+            let qlog = Box::new($crate::qlog::Qlog::new(Box::new(into)));
+            self.hold.lock().mailbox.log(self.hold.name, qlog);
+        }
+
         /// Returns what the path takes now: how long a message may be, and how long the longest
         /// frame occupies the link, as far as a layer below knows. Also after the end.
         pub fn path(&self) -> stackwright_contract::PathLimits {
@@ -177,6 +194,7 @@ pub(crate) use by_hold;
 
 impl<S: StackAny, F: Flavor> Drop for Hold<S, F> {
     fn drop(&mut self) {
+        self.report();
         let shared = &mut *self.shared.lock();
         shared.mailbox.abandon(self.name);
         shared.ask();

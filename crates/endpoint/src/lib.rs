@@ -45,9 +45,14 @@
 //! # }
 //! ```
 //!
-//! The stack runs in the task that awaits something of its endpoint, without a thread or a task of
-//! its own. While no task awaits anything, peers are not answered, and may give the association up.
-//! Run `Endpoint::run` in a task of its own where the application does something else meanwhile.
+//! These handles stay on one thread. The stack runs in the task that awaits something of its
+//! endpoint, without a thread or a task of its own. While no task awaits anything, peers are not
+//! answered, and may give the association up. Run `Endpoint::run` in a task of its own where the
+//! application does something else meanwhile.
+//!
+//! For `tokio::spawn`, `multi_thread` has the same calls with handles that are `Send` and `Sync`;
+//! there a task of the endpoint runs the stack.
+//!
 //! Every future may be dropped at any time; each method says what that means.
 //!
 //! Flow control shows as time: `send` waits until there is credit, and an application that does not
@@ -64,15 +69,18 @@
 //! | `mailbox.rs`, `link.rs` | what the stack has told and the application has not taken; one association |
 //! | `commands.rs` | commands that wait for their answers |
 //! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
+//! | `qlog.rs` | a log of one association, on request |
 //! | `pace.rs` | how long what is sent now takes to leave |
 //! | `offered.rs` | datagrams and streams as applications see them |
 //! | `system.rs` | what a new stack gets from the operating system |
+//! | `events.rs` | events for `tracing` (feature `tracing`) |
 //! | `error.rs` | what can go wrong |
 #![forbid(unsafe_code)]
 
 pub mod blocking;
 mod commands;
 mod error;
+mod events;
 mod flavor;
 mod hold;
 mod host;
@@ -80,6 +88,7 @@ mod link;
 mod mailbox;
 mod offered;
 mod pace;
+mod qlog;
 mod send_buffer;
 mod shared;
 mod system;

@@ -1,7 +1,8 @@
 //! An association as the application sees it.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
 
 use stackwright_contract::services::{Batch, Credit, Ended, MessageProperties};
 use stackwright_contract::{Handle, Participant, PathLimits};
@@ -11,6 +12,7 @@ use crate::commands::Commands;
 use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
+use crate::qlog::Qlog;
 use crate::shared::TOGETHER;
 
 /// Counters of an association, as its endpoint sees it. What its transport measures is told by the
@@ -39,12 +41,20 @@ pub struct Statistics {
     pub credit: Credit,
     /// Messages that were refused because they could not arrive within their lifetime.
     pub late: u64,
+    /// Messages that arrived, and were over before they were asked for: they were dropped.
+    pub expired: u64,
     /// When it was opened; `None` before.
     pub opened: Option<Instant>,
 }
 
 /// Messages that came together, and what came with each: the number is that of the first.
 pub(crate) type Received<M> = (Batch<M>, MessageProperties);
+
+/// The same, and until when they are of use.
+pub(crate) struct Waiting<M> {
+    received: Received<M>,
+    due: Option<Instant>,
+}
 
 pub(crate) struct Link<M> {
     pub(crate) state: State,
@@ -57,7 +67,7 @@ pub(crate) struct Link<M> {
     pub(crate) credit: Credit,
     room_most: Credit,
     /// What came and was not taken.
-    pub(crate) inbox: VecDeque<Received<M>>,
+    pub(crate) inbox: VecDeque<Waiting<M>>,
     /// The peer sends no more.
     pub(crate) finished: bool,
     statistics: Statistics,
@@ -67,6 +77,8 @@ pub(crate) struct Link<M> {
     pace: Option<Box<Pace>>,
     /// Slots of tasks that wait for something on it.
     pub(crate) waits: Vec<Handle>,
+    /// Where the application asked for one.
+    pub(crate) qlog: Option<Box<Qlog>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +107,7 @@ impl<M: Message> Link<M> {
             abandoned: false,
             pace: None,
             waits: Vec::new(),
+            qlog: None,
         }
     }
 
@@ -142,23 +155,51 @@ impl<M: Message> Link<M> {
         if self.inbox.capacity() == 0 {
             self.inbox.reserve_exact(1);
         }
-        self.inbox.push_back((messages, properties));
+        let lifetime = |lifetime: NonZeroU32| {
+            Instant::now() + Duration::from_micros(u64::from(lifetime.get()))
+        };
+        let due = properties.lifetime.map(lifetime);
+        self.inbox.push_back(Waiting { received: (messages, properties), due });
+    }
+
+    /// Drops what is over, as far as nothing of use came before it. Gives its credit.
+    #[inline]
+    pub(crate) fn drop_expired(&mut self) -> Credit {
+        match self.inbox.front() {
+            Some(Waiting { due: Some(_), .. }) => self.drop_over(),
+            _ => Credit::NONE,
+        }
+    }
+
+    #[cold]
+    fn drop_over(&mut self) -> Credit {
+        let (now, mut dropped) = (Instant::now(), Credit::NONE);
+        let is_over = |waiting: &Waiting<M>| waiting.due.is_some_and(|due| due <= now);
+        while let Some(over) = self.inbox.pop_front_if(|waiting| is_over(waiting)) {
+            dropped += over.received.0.cost();
+        }
+        self.statistics.expired += dropped.messages as u64;
+        dropped
+    }
+
+    /// The next messages that came together.
+    pub(crate) fn take_batch(&mut self) -> Option<Received<M>> {
+        self.inbox.pop_front().map(|waiting| waiting.received)
     }
 
     /// The next message, and what came with it.
     #[inline]
     pub(crate) fn take_message(&mut self) -> Option<(M, MessageProperties)> {
-        let (messages, of_first) = self.inbox.front_mut()?;
+        let (messages, of_first) = &mut self.inbox.front_mut()?.received;
         match messages.split_first() {
             Some(message) => {
                 let properties = *of_first;
                 *of_first = properties.of_next();
                 Some((message, properties))
             }
-            None => self
-                .inbox
-                .pop_front()
-                .map(|(messages, properties)| (messages.into_single(), properties)),
+            None => {
+                self.take_batch().map(|(messages, properties)| (messages.into_single(), properties))
+            }
         }
     }
 

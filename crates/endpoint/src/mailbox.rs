@@ -8,8 +8,10 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Command, Handle, Names, Outlet, Participant, Protocol, RequestOf};
 
+use crate::events;
 use crate::link::{Link, State};
 use crate::offered::Offered;
+use crate::qlog::Qlog;
 
 /// The side above a stack: names, and what was told of them that the application has not taken.
 pub(crate) struct Mailbox<V: Offered> {
@@ -30,6 +32,8 @@ pub(crate) struct Mailbox<V: Offered> {
     pub(crate) told: bool,
     /// Slots of tasks whose waiting may be over.
     pub(crate) woken: Vec<Handle>,
+    /// Associations of which a log is written.
+    pub(crate) logged: Vec<Handle>,
 }
 
 /// What a name stands for.
@@ -63,6 +67,7 @@ impl<V: Offered> Mailbox<V> {
             asks: Vec::new(),
             told: false,
             woken: Vec::new(),
+            logged: Vec::new(),
         }
     }
 
@@ -173,6 +178,28 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
+    /// Whether there is an association that has not ended.
+    pub(crate) fn has_links(&self) -> bool {
+        self.living().next().is_some()
+    }
+
+    fn living(&self) -> impl Iterator<Item = (Handle, &Link<V::Message>)> {
+        self.names.iter().filter_map(|(name, named)| match named {
+            Named::Link(link) if !matches!(link.state, State::Ended(_)) => Some((name, &**link)),
+            _ => None,
+        })
+    }
+
+    /// Ends at once what cannot end in good order any more: something that was handed over has not
+    /// arrived, or not left.
+    pub(crate) fn abort_all(&mut self) {
+        let waits = |link: &Link<V::Message>| link.waiting() != Credit::NONE;
+        let names: Vec<_> =
+            self.living().filter(|(_, link)| waits(link)).map(|(name, _)| name).collect();
+        let abort = |association| AssociationRequest::Abort { association, code: 0 };
+        self.asks.extend(names.into_iter().map(abort));
+    }
+
     /// The application ends an association in good order.
     pub(crate) fn close(&mut self, name: Handle) {
         self.end(name, AssociationRequest::Close { name });
@@ -210,6 +237,19 @@ impl<V: Offered> Mailbox<V> {
                 *credit += more;
             }
             _ => self.asks.push(AssociationRequest::Credit { association: name, credit: more }),
+        }
+    }
+
+    /// The application wants a log of an association.
+    pub(crate) fn log(&mut self, name: Handle, mut qlog: Box<Qlog>) {
+        let Some(link) = self.link(name) else { return };
+        if let Some(ends) = link.ends {
+            qlog.opened(ends);
+        }
+        match link.state {
+            State::Ended(why) => qlog.ended(why),
+            _ if link.qlog.replace(qlog).is_none() => self.logged.push(name),
+            _ => {}
         }
     }
 
@@ -278,6 +318,7 @@ impl<V: Offered> Mailbox<V> {
                 }
                 let Some(link) = self.link(name) else { return };
                 link.opened((local, remote), path, Self::down(credit));
+                events::opened(name, (local, remote));
                 self.wake(name);
                 match self.listener {
                     Some(listener) => self.wake(listener),
@@ -341,6 +382,13 @@ impl<V: Offered> Mailbox<V> {
 
     fn ended(&mut self, name: Handle, why: Ended) {
         self.wake(name);
+        if let Some(link) = self.link(name) {
+            events::ended(name, why);
+            if let Some(qlog) = &mut link.qlog {
+                qlog.ended(why);
+                self.logged.retain(|logged| *logged != name);
+            }
+        }
         match self.names.get_mut(name) {
             Some(Named::Listener(listener)) => {
                 listener.local = Err(why);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
+use stackwright_contract::ask::{KeepsLifetimes, NothingBelow, PathStatistics, ask};
 use stackwright_contract::services::{
     AssociationRequest, Credit, Datagrams, Ended, MessageProperties, Streams, Transfer,
 };
@@ -14,6 +15,7 @@ use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
 use crate::error::Error;
+use crate::events;
 use crate::flavor::{Flavor, Lock};
 use crate::link::{Link, Received, State};
 use crate::mailbox::Mailbox;
@@ -164,6 +166,21 @@ impl Default for Config {
     }
 }
 
+/// Nothing runs the stack any more: each peer is told that it is over, as far as that leaves at
+/// once.
+impl<S: StackAny> Drop for Shared<S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() || !self.mailbox.has_links() {
+            return;
+        }
+        // What is done ends in good order, and what is not is aborted. An error of the system is
+        // nobody's any more.
+        let _ = self.turn(Some(Duration::ZERO));
+        self.mailbox.abort_all();
+        let _ = self.turn(Some(Duration::ZERO));
+    }
+}
+
 impl<S: StackAny> Shared<S> {
     pub(crate) fn new<F: Flavor>(
         config: Config,
@@ -191,7 +208,29 @@ impl<S: StackAny> Shared<S> {
         self.driver.turn(&mut self.stack, &mut self.mailbox, wait_most)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
+        if !self.mailbox.logged.is_empty() {
+            self.log_paths();
+        }
         Ok(())
+    }
+
+    /// Writes what is known of the paths of associations that are logged.
+    #[cold]
+    fn log_paths(&mut self) {
+        for at in 0..self.mailbox.logged.len() {
+            self.log_path(self.mailbox.logged[at], false);
+        }
+    }
+
+    /// Writes what is known of a path that is logged; where it is not the `last` time, only if it
+    /// is due.
+    pub(crate) fn log_path(&mut self, name: Handle, last: bool) {
+        if let Some(Link { qlog: Some(qlog), .. }) = self.mailbox.link(name)
+            && (qlog.is_due() || last)
+            && let Some(report) = ask(&self.stack, name, PathStatistics, &NothingBelow)
+        {
+            qlog.path(report);
+        }
     }
 
     /// Returns whether what was just handed over leaves now, and not with what follows it: it does
@@ -263,6 +302,9 @@ impl<S: StackAny> Shared<S> {
         self.driver.turn_seen(&mut self.stack, &mut self.mailbox, sockets, looks)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
+        if !self.mailbox.logged.is_empty() {
+            self.log_paths();
+        }
         Ok(())
     }
 
@@ -289,7 +331,18 @@ impl<S: StackAny> Shared<S> {
         size: Size,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
-        self.mailbox.link(name)?.takes(size, <S::Provides as Transfer>::MESSAGES, due)
+        let link = self.mailbox.link(name)?;
+        let expires = due.is_none()
+            || !link.is_open()
+            || ask(&self.stack, name, KeepsLifetimes, &NothingBelow).unwrap_or(true);
+        let taken = match expires {
+            true => link.takes(size, <S::Provides as Transfer>::MESSAGES, due),
+            false => Some(Err(Error::NeverExpires)),
+        };
+        if let Some(Err(why)) = &taken {
+            events::refused(name, size.octets, why);
+        }
+        taken
     }
 
     /// Sends messages for which there is room. Gives how many octets of their association are on
@@ -350,7 +403,7 @@ impl<S: StackAny> Shared<S> {
         &mut self,
         name: Handle,
     ) -> Option<Result<Received<S::Message>, Error>> {
-        self.take_from(name, |link| link.inbox.pop_front(), |(messages, _)| messages.cost())
+        self.take_from(name, Link::take_batch, |(messages, _)| messages.cost())
     }
 
     #[inline]
@@ -360,6 +413,11 @@ impl<S: StackAny> Shared<S> {
         take: impl FnOnce(&mut Link<S::Message>) -> Option<T>,
         credit: impl FnOnce(&T) -> Credit,
     ) -> Option<Result<T, Error>> {
+        let link = self.mailbox.link(name)?;
+        let over = link.drop_expired();
+        if over != Credit::NONE && link.is_open() {
+            self.mailbox.takes_more(name, over);
+        }
         let link = self.mailbox.link(name)?;
         let Some(taken) = take(link) else {
             return match link.state {

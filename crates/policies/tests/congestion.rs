@@ -137,16 +137,16 @@ fn new_reno_doubles_then_halves_then_adds() {
     assert_eq!(sender.window(), 25);
 }
 
-/// RFC 5681 (4) and §3.1: one packet, slow start up to half of what was in flight.
+/// RFC 9002 §7.2 and RFC 5681 (4): two packets, slow start up to half of what was in flight.
 #[test]
-fn a_timeout_leaves_one_packet_and_half_as_the_threshold() {
+fn a_timeout_leaves_two_packets_and_half_as_the_threshold() {
     let mut sender = Sender::opened(NewReno::new(PACKET), 100 * MILLISECOND, 1);
     sender.round_trips(1, 100 * MILLISECOND);
     sender.fill();
     sender.time_out();
-    assert_eq!(sender.window(), 1);
+    assert_eq!(sender.window(), 2);
     sender.settle();
-    sender.round_trips(3, 100 * MILLISECOND);
+    sender.round_trips(2, 100 * MILLISECOND);
     assert_eq!(sender.window(), 8, "slow start");
     sender.round_trips(3, 100 * MILLISECOND);
     assert_eq!(sender.window(), 12, "ten is the threshold: to it, and a packet for each window");

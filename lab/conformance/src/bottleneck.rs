@@ -301,8 +301,8 @@ impl Bottleneck {
         self.links[0].counts()
     }
 
-    /// Returns the longest wait in the queue since this was called last, in round trips of the empty
-    /// path.
+    /// Returns the longest wait in the queue since this was called last, in round trips of the
+    /// empty path.
     pub fn waited(&mut self) -> f64 {
         core::mem::take(&mut self.waited).as_secs_f64() / self.path.round_trip.as_secs_f64()
     }

@@ -11,7 +11,7 @@
 //! | `table.rs`, `page.rs` | what is told |
 //!
 //! A judge of one's own is a type that implements
-//! [`slots::Congestion`](stackwright_transport::slots::Congestion); `examples/src/bin/my-judge.rs`
+//! [`slots::Congestion`]; `examples/src/bin/my-judge.rs`
 //! is one, and `docs/a-judge-of-ones-own.md` explains it. The built-in ones are run by
 //! `cargo run --release -p stackwright-conformance -- cubic`.
 
@@ -47,6 +47,9 @@ pub struct Options {
     /// Fewer and shorter runs: half a minute in place of minutes
     #[arg(long)]
     pub quick: bool,
+    /// Only runs whose name contains this, such as `10 Mb/s` or `two flows`
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
     /// The page with the curves
     #[arg(long, value_name = "FILE", default_value = "conformance.html")]
     pub out: PathBuf,
@@ -69,7 +72,10 @@ pub fn main(name: &'static str, make: fn(u64) -> Box<dyn slots::Congestion>) -> 
 
 /// Runs `candidate`, prints the table and writes the page.
 pub fn conclude(candidate: Congestion, options: &Options) -> ExitCode {
-    let trials = if options.quick { quick() } else { matrix() };
+    let mut trials = if options.quick { quick() } else { matrix() };
+    if let Some(only) = &options.only {
+        trials.retain(|trial| trial.to_string().contains(only));
+    }
     let rows = run(candidate, &trials);
     print!("{}", table::table(&rows));
     match page::page(&rows).and_then(|page| Ok(std::fs::write(&options.out, page)?)) {

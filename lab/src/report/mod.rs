@@ -1,5 +1,5 @@
-//! `lab report`: one self-contained page with all results, of tables and of campaigns, and a picture
-//! of the ratios.
+//! `lab report`: one self-contained page with all results, of tables and of campaigns, and a
+//! picture of the ratios.
 
 mod campaign;
 mod campaign_section;

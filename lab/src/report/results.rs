@@ -26,7 +26,8 @@ pub(crate) struct Results {
 }
 
 /// Reads all `*.json` of a folder. `paths` comes first, the other tables in the order of `lab table
-/// all`, others behind them by name; cells of one table that were measured one by one are one table.
+/// all`, others behind them by name; cells of one table that were measured one by one are one
+/// table.
 ///
 /// # Errors
 /// Where the folder cannot be read, or holds no results at all.

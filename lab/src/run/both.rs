@@ -21,8 +21,8 @@ const TRIES: u32 = 9;
 pub(super) struct Compared {
     pub(super) simulated: Outcome,
     pub(super) real: Outcome,
-    /// The goodput on real sockets, divided by the simulated one, of each flow; `None` where nothing
-    /// arrived in one of the two.
+    /// The goodput on real sockets, divided by the simulated one, of each flow; `None` where
+    /// nothing arrived in one of the two.
     ratios: Vec<Option<f64>>,
     /// How often it was run on real sockets.
     tries: u32,

@@ -85,10 +85,15 @@ impl Table for Fairness {
         About {
             name: "fairness",
             title: "two transfers on one link",
-            measures: "Two transfers begin at the same time; after 60 s (10 s with --quick) the share of the link’s rate is told that each \
-                       had, and Jain’s index of both: as payload, but beside TCP as packets, which the link counts. Median of three seeds, or of three runs at the same time, each on a link of \
-                       its own (one with --quick). Jitter of 0.1 ms, packets of 1500 octets, no loss but by the queue, whose size is a \
-                       multiple of the bandwidth-delay product. The kernel’s TCP has the congestion control that its name says, set for \
+            measures: "Two transfers begin at the same time; after 60 s (10 s with --quick) the \
+                       share of the link’s rate is told that each \
+                       had, and Jain’s index of both: as payload, but beside TCP as packets, \
+                       which the link counts. Median of three seeds, or of three runs at the same \
+                       time, each on a link of \
+                       its own (one with --quick). Jitter of 0.1 ms, packets of 1500 octets, no \
+                       loss but by the queue, whose size is a \
+                       multiple of the bandwidth-delay product. The kernel’s TCP has the \
+                       congestion control that its name says, set for \
                        each socket.",
             source: "",
             axes: Axes {
@@ -228,7 +233,8 @@ impl Cell {
         let octets = (self.rate as f64 * seconds / 8.0) as u64;
         let flow = |control: &str| {
             format!(
-                "[[flows]]\nfrom = \"near\"\nto = \"far\"\ntransport = {{ artp = {{ {control} }} }}\n\
+                "[[flows]]\nfrom = \"near\"\nto = \"far\"\ntransport = {{ artp = {{ {control} }} \
+                 }}\n\
                  workload = {{ bulk = {{ octets = {octets}, message = 1176 }} }}\n"
             )
         };

@@ -78,6 +78,8 @@ keys! {
         epoch;
         /// It follows from the seed of the run.
         secret;
+        /// A scenario has no state that outlives a run.
+        reset_key;
         /// It takes keys, or an application that signs.
         protection;
         /// A station of a scenario is not restarted.

@@ -59,6 +59,7 @@ impl Lowers for Real {
     }
 
     fn streams(self) -> Tcp<M> {
-        Tcp::new(self.registry, 0, self.pool)
+        // What a scenario says does not depend on how the system is set up.
+        Tcp::new(self.registry, 0, self.pool).with_congestion("cubic")
     }
 }

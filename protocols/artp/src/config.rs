@@ -70,9 +70,13 @@ pub struct Config {
     /// eight consecutive timeouts, which take 255 times the first, the limit is three times as
     /// long.
     pub silence: Nanoseconds,
-    /// After this time without a packet from the peer, a keepalive asks for an answer; `None`:
-    /// never, as in the document. A side that has nothing to send then does not notice that the
-    /// peer is gone.
+    /// After this time without a packet from the peer, while nothing is in flight, a probe of 36
+    /// octets asks for an answer, or after two thirds of the agreed [`idle`](Config::idle) timeout;
+    /// `None`: never, as in the document. It is repeated after SRTT + max(`timeout_least`, 4 ·
+    /// RTTVAR), and then each time after twice the wait, until the idle timeout; without one, five
+    /// probes decide, which take 31 of these. So a peer that is gone is noticed `idle` after its
+    /// last packet, and an outage that is shorter by a probe's wait does no harm. Where air time
+    /// costs, switch off this and [`idle`](Config::idle) at both ends.
     pub keepalive: Option<Nanoseconds>,
     /// After this time without a packet from the peer, while nothing is in flight, the peer is
     /// considered gone; or after as long as the peer proposes, if that is shorter; but not before
@@ -92,7 +96,7 @@ pub struct Config {
     /// peer supports it.
     pub single: bool,
     /// Datagrams may expire as their senders request, if the peer supports it; otherwise the
-    /// request is ignored.
+    /// request is ignored, and an endpoint refuses it.
     pub expires: bool,
     /// Routers may mark packets on congestion instead of dropping them (RFC 3168), if the peer
     /// supports it.
@@ -135,8 +139,8 @@ impl Config {
             tries: 10,
             timeout_least: 200 * MILLISECOND,
             silence: 30 * SECOND,
-            keepalive: None,
-            idle: None,
+            keepalive: Some(10 * SECOND),
+            idle: Some(30 * SECOND),
             reordering: Some(3),
             ranges: true,
             large: true,
@@ -175,7 +179,7 @@ pub enum Congestion {
 }
 
 /// A congestion judge of the application's own: what
-/// [`slots::Congestion`](stackwright_transport::slots::Congestion) is implemented for, made anew
+/// [`slots::Congestion`] is implemented for, made anew
 /// for each session.
 ///
 /// ```

@@ -280,11 +280,19 @@ pub enum Reason {
     TooLong,
     /// Nothing was received from the peer for too long.
     Silent,
+    /// What the peer sends does not match its seal or signature, again and again.
+    Forged,
 }
 
 impl Reason {
-    const ALL: [Self; 5] =
-        [Reason::Done, Reason::Overrun, Reason::Aborted, Reason::TooLong, Reason::Silent];
+    const ALL: [Self; 6] = [
+        Reason::Done,
+        Reason::Overrun,
+        Reason::Aborted,
+        Reason::TooLong,
+        Reason::Silent,
+        Reason::Forged,
+    ];
 }
 
 impl FieldValue for Reason {
@@ -365,8 +373,8 @@ pub struct Close {
     #[bits(16)]
     #[fixed(0)]
     pub reserved: (),
-    /// The code with which it was aborted, or the longest datagram that the receiver of a longer one
-    /// takes, in octets; otherwise 0.
+    /// The code with which it was aborted, or the longest datagram that the receiver of a longer
+    /// one takes, in octets; otherwise 0.
     pub detail: u32,
     /// The first sequence number that its sender has not received: it acknowledges all before.
     pub received: u32,

@@ -21,6 +21,7 @@ mod send;
 mod sessions;
 mod state;
 mod syntax;
+mod tombstones;
 
 pub use config::{Artp, Config, Congestion, Judge, policies};
 pub use control::{APPLICATION, Item, items};
@@ -67,8 +68,8 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::words::{
-    Cargo, Dropped, Incoming, MILLISECOND, Nanoseconds, Numbering, Outgoing, Report, SECOND,
-    Timestamp, UnitHeader, View,
+    Cargo, Dropped, Ending, Incoming, MILLISECOND, Nanoseconds, Numbering, Outgoing, Report,
+    SECOND, Timestamp, UnitHeader, View,
 };
 use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
 use stackwright_wire::{Header as _, Malformed, Message, Pool, SegmentsMut};
@@ -172,6 +173,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
     #[inline]
     fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, header: &mut Vec<u8>) {
         self.write(view, say, header);
+    }
+
+    fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
+        self.write_farewell(view, why, into)
     }
 
     #[inline]

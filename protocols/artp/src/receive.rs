@@ -326,6 +326,7 @@ fn reason(close: &Close) -> Signals {
         Reason::Aborted => Signals::ABORT.with(code),
         Reason::TooLong => Signals::TOO_LONG.with(code),
         Reason::Silent => Signals::SILENT,
+        Reason::Forged => Signals::FORGED,
     }
 }
 

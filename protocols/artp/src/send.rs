@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::{
-    Cargo, EcnCounts, Label, Outgoing, Report, Signals, Timestamp, View,
+    Cargo, EcnCounts, Ending, Label, Outgoing, Report, Signals, Timestamp, View,
 };
 use stackwright_wire::{Header, Message, SegmentsMut};
 
@@ -226,6 +226,14 @@ impl<M: Message> Format<M> {
         plain.then_some((BARE, BARE + padding))
     }
 
+    /// Writes a packet that tells the peer that the session is over; returns whether it is known.
+    pub(crate) fn write_farewell(&self, view: &View, why: Ending, octets: &mut Vec<u8>) -> bool {
+        let sequence = self.unacknowledged.wrapping_add(1);
+        put(&packet(PacketKind::Control, 0, sequence, Timestamp::default()), octets);
+        self.arrange(view, Signals::end(why), octets);
+        self.theirs.is_some()
+    }
+
     fn next_unacknowledged(&mut self) -> u32 {
         self.unacknowledged = self.unacknowledged.wrapping_add(1);
         self.unacknowledged
@@ -313,6 +321,7 @@ fn why(signals: Signals) -> Reason {
         _ if signals.has(Signals::ABORT) => Reason::Aborted,
         _ if signals.has(Signals::TOO_LONG) => Reason::TooLong,
         _ if signals.has(Signals::SILENT) => Reason::Silent,
+        _ if signals.has(Signals::FORGED) => Reason::Forged,
         _ => Reason::Done,
     }
 }

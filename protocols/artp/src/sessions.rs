@@ -9,7 +9,7 @@ use stackwright_contract::services::{Credit, Datagrams, Ended};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::slots::Format;
-use stackwright_transport::words::SECOND;
+use stackwright_transport::words::{Nanoseconds, SECOND};
 use stackwright_transport::{Configuration, Host, Limits, NewPath, Slots};
 use stackwright_wire::{Header, Malformed, Message};
 
@@ -22,6 +22,7 @@ use crate::moves::Moves;
 use crate::option::{Options, PacketOption};
 use crate::reset::{self, Answered};
 use crate::state::{Matter, Secrets};
+use crate::tombstones::Tombstones;
 
 /// The lifetime of a cookie: it is valid for at least this long, and at most twice as long.
 const COOKIE_LIFE: u64 = 10 * SECOND;
@@ -35,6 +36,8 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
     config: Config,
     make: fn(u8, &Config, Secrets) -> Slots<C>,
     decide: Decide,
+    /// The sessions that are over, for peers that have not heard it.
+    over: Tombstones,
     moves: Moves,
     reset_key: [u8; 32],
     answered: Answered,
@@ -58,6 +61,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
             config,
             make,
             decide: |_, _| true,
+            over: Tombstones::default(),
             moves: Moves::default(),
             reset_key: [0; 32],
             answered: Answered::default(),
@@ -271,6 +275,10 @@ where
         packet: &mut M,
         half_open: usize,
     ) -> Arrival<M> {
+        let over = self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW);
+        if let Some(answer) = over {
+            return answer;
+        }
         let Some(asked) = request(packet) else {
             return match self.unknown(cx, remote, *session, packet) {
                 Some(answer) => Arrival::Answered(answer),
@@ -305,6 +313,11 @@ where
         session: &u8,
         packet: &mut M,
     ) -> Option<M> {
+        match self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW) {
+            Some(Arrival::Answered(answer)) => return Some(answer),
+            Some(Arrival::Welcome | Arrival::Ignored(_)) => return None,
+            None => {}
+        }
         match request(packet) {
             Some(_) => None,
             None => self.unknown(cx, remote, *session, packet),
@@ -380,6 +393,7 @@ where
         _: Origin,
         credit: Credit,
     ) -> Slots<C> {
+        self.over.forget(remote, *session);
         let secrets = self.secrets(remote, *session);
         let place = self.place(secrets.nonce);
         self.moves.insert(place, *session, remote);
@@ -389,6 +403,18 @@ where
             octets => self.config.longest.min(octets),
         };
         (self.make)(*session, &Config { longest, ..self.config }, secrets)
+    }
+
+    fn bury(
+        &mut self,
+        cx: &Context,
+        (session, remote): (&u8, Participant),
+        packet: &[u8],
+        wait: Nanoseconds,
+        tells: bool,
+    ) {
+        let (now, until) = (cx.now(), cx.now().later(wait));
+        self.over.bury((remote, *session), packet, (now, until), tells);
     }
 
     fn gone(&mut self, _: u8, _: Participant, locator: u64) {

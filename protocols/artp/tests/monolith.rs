@@ -15,7 +15,16 @@ use stackwright_transport::words::SECOND;
 use stackwright_wire::{BufferTree, Message};
 
 fn config() -> Config {
-    Config { packet: 600, gather_most: 16, gather_full: 16, ..Config::new([0; 16]) }
+    // By hand, no probe is answered.
+    let (keepalive, idle) = (None, None);
+    Config {
+        packet: 600,
+        gather_most: 16,
+        gather_full: 16,
+        keepalive,
+        idle,
+        ..Config::new([0; 16])
+    }
 }
 
 /// Octets of the message with this number: one packet for the most part, several for some.

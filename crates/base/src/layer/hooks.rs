@@ -146,8 +146,8 @@ pub trait Hooks: Sized + 'static {
         None
     }
 
-    /// Creates an association with `remote`, its peer as the layer below names it, for a layer above
-    /// that takes `credit` before it gives more.
+    /// Creates an association with `remote`, its peer as the layer below names it, for a layer
+    /// above that takes `credit` before it gives more.
     fn create(
         &mut self,
         cx: &Context,

@@ -6,8 +6,8 @@ use core::num::NonZeroU32;
 /// property drops it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageProperties {
-    /// How long it is of use after it is sent, in microseconds (at most 71 minutes); `None`: for
-    /// ever.
+    /// How long it is of use after it is sent, in microseconds (at most 71 minutes); with one that
+    /// is delivered, for how much longer it is, at least 1. `None`: for ever.
     pub lifetime: Option<NonZeroU32>,
     /// The application's own number of it (ARTP's DSEQ); `None`: the layer counts.
     ///

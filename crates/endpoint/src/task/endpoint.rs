@@ -146,7 +146,8 @@ impl<S: StackAny, F: Flavor> Endpoint<S, F> {
 
 impl<S: Stack, F: Flavor> Endpoint<S, F> {
     /// Opens an association with `remote`: an Internet address, or any participant that the stack
-    /// knows how to reach.
+    /// knows how to reach. There may be any number with one peer: where a protocol numbers some
+    /// between two addresses (ARTP 255), the next ones have another local port.
     ///
     /// Dropped before, the attempt is given up.
     ///

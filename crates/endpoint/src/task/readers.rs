@@ -18,6 +18,9 @@ use tokio::runtime;
 
 use crate::task::alarm::Alarm;
 
+const NO_RUNTIME: &str = "an awaited endpoint is made within a runtime of tokio \
+    (`#[tokio::main]`, or `Runtime::enter`); without one there are blocking endpoints";
+
 /// Descriptors that are watched, and what they have told.
 pub(super) struct Readers {
     runtime: runtime::Handle,
@@ -75,7 +78,7 @@ pub(super) struct ReadySet {
 impl Readers {
     /// Watches the driver's descriptor. It wakes the alarm, and so the tasks that wait.
     pub(super) fn new(driver: Arc<Registry>, alarm: Arc<Alarm>) -> io::Result<Arc<Self>> {
-        let runtime = runtime::Handle::try_current().map_err(io::Error::other)?;
+        let runtime = runtime::Handle::try_current().map_err(|_| io::Error::other(NO_RUNTIME))?;
         let told = Arc::new(Told { marks: Mutex::default(), some: AtomicBool::new(false), alarm });
         let readers = Arc::new(Readers { runtime, known: Known::default(), told });
         readers.add(Descriptor::Driver(driver))?;

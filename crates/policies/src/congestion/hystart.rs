@@ -30,8 +30,9 @@ const EXCESS_LEAST: Nanoseconds = 8 * MILLISECOND;
 /// and the window goes back to what the path holds without it.
 ///
 /// SEARCH (draft-chung-ccwg-search) compares what is delivered with what was sent a round trip
-/// earlier, and needs no round trip that grows. It is no better here: see the table in
-/// `docs/a-judge-of-ones-own.md`.
+/// earlier, over three and a half round trips. A queue as long as the path overflows sooner: at 100
+/// Mb/s and 300 ms it resent 0.071 of the packets, the RFC alone 0.026, and this 0.007
+/// (`docs/a-judge-of-ones-own.md`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HyStart {
     /// A round is over when all before this number is settled.

@@ -17,8 +17,9 @@ const DOUBLED_MOST: u32 = 3;
 /// arrived anyhow.
 const FAREWELLS_MOST: u32 = 4;
 
-/// How often a silent peer is probed before it is taken to be gone: after one timeout once more, and
-/// then each half of one, so that three timeouts decide.
+/// How often a silent peer is probed before it is taken to be gone, where no silence is agreed upon
+/// that decides. Each wait is twice as long as the last, from a timeout on: an outage, or loss,
+/// that is shorter than all of them is no end.
 const PROBES_MOST: u32 = 5;
 
 /// By what part of it the side that asked for the association probes sooner than the other: as a
@@ -49,11 +50,11 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// data arrives without a confirmation, the answer is sent again at once, the first time: it
 /// triggers another confirmation.
 ///
-/// A side that hears nothing while nothing of its own is in flight probes whether the peer is there,
-/// where that is configured ([`keepalive`](TwoStage::keepalive)): a peer that is gone is noticed
-/// after that time and three retransmission timeouts. Without probes, it is taken to be gone after
-/// a time for which it was silent ([`idle`](TwoStage::idle)). While data is in flight, the recovery
-/// decides.
+/// A side that hears nothing while nothing of its own is in flight probes whether the peer is
+/// there, where that is configured ([`keepalive`](TwoStage::keepalive)), each time after twice the
+/// wait. The peer is taken to be gone after a time for which it was silent
+/// ([`idle`](TwoStage::idle)); where none is agreed upon, after five probes, which take 31
+/// timeouts. While data is in flight, the recovery decides.
 ///
 /// Where the peer says that it does not know this side's address, this side identifies itself, and
 /// proves that it receives packets there, until the peer knows it again.
@@ -79,13 +80,15 @@ pub struct TwoStage {
     finishing: bool,
     /// Whether we requested it.
     asks: bool,
-    /// After how long a silence the peer is probed, and after how long it is gone.
-    keepalive: Option<Nanoseconds>,
-    idle: Option<Nanoseconds>,
+    /// After how long a silence the peer is probed, and after how long it is gone; [`NEVER`].
+    keepalive: Nanoseconds,
+    idle: Nanoseconds,
     /// The shorter of the two; of the second, no less than round trips take.
     patience: Nanoseconds,
     /// When something was last received, or was in flight.
     quiet_since: Instant,
+    /// When to see how long the silence is: no later than it matters.
+    looks_at: Instant,
     /// The peer is being probed.
     probing: Option<Question>,
     /// We identify ourselves at another address.
@@ -98,8 +101,8 @@ pub struct TwoStage {
     confirming: Option<Question>,
     /// How it ends, where one side has abandoned it.
     abandoned: Option<Ending>,
-    /// When our first request, or grant, left.
-    first_at: Option<Instant>,
+    /// When the last of our requests, or grants, left, and the one before it.
+    said_at: [Option<Instant>; 2],
     /// What the opening has shown of the path, until it is taken.
     opening: Option<Opening>,
 }
@@ -139,6 +142,16 @@ struct Budget {
     said: u64,
 }
 
+/// No silence is long enough.
+const NEVER: Nanoseconds = Nanoseconds::MAX;
+
+const fn or_never(silence: Option<Nanoseconds>) -> Nanoseconds {
+    match silence {
+        Some(silence) => silence,
+        None => NEVER,
+    }
+}
+
 impl Question {
     fn first(now: Instant) -> Self {
         Question { at: now, tries: 0 }
@@ -173,17 +186,18 @@ impl TwoStage {
             tries_most: TRIES_MOST,
             finishing: false,
             asks: false,
-            keepalive: None,
-            idle: None,
-            patience: Nanoseconds::MAX,
+            keepalive: NEVER,
+            idle: NEVER,
+            patience: NEVER,
             quiet_since: Instant::START,
+            looks_at: Instant::END,
             probing: None,
             moving: None,
             identifies_at: Instant::START,
             answer: Signals::NONE,
             confirming: None,
             abandoned: None,
-            first_at: None,
+            said_at: [None; 2],
             opening: None,
         }
     }
@@ -194,11 +208,11 @@ impl TwoStage {
         TwoStage { tries_most: most, ..self }
     }
 
-    /// Probes whether the peer is there after a silence this long; `None`: never, as in the
-    /// document.
+    /// Probes whether the peer is there from a silence this long on, or from two thirds of the one
+    /// after which it is gone; `None`: never, as in the document.
     #[must_use]
     pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
-        TwoStage { keepalive: silence, ..self }
+        TwoStage { keepalive: or_never(silence), ..self }
     }
 
     /// Takes the peer to be gone after a silence this long, or as long as it says if that is
@@ -206,7 +220,7 @@ impl TwoStage {
     /// when.
     #[must_use]
     pub const fn idle(self, silence: Option<Nanoseconds>) -> Self {
-        TwoStage { idle: silence, ..self }
+        TwoStage { idle: or_never(silence), ..self }
     }
 
     /// Returns how long an answer takes at most, as a rule: the retransmission timeout, which need
@@ -217,39 +231,38 @@ impl TwoStage {
 
     /// Returns whether to probe now if the peer is there.
     fn probes(&self, view: &View) -> bool {
-        let asks = |question: Question| question.is_due(view) && question.tries < PROBES_MOST;
+        let asks = |question: Question| question.is_due(view) && self.may_probe(question);
         self.state == State::Open && self.probing.is_some_and(asks)
+    }
+
+    /// Returns whether another probe may bring an answer in time.
+    fn may_probe(&self, question: Question) -> bool {
+        self.idle != NEVER || question.tries < PROBES_MOST
     }
 
     /// Returns how long a silence lasts before the peer is probed, and before it is gone.
     fn silences(&self, view: &View) -> (Nanoseconds, Nanoseconds) {
-        let sooner = |silence: Nanoseconds| if self.asks { silence / SOONER } else { 0 };
-        let probed = self.keepalive.map_or(Nanoseconds::MAX, |silence| silence - sooner(silence));
-        let least = TIMEOUTS_LEAST.saturating_mul(view.rtt.timeout);
-        (probed, self.idle.map_or(Nanoseconds::MAX, |silence| silence.max(least)))
+        let gone = self.idle.max(TIMEOUTS_LEAST.saturating_mul(view.rtt.timeout));
+        if self.keepalive == NEVER {
+            return (NEVER, gone);
+        }
+        // Probes that are wanted keep it alive: there is time for one before it is gone.
+        let probed = self.keepalive.min(gone - gone / 3);
+        (if self.asks { probed - probed / SOONER } else { probed }, gone)
     }
 
     /// Something was received, or is in flight.
     fn stirs(&mut self, view: &View) {
         let (probed, gone) = self.silences(view);
         (self.quiet_since, self.patience, self.probing) = (view.now, probed.min(gone), None);
+        self.looks_at = self.silent_at(gone);
     }
 
-    /// Returns the end with its reason.
-    fn end(&self) -> Signals {
-        Signals::END.with(match self.abandoned {
-            Some(Ending::Overrun) => Signals::OVERRUN,
-            Some(Ending::Aborted(code)) => Signals::ABORT.with(Signals::because(code)),
-            Some(Ending::TooLong(longest)) => Signals::TOO_LONG.with(Signals::because(longest)),
-            Some(Ending::Silent) => Signals::SILENT,
-            _ => Signals::NONE,
-        })
-    }
-
-    /// Returns when a silence is long enough that something is to be done.
-    #[inline]
-    fn silent_at(&self) -> Instant {
-        self.probing.map_or_else(|| self.quiet_since.later(self.patience), |question| question.at)
+    /// Returns when the silence is long enough that something is to be done; it is an end after
+    /// `gone`.
+    fn silent_at(&self, gone: Nanoseconds) -> Instant {
+        let after = |silence| self.quiet_since.later(silence);
+        self.probing.map_or_else(|| after(self.patience), |question| question.at.min(after(gone)))
     }
 
     fn farewell(&self, view: &View) -> bool {
@@ -300,7 +313,12 @@ impl TwoStage {
     /// Measures the opening with the packet of `octets` octets that ends it, where our request or
     /// grant was sent `tries` times.
     fn measure(&self, view: &View, octets: usize, tries: u32) -> Option<Opening> {
-        let took = view.now.nanoseconds_since(self.first_at?);
+        // Which of several was answered is unknown. On a slow path it was the last but one; where
+        // more were lost, the time since the first would tell nothing of the path.
+        let [last, before] = self.said_at;
+        let took = view.now.nanoseconds_since(before.or(last)?);
+        // After so long, the peer may have repeated what answers it.
+        let tries = if took >= self.every { tries.max(2) } else { tries };
         Some(Opening { took, tries, octets: 2 * (octets + LOWER_HEADERS), peer_delay: None })
     }
 
@@ -342,7 +360,7 @@ impl TwoStage {
         match self.state {
             // It was granted, and is over before we know.
             State::Asking(_) if signals.has(Signals::END) => {
-                self.state = State::Ended(ended(signals).unwrap_or(Ending::Reset(0)));
+                self.state = State::Ended(signals.ending().unwrap_or(Ending::Reset(0)));
                 return Ok(());
             }
             State::Asking(_) if signals.has(Signals::REFUSE) => {
@@ -378,7 +396,7 @@ impl TwoStage {
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
-            self.abandoned = self.abandoned.or(ended(signals));
+            self.abandoned = self.abandoned.or(signals.ending());
         }
         if signals.has(Signals::ENDED) && matches!(self.state, State::Leaving(_)) {
             self.state = State::Ended(self.abandoned.unwrap_or(Ending::Finished));
@@ -403,13 +421,14 @@ impl TwoStage {
             return;
         }
         if signals.has(Signals::OPEN | Signals::ACCEPT) {
-            self.first_at.get_or_insert(view.now);
+            self.said_at = [Some(view.now), self.said_at[0]];
         }
         self.answer = self.answer.without(signals);
         let timeout = self.timeout(view);
         if signals.has(Signals::PROBE) {
-            let wait = |tries| if tries == 0 { timeout } else { timeout / 2 };
+            let wait = |tries: u32| timeout << tries.min(PROBES_MOST);
             self.probing = self.probing.map(|question| question.again(view, wait(question.tries)));
+            self.looks_at = self.silent_at(self.silences(view).1);
         }
         if signals.has(Signals::IDENTIFY) {
             self.identifies_at = view.now.later(IDENTIFIED_EVERY);
@@ -445,18 +464,6 @@ impl TwoStage {
     }
 }
 
-/// Returns how it ends for a peer that is told the reason; `None`: in good order, if all that the
-/// peer sent has arrived.
-fn ended(signals: Signals) -> Option<Ending> {
-    match signals {
-        _ if signals.has(Signals::OVERRUN) => Some(Ending::Overrun),
-        _ if signals.has(Signals::ABORT) => Some(Ending::Reset(signals.code())),
-        _ if signals.has(Signals::TOO_LONG) => Some(Ending::TooLong(signals.code())),
-        _ if signals.has(Signals::SILENT) => Some(Ending::Silent),
-        _ => None,
-    }
-}
-
 /// The octets of an answer, and of an end, for the budget: upper bounds.
 const GRANT: usize = 128;
 const FAREWELL: usize = 64;
@@ -478,11 +485,9 @@ impl Connection for TwoStage {
     }
 
     fn on_begun(&mut self, idle: Option<Nanoseconds>) {
-        self.idle = match (self.idle, idle) {
-            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
-            (ours, theirs) => ours.or(theirs),
-        };
-        self.patience = self.patience.min(self.idle.unwrap_or(Nanoseconds::MAX));
+        self.idle = self.idle.min(or_never(idle));
+        self.patience = self.patience.min(self.idle);
+        self.looks_at = self.looks_at.min(self.silent_at(self.idle));
     }
 
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
@@ -502,21 +507,23 @@ impl Connection for TwoStage {
         if self.state != State::Open {
             return;
         }
-        let due = self.silent_at();
+        let (probed, gone) = self.silences(view);
+        let due = self.silent_at(gone);
         if !view.idle {
             return self.stirs(view); // the recovery waits for an answer
         }
         if due > view.now {
+            self.looks_at = due;
             return;
         }
-        let (probed, gone) = self.silences(view);
         let silence = view.now.nanoseconds_since(self.quiet_since);
         let is_gone = match self.probing {
             _ if view.now.nanoseconds_since(due) > SUSPENDED => {
+                self.quiet_since = view.now.sooner(probed.min(gone));
                 self.probing = Some(Question::first(view.now));
                 false
             }
-            Some(question) => question.tries >= PROBES_MOST,
+            Some(question) => silence >= gone || !self.may_probe(question),
             None if silence >= probed => {
                 self.probing = Some(Question::first(view.now));
                 false
@@ -524,6 +531,7 @@ impl Connection for TwoStage {
             None => silence >= gone,
         };
         self.patience = probed.min(gone);
+        self.looks_at = self.silent_at(gone);
         if is_gone {
             self.abandoned = Some(Ending::Silent);
             self.state = State::Ended(Ending::Silent);
@@ -568,7 +576,9 @@ impl Connection for TwoStage {
             .with(Signals::ACCEPT.when(self.grants(view)))
             .with(Signals::PROBE.when(self.probes(view)))
             .with(Signals::IDENTIFY.when(self.identifies(view)))
-            .with(self.end().when(self.farewell(view)))
+            .with(
+                Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
+            )
     }
 
     #[inline]
@@ -629,7 +639,7 @@ impl Connection for TwoStage {
             }
             State::Granting(_, _, until) => until,
             State::Open => {
-                let silent = self.silent_at();
+                let silent = self.looks_at;
                 let silent = self.moving.map_or(silent, |moving| moving.question.at.min(silent));
                 self.confirming.map_or(silent, |question| question.at.min(silent))
             }

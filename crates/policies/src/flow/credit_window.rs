@@ -19,9 +19,10 @@ const AHEAD: u64 = 4;
 /// retransmission timeout, because the advertisement that opens it may be lost; where the inquiry
 /// slot asks as long as something waits, it need not ([`asked_about`](CreditWindow::asked_about)).
 ///
-/// The window [may grow](CreditWindow::growing_to): where the application keeps up, it is four times
-/// what arrives within a round trip (as Linux's dynamic right-sizing, `tcp_rcv_space_adjust`). One
-/// hole keeps the left edge for a round trip, and a sender in slow start doubles.
+/// The window [may grow](CreditWindow::growing_to): where the application keeps up, it is four
+/// times what arrives within a round trip (as Linux's dynamic right-sizing,
+/// `tcp_rcv_space_adjust`). One hole keeps the left edge for a round trip, and a sender in slow
+/// start doubles.
 ///
 /// ```
 /// use stackwright_policies::flow::CreditWindow;
@@ -32,7 +33,8 @@ const AHEAD: u64 = 4;
 pub struct CreditWindow {
     window: u64,
     most: u64,
-    /// When the current round trip is over, and what had been received when it began.
+    /// When the current round trip is over, and what had been received when it began. A window
+    /// that may not grow has no round trips.
     round: (Instant, u64),
     /// The right edge that the peer advertised.
     theirs: Option<u64>,
@@ -44,15 +46,17 @@ pub struct CreditWindow {
 impl CreditWindow {
     /// Creates a window of `window` numbers: octets or packets, as the format counts.
     pub const fn new(window: u64) -> Self {
-        let round = (Instant::START, 0);
+        let round = (Instant::END, 0);
         CreditWindow { window, most: window, round, theirs: None, said: 0, asked_about: false }
     }
 
     /// Lets the window grow to `most` numbers where the path holds so many.
     #[must_use]
     pub const fn growing_to(self, most: u64) -> Self {
-        let most = if most > self.window { most } else { self.window };
-        CreditWindow { most, ..self }
+        if most > self.window {
+            return CreditWindow { most, round: (Instant::START, 0), ..self };
+        }
+        self
     }
 
     /// Leaves a shut window to inquiries, which find out when it opens (XTP §5). The inquiry policy
@@ -62,18 +66,19 @@ impl CreditWindow {
         CreditWindow { asked_about: true, ..self }
     }
 
-    /// Looks once a round trip whether the window is what bounds the sender.
+    /// Looks once a round trip how much arrived.
+    #[cold]
+    #[inline(never)]
     fn tune(&mut self, view: &View) {
         let (until, from) = self.round;
-        if view.now < until || view.rtt.smoothed == 0 {
-            return;
-        }
         let came = view.received_upto.saturating_sub(from);
         let keeps_up = 4 * view.pending <= self.window;
         if until != Instant::START && keeps_up {
             self.window = self.window.max((AHEAD * came).min(self.most));
         }
-        self.round = (view.now.later(view.rtt.smoothed), view.received_upto);
+        let is_grown = self.window == self.most;
+        let next = if is_grown { Instant::END } else { view.now.later(view.rtt.smoothed) };
+        self.round = (next, view.received_upto);
     }
 
     fn edge(&self, view: &View) -> u64 {
@@ -116,7 +121,7 @@ impl Flow for CreditWindow {
 
     #[inline]
     fn on_taken(&mut self, view: &View) -> bool {
-        if self.window < self.most {
+        if view.now >= self.round.0 && view.rtt.smoothed > 0 {
             self.tune(view);
         }
         // The peer is at the edge, or half of the window is free again.

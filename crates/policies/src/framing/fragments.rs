@@ -236,6 +236,7 @@ impl<M: Message> Fragments<M> {
         }
         let assembly = entry.remove();
         let (properties, numbers) = (assembly.properties, assembly.numbers);
+        let properties = MessageProperties { lifetime: unit.lifetime, ..properties };
         *body = assembly.whole();
         Ok(Some(Joined { properties, numbers }))
     }
@@ -290,7 +291,8 @@ impl<M: Message> Framing<M> for Fragments<M> {
         if !unit.is_whole() || several && self.begun.contains_key(&unit.label.message) {
             return self.gather(view, unit, body, pool);
         }
-        Ok(Some(Joined { properties: properties(&unit.label), numbers: unit.numbers() }))
+        let properties = MessageProperties { lifetime: unit.lifetime, ..properties(&unit.label) };
+        Ok(Some(Joined { properties, numbers: unit.numbers() }))
     }
 
     fn forget(&mut self, view: &View) -> u64 {

@@ -100,6 +100,14 @@ impl Lifetime for Timestamps {
         if until < self.now(view) { Err(Dropped::Expired) } else { Ok(()) }
     }
 
+    fn left(&self, view: &View, stamp: Timestamp) -> Option<NonZeroU32> {
+        let valid = NonZeroU32::new(stamp.valid)?;
+        let until = stamp.at.saturating_add(u64::from(stamp.valid));
+        // A clock that is slow would give it more than it had.
+        let left = until.saturating_sub(self.now(view)).min(u64::from(stamp.valid));
+        Some(NonZeroU32::new(left as u32).unwrap_or(NonZeroU32::MIN).min(valid))
+    }
+
     fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Timestamp) {
         let doubted =
             self.doubt.saturating_add(view.now.nanoseconds_since(self.since) / DOUBTED_EACH);

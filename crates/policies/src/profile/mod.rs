@@ -17,7 +17,7 @@
 //! let order = DeliveryOrder::Any;
 //! let requirements = Requirements { reliable: true, order, ..Requirements::default() };
 //! let plan = plan(&requirements, &Path::default(), format).unwrap();
-//! assert!(plan.choices().any(|choice| choice.name == "recovery by individual timeouts"));
+//! assert!(plan.choices().any(|choice| choice.name == "recovery by RACK-TLP"));
 //! println!("{plan}");
 //! ```
 

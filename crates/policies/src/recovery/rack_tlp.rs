@@ -6,8 +6,8 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, Opening, View};
 
 use super::IndividualTimeout;
 
-/// How much later than two round trips, and the peer's longest delay of an acknowledgement (RFC 8985
-/// §7.2), the tail of a burst counts as lost.
+/// How much later than two round trips, and the peer's longest delay of an acknowledgement (RFC
+/// 8985 §7.2), the tail of a burst counts as lost.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 
 /// The least reordering window: packets that leave at one moment do not take the same time through

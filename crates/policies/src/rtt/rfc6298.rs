@@ -85,8 +85,8 @@ impl Rtt for Rfc6298 {
         if opening.tries <= 1 {
             self.learn(opening.took.max(1));
         } else {
-            // Which request was answered is unknown (Karn's algorithm); (5.7): it is at least 3 s.
-            self.timeout = (3 * self.timeout).max(opening.took + self.margin);
+            // Which request was answered is unknown (Karn's algorithm).
+            self.timeout = self.timeout.max(opening.took + self.margin);
         }
         self.settle();
     }

@@ -108,8 +108,8 @@ impl Link {
     }
 
     /// Makes a link without randomness: exactly `events` happen to its packets. Rate, delay and its
-    /// steps, queue, MTU and outages are as the conditions say; their probabilities, and which packets are lost,
-    /// are not used.
+    /// steps, queue, MTU and outages are as the conditions say; their probabilities, and which
+    /// packets are lost, are not used.
     pub fn scripted(conditions: Conditions, mut events: Vec<Event>) -> Self {
         events.sort_by_key(|event| event.nth);
         Link::with(conditions, Source::Scripted(events.into_iter().peekable()))

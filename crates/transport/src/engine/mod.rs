@@ -24,6 +24,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
+use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Code, Credit, Ecn, MessageProperties};
@@ -50,6 +51,9 @@ const QUESTIONS: usize = 8;
 /// then done once for all of them. Four cost as much more in the kernel as they saved: a longer
 /// burst waits in a longer queue, and in a colder cache.
 const RUNS_MOST: usize = 2;
+
+/// For how many retransmission timeouts a peer is told that an association is over.
+const FAREWELL: u64 = 3;
 
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
@@ -106,6 +110,8 @@ struct Arrived<M> {
     properties: MessageProperties,
     /// The count of its numbers.
     numbers: u64,
+    /// When it was complete.
+    since: Instant,
 }
 
 /// One association: its policies, and the state that every transport has and no policy replaces.
@@ -298,6 +304,19 @@ impl<C: Configuration> Association<C> {
         }
     }
 
+    /// Writes a packet that tells the peer that it is over, and why. Returns for how long the peer
+    /// may not know that; `None` if there is no such packet.
+    pub(crate) fn farewell(
+        &self,
+        now: Instant,
+        why: Ending,
+        into: &mut Vec<u8>,
+    ) -> Option<Nanoseconds> {
+        let view = self.view(now);
+        let told = self.slots.format.farewell(&view, why, into);
+        told.then_some(FAREWELL.saturating_mul(view.rtt.timeout))
+    }
+
     /// Returns whether the peer sends no more, and all that it sent was [taken](Association::take).
     pub fn heard_all(&self, now: Instant) -> bool {
         self.inbox.is_empty() && self.slots.connection.heard_all(&self.view(now))
@@ -388,9 +407,15 @@ impl<C: Configuration> Association<C> {
         if room.messages == 0 || octets > room.octets {
             return None;
         }
-        let Arrived { message, properties, numbers } = self.inbox.pop_front()?;
+        let Arrived { message, properties, numbers, since } = self.inbox.pop_front()?;
         self.taken(now, numbers);
-        Some((message, properties))
+        // The layer above decides about what is over: it has to learn that something was.
+        let left = |lifetime: NonZeroU32| {
+            let waited = now.nanoseconds_since(since) / 1000;
+            let left = u64::from(lifetime.get()).saturating_sub(waited);
+            NonZeroU32::new(left as u32).unwrap_or(NonZeroU32::MIN)
+        };
+        Some((message, MessageProperties { lifetime: properties.lifetime.map(left), ..properties }))
     }
 
     /// Returns the octets of the next message for the application.

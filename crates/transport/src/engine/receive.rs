@@ -4,7 +4,6 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{BatchMessages, Credit, MessageProperties};
@@ -68,11 +67,14 @@ impl<C: Configuration> Association<C> {
             let alike = self.begun && slots.ordering.passes() && !slots.connection.is_half_open();
             let behind = if alike { behind } else { None };
             let octets = packet.len();
-            if let Some((unit, stamp)) =
+            if let Some((mut unit, stamp)) =
                 slots.format.read_plain(&view, &self.receipts, front, packet, behind)
             {
                 let octets = octets * unit.count as usize;
                 slots.lifetime.admit(&view, stamp, false)?;
+                if stamp.valid > 0 {
+                    unit.lifetime = slots.lifetime.left(&view, stamp);
+                }
                 slots.connection.admit(&view, &PacketInfo { octets, ..PacketInfo::default() })?;
                 self.begin();
                 let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
@@ -106,7 +108,7 @@ impl<C: Configuration> Association<C> {
         if let Some(stamp) = segment.stamp {
             slots.lifetime.admit(view, stamp, segment.reports)?;
             if let Some(unit) = &mut segment.unit {
-                unit.lifetime = NonZeroU32::new(stamp.valid);
+                unit.lifetime = slots.lifetime.left(view, stamp);
             }
         }
         let acknowledged = if segment.reports { memory.heard.highest() } else { 0 };
@@ -361,7 +363,7 @@ impl<C: Configuration> Association<C> {
             Ok(Some(joined)) => {
                 let fits = room.messages >= unit.messages() && body.len() <= room.octets;
                 if !fits || !self.inbox.is_empty() || self.is_half_open() {
-                    self.keep(joined, body.take(), unit.messages());
+                    self.keep(view.now, joined, body.take(), unit.messages());
                     return Ok(None);
                 }
                 self.pending = self.pending.saturating_sub(joined.numbers);
@@ -382,11 +384,12 @@ impl<C: Configuration> Association<C> {
 
     /// Puts messages, one by one, into the inbox of the application.
     #[inline(never)]
-    fn keep(&mut self, joined: Joined, mut octets: C::Message, messages: usize) {
+    fn keep(&mut self, since: Instant, joined: Joined, mut octets: C::Message, messages: usize) {
         let Joined { mut properties, numbers } = joined;
         let (each, numbers) = (octets.len() / messages, numbers / messages as u64);
         for _ in 0..messages {
-            self.inbox.push_back(Arrived { message: octets.split_to(each), properties, numbers });
+            let message = octets.split_to(each);
+            self.inbox.push_back(Arrived { message, properties, numbers, since });
             properties = properties.of_next();
         }
     }

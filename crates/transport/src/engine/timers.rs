@@ -1,12 +1,13 @@
 //! Time passes: deadlines are asked for, once a batch, and never set.
 
 use stackwright_contract::Instant;
+use stackwright_contract::services::MessageProperties;
 
 use super::Association;
 use crate::configuration::Configuration;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _,
-    Rate as _, Recovery as _, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
+    Inquiry as _, Rate as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, SECOND, View};
 
@@ -79,15 +80,17 @@ impl<C: Configuration> Association<C> {
     fn overdue_at(&mut self, view: &View) -> Option<Instant> {
         let patience = self.slots.recovery.patience(view)?;
         let sent = self.sending.sent.oldest_at()?;
-        Some(sent.max(self.timer_since).later(patience.max(self.first_takes(view))))
+        Some(sent.max(self.timer_since).later(patience.max(self.first_takes(view.in_flight))))
     }
 
-    /// Returns how long what is in flight takes on a path whose rate is known from the opening
-    /// alone. A request and its answer took at least as long as so many octets take on its slowest
-    /// link: on a slow one, the first packets are not lost when they take much longer.
-    fn first_takes(&self, view: &View) -> Nanoseconds {
+    /// Returns how long `octets` octets take to be acknowledged on a path whose rate is known from
+    /// the opening alone, with a quarter more for headers: a request and its answer took at least
+    /// as long as their octets take on its slowest link, and so do an acknowledgement and what it
+    /// waits behind. On a slow link, the first packets are not lost when they take much longer.
+    fn first_takes(&self, octets: u64) -> Nanoseconds {
         self.opening.map_or(0, |opening| {
-            opening.took.saturating_mul(view.in_flight) / opening.octets.max(1) as u64
+            let own = opening.octets.max(1) as u64;
+            opening.took.saturating_mul(octets + octets / 4 + own) / own
         })
     }
 
@@ -117,6 +120,7 @@ impl<C: Configuration> Association<C> {
         self.sending.sent.lose_all();
         (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
         self.timed_out = true;
+        self.opening = None; // it was too short, or the path loses more than it takes time
         self.slots.rtt.on_timeout();
         self.slots.congestion.on_timeout(view);
         self.set_pace(view);
@@ -138,7 +142,9 @@ impl<C: Configuration> Association<C> {
             return None;
         }
         let wait = self.slots.recovery.probes_after(view)?;
-        Some(self.stirred.later(wait))
+        // Of several packets, the first is reported when it has arrived.
+        let one = self.slots.format.room(usize::MAX, &MessageProperties::default()) as u64;
+        Some(self.stirred.later(wait.max(self.first_takes(view.in_flight.min(one)))))
     }
 
     /// Returns when `handle_timeout` and `transmit` are needed for what was received: the part of

@@ -9,7 +9,8 @@ use stackwright_wire::{Malformed, SegmentsMut};
 use super::slot;
 use crate::receipts::Receipts;
 use crate::words::{
-    Cargo, Dropped, Incoming, Nanoseconds, Numbering, Outgoing, Report, Timestamp, UnitHeader, View,
+    Cargo, Dropped, Ending, Incoming, Nanoseconds, Numbering, Outgoing, Report, Timestamp,
+    UnitHeader, View,
 };
 
 /// The position of a check in a packet, and the octets that it covers: known to the format. The sum
@@ -101,6 +102,10 @@ slot! {
         /// too long for a packet it says a [part](Outgoing::part), and is asked for the next one as
         /// soon as that may leave; if it is asked for another unit instead, that one begins again.
         fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, header: &mut Vec<u8>);
+        /// Writes a packet that tells the peer that the association is over, and why: once when
+        /// that is found here, and to a peer that does not know when the association is gone.
+        /// Returns whether there is one.
+        fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool = false;
         /// Returns whether both sides report how many packets came [marked](Report::ecn).
         fn tells_marks(&self) -> bool = false;
         /// Returns whether the packet of the unit of this number may be behind others in a batch:

@@ -167,6 +167,9 @@ slot! {
         /// # Errors
         /// [`Dropped::Expired`].
         fn admit(&self, view: &View, stamp: Timestamp, reports: bool) -> Result<(), Dropped> = Ok(());
+        /// Returns how much of its lifetime is left to a packet that is of use, in microseconds.
+        fn left(&self, view: &View, stamp: Timestamp) -> Option<NonZeroU32> =
+            NonZeroU32::new(stamp.valid);
         /// Records that a report that bears this timestamp answered something this long after it
         /// was sent.
         fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Timestamp) = ();

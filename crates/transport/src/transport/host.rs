@@ -10,7 +10,7 @@ use super::MessageOf;
 use crate::configuration::{Configuration, FrontOf, Slots};
 use crate::limits::Limits;
 use crate::slots::Front as _;
-use crate::words::Opening;
+use crate::words::{Nanoseconds, Opening};
 
 /// What a protocol specifies for its associations as a whole: the half of its format that has no
 /// association yet.
@@ -131,6 +131,19 @@ pub trait Host: Sized + 'static {
         origin: Origin,
         credit: Credit,
     ) -> Slots<Self::Configuration>;
+
+    /// Keeps what a peer is told that does not know that its association is over, for some
+    /// nanoseconds: `packet` tells it. If `tells`, nobody has told it: it is the answer to any
+    /// packet.
+    fn bury(
+        &mut self,
+        _cx: &Context,
+        (_key, _remote): (&Self::Key, Participant),
+        _packet: &[u8],
+        _wait: Nanoseconds,
+        _tells: bool,
+    ) {
+    }
 
     /// Frees the key of an association that has ended, and its
     /// [locator](crate::slots::Format::locator).

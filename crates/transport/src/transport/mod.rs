@@ -18,7 +18,8 @@ use core::num::NonZeroU64;
 use stackwright_base::features::Needs;
 use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place, Stray};
 use stackwright_contract::ask::{
-    Counters, Longest, PacketCounts, PathReport, PathStatistics, Question, Reserve, RoundTrip,
+    Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Question, Reserve,
+    RoundTrip,
 };
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
@@ -337,6 +338,7 @@ impl<H: Host> Hooks for Associations<H> {
         let engine = &session.engine;
         question
             .answer::<Longest>(|_| Some(session.longest()))
+            .answer::<KeepsLifetimes>(|_| Some(engine.slots().format.expires()))
             .answer::<RoundTrip>(|_| measured(engine.slots().rtt.estimate().smoothed))
             .answer::<Counters>(|_| {
                 let (sent, received) = (session.sent, session.received);

@@ -1,6 +1,7 @@
 //! A packet is received, complete messages are delivered, and the layer above is told the phase of
 //! the association.
 
+use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_base::Place;
@@ -144,6 +145,22 @@ impl<H: Host> Associations<H> {
         }
     }
 
+    /// Tells the peer that it is over, if that was found here, and has it told when it asks.
+    #[cold]
+    fn say_farewell(&mut self, at: &mut impl Place<Self>, why: Ending) {
+        let mut packet = Vec::new();
+        let now = at.cx().now();
+        let Some(wait) = at.association().engine.farewell(now, why, &mut packet) else { return };
+        let tells = matches!(why, Ending::Silent | Ending::Forged);
+        let session = at.association();
+        let (key, remote) = (session.key.clone(), session.remote);
+        self.host.bury(at.cx(), (&key, remote), &packet, wait, tells);
+        if tells {
+            let (_, headroom) = self.host.packet();
+            at.send_batch(MessageOf::<H>::with_headroom(headroom, &packet).into());
+        }
+    }
+
     /// Tells the layer above the phase of the association, if it has changed.
     pub(super) fn conclude(&mut self, at: &mut impl Place<Self>) {
         let now = at.cx().now();
@@ -172,12 +189,14 @@ impl<H: Host> Associations<H> {
         let session = at.association();
         match phase {
             Phase::Ended(ending) if session.engine.inbox() == 0 => {
+                let told = session.told;
+                self.say_farewell(at, ending);
                 let why = match ending {
                     Ending::Finished => Ended::Finished,
-                    Ending::Silent if session.told => Ended::Expired,
+                    Ending::Silent if told => Ended::Expired,
                     Ending::Silent => Ended::Unreachable,
                     // An association that was not open yet was refused, however the peer said it.
-                    Ending::Reset(code) if session.told => Ended::Reset(code),
+                    Ending::Reset(code) if told => Ended::Reset(code),
                     Ending::Refused(code) | Ending::Reset(code) => Ended::Refused(code),
                     Ending::Aborted(_) => Ended::Aborted,
                     Ending::Forged => Ended::Forged,

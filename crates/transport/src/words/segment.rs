@@ -4,7 +4,7 @@ use core::ops::{BitOr, Range};
 
 use stackwright_contract::services::Code;
 
-use super::{Cargo, Report, Unit};
+use super::{Cargo, Ending, Report, Unit};
 
 /// A set of what the two ends tell each other about the association itself; and with an end or a
 /// refusal its [code](Signals::code), in the same number, so that they are compared and combined as
@@ -48,20 +48,27 @@ impl Signals {
     /// The answer to `PROBE`.
     pub const PRESENT: Signals = Signals(1 << 14);
 
+    /// With `END`: what the peer sends does not match its seal, again and again.
+    pub const FORGED: Signals = Signals(1 << 15);
     /// The peer knows no such association where packets of this side come from now. It is not
     /// proven: no more than a hint that this side's address has changed.
-    pub const UNKNOWN: Signals = Signals(1 << 15);
+    pub const UNKNOWN: Signals = Signals(1 << 16);
     /// The peer has lost the association, and has proven it.
-    pub const LOST: Signals = Signals(1 << 16);
+    pub const LOST: Signals = Signals(1 << 17);
     /// Tells the peer which association comes from another address now.
-    pub const IDENTIFY: Signals = Signals(1 << 17);
+    pub const IDENTIFY: Signals = Signals(1 << 18);
     /// Asks for a proof that this side receives packets at its new address.
-    pub const CHALLENGE: Signals = Signals(1 << 18);
+    pub const CHALLENGE: Signals = Signals(1 << 19);
     /// The answer to `CHALLENGE`.
-    pub const RESPOND: Signals = Signals(1 << 19);
+    pub const RESPOND: Signals = Signals(1 << 20);
 
     /// Why an association ends.
-    const REASONS: u64 = 0b1111 << 9;
+    const REASONS: u64 = Signals::OVERRUN
+        .with(Signals::ABORT)
+        .with(Signals::TOO_LONG)
+        .with(Signals::SILENT)
+        .with(Signals::FORGED)
+        .0;
 
     /// All of them, without a code.
     const ALL: u64 = u32::MAX as u64;
@@ -81,6 +88,32 @@ impl Signals {
     /// Returns the reason that is sent with them.
     pub const fn code(self) -> Code {
         (self.0 >> 32) as Code
+    }
+
+    /// Returns the end of an association, with the reason why this side ends it.
+    #[must_use]
+    pub const fn end(why: Ending) -> Signals {
+        Signals::END.with(match why {
+            Ending::Overrun => Signals::OVERRUN,
+            Ending::Aborted(code) => Signals::ABORT.with(Signals::because(code)),
+            Ending::TooLong(longest) => Signals::TOO_LONG.with(Signals::because(longest)),
+            Ending::Silent => Signals::SILENT,
+            Ending::Forged => Signals::FORGED,
+            Ending::Finished | Ending::Refused(_) | Ending::Reset(_) => Signals::NONE,
+        })
+    }
+
+    /// Returns how it ends for a peer that is told this end; `None`: in good order, if all that the
+    /// peer sent has arrived.
+    pub const fn ending(self) -> Option<Ending> {
+        match self.reason().without(Signals::because(Code::MAX)) {
+            Signals::OVERRUN => Some(Ending::Overrun),
+            Signals::ABORT => Some(Ending::Reset(self.code())),
+            Signals::TOO_LONG => Some(Ending::TooLong(self.code())),
+            Signals::SILENT => Some(Ending::Silent),
+            Signals::FORGED => Some(Ending::Forged),
+            _ => None,
+        }
     }
 
     /// Returns why an association ends, with the code.

@@ -75,7 +75,8 @@ pub enum Sample {
 /// What the opening of an association has shown of the path, before any data leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Opening {
-    /// The time from this side's first request, or grant, to what answered it.
+    /// The time from this side's request, or grant, to what answered it; from the last but one, if
+    /// there were several.
     pub took: Nanoseconds,
     /// How often it was sent: after more than one, the round trip may be shorter.
     pub tries: u32,

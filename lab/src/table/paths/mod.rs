@@ -45,11 +45,16 @@ impl Table for Paths {
         About {
             name: "paths",
             title: "the share of a path’s capacity that is used",
-            measures: "One transfer over a path without other traffic, from the request to the last octet, in messages that fill a packet of \
-                       1200 octets. It has the octets that the path carries in 60 s (10 s with --quick), in 40 round trips and in 100 \
-                       packets at least; with packet loss it is cut short after that time. Packets are lost in both directions; jitter of \
-                       0.1 ms without reordering; a queue has room for 10 packets of 1500 octets at least. Shown is the share of the payload \
-                       limit, rate × payload / packet on the wire. Windows and buffers hold four times the bandwidth-delay product. With \
+            measures: "One transfer over a path without other traffic, from the request to the \
+                       last octet, in messages that fill a packet of \
+                       1200 octets. It has the octets that the path carries in 60 s (10 s with \
+                       --quick), in 40 round trips and in 100 \
+                       packets at least; with packet loss it is cut short after that time. \
+                       Packets are lost in both directions; jitter of \
+                       0.1 ms without reordering; a queue has room for 10 packets of 1500 octets \
+                       at least. Shown is the share of the payload \
+                       limit, rate × payload / packet on the wire. Windows and buffers hold four \
+                       times the bandwidth-delay product. With \
                        loss the figures are the median of up to 10 seeds.",
             source: "",
             axes: Axes {
@@ -84,14 +89,17 @@ impl Table for Paths {
             }));
         }
         notes.push(
-            "On real sockets a transfer lasts 20 s at the least, with --full 60 s; with --quick 4 s and 20 packets. Up to 10 Mbit/s \
-             contestants run at the same time, each on a link of its own. The limits of the kernel’s TCP buffers are raised to eight times \
+            "On real sockets a transfer lasts 20 s at the least, with --full 60 s; with --quick 4 \
+             s and 20 packets. Up to 10 Mbit/s \
+             contestants run at the same time, each on a link of its own. The limits of the \
+             kernel’s TCP buffers are raised to eight times \
              the bandwidth-delay product in the link’s namespaces."
                 .into(),
         );
         if real.iter().any(|path| path.starts_with("1G/")) {
             notes.push(
-                "At 1 Gbit/s on real sockets the link and both ends share the processors: what is missing there is not the \
+                "At 1 Gbit/s on real sockets the link and both ends share the processors: what is \
+                 missing there is not the \
                  transport’s alone."
                     .into(),
             );

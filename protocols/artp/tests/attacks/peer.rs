@@ -237,7 +237,7 @@ fn a_peer_that_never_reads_holds_what_is_closed_for_ten_minutes() {
 /// a question a minute is all.
 #[test]
 fn a_peer_that_died_in_silence_is_noticed_by_who_asks_whether_he_is_there() {
-    let curious = Config { keepalive: Some(60_000_000_000), ..config() };
+    let curious = Config { keepalive: Some(60_000_000_000), idle: None, ..config() };
     let mut ends = acquainted(&curious, 11);
     let before = ends.packets();
     ends.pass(later(&ends, 3600));
@@ -246,7 +246,8 @@ fn a_peer_that_died_in_silence_is_noticed_by_who_asks_whether_he_is_there() {
         assert_eq!(ends.ends[side].phase(ends.now()), Phase::Open);
     }
     cut(&mut ends, true);
-    ends.pass(later(&ends, 60 + 60));
+    // Five probes, 31 timeouts of 220 ms.
+    ends.pass(later(&ends, 60 + 8));
     for side in [ASKS, GRANTS] {
         assert_eq!(ends.ends[side].phase(ends.now()), Phase::Ended(Ending::Silent));
     }

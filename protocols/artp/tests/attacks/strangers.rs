@@ -239,7 +239,8 @@ impl Server {
 
 #[test]
 fn of_65536_false_openers_64_are_kept_for_a_while_and_a_true_one_gets_in() {
-    let mut server = Server::new(config());
+    // One that was let in and says nothing more is not what this is about.
+    let mut server = Server::new(Config { keepalive: None, idle: None, ..config() });
     let most = config().half_open_most;
     let before = held();
     let mut said = 0;
@@ -357,6 +358,33 @@ fn late_packets_of_a_session_that_is_over_make_no_new_one() {
             assert_eq!(server.layer.associations(), 0);
         }
     }
+}
+
+/// The answer to a close may be lost: the close comes again, and is answered for some time, and not
+/// for ever. A late copy of the request makes no session.
+#[test]
+fn a_close_that_comes_again_is_answered_for_three_timeouts() {
+    let mut server = Server::new(config());
+    let granted = server.lets_in(address(1), 7);
+    let close = token(ControlKind::Request, CLOSE, granted.nonce);
+    server.arrives(address(1), &close);
+    assert_eq!(server.layer.associations(), 0);
+    let first = server.answers.pop().expect("an answer").1;
+    let header = 20;
+    for _ in 0..8 {
+        server.answers.clear();
+        server.arrives(address(1), &close);
+        let again = server.answers.pop().expect("another answer").1;
+        assert_eq!(again[header..], first[header..]);
+        server.arrives(address(1), &request(7));
+        server.arrives(address(1), &crate::packets::datagram(77, 1, b"late"));
+        assert_eq!((server.answers.len(), server.layer.associations()), (0, 0));
+    }
+    server.arrives(address(1), &close);
+    assert_eq!(server.answers.len(), 0, "anyone may send it");
+    server.lets_in(address(1), 8);
+    server.arrives(address(1), &close);
+    assert_eq!(server.layer.associations(), 1, "it closes the session before this one");
 }
 
 /// What one server draws says nothing of what another does, though both were asked the same.

@@ -233,6 +233,7 @@ fn a_crowd_over_any_link_is_answered() {
         given_up += talks(seed, [CROWD, 4, 1][(seed % 3) as usize], any_conditions(seed)).1;
         all += CROWD as usize;
     }
-    // With up to a quarter lost in each direction, eight timeouts in a row are one in some thousands.
+    // With up to a quarter lost in each direction, eight timeouts in a row are one in some
+    // thousands.
     assert!(given_up <= 1 + all / 2000, "{given_up} of {all} were given up");
 }

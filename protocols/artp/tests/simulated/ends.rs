@@ -9,7 +9,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Duration, Handle};
 use stackwright_simulator::{
-    Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World,
+    Application, Asks, Conditions, Deed, Event, Reorder, SimulatedDatagrams, StationId, World,
 };
 use stackwright_wire::{BufferTree, Message as _};
 
@@ -142,4 +142,40 @@ fn an_abort_carries_its_code() {
         let ends = [Ended::Reset(42), Ended::Aborted].map(Some);
         assert_eq!(pair.ends(), ends, "seed {seed}");
     }
+}
+
+/// All packets to the client are lost from when the server has received something: it gives up, and
+/// its peer, which waits for nothing, is told.
+#[test]
+fn a_passive_receiver_is_told_that_its_peer_gave_up() {
+    let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
+    let mut pair = Pair::new(1, conditions, [Role::Replies(0), Role::Closes(1)]);
+    let (server, client, limit) = (pair.server, pair.client, Duration::from_secs(120));
+    assert!(pair.world.run_until(|world| world.application(server).received == 1, limit));
+    let [here, there] = [1, 2].map(|last| IpAddr::from([10, 0, 0, last]));
+    let lost = (0..1000).map(|nth| Event { nth, deed: Deed::Lose }).collect();
+    pair.world.network_mut().script(here, there, lost);
+    assert!(pair.world.run_until(|world| world.application(client).ended.is_some(), limit));
+    pair.world.run_for(Duration::from_millis(100));
+    let ended = [server, client].map(|end| pair.world.application(end).ended);
+    assert_eq!(ended, [Some(Ended::Expired); 2]);
+}
+
+/// Nothing passes from one moment on, and nothing is in flight: both notice within the time that
+/// the configuration documents, and not before.
+#[test]
+fn a_silence_is_noticed_after_the_idle_timeout() {
+    let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
+    let gone = Conditions { loss: 1.0.into(), ..conditions.clone() };
+    let mut pair = Pair::new(1, conditions, [Role::Replies(1), Role::Closes(2)]);
+    // An hour of silence that is none.
+    pair.world.run_for(Duration::from_secs(3600));
+    pair.world.network_mut().set_conditions(gone);
+    let (server, client) = (pair.server, pair.client);
+    let ended = |world: &World<M>| [server, client].map(|end| world.application(end).ended);
+    assert_eq!(ended(&pair.world), [None; 2]);
+    pair.world.run_for(Duration::from_secs(19));
+    assert_eq!(ended(&pair.world), [None; 2], "the last packet may be 10 s old");
+    pair.world.run_for(Duration::from_secs(12));
+    assert_eq!(ended(&pair.world), [Some(Ended::Expired); 2]);
 }

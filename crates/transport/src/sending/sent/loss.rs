@@ -46,7 +46,8 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged
-    /// one, or before it, and before `before` (RFC 9002 §6.1, RFC 8985 §6.2). Returns their octets.
+    /// one, or before it, and before `before` (RFC 9002 §6.1, RFC 8985 §6.2). Returns their
+    /// octets.
     pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
         let mut octets = 0;
         while let Some(at) = self.overtaken() {
