@@ -82,8 +82,6 @@ keys! {
         reset_key;
         /// It takes keys, or an application that signs.
         protection;
-        /// A station of a scenario is not restarted.
-        reset_key;
     }
 }
 
