@@ -87,6 +87,7 @@ impl PeriodicList {
         self
     }
 
+    #[inline(always)] // for each packet
     fn gather(&mut self, span: &Range<u64>) {
         let spans = self.news.len();
         match self.news.last_mut() {

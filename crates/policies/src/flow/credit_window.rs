@@ -119,7 +119,7 @@ impl Flow for CreditWindow {
         self.said = credit;
     }
 
-    #[inline]
+    #[inline(always)] // for each message
     fn on_taken(&mut self, view: &View) -> bool {
         if view.now >= self.round.0 && view.rtt.smoothed > 0 {
             self.tune(view);
