@@ -187,10 +187,12 @@ fn run_at(
             let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            // No kernel says farewell for us when the program has ended. Once QUIT is acknowledged,
-            // so is everything else, and the end of the session has left: if that is lost, the
-            // server notices by its idle timeout.
-            let quiet = |stack: &stacks::ArtpCopyStack| stack.lower.left.upper.is_quiet();
+            // No kernel says farewell for us when the program has ended: a server would wait for us
+            // until it takes us for dead.
+            let quiet = |stack: &stacks::ArtpCopyStack| {
+                let client = &stack.lower.left;
+                client.upper.is_quiet() && client.lower.upper.names() == 0
+            };
             carry_out(driver, stack, quiet, request, watch)?
         }
         Stack::Described(described) => {
