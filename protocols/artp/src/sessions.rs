@@ -155,7 +155,7 @@ fn was_given(cx: &Context, given: impl Fn(u64) -> bool) -> bool {
 }
 
 /// Returns the first item of a packet that arranges a session.
-fn arrangement<M: Message>(packet: &mut M) -> Option<Item<'_>> {
+pub(crate) fn arrangement<M: Message>(packet: &mut M) -> Option<Item<'_>> {
     let octets = packet.len();
     let octets = packet.front(octets)?;
     let header = Packet::decode(octets).ok()?;

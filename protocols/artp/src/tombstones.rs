@@ -6,8 +6,9 @@ use stackwright_base::Arrival;
 use stackwright_contract::{Instant, Participant};
 use stackwright_wire::{Header as _, Message};
 
-use crate::control::{Item, items};
-use crate::header::{Close, ControlHeader, ControlKind, Packet, PacketKind, Proposal};
+use crate::control::Item;
+use crate::header::{Close, ControlHeader, ControlKind, Packet, Proposal};
+use crate::sessions::arrangement;
 use crate::state::Matter;
 
 /// The octets of a packet that closes a session.
@@ -96,19 +97,13 @@ impl Tombstones {
 
 /// Returns whether a packet closes a session, and the nonce with which it proposes one.
 fn close_or_proposal<M: Message>(packet: &mut M) -> (bool, Option<u64>) {
-    let octets = packet.len();
-    let mut read = || {
-        let octets = packet.front(octets)?;
-        let header = Packet::decode(octets).ok()?;
-        let control = octets.get(Packet::LENGTH + usize::from(header.options)..)?;
-        let is_arranging = header.kind == PacketKind::Control && header.session == 0;
-        let Item { kind, id, value } = items(control).next()?.ok().filter(|_| is_arranging)?;
-        let nonce = || Proposal::decode(value).ok().map(|proposal| proposal.nonce);
-        match (Matter::of(id)?, kind) {
-            (Matter::Close, ControlKind::Request) => Some((true, None)),
-            (Matter::Open, ControlKind::Request) => Some((false, nonce())),
-            _ => None,
-        }
+    let Some(Item { kind: ControlKind::Request, id, value }) = arrangement(packet) else {
+        return (false, None);
     };
-    read().unwrap_or_default()
+    let nonce = || Proposal::decode(value).ok().map(|proposal| proposal.nonce);
+    match Matter::of(id) {
+        Some(Matter::Close) => (true, None),
+        Some(Matter::Open) => (false, nonce()),
+        _ => (false, None),
+    }
 }

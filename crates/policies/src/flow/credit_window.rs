@@ -50,7 +50,7 @@ impl CreditWindow {
         CreditWindow { window, most: window, round, theirs: None, said: 0, asked_about: false }
     }
 
-    /// Lets the window grow to `most` numbers where the path holds so many.
+    /// Lets the window grow to `most` numbers, as far as the path holds them.
     #[must_use]
     pub const fn growing_to(self, most: u64) -> Self {
         if most > self.window {

@@ -24,8 +24,8 @@ const QUARTERS_MOST: u64 = 64;
 
 /// Counts a packet as lost when a packet that left later has arrived, and enough time has passed
 /// for it to be merely late (RACK, RFC 8985 §6): a quarter of the shortest round trip, its
-/// *reordering window*. Until reordering was seen, so many packets that left later suffice, too
-/// (*packet reordering threshold*). Whenever a packet that had been taken for lost arrives after
+/// *reordering window*. Until reordering was seen, a number of later packets suffices, too (*packet
+/// reordering threshold*). Whenever a packet that had been taken for lost arrives after
 /// all, the window grows by a quarter more, up to a round trip, and shrinks after 16 recoveries in
 /// which nothing was reordered.
 ///

@@ -132,7 +132,7 @@ impl<C: Configuration> Association<C> {
         self.set_pace(view);
     }
 
-    /// Tells the judges that packets of so many octets are lost.
+    /// Tells the judges that packets were lost, with `octets` octets together.
     pub(super) fn on_lost(&mut self, view: &View, octets: u64) {
         if octets > 0 {
             self.counts.lost += octets;
