@@ -27,7 +27,7 @@ pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     )?;
     for entry in &entries {
         if ls.connection.json {
-            let FolderEntry { name, status } = entry;
+            let FolderEntry { name, status, .. } = entry;
             say!("{}", json!({ "name": name, "kind": kind(status.kind), "octets": status.size }));
         } else if entry.status.kind == FileKind::Folder {
             say!("{:>12}  {}/", "", entry.name);
@@ -45,6 +45,6 @@ fn kind(kind: FileKind) -> &'static str {
     match kind {
         FileKind::File => "file",
         FileKind::Folder => "folder",
-        FileKind::Other => "other",
+        FileKind::Link | FileKind::Other => "other",
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use stackwright_contract::services::{
-    Failure, FileKind, FilesIndication as Told, FilesRequest as Ask, Purpose, Status,
+    Failure, FileKind, FilesIndication as Told, FilesRequest as Ask, Keep, Purpose, Status,
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{DiskFaults, Heard, SimulatedDisk, StationId, Tree, World};
@@ -81,6 +81,10 @@ impl Disk {
                         result.map(|status| (status.kind, status.size))
                     )
                 }
+                Told::Digested { token, result } => {
+                    format!("{} digested {:?}", token.index, result.map(|(_, octets)| octets))
+                }
+                Told::Room { token, result } => format!("{} room {result:?}", token.index),
                 Told::Done { token, result } => format!("{} done {result:?}", token.index),
             })
             .collect()
@@ -91,11 +95,11 @@ impl Disk {
 fn a_file_is_read_in_order_and_short_only_at_its_end() {
     for seed in 0..50 {
         let mut disk = Disk::new(seed);
-        disk.open(0, "/pub//./songs.txt", Purpose::Read);
+        disk.open(0, "/pub//./songs.txt", Purpose::Read { as_octets: false });
         for (offset, length) in [(0, 3), (6, 9), (3, 3), (8, 1), (u64::MAX, 1)] {
             disk.ask(Ask::Read { file: name(0), offset, length });
         }
-        disk.ask(Ask::Close { file: name(0), keep: true });
+        disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
         let end = format!("0 read {} ", u64::MAX);
         assert_eq!(
             disk.said(),
@@ -118,8 +122,8 @@ fn files_answer_in_any_order() {
     let mut orders = std::collections::BTreeSet::new();
     for seed in 0..50 {
         let mut disk = Disk::new(seed);
-        disk.open(0, "pub/songs.txt", Purpose::Read);
-        disk.open(1, "pub/old/tale.txt", Purpose::Read);
+        disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+        disk.open(1, "pub/old/tale.txt", Purpose::Read { as_octets: false });
         orders.insert(disk.said());
     }
     assert_eq!(orders.len(), 2);
@@ -133,13 +137,13 @@ fn a_created_file_appears_whole_or_not_at_all() {
     disk.write(0, 0, b"do ");
     assert_eq!(disk.said(), ["0 opened Some(0)", "0 written 2", "0 written 3"]);
     assert_eq!(disk.tree.borrow().octets("pub/songs.txt").unwrap(), b"la la la");
-    disk.ask(Ask::Close { file: name(0), keep: true });
+    disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
     assert_eq!(disk.said(), ["0 closed Ok(())"]);
     assert_eq!(disk.tree.borrow().octets("pub/songs.txt").unwrap(), b"do di");
 
     disk.open(1, "new", Purpose::Create { from: 0 });
     disk.write(1, 0, b"given up");
-    disk.ask(Ask::Close { file: name(1), keep: false });
+    disk.ask(Ask::Close { file: name(1), keep: Keep::Nothing });
     assert_eq!(disk.said(), ["1 opened Some(0)", "1 written 8", "1 closed Ok(())"]);
     assert_eq!(disk.tree.borrow().octets("new"), None);
 }
@@ -149,7 +153,7 @@ fn writing_goes_on_behind_what_is_there() {
     let mut disk = Disk::new(1);
     disk.open(0, "pub/songs.txt", Purpose::Create { from: 6 });
     disk.write(0, 6, b"da");
-    disk.ask(Ask::Close { file: name(0), keep: true });
+    disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
     assert_eq!(disk.said(), ["0 opened Some(6)", "0 written 2", "0 closed Ok(())"]);
     assert_eq!(disk.tree.borrow().octets("pub/songs.txt").unwrap(), b"la la da");
     disk.open(1, "pub/songs.txt", Purpose::Create { from: 9 });
@@ -162,9 +166,9 @@ fn writing_goes_on_behind_what_is_there() {
 #[test]
 fn what_cannot_be_opened_says_why() {
     for (path, purpose, why) in [
-        ("nothing", Purpose::Read, Failure::NotFound),
-        ("pub", Purpose::Read, Failure::BadName),
-        ("../secret", Purpose::Read, Failure::Denied),
+        ("nothing", Purpose::Read { as_octets: false }, Failure::NotFound),
+        ("pub", Purpose::Read { as_octets: false }, Failure::BadName),
+        ("../secret", Purpose::Read { as_octets: false }, Failure::Denied),
         ("no/where", Purpose::Create { from: 0 }, Failure::NotFound),
         ("pub/old", Purpose::Create { from: 0 }, Failure::BadName),
         ("/", Purpose::Create { from: 0 }, Failure::BadName),
@@ -173,7 +177,7 @@ fn what_cannot_be_opened_says_why() {
     ] {
         let mut disk = Disk::new(1);
         disk.open(0, path, purpose);
-        disk.ask(Ask::Close { file: name(0), keep: true });
+        disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
         assert_eq!(disk.said(), [format!("0 closed Err({why:?})")], "{path}");
     }
 }
@@ -212,9 +216,18 @@ fn names_are_asked_about_changed_and_removed() {
         disk.ask(request(name(token)));
         disk.said().pop().unwrap().split_once(' ').unwrap().1.to_owned()
     };
-    assert_eq!(asked(|token| Ask::Stat { token, path: "pub".into() }), "stated Ok((Folder, 0))");
-    assert_eq!(asked(|token| Ask::Stat { token, path: "/".into() }), "stated Ok((Folder, 0))");
-    assert_eq!(asked(|token| Ask::Stat { token, path: "nothing".into() }), "stated Err(NotFound)");
+    assert_eq!(
+        asked(|token| Ask::Stat { token, path: "pub".into(), part: false }),
+        "stated Ok((Folder, 0))"
+    );
+    assert_eq!(
+        asked(|token| Ask::Stat { token, path: "/".into(), part: false }),
+        "stated Ok((Folder, 0))"
+    );
+    assert_eq!(
+        asked(|token| Ask::Stat { token, path: "nothing".into(), part: false }),
+        "stated Err(NotFound)"
+    );
     assert_eq!(
         asked(|token| Ask::Rename { token, from: "pub".into(), to: "pub/old/pub".into() }),
         "done Err(BadName)"
@@ -224,7 +237,7 @@ fn names_are_asked_about_changed_and_removed() {
         "done Ok(())"
     );
     assert_eq!(
-        asked(|token| Ask::Stat { token, path: "all/old/tale.txt".into() }),
+        asked(|token| Ask::Stat { token, path: "all/old/tale.txt".into(), part: false }),
         "stated Ok((File, 4))"
     );
     assert_eq!(
@@ -249,10 +262,10 @@ fn names_are_asked_about_changed_and_removed() {
 fn the_time_of_a_change_is_told() {
     let mut disk = Disk::new(1);
     disk.tree.borrow_mut().set_modified("pub/songs.txt", 1_000_000_000);
-    disk.ask(Ask::Stat { token: name(0), path: "pub/songs.txt".into() });
+    disk.ask(Ask::Stat { token: name(0), path: "pub/songs.txt".into(), part: false });
     disk.world.run_for(Duration::from_secs(1));
     let modified = Some(1_000_000_000);
-    let status = Status { kind: FileKind::File, size: 8, modified };
+    let status = Status { modified, ..Status::new(FileKind::File, 8) };
     let [Told::Stated { result, .. }] = &disk.world.application(disk.station).0[..] else {
         panic!("it is stated")
     };
@@ -267,13 +280,13 @@ fn a_full_disk_leaves_no_trace() {
     disk.write(0, 0, b"12345678");
     disk.write(0, 8, b"123");
     disk.write(0, 11, b"123");
-    disk.ask(Ask::Close { file: name(0), keep: true });
+    disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
     assert_eq!(disk.tree.borrow().held(), 14);
     assert_eq!(disk.said(), ["0 opened Some(0)", "0 written 8", "0 closed Err(Full)"]);
     assert_eq!(disk.tree.borrow().octets("new"), None);
     assert_eq!((disk.tree.borrow().held(), disk.tree.borrow().most_held()), (0, 14));
     // What crossed the last word is dropped.
-    disk.ask(Ask::Close { file: name(0), keep: true });
+    disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
     assert!(disk.said().is_empty());
     assert_eq!(disk.world.context(disk.station).dropped_count(), 1);
 }
@@ -286,7 +299,7 @@ fn any_operation_may_be_the_one_that_fails() {
         disk.open(0, "new", Purpose::Create { from: 0 });
         disk.write(0, 0, b"1");
         disk.write(0, 1, b"2");
-        disk.ask(Ask::Close { file: name(0), keep: true });
+        disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
         let said = disk.said();
         let last = said.last().unwrap();
         assert_eq!(said.len() as u64, nth.min(4));
@@ -298,7 +311,7 @@ fn any_operation_may_be_the_one_that_fails() {
 #[test]
 fn a_file_may_shrink_or_vanish_while_it_is_open() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read);
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
     assert_eq!(disk.said(), ["0 opened Some(8)"]);
     disk.tree.borrow_mut().shrink("pub/songs.txt", 4);
     disk.ask(Ask::Read { file: name(0), offset: 0, length: 8 });
@@ -306,7 +319,7 @@ fn a_file_may_shrink_or_vanish_while_it_is_open() {
     disk.tree.borrow_mut().put("pub/songs.txt", "another");
     disk.ask(Ask::Read { file: name(0), offset: 0, length: 8 });
     assert_eq!(disk.said(), ["0 read 0 la l"], "an open file is not another of that name");
-    disk.open(1, "pub/songs.txt", Purpose::Read);
+    disk.open(1, "pub/songs.txt", Purpose::Read { as_octets: false });
     disk.said();
     disk.tree.borrow_mut().vanish("pub/songs.txt");
     disk.ask(Ask::Read { file: name(1), offset: 0, length: 8 });
@@ -321,7 +334,7 @@ fn a_slow_disk_takes_its_time() {
         jitter: Duration::ZERO,
         ..DiskFaults::default()
     };
-    disk.open(0, "pub/songs.txt", Purpose::Read);
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
     disk.world.run_for(Duration::from_secs(29));
     assert!(disk.world.application(disk.station).0.is_empty());
     assert_eq!(disk.said(), ["0 opened Some(8)"]);
@@ -331,8 +344,8 @@ fn a_slow_disk_takes_its_time() {
 #[should_panic(expected = "a name lives until its last word")]
 fn to_give_a_living_name_again_is_a_bug() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read);
-    disk.ask(Ask::Stat { token: name(0), path: "pub".into() });
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.ask(Ask::Stat { token: name(0), path: "pub".into(), part: false });
 }
 
 #[test]
@@ -345,8 +358,8 @@ fn a_word_for_a_name_that_was_never_given_is_a_bug() {
 #[should_panic(expected = "comes after its Close")]
 fn a_word_after_the_close_is_a_bug() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read);
-    disk.ask(Ask::Close { file: name(0), keep: true });
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
     disk.ask(Ask::Read { file: name(0), offset: 0, length: 1 });
 }
 
@@ -354,6 +367,6 @@ fn a_word_after_the_close_is_a_bug() {
 #[should_panic(expected = "which was opened for Read")]
 fn to_write_what_is_open_to_be_read_is_a_bug() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read);
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
     disk.write(0, 0, b"1");
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{
-    Credit, Files, FilesIndication, FilesRequest, Purpose, StreamProperties, Streams,
+    Credit, Files, FilesIndication, FilesRequest, Keep, Purpose, StreamProperties, Streams,
     StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
@@ -59,7 +59,7 @@ impl<M: Message> Protocol for Archive<M> {
                 self.offset += octets;
             }
             Either::Left(StreamsIndication::Finished { .. }) => {
-                out.request(Either::Right(FilesRequest::Close { file: FIRST, keep: true }));
+                out.request(Either::Right(FilesRequest::Close { file: FIRST, keep: Keep::Whole }));
                 out.request(Either::Left(StreamsRequest::Finish { association: SECOND }));
             }
             Either::Right(FilesIndication::Written { octets, .. }) => {

@@ -48,7 +48,10 @@ impl<M: Message> Copy<M> {
                     out.indicate(Indication::Entries { entries });
                 }
             }
-            FilesIndication::Stated { .. } | FilesIndication::Done { .. } => {}
+            FilesIndication::Stated { .. }
+            | FilesIndication::Digested { .. }
+            | FilesIndication::Room { .. }
+            | FilesIndication::Done { .. } => {}
         }
     }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use stackwright_contract::services::{Failure, FilesRequest, Purpose};
+use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -44,7 +44,11 @@ impl<M: Message> Copy<M> {
         if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
             copying.source = file;
         }
-        Self::ask(out, from, FilesRequest::Open { file, path: source, purpose: Purpose::Read });
+        Self::ask(
+            out,
+            from,
+            FilesRequest::Open { file, path: source, purpose: Purpose::Read { as_octets: false } },
+        );
         if early {
             self.open_target(job, out);
         }
@@ -93,7 +97,7 @@ impl<M: Message> Copy<M> {
             (copying.target, copying.end, copying.asked.is_empty(), copying.step)
         {
             copying.step = Step::Keeping;
-            Self::ask(out, copying.from.other(), FilesRequest::Close { file, keep: true });
+            Self::ask(out, copying.from.other(), FilesRequest::Close { file, keep: Keep::Whole });
         }
     }
 
@@ -115,7 +119,7 @@ impl<M: Message> Copy<M> {
     /// Closes a file without keeping it, unless it closed already.
     pub(crate) fn close(&mut self, side: CopySide, file: Handle, out: Out<'_, M>) {
         if self.names_at(side).get(file).is_some() {
-            Self::ask(out, side, FilesRequest::Close { file, keep: false });
+            Self::ask(out, side, FilesRequest::Close { file, keep: Keep::Nothing });
         }
     }
 

@@ -15,7 +15,7 @@ const RECENT: u64 = 182 * DAY;
 
 /// Formats a line of LIST, with its end. `now` is in seconds since 1970, where it is known.
 pub fn line(entry: &FolderEntry, writable: bool, now: Option<u64>) -> String {
-    let Status { kind, size, modified } = entry.status;
+    let Status { kind, size, modified, .. } = entry.status;
     let mode = match (kind, writable) {
         (FileKind::Folder, true) => "drwxr-xr-x",
         (FileKind::Folder, false) => "dr-xr-xr-x",
@@ -65,7 +65,7 @@ pub fn parse(line: &str) -> Option<FolderEntry> {
     }
     let size = columns[4].parse().ok()?;
     // The date has no year, or no time: what is not known is not made up.
-    Some(FolderEntry { name: name.into(), status: Status { kind, size, modified: None } })
+    Some(FolderEntry::new(name, Status::new(kind, size)))
 }
 
 /// Returns year, month from 0 and day from 1 of a day since 1970-01-01, in the Gregorian calendar
@@ -88,7 +88,8 @@ mod tests {
     use super::*;
 
     fn entry(name: &str, kind: FileKind, size: u64, modified: u64) -> FolderEntry {
-        FolderEntry { name: name.into(), status: Status { kind, size, modified: Some(modified) } }
+        let status = Status { modified: Some(modified), ..Status::new(kind, size) };
+        FolderEntry::new(name, status)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use stackwright_contract::services::{
-    FilesIndication, FilesRequest, Purpose, StreamsIndication, StreamsRequest,
+    FilesIndication, FilesRequest, Keep, Purpose, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Protocol, RequestOf,
@@ -149,7 +149,7 @@ impl Stage {
             let path = String::from_utf8_lossy(input.take(usize::from(what / 16))).into_owned();
             let purpose = match what / 4 % 4 {
                 0 => None,
-                1 => Some(Purpose::Read),
+                1 => Some(Purpose::Read { as_octets: false }),
                 2 => Some(Purpose::Create { from: u64::from(what / 128) * 5 }),
                 _ => Some(Purpose::List),
             };
@@ -164,7 +164,7 @@ impl Stage {
             };
             let name = self.files.name(file);
             match purpose {
-                None => FilesRequest::Stat { token: name, path },
+                None => FilesRequest::Stat { token: name, path, part: false },
                 Some(purpose) => FilesRequest::Open { file: name, path, purpose },
             }
         } else {
@@ -179,11 +179,15 @@ impl Stage {
                     file.closing = true;
                     FilesRequest::Close {
                         file: name,
-                        keep: what >= 128 && file.open && file.unwritten == 0,
+                        keep: if what >= 128 && file.open && file.unwritten == 0 {
+                            Keep::Whole
+                        } else {
+                            Keep::Nothing
+                        },
                     }
                 }
                 _ if !file.open => return,
-                (Some(Purpose::Read), _) if file.reads.len() < 4 => {
+                (Some(Purpose::Read { .. }), _) if file.reads.len() < 4 => {
                     let (offset, length) = (file.next, 1 + usize::from(what) * 64);
                     file.next = file.next.saturating_add(length as u64);
                     file.reads.push_back((offset, length));
@@ -236,7 +240,10 @@ impl Stage {
                 let file = self.files.forget(file).expect("a last word comes once");
                 assert!(result.is_err() || file.closing, "it ends well only where it was closed");
             }
-            FilesIndication::Stated { token, .. } | FilesIndication::Done { token, .. } => {
+            FilesIndication::Stated { token, .. }
+            | FilesIndication::Digested { token, .. }
+            | FilesIndication::Room { token, .. }
+            | FilesIndication::Done { token, .. } => {
                 let file = self.files.forget(token).expect("a last word comes once");
                 assert!(file.purpose.is_none());
             }

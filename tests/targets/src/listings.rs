@@ -17,11 +17,11 @@ pub fn listings(octets: &[u8]) {
     let mut input = Input(octets);
     let kind = [FileKind::File, FileKind::Folder][usize::from(input.octet() % 2)];
     let mut number = || (0..8).fold(0, |number, _| number << 8 | u64::from(input.octet()));
-    let status = Status { kind, size: number(), modified: Some(number() >> 16) };
+    let status = Status { modified: Some(number() >> 16), ..Status::new(kind, number()) };
     let now = Some(number() >> 16);
     let name = String::from_utf8_lossy(input.0).into_owned();
     if is_name(&name) {
-        again(&FolderEntry { name, status }, octets.len().is_multiple_of(2), now);
+        again(&FolderEntry::new(name, status), octets.len().is_multiple_of(2), now);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use stackwright_contract::services::{
-    Failure, FileKind, FilesIndication, FilesRequest, FolderEntry, Status, StreamsRequest,
+    Failure, FileKind, FilesIndication, FilesRequest, FolderEntry, Keep, Status, StreamsRequest,
 };
 use stackwright_contract::{
     Context, Duration, Either, Handle, IndicationOf, Outlet, Protocol, RequestOf,
@@ -181,15 +181,22 @@ impl Stage {
             FilesRequest::Stat { token, .. } => {
                 let kind =
                     [FileKind::File, FileKind::Folder, FileKind::Other][usize::from(dice) % 3];
-                let result = if fails {
-                    Err(failure)
-                } else {
-                    Ok(Status { kind, size: 77, modified: None })
-                };
+                let result = if fails { Err(failure) } else { Ok(Status::new(kind, 77)) };
                 FilesIndication::Stated { token, result }
             }
-            FilesRequest::Rename { token, .. } | FilesRequest::Remove { token, .. } => {
-                FilesIndication::Done { token, result: Err(failure) }
+            FilesRequest::Digest { token, .. } => {
+                let result = if fails { Err(failure) } else { Ok(([dice; 32], 77)) };
+                FilesIndication::Digested { token, result }
+            }
+            FilesRequest::Room { token, .. } => {
+                FilesIndication::Room { token, result: Ok(1 << 30) }
+            }
+            FilesRequest::MakeFolder { token, .. }
+            | FilesRequest::Set { token, .. }
+            | FilesRequest::Rename { token, .. }
+            | FilesRequest::Remove { token, .. } => {
+                let result = if fails { Err(failure) } else { Ok(()) };
+                FilesIndication::Done { token, result }
             }
             FilesRequest::Open { file, .. }
             | FilesRequest::Read { file, .. }
@@ -202,7 +209,7 @@ impl Stage {
             }
             FilesRequest::Close { file, keep } => {
                 self.closed(file);
-                let result = if fails && keep { Err(failure) } else { Ok(()) };
+                let result = if fails && keep == Keep::Whole { Err(failure) } else { Ok(()) };
                 FilesIndication::Closed { file, result }
             }
             FilesRequest::Open { file, .. }
@@ -230,8 +237,8 @@ impl Stage {
             FilesRequest::Next { file } => {
                 let name = String::from_utf8_lossy(input.take(usize::from(dice) % 16)).into_owned();
                 let status =
-                    Status { kind: FileKind::File, size: 5, modified: Some(u64::from(dice)) };
-                let entries = vec![FolderEntry { name, status }; usize::from(dice) % 4];
+                    Status { modified: Some(u64::from(dice)), ..Status::new(FileKind::File, 5) };
+                let entries = vec![FolderEntry::new(name, status); usize::from(dice) % 4];
                 FilesIndication::Entries { file, entries }
             }
         };

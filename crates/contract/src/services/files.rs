@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use crate::{Handle, Life, Service, Word};
 
@@ -23,7 +24,11 @@ impl<M> Service for Files<M> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// To read a file that exists.
-    Read,
+    Read {
+        /// Whether the answers hold octets, because somebody looks at them: otherwise they may be
+        /// regions of the file.
+        as_octets: bool,
+    },
     /// To write a file that appears under its name only when it is closed with `keep`; until then
     /// what had that name stays as it was.
     Create {
@@ -31,8 +36,44 @@ pub enum Purpose {
         /// behind them. It fails with [`Failure::Short`] where the file has fewer.
         from: u64,
     },
+    /// As `Create`, behind all octets of the file that has the name now, if any.
+    Append,
+    /// As `Create`, and it does not get its name if something else has it by then: it fails with
+    /// [`Failure::Exists`].
+    New,
+    /// As `Create`, behind what was [kept as a part](Keep::Part) before; the end of the program
+    /// keeps it, too. Nothing of it is the beginning of a new file. Only one may do so at a time;
+    /// another is denied.
+    Resume,
     /// To list a folder.
     List,
+}
+
+impl Purpose {
+    /// Returns whether a file is written.
+    pub fn creates(&self) -> bool {
+        matches!(self, Self::Create { .. } | Self::Append | Self::New | Self::Resume)
+    }
+}
+
+/// What becomes of a created file when it is closed. A file that was read is closed with `Nothing`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    /// It leaves no trace.
+    Nothing,
+    /// It is complete, and gets its name.
+    Whole,
+    /// It is kept under no name that a path leads to, until it is [resumed](Purpose::Resume).
+    Part,
+}
+
+/// An attribute of a file that can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Attribute {
+    /// When it was modified, in seconds since 1970-01-01 00:00 UTC.
+    Modified(u64),
+    /// Its permissions, as in [`Status::mode`].
+    Mode(u16),
 }
 
 /// What may be asked about files.
@@ -74,8 +115,8 @@ pub enum FilesRequest<M> {
     Close {
         /// The file.
         file: Handle,
-        /// Whether a created file gets its name. Otherwise it leaves no trace.
-        keep: bool,
+        /// What becomes of it.
+        keep: Keep,
     },
     /// Answered by `Stated`: the last word on this name.
     Stat {
@@ -83,6 +124,44 @@ pub enum FilesRequest<M> {
         token: Handle,
         /// The path.
         path: String,
+        /// Whether it is asked of the part of a file that can be [resumed](Purpose::Resume).
+        part: bool,
+    },
+    /// Asks for the SHA-256 of the octets of a file. Answered by `Digested`: the last word on this
+    /// name.
+    Digest {
+        /// The question's name.
+        token: Handle,
+        /// The path.
+        path: String,
+        /// Which octets: from the first, up to and without the last. What is beyond the end of the
+        /// file does not count.
+        octets: Range<u64>,
+        /// Whether it is asked of the part of a file that can be [resumed](Purpose::Resume).
+        part: bool,
+    },
+    /// Asks how many octets could be written more. Answered by `Room`: the last word on this name.
+    Room {
+        /// The question's name.
+        token: Handle,
+        /// A folder.
+        path: String,
+    },
+    /// Makes a folder. Answered by `Done`: the last word on this name.
+    MakeFolder {
+        /// The question's name.
+        token: Handle,
+        /// The path; the folder above it exists, and nothing has this name.
+        path: String,
+    },
+    /// Sets an attribute. Answered by `Done`: the last word on this name.
+    Set {
+        /// The question's name.
+        token: Handle,
+        /// The path.
+        path: String,
+        /// The attribute.
+        attribute: Attribute,
     },
     /// Answered by `Done`: the last word on this name.
     Rename {
@@ -109,7 +188,8 @@ pub enum FilesIndication<M> {
     Opened {
         /// The file.
         file: Handle,
-        /// The size now, in octets, where it is known.
+        /// The size now, in octets, where it is known: of a file that is created, how many are
+        /// there already.
         size: Option<u64>,
     },
     /// Answers `Read`. It is shorter than asked only at the end of the file; empty is the end.
@@ -149,7 +229,21 @@ pub enum FilesIndication<M> {
         /// The status.
         result: Result<Status, Failure>,
     },
-    /// Answers `Rename` and `Remove`.
+    /// Answers `Digest`.
+    Digested {
+        /// The question's name.
+        token: Handle,
+        /// The SHA-256 of the octets, and how many they are.
+        result: Result<([u8; 32], u64), Failure>,
+    },
+    /// Answers `Room`.
+    Room {
+        /// The question's name.
+        token: Handle,
+        /// In octets.
+        result: Result<u64, Failure>,
+    },
+    /// Answers `MakeFolder`, `Set`, `Rename` and `Remove`.
     Done {
         /// The question's name.
         token: Handle,
@@ -168,6 +262,8 @@ impl<M> FilesIndication<M> {
             | FilesIndication::Written { file: name, .. }
             | FilesIndication::Closed { file: name, .. }
             | FilesIndication::Stated { token: name, .. }
+            | FilesIndication::Digested { token: name, .. }
+            | FilesIndication::Room { token: name, .. }
             | FilesIndication::Done { token: name, .. } => *name,
         }
     }
@@ -180,7 +276,10 @@ pub enum FileKind {
     File,
     /// A folder.
     Folder,
-    /// Something else: a link, a device. It cannot be read or written here.
+    /// A symbolic link, as a list of its folder shows it. Elsewhere links are followed, as far as
+    /// they stay below the root.
+    Link,
+    /// Something else: a device, a link that leads to nothing. It cannot be read or written here.
     Other,
 }
 
@@ -193,6 +292,18 @@ pub struct Status {
     pub size: u64,
     /// In seconds since 1970-01-01 00:00 UTC, where it is known.
     pub modified: Option<u64>,
+    /// The permissions of owner, group and others, as Unix writes them (`0o644`), where they are
+    /// known.
+    pub mode: Option<u16>,
+    /// The same number for the same file under whatever name, where it is known.
+    pub unique: Option<u64>,
+}
+
+impl Status {
+    /// Returns the status of a file or folder of which no more is known.
+    pub const fn new(kind: FileKind, size: u64) -> Self {
+        Status { kind, size, modified: None, mode: None, unique: None }
+    }
 }
 
 /// A name in a folder.
@@ -202,6 +313,15 @@ pub struct FolderEntry {
     pub name: String,
     /// What is known of it.
     pub status: Status,
+    /// Where a [link](FileKind::Link) leads to.
+    pub target: Option<String>,
+}
+
+impl FolderEntry {
+    /// Returns the entry of something that is no link.
+    pub fn new(name: impl Into<String>, status: Status) -> Self {
+        FolderEntry { name: name.into(), status, target: None }
+    }
 }
 
 /// Why a request about a file failed.
@@ -213,6 +333,12 @@ pub enum Failure {
     /// Not allowed, or outside the root.
     #[error("that is not allowed")]
     Denied,
+    /// A file or folder has that name already.
+    #[error("there is a file or folder of that name already")]
+    Exists,
+    /// A folder that is to be removed has entries.
+    #[error("the folder is not empty")]
+    NotEmpty,
     /// The name cannot be a file's name, or names the wrong kind of thing.
     #[error("the name does not fit")]
     BadName,
@@ -222,9 +348,21 @@ pub enum Failure {
     /// The file has fewer octets than the transfer counts on.
     #[error("the file is shorter than expected")]
     Short,
+    /// The octets are not those that were sent.
+    #[error("what arrived is not what was sent")]
+    Damaged,
     /// The disk reports an error.
     #[error("the disk reports an error")]
     Broken,
+    /// The far side says what the protocol does not allow.
+    #[error("the other side does not keep to the protocol")]
+    Garbled,
+    /// The far side cannot prove its identity.
+    #[error("the other side's certificate is not trusted")]
+    Untrusted,
+    /// The far side does not offer what keeps a transfer secret.
+    #[error("the other side does not offer a secure connection")]
+    Insecure,
     /// What reaches the files (a connection, a server) is gone.
     #[error("the connection to the files was lost")]
     Lost,
@@ -256,6 +394,10 @@ impl<M> Word for FilesRequest<M> {
             Self::Write { .. } => "Write",
             Self::Close { .. } => "Close",
             Self::Stat { .. } => "Stat",
+            Self::Digest { .. } => "Digest",
+            Self::Room { .. } => "Room",
+            Self::MakeFolder { .. } => "MakeFolder",
+            Self::Set { .. } => "Set",
             Self::Rename { .. } => "Rename",
             Self::Remove { .. } => "Remove",
         }
@@ -263,10 +405,10 @@ impl<M> Word for FilesRequest<M> {
 
     fn life(&self) -> Life {
         match self {
-            Self::Open { .. } | Self::Stat { .. } | Self::Rename { .. } | Self::Remove { .. } => {
-                Life::Begins
+            Self::Read { .. } | Self::Next { .. } | Self::Write { .. } | Self::Close { .. } => {
+                Life::Continues
             }
-            _ => Life::Continues,
+            _ => Life::Begins,
         }
     }
 
@@ -278,6 +420,10 @@ impl<M> Word for FilesRequest<M> {
             | Self::Write { file: name, .. }
             | Self::Close { file: name, .. }
             | Self::Stat { token: name, .. }
+            | Self::Digest { token: name, .. }
+            | Self::Room { token: name, .. }
+            | Self::MakeFolder { token: name, .. }
+            | Self::Set { token: name, .. }
             | Self::Rename { token: name, .. }
             | Self::Remove { token: name, .. } => Some(name),
         }
@@ -299,14 +445,19 @@ impl<M> Word for FilesIndication<M> {
             Self::Written { .. } => "Written",
             Self::Closed { .. } => "Closed",
             Self::Stated { .. } => "Stated",
+            Self::Digested { .. } => "Digested",
+            Self::Room { .. } => "Room",
             Self::Done { .. } => "Done",
         }
     }
 
     fn life(&self) -> Life {
         match self {
-            Self::Closed { .. } | Self::Stated { .. } | Self::Done { .. } => Life::Ends,
-            _ => Life::Continues,
+            Self::Opened { .. }
+            | Self::Read { .. }
+            | Self::Entries { .. }
+            | Self::Written { .. } => Life::Continues,
+            _ => Life::Ends,
         }
     }
 
@@ -318,6 +469,8 @@ impl<M> Word for FilesIndication<M> {
             | Self::Written { file: name, .. }
             | Self::Closed { file: name, .. }
             | Self::Stated { token: name, .. }
+            | Self::Digested { token: name, .. }
+            | Self::Room { token: name, .. }
             | Self::Done { token: name, .. } => Some(name),
         }
     }

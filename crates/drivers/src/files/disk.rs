@@ -343,6 +343,8 @@ impl<M: Message + Send> Disk<M> {
         match &indication {
             FilesIndication::Closed { file: name, .. }
             | FilesIndication::Stated { token: name, .. }
+            | FilesIndication::Digested { token: name, .. }
+            | FilesIndication::Room { token: name, .. }
             | FilesIndication::Done { token: name, .. } => {
                 let last = self.asked.remove(*name);
                 assert!(last.is_some(), "one last word on a name");
@@ -374,7 +376,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
         match request {
             FilesRequest::Open { file, path, purpose } => {
                 let begun = self
-                    .may(matches!(purpose, Purpose::Create { .. }))
+                    .may(purpose.creates())
                     .and_then(|()| Place::parse(&path))
                     .and_then(|place| {
                         let asked = Asked::File {
@@ -414,7 +416,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     self.go_on(file, Job::Close { file, keep });
                 }
             }
-            FilesRequest::Stat { token, path } => {
+            FilesRequest::Stat { token, path, part: _ } => {
                 let begun = Place::parse(&path).and_then(|place| {
                     self.begin(token, Asked::Question, Job::Stat { token, place })
                 });
@@ -431,6 +433,16 @@ impl<M: Message + Send> Protocol for Disk<M> {
                 if let Err(why) = begun {
                     out.indicate(FilesIndication::Done { token, result: Err(why) });
                 }
+            }
+            FilesRequest::Digest { token, .. } => {
+                let result = Err(Failure::Unsupported);
+                out.indicate(FilesIndication::Digested { token, result });
+            }
+            FilesRequest::Room { token, .. } => {
+                out.indicate(FilesIndication::Room { token, result: Err(Failure::Unsupported) });
+            }
+            FilesRequest::MakeFolder { token, .. } | FilesRequest::Set { token, .. } => {
+                out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
             }
             FilesRequest::Remove { token, path } => {
                 let begun = self.may(true).and_then(|()| {

@@ -55,7 +55,7 @@ impl Listing {
                 // Removed since its name was read, or not accessible: it is left out.
                 let Ok(metadata) = self.folder.symlink_metadata(&name) else { continue };
                 let status = root.followed(&metadata, &format!("{}/{name}", self.path));
-                entries.push(FolderEntry { name, status });
+                entries.push(FolderEntry::new(name, status));
             }
         }
         Ok((entries, left_out))

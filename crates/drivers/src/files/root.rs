@@ -108,7 +108,7 @@ pub(super) fn regular(metadata: &Metadata) -> Result<(), Failure> {
     match kind(metadata) {
         FileKind::File => Ok(()),
         FileKind::Folder => Err(Failure::BadName),
-        FileKind::Other => Err(Failure::Denied),
+        FileKind::Link | FileKind::Other => Err(Failure::Denied),
     }
 }
 
@@ -124,11 +124,8 @@ fn kind(metadata: &Metadata) -> FileKind {
 
 fn status(metadata: &Metadata) -> Status {
     let kind = kind(metadata);
-    Status {
-        kind,
-        size: if kind == FileKind::File { metadata.len() } else { 0 },
-        modified: u64::try_from(metadata.mtime()).ok(),
-    }
+    let size = if kind == FileKind::File { metadata.len() } else { 0 };
+    Status { modified: u64::try_from(metadata.mtime()).ok(), ..Status::new(kind, size) }
 }
 
 /// A path in its plain form: no empty name, no `.`, no `..`, nothing that cannot be a name.

@@ -12,7 +12,7 @@ use std::thread;
 use mio::Waker;
 use rustix::fs::{Advice, fadvise};
 use stackwright_contract::rules::HEADER_ROOM_MOST;
-use stackwright_contract::services::{Failure, FilesIndication, Purpose};
+use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose};
 use stackwright_contract::{Handle, Mirror};
 use stackwright_wire::{Message, Region};
 
@@ -49,7 +49,7 @@ pub(super) enum Job<M: Message> {
     },
     Close {
         file: Handle,
-        keep: bool,
+        keep: Keep,
     },
     Stat {
         token: Handle,
@@ -285,13 +285,14 @@ impl<M: Message> Worker<M> {
 
     fn open(&mut self, file: Handle, place: &Place, purpose: Purpose) {
         let opened = match purpose {
-            Purpose::Read => self.root.open_file(place).and_then(|opened| {
+            Purpose::Read { .. } => self.root.open_file(place).and_then(|opened| {
                 let size = opened.metadata().map_err(failure)?.len();
                 Ok((OpenFile::Reading(Arc::new(opened.into_std())), Some(size)))
             }),
             Purpose::List => {
                 Listing::open(&self.root, place).map(|listing| (OpenFile::Listing(listing), None))
             }
+            Purpose::Append | Purpose::New | Purpose::Resume => Err(Failure::Unsupported),
             Purpose::Create { from } => {
                 match Creation::begin(&self.root, place, from, &mut self.random) {
                     Ok(creation) if from > 0 => {
@@ -436,9 +437,9 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    fn close(&mut self, file: Handle, keep: bool) {
+    fn close(&mut self, file: Handle, keep: Keep) {
         let result = match self.files.remove(file) {
-            Some(OpenFile::Creating(creation)) if keep => creation.keep(self.sync),
+            Some(OpenFile::Creating(creation)) if keep == Keep::Whole => creation.keep(self.sync),
             Some(OpenFile::Creating(creation)) => {
                 drop(creation); // no trace is left before that is indicated
                 Err(Failure::GivenUp)

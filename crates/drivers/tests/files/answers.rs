@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use stackwright_contract::services::{Failure, FileKind, FilesIndication, FilesRequest, Purpose};
+use stackwright_contract::services::{
+    Failure, FileKind, FilesIndication, FilesRequest, Keep, Purpose,
+};
 use stackwright_drivers::files::DiskOptions;
 use stackwright_wire::{BufferTree, Leaf, Message, Region, SingleBuffer};
 
@@ -16,7 +18,7 @@ fn a_file_is_read() {
     let mut bench = bench();
     let content = pattern(3 * BLOCK + 17);
     bench.put("a", &content);
-    let (file, size) = bench.open("/a", Purpose::Read).expect("opened");
+    let (file, size) = bench.open("/a", Purpose::Read { as_octets: false }).expect("opened");
     assert_eq!(size, Some(content.len() as u64));
     assert_eq!(bench.read(file, 0, BLOCK), content[..BLOCK]);
     assert_eq!(bench.read(file, 5, 4096), content[5..4101]);
@@ -28,7 +30,7 @@ fn a_file_is_read() {
         assert_eq!(bench.read(file, beyond, BLOCK), [], "{beyond}");
         assert_eq!(bench.read(file, beyond, 1), [], "{beyond}");
     }
-    assert_eq!(bench.close(file, false), Ok(()));
+    assert_eq!(bench.close(file, Keep::Nothing), Ok(()));
     bench.silent();
 }
 
@@ -36,7 +38,10 @@ fn a_file_is_read() {
 fn an_empty_file_is_read() {
     let mut bench = bench();
     bench.put("empty", "");
-    assert_eq!(bench.open("empty", Purpose::Read).map(|(_, size)| size), Ok(Some(0)));
+    assert_eq!(
+        bench.open("empty", Purpose::Read { as_octets: false }).map(|(_, size)| size),
+        Ok(Some(0))
+    );
     assert_eq!(bench.fetch("empty"), Ok(vec![]));
 }
 
@@ -47,7 +52,7 @@ fn reads_use_blocks_of_the_pool_and_small_ones_do_not() {
     let block = bench.pool.take();
     let place = block.as_ptr();
     bench.pool.give(block);
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
 
     bench.ask_read(file, 0, BLOCK);
     let (_, message) = bench.hear_read(file);
@@ -76,7 +81,7 @@ fn reads_are_answered_with_regions_where_the_options_say_so() {
         Bench::<BufferTree>::with(DiskOptions { regions: true, ..DiskOptions::default() });
     let content = pattern(1000);
     bench.put("a", &content);
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     bench.ask_read(file, 100, 1 << 40);
     let (_, message) = bench.hear_read(file);
     let leaves: Vec<_> = message.leaves().collect();
@@ -89,7 +94,7 @@ fn reads_are_answered_with_regions_where_the_options_say_so() {
         assert_eq!(bench.read(file, beyond, 10), []);
     }
     // A region keeps its file, also when it is closed and gone.
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     fs::remove_file(bench.path("a")).expect("removed");
     assert_eq!(octets(&message), content[100..]);
 }
@@ -103,7 +108,7 @@ fn regions_are_no_octets_and_need_no_worker() {
     });
     let content = pattern(2000);
     bench.put("a", &content);
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     for offset in [0, 400, 800, 1200] {
         bench.ask_read(file, offset, 400);
         let Some(FilesIndication::Read { message, .. }) = bench.told() else {
@@ -111,7 +116,7 @@ fn regions_are_no_octets_and_need_no_worker() {
         };
         assert_eq!(octets(&message), content[offset as usize..][..400]);
     }
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
 }
 
 #[test]
@@ -131,7 +136,7 @@ fn a_file_is_created() {
     assert_eq!(bench.write(file, 0, BufferTree::with_headroom(9, &content)), Ok(BLOCK + 3));
     assert_eq!(bench.write(file, BLOCK as u64 + 3, BufferTree::with_headroom(0, b"end")), Ok(3));
     assert_eq!(bench.write(file, 0, BufferTree::with_headroom(0, b"")), Ok(0));
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert_eq!(bench.got("new"), Some([&content[..], b"end"].concat()));
     assert_eq!(bench.on_disk(), ["new"]);
     bench.silent();
@@ -164,7 +169,7 @@ fn a_message_of_many_pieces_is_written() {
     }
     let file = bench.create("new").expect("opened");
     assert_eq!(bench.write(file, 0, message), Ok(expected.len()));
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert_eq!(bench.got("new"), Some(expected));
 }
 
@@ -268,13 +273,13 @@ fn what_has_the_wrong_kind_does_not_fit() {
     let mut bench = bench();
     bench.put("a", "a");
     fs::create_dir(bench.path("d")).expect("a folder");
-    assert_eq!(bench.open("d", Purpose::Read), Err(Failure::BadName));
+    assert_eq!(bench.open("d", Purpose::Read { as_octets: false }), Err(Failure::BadName));
     assert_eq!(bench.open("a", Purpose::List), Err(Failure::BadName));
     assert_eq!(bench.create("d"), Err(Failure::BadName));
     assert_eq!(bench.create("/"), Err(Failure::BadName));
     assert_eq!(bench.create("a/b"), Err(Failure::BadName));
     assert_eq!(bench.create("nowhere/b"), Err(Failure::NotFound));
-    assert_eq!(bench.open("b", Purpose::Read), Err(Failure::NotFound));
+    assert_eq!(bench.open("b", Purpose::Read { as_octets: false }), Err(Failure::NotFound));
     assert_eq!(bench.open("b", Purpose::List), Err(Failure::NotFound));
     assert_eq!(bench.on_disk(), ["a", "d"]);
 }
@@ -283,10 +288,10 @@ fn what_has_the_wrong_kind_does_not_fit() {
 fn questions_for_the_wrong_purpose_end_the_file() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     let message = BufferTree::with_headroom(0, b"b");
     assert_eq!(bench.write(file, 0, message), Err(Failure::Unsupported));
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     bench.ask(FilesRequest::Next { file });
     assert_eq!(bench.hear_closed(file), Err(Failure::Unsupported));
     for length in [1, BLOCK] {
@@ -334,7 +339,7 @@ fn answers_of_one_file_come_in_the_order_asked() {
         .map(|index| {
             let name = format!("{index}");
             bench.put(&name, &content);
-            bench.open(&name, Purpose::Read).expect("opened").0
+            bench.open(&name, Purpose::Read { as_octets: false }).expect("opened").0
         })
         .collect();
     for offset in 0..200 {
@@ -344,7 +349,7 @@ fn answers_of_one_file_come_in_the_order_asked() {
         }
     }
     for &file in &files {
-        bench.ask(FilesRequest::Close { file, keep: true });
+        bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     }
     let mut next = vec![0; files.len()];
     let mut closed = 0;
@@ -376,7 +381,7 @@ fn everything_may_be_asked_before_the_file_is_open() {
         offset: 500,
         message: BufferTree::with_headroom(0, b"new"),
     });
-    bench.ask(FilesRequest::Close { file, keep: true });
+    bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     assert!(matches!(bench.hear(), FilesIndication::Opened { size: Some(500), .. }));
     assert!(matches!(bench.hear(), FilesIndication::Written { octets: 3, .. }));
     assert_eq!(bench.hear_closed(file), Ok(()));
@@ -389,8 +394,9 @@ fn hundreds_of_files_are_open_at_once() {
     for index in 0..300 {
         bench.put(&format!("old-{index}"), format!("{index}"));
     }
-    let old: Vec<_> =
-        (0..300).map(|index| bench.ask_open(&format!("old-{index}"), Purpose::Read)).collect();
+    let old: Vec<_> = (0..300)
+        .map(|index| bench.ask_open(&format!("old-{index}"), Purpose::Read { as_octets: false }))
+        .collect();
     let new: Vec<_> = (0..100)
         .map(|index| bench.ask_open(&format!("new-{index}"), Purpose::Create { from: 0 }))
         .collect();
@@ -405,7 +411,7 @@ fn hundreds_of_files_are_open_at_once() {
         bench.write(file, 0, message).expect("written");
     }
     for &file in old.iter().chain(&new) {
-        assert_eq!(bench.close(file, true), Ok(()));
+        assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     }
     assert_eq!(bench.on_disk().len(), 400);
     assert_eq!(bench.got("new-99").as_deref(), Some(&b"99"[..]));
@@ -416,12 +422,12 @@ fn hundreds_of_files_are_open_at_once() {
 fn one_name_too_many_is_denied() {
     let mut bench = Bench::<BufferTree>::with(DiskOptions { names: 2, ..writable() });
     bench.put("a", "a");
-    let (one, _) = bench.open("a", Purpose::Read).expect("opened");
-    bench.open("a", Purpose::Read).expect("opened");
-    assert_eq!(bench.open("a", Purpose::Read), Err(Failure::Denied));
+    let (one, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    assert_eq!(bench.open("a", Purpose::Read { as_octets: false }), Err(Failure::Denied));
     assert_eq!(bench.stat("a"), Err(Failure::Denied));
     assert_eq!(bench.remove("a"), Err(Failure::Denied));
-    assert_eq!(bench.close(one, true), Ok(()));
+    assert_eq!(bench.close(one, Keep::Whole), Ok(()));
     assert!(bench.stat("a").is_ok());
 }
 
@@ -430,7 +436,7 @@ fn a_file_that_shrinks_is_shorter() {
     for regions in [false, true] {
         let mut bench = Bench::<BufferTree>::with(DiskOptions { regions, ..writable() });
         bench.put("a", pattern(10_000));
-        let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+        let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
         assert_eq!(bench.read(file, 0, 5000).len(), 5000);
         let same = fs::OpenOptions::new().write(true).open(bench.path("a")).expect("the file");
         same.set_len(6000).expect("shrunk");
@@ -439,7 +445,7 @@ fn a_file_that_shrinks_is_shorter() {
         assert_eq!(bench.read(file, 6000, 4000), []);
         same.set_len(7000).expect("grown");
         assert_eq!(bench.read(file, 6000, 4000), [0; 1000]);
-        assert_eq!(bench.close(file, true), Ok(()));
+        assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     }
 }
 
@@ -447,11 +453,11 @@ fn a_file_that_shrinks_is_shorter() {
 fn a_file_that_vanishes_is_read_to_its_end() {
     let mut bench = bench();
     bench.put("a", pattern(10_000));
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     assert_eq!(bench.read(file, 0, 5000).len(), 5000);
     assert_eq!(bench.remove("a"), Ok(()));
     assert_eq!(bench.read(file, 5000, 10_000), pattern(10_000)[5000..]);
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert_eq!(bench.fetch("a"), Err(Failure::NotFound));
 }
 
@@ -466,14 +472,14 @@ fn a_file_that_moves_much_is_handed_from_the_stacks_thread_to_a_worker() {
         let message = BufferTree::with_headroom(0, piece);
         bench.ask(FilesRequest::Write { file, offset: offset as u64 * 10_000, message });
     }
-    bench.ask(FilesRequest::Close { file, keep: true });
+    bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     for _ in 0..10 {
         assert!(matches!(bench.hear(), FilesIndication::Written { octets: 10_000, .. }));
     }
     assert_eq!(bench.hear_closed(file), Ok(()));
     assert!(bench.got("a").is_some_and(|got| got == content));
 
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     for start in (0..110_000).step_by(10_000) {
         bench.ask_read(file, start, 10_000);
     }
@@ -485,12 +491,12 @@ fn a_file_that_moves_much_is_handed_from_the_stacks_thread_to_a_worker() {
             content[(start as usize).min(100_000)..(start as usize + 10_000).min(100_000)]
         );
     }
-    assert_eq!(bench.close(file, false), Ok(()));
+    assert_eq!(bench.close(file, Keep::Nothing), Ok(()));
 
     // Little is done without any thread; a creation that takes octets over begins on one.
     bench.store("b", b"little").expect("stored");
     let (file, size) = bench.open("a", Purpose::Create { from: 50_000 }).expect("taken over");
     assert_eq!(size, Some(50_000));
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert_eq!(bench.got("a").map(|got| got.len()), Some(50_000));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use stackwright_contract::services::{
-    Failure, FilesIndication, FilesRequest, FolderEntry, Purpose, Status,
+    Failure, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
 };
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
@@ -196,7 +196,7 @@ impl<M: Message + Send> Bench<M> {
         }
     }
 
-    pub(crate) fn close(&mut self, file: Handle, keep: bool) -> Result<(), Failure> {
+    pub(crate) fn close(&mut self, file: Handle, keep: Keep) -> Result<(), Failure> {
         self.ask(FilesRequest::Close { file, keep });
         self.hear_closed(file)
     }
@@ -213,7 +213,7 @@ impl<M: Message + Send> Bench<M> {
 
     pub(crate) fn stat(&mut self, path: &str) -> Result<Status, Failure> {
         let asked = self.name();
-        self.ask(FilesRequest::Stat { token: asked, path: path.into() });
+        self.ask(FilesRequest::Stat { token: asked, path: path.into(), part: false });
         match self.hear() {
             FilesIndication::Stated { token, result } if token == asked => {
                 self.names.forget(token);
@@ -262,7 +262,7 @@ impl<M: Message + Send> Bench<M> {
                 _ => panic!("not an answer to Next"),
             }
         }
-        self.close(folder, true).map(|()| pieces)
+        self.close(folder, Keep::Whole).map(|()| pieces)
     }
 
     pub(crate) fn list(&mut self, path: &str) -> Result<Vec<FolderEntry>, Failure> {
@@ -271,7 +271,7 @@ impl<M: Message + Send> Bench<M> {
 
     /// The content of a file, as a peer gets it.
     pub(crate) fn fetch(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
-        let (file, _) = self.open(path, Purpose::Read)?;
+        let (file, _) = self.open(path, Purpose::Read { as_octets: false })?;
         let mut content = Vec::new();
         loop {
             let more = self.read(file, content.len() as u64, BLOCK);
@@ -280,14 +280,14 @@ impl<M: Message + Send> Bench<M> {
             }
             content.extend(more);
         }
-        self.close(file, true).map(|()| content)
+        self.close(file, Keep::Whole).map(|()| content)
     }
 
     /// Stores a file, as a peer does.
     pub(crate) fn store(&mut self, path: &str, content: &[u8]) -> Result<(), Failure> {
         let file = self.create(path)?;
         self.write(file, 0, M::with_headroom(0, content))?;
-        self.close(file, true)
+        self.close(file, Keep::Whole)
     }
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
-use stackwright_contract::services::{Failure, FileKind, Purpose};
+use stackwright_contract::services::{Failure, FileKind, Keep, Purpose};
 
 use crate::bench::{Bench, bench, is_root};
 
@@ -107,7 +107,7 @@ fn links_that_lead_out_are_denied() {
     symlink("../outside/new", bench.path("dangling")).expect("a link");
     let created = bench.create("dangling");
     if let Ok(file) = created {
-        assert_eq!(bench.close(file, true), Ok(()));
+        assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     }
     untouched(&bench);
     // The links themselves are ours.
@@ -181,13 +181,13 @@ fn a_folder_that_becomes_a_link_never_leads_out() {
             );
         }
         match bench.create("door/secret") {
-            Ok(file) if round % 2 == 0 => drop(bench.close(file, false)),
+            Ok(file) if round % 2 == 0 => drop(bench.close(file, Keep::Nothing)),
             Ok(file) => {
                 bench
                     .write(file, 0, stackwright_wire::Message::with_headroom(0, b"decoy!"))
                     .expect("written");
                 // The folder that was opened has the name, whatever its own name is now.
-                assert_eq!(bench.close(file, true), Ok(()));
+                assert_eq!(bench.close(file, Keep::Whole), Ok(()));
             }
             Err(_) => refused += 1,
         }

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Purpose};
+use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::files::{Disk, DiskOptions};
 use stackwright_wire::{BufferTree, Message};
@@ -24,21 +24,21 @@ fn its_facts() {
 fn words_for_dead_names_are_dropped() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
-    assert_eq!(bench.close(file, true), Ok(()));
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     let before = bench.driver.context().dropped_count();
     bench.ask(FilesRequest::Read { file, offset: 0, length: 1 });
     bench.ask(FilesRequest::Next { file });
     bench.ask(FilesRequest::Write { file, offset: 0, message: message(b"late") });
-    bench.ask(FilesRequest::Close { file, keep: true });
+    bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     let never = Handle { index: 1000, generation: 7 };
-    bench.ask(FilesRequest::Close { file: never, keep: true });
+    bench.ask(FilesRequest::Close { file: never, keep: Keep::Whole });
     assert_eq!(bench.driver.context().dropped_count() - before, 5);
     bench.silent();
     // The next generation of that index is not meant by them.
-    let (again, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (again, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     assert_eq!((again.index, again.generation > file.generation), (file.index, true));
-    bench.ask(FilesRequest::Close { file, keep: true });
+    bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     assert_eq!(bench.read(again, 0, 1), b"a");
 }
 
@@ -46,10 +46,10 @@ fn words_for_dead_names_are_dropped() {
 fn words_after_close_are_dropped() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
-    bench.ask(FilesRequest::Close { file, keep: true });
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     bench.ask(FilesRequest::Read { file, offset: 0, length: 1 });
-    bench.ask(FilesRequest::Close { file, keep: true });
+    bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     assert_eq!(bench.hear_closed(file), Ok(()));
     assert_eq!(bench.driver.context().dropped_count(), 2);
     bench.silent();
@@ -68,7 +68,7 @@ fn what_crosses_a_failure_is_swallowed() {
     });
     bench.ask(FilesRequest::Read { file, offset: 0, length: BLOCK });
     bench.ask(FilesRequest::Next { file });
-    bench.ask(FilesRequest::Close { file, keep: true });
+    bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     assert_eq!(bench.hear_closed(file), Err(Failure::NotFound));
     bench.silent();
     assert_eq!(bench.driver.context().dropped_count(), 4);
@@ -80,8 +80,8 @@ fn what_crosses_a_failure_is_swallowed() {
 fn a_question_is_no_file() {
     let mut bench = bench();
     let token = bench.name();
-    bench.ask(FilesRequest::Stat { token, path: "/".into() });
-    bench.ask(FilesRequest::Close { file: token, keep: true });
+    bench.ask(FilesRequest::Stat { token, path: "/".into(), part: false });
+    bench.ask(FilesRequest::Close { file: token, keep: Keep::Whole });
     assert!(matches!(bench.hear(), FilesIndication::Stated { result: Ok(_), .. }));
     bench.names.forget(token);
     assert_eq!(bench.driver.context().dropped_count(), 1);
@@ -94,7 +94,7 @@ fn a_burst_larger_than_a_turn_is_told_whole() {
     let tokens: Vec<_> = (0..3000)
         .map(|_| {
             let token = bench.name();
-            bench.ask(FilesRequest::Stat { token, path: "/".into() });
+            bench.ask(FilesRequest::Stat { token, path: "/".into(), part: false });
             token
         })
         .collect();
@@ -115,13 +115,13 @@ fn a_burst_larger_than_a_turn_is_told_whole() {
 fn no_wake_up_is_lost() {
     let mut bench = Bench::<BufferTree>::with(DiskOptions { workers: 4, ..writable() });
     bench.put("a", pattern(100));
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     // Bursts of all sizes end while the thread goes to sleep: one that is not woken runs out of
     // patience.
     for round in 0..10_000_u64 {
         for _ in 0..round % 4 {
             let token = bench.name();
-            bench.ask(FilesRequest::Stat { token, path: "a".into() });
+            bench.ask(FilesRequest::Stat { token, path: "a".into(), part: false });
         }
         bench.ask_read(file, round % 100, 1);
         for _ in 0..=round % 4 {
@@ -151,6 +151,6 @@ fn a_disk_that_nobody_asks_starts_no_thread() {
 fn a_read_of_nothing_is_a_bug() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     bench.ask_read(file, 0, 0);
 }

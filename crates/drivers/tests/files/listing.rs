@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex};
 
 use stackwright_contract::services::{
-    FileKind, FilesIndication, FilesRequest, FolderEntry, Purpose,
+    FileKind, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose,
 };
 use stackwright_contract::{Instant, Listener};
 
@@ -135,7 +135,7 @@ fn a_folder_that_vanishes_ends() {
     bench.ask(FilesRequest::Next { file });
     let FilesIndication::Entries { entries, .. } = bench.hear() else { panic!("entries") };
     assert_eq!(entries, []);
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
 }
 
 #[derive(Default, Clone)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::SendFlags;
 use stackwright_contract::services::{
-    Credit, Ended, Failure, FilesIndication, FilesRequest, StreamsIndication as Told,
+    Credit, Ended, Failure, FilesIndication, FilesRequest, Keep, StreamsIndication as Told,
     StreamsRequest as Ask,
 };
 use stackwright_contract::{Command, Handle, IndicationOf, Outlet, RequestOf};
@@ -177,7 +177,7 @@ fn a_stream_is_written_whole_and_in_order() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert!(bench.got("whole") == Some(content));
     assert!(spliced > 0, "nothing came in a pipe");
     drop(peer.join());
@@ -225,7 +225,7 @@ fn a_region_that_is_dropped_takes_nothing_with_it() {
     }
     assert!(dropped > 0 && regions > dropped);
     expected.truncate(fs::metadata(temporary(&bench)).expect("there").len() as usize);
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert!(bench.got("holes") == Some(expected));
     drop(peer.join());
 }
@@ -329,7 +329,7 @@ fn urgent_octets_stay_in_line() {
     socket.ask(Ask::Credit { association: STREAM, credit: Credit::of_octets(1 << 20) });
     let expected = [&before[..], &around, b"!behind"].concat();
     while write(socket.delivered()) < expected.len() as u64 {}
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert!(bench.got("urgent") == Some(expected));
 }
 

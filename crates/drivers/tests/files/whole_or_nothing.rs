@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::process::Command;
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Purpose};
+use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Keep, Purpose};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::bench::{BLOCK, Bench, SmallDisk, bench, pattern, writable};
@@ -20,7 +20,7 @@ fn a_file_that_is_not_kept_leaves_no_trace() {
     for name in ["new", "old"] {
         let file = bench.create(name).expect("opened");
         bench.write(file, 0, message(b"half")).expect("written");
-        assert_eq!(bench.close(file, false), Err(Failure::GivenUp));
+        assert_eq!(bench.close(file, Keep::Nothing), Err(Failure::GivenUp));
     }
     assert_eq!(bench.on_disk(), ["old"]);
     assert_eq!(bench.got("old").as_deref(), Some(&b"old"[..]));
@@ -31,11 +31,11 @@ fn a_file_that_is_not_kept_leaves_no_trace() {
 fn the_old_file_stays_until_the_new_one_is_closed() {
     let mut bench = bench();
     bench.put("a", "old");
-    let (reader, _) = bench.open("a", Purpose::Read).expect("opened");
+    let (reader, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
     let file = bench.create("a").expect("opened");
     bench.write(file, 0, message(b"new and longer")).expect("written");
     assert_eq!(bench.fetch("a").as_deref(), Ok(&b"old"[..]));
-    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     assert_eq!(bench.fetch("a").as_deref(), Ok(&b"new and longer"[..]));
     // Whoever reads the old one reads it to its end.
     assert_eq!(bench.read(reader, 0, 100), b"old");
@@ -48,9 +48,9 @@ fn of_two_that_create_one_name_the_last_one_closed_has_it() {
     let two = bench.create("a").expect("opened");
     bench.write(one, 0, message(b"one")).expect("written");
     bench.write(two, 0, message(b"two")).expect("written");
-    assert_eq!(bench.close(two, true), Ok(()));
+    assert_eq!(bench.close(two, Keep::Whole), Ok(()));
     assert_eq!(bench.got("a").as_deref(), Some(&b"two"[..]));
-    assert_eq!(bench.close(one, true), Ok(()));
+    assert_eq!(bench.close(one, Keep::Whole), Ok(()));
     assert_eq!(bench.got("a").as_deref(), Some(&b"one"[..]));
     assert_eq!(bench.on_disk(), ["a"]);
 }
@@ -60,7 +60,7 @@ fn a_name_that_became_a_folder_is_not_replaced() {
     let mut bench = bench();
     let file = bench.create("a").expect("opened");
     fs::create_dir(bench.path("a")).expect("a folder");
-    assert_eq!(bench.close(file, true), Err(Failure::BadName));
+    assert_eq!(bench.close(file, Keep::Whole), Err(Failure::BadName));
     assert_eq!(bench.on_disk(), ["a"]);
 }
 
@@ -71,7 +71,7 @@ fn a_folder_that_vanishes_takes_its_files_along() {
     let file = bench.create("d/a").expect("opened");
     fs::remove_dir_all(bench.path("d")).expect("removed");
     bench.write(file, 0, message(b"nowhere")).expect("written");
-    assert_eq!(bench.close(file, true), Err(Failure::NotFound));
+    assert_eq!(bench.close(file, Keep::Whole), Err(Failure::NotFound));
     assert_eq!(bench.on_disk(), [""; 0]);
 }
 
@@ -86,7 +86,7 @@ fn a_dropped_disk_leaves_no_unfinished_file() {
     }
     let kept = bench.ask_open("kept", Purpose::Create { from: 0 });
     bench.ask(FilesRequest::Write { file: kept, offset: 0, message: message(b"kept") });
-    bench.ask(FilesRequest::Close { file: kept, keep: true });
+    bench.ask(FilesRequest::Close { file: kept, keep: Keep::Whole });
     for _ in 0..4 {
         bench.ask_open("old", Purpose::Create { from: 20 << 20 });
     }
@@ -153,7 +153,7 @@ fn octets_are_taken_over() {
         assert_eq!(size, Some(from as u64));
         bench.write(file, from as u64, message(b"and more")).expect("written");
         assert_eq!(bench.got("a").map(|old| old.len()), Some(content.len()));
-        assert_eq!(bench.close(file, true), Ok(()));
+        assert_eq!(bench.close(file, Keep::Whole), Ok(()));
         assert_eq!(bench.got("a"), Some([&content[..from], b"and more"].concat()));
         bench.put("a", &content);
     }
@@ -182,14 +182,14 @@ fn others_have_their_turn_while_octets_are_taken_over() {
     // A sparse file: much to copy, little to store it for the test.
     let old = fs::File::create(bench.path("old")).expect("a file");
     old.set_len(256 << 20).expect("a length");
-    let (reader, _) = bench.open("old", Purpose::Read).expect("opened");
+    let (reader, _) = bench.open("old", Purpose::Read { as_octets: false }).expect("opened");
     // While the worker is busy with a long read, the copy and the questions gather in its queue.
     bench.ask_read(reader, 0, 16 << 20);
     let file = bench.ask_open("old", Purpose::Create { from: 256 << 20 });
-    bench.ask(FilesRequest::Close { file, keep: false });
+    bench.ask(FilesRequest::Close { file, keep: Keep::Nothing });
     for _ in 0..5 {
         let token = bench.name();
-        bench.ask(FilesRequest::Stat { token, path: "old".into() });
+        bench.ask(FilesRequest::Stat { token, path: "old".into(), part: false });
     }
     bench.hear_read(reader);
     for _ in 0..5 {
@@ -232,7 +232,7 @@ fn a_full_disk_is_told_and_leaves_no_trace() {
             let message = message(&pattern(BLOCK));
             bench.ask(FilesRequest::Write { file, offset: block * BLOCK as u64, message });
         }
-        bench.ask(FilesRequest::Close { file, keep: true });
+        bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     }
     let mut closed = 0;
     while closed < files.len() {

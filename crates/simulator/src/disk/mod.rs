@@ -15,7 +15,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use stackwright_contract::services::{Files, FilesRequest, FolderEntry, Purpose};
+use stackwright_contract::services::{
+    Failure, Files, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose,
+};
 use stackwright_contract::{
     Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Nothing, Outlet, Protocol,
 };
@@ -67,7 +69,7 @@ enum Work {
     Read { offset: u64, length: usize },
     Next,
     Write { offset: u64, octets: Vec<u8> },
-    Close { keep: bool },
+    Close { keep: Keep },
     Stat { path: String },
     Rename { from: String, to: String },
     Remove { path: String },
@@ -101,9 +103,9 @@ impl<M: Message> SimulatedDisk<M> {
         };
         assert!(!state.closing, "{NAME}: a word for {file:?} comes after its Close");
         let (fits, what) = match &work {
-            Work::Read { .. } => (state.purpose == Purpose::Read, "a Read from"),
+            Work::Read { .. } => (matches!(state.purpose, Purpose::Read { .. }), "a Read from"),
             Work::Next => (state.purpose == Purpose::List, "a Next of"),
-            Work::Write { .. } => (matches!(state.purpose, Purpose::Create { .. }), "a Write to"),
+            Work::Write { .. } => (state.purpose.creates(), "a Write to"),
             _ => (true, "a word for"),
         };
         assert!(fits, "{NAME}: {what} {file:?}, which was opened for {:?}", state.purpose);
@@ -145,7 +147,7 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
         &mut self,
         cx: &Context,
         request: FilesRequest<M>,
-        _out: &mut impl Outlet<Self>,
+        out: &mut impl Outlet<Self>,
     ) {
         match request {
             FilesRequest::Open { file, path, purpose } => {
@@ -171,9 +173,27 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
                 self.ask_file(cx, file, Work::Write { offset, octets: octets_of(&message) });
             }
             FilesRequest::Close { file, keep } => self.ask_file(cx, file, Work::Close { keep }),
-            FilesRequest::Stat { token, path } => self.ask(cx, token, Work::Stat { path }),
+            FilesRequest::Stat { token, path, part: _ } => self.ask(cx, token, Work::Stat { path }),
             FilesRequest::Rename { token, from, to } => {
                 self.ask(cx, token, Work::Rename { from, to })
+            }
+            FilesRequest::Digest { token, .. } => {
+                self.ledger.given(token);
+                self.ledger.ended(token);
+                out.indicate(FilesIndication::Digested {
+                    token,
+                    result: Err(Failure::Unsupported),
+                });
+            }
+            FilesRequest::Room { token, .. } => {
+                self.ledger.given(token);
+                self.ledger.ended(token);
+                out.indicate(FilesIndication::Room { token, result: Err(Failure::Unsupported) });
+            }
+            FilesRequest::MakeFolder { token, .. } | FilesRequest::Set { token, .. } => {
+                self.ledger.given(token);
+                self.ledger.ended(token);
+                out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
             }
             FilesRequest::Remove { token, path } => self.ask(cx, token, Work::Remove { path }),
         }

@@ -209,10 +209,7 @@ impl Tree {
         if self.status(path)?.kind != FileKind::Folder {
             return Err(Failure::BadName);
         }
-        let entry = |(path, node): (&str, &Node)| FolderEntry {
-            name: path.to_owned(),
-            status: node.status(),
-        };
+        let entry = |(path, node): (&str, &Node)| FolderEntry::new(path, node.status());
         Ok(self.below(path).filter(|(name, _)| !name.contains('/')).map(entry).collect())
     }
 
@@ -277,14 +274,11 @@ impl Tree {
 impl Node {
     fn status(&self) -> Status {
         match self {
-            Node::Folder => Status { kind: FileKind::Folder, size: 0, modified: None },
+            Node::Folder => Status::new(FileKind::Folder, 0),
             Node::File(inode) => {
                 let stored = inode.borrow();
-                Status {
-                    kind: FileKind::File,
-                    size: stored.octets.len() as u64,
-                    modified: stored.modified,
-                }
+                let status = Status::new(FileKind::File, stored.octets.len() as u64);
+                Status { modified: stored.modified, ..status }
             }
         }
     }

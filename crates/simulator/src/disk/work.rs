@@ -1,6 +1,6 @@
 //! How each request is answered, when its time has come.
 
-use stackwright_contract::services::{Failure, FilesIndication, Purpose};
+use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::Message;
 
@@ -121,7 +121,7 @@ impl File {
                 FilesIndication::Written { file, octets: octets.len() }
             }
             (Work::Close { keep }, content) => {
-                if let (true, Content::Created { path, octets }) = (keep, content) {
+                if let (Keep::Whole, Content::Created { path, octets }) = (keep, content) {
                     let modified = Some(cx.now().nanoseconds() / 1_000_000_000);
                     let octets = std::mem::take(octets);
                     tree.keep(path, Stored { octets, modified, vanished: false })?;
@@ -135,7 +135,7 @@ impl File {
 
 fn open(tree: &Tree, path: String, purpose: Purpose) -> Result<(Content, Option<u64>), Failure> {
     match purpose {
-        Purpose::Read => {
+        Purpose::Read { .. } => {
             let inode = tree.file(&path)?;
             let size = inode.borrow().octets.len() as u64;
             Ok((Content::Read(inode), Some(size)))
@@ -152,6 +152,7 @@ fn open(tree: &Tree, path: String, purpose: Purpose) -> Result<(Content, Option<
             }
             Ok((Content::Created { path, octets }, Some(from)))
         }
+        Purpose::Append | Purpose::New | Purpose::Resume => Err(Failure::Unsupported),
         Purpose::List => Ok((Content::Listed(tree.list(&path)?.into()), None)),
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::services::{
-    Credit, Failure, FileKind, FilesIndication, Status, StreamsRequest,
+    Credit, Failure, FileKind, FilesIndication, Keep, Status, StreamsRequest,
 };
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
@@ -52,7 +52,7 @@ impl<M: Message> Client<M> {
         match &mut job.what {
             What::Stat => {
                 let result = match size {
-                    Some(size) => Ok(Status { kind: FileKind::File, size, modified: None }),
+                    Some(size) => Ok(Status::new(FileKind::File, size)),
                     None if unknown => Err(Failure::Unsupported),
                     None => Err(super::receive::failure(reply)),
                 };
@@ -389,13 +389,13 @@ impl<M: Message> Client<M> {
         }
     }
 
-    pub(super) fn close(&mut self, cx: &Context, file: Handle, keep: bool, out: Out<'_, M>) {
+    pub(super) fn close(&mut self, cx: &Context, file: Handle, keep: Keep, out: Out<'_, M>) {
         let Some(job) = self.jobs.get_mut(file) else {
             return cx.dropped(NAME, "close: no such file");
         };
         let session = job.session;
         match &mut job.what {
-            What::Create(create) if keep => {
+            What::Create(create) if keep == Keep::Whole => {
                 create.closing = true;
                 if let Some(session) = session {
                     self.send_file(cx, session, out);

@@ -20,10 +20,12 @@ use crate::reply::Replies;
 impl<M: Message> Client<M> {
     pub(super) fn asked(&mut self, cx: &Context, request: FilesRequest<M>, out: Out<'_, M>) {
         match request {
-            FilesRequest::Stat { token, path } => self.add_job(cx, token, path, What::Stat, out),
+            FilesRequest::Stat { token, path, part: false } => {
+                self.add_job(cx, token, path, What::Stat, out)
+            }
             FilesRequest::Open { file, path, purpose } => {
                 let what = match purpose {
-                    Purpose::Read => What::Read(Read {
+                    Purpose::Read { .. } => What::Read(Read {
                         size: None,
                         asked: VecDeque::new(),
                         gathered: None,
@@ -40,6 +42,10 @@ impl<M: Message> Client<M> {
                         closing: false,
                         finished: false,
                     }),
+                    Purpose::Append | Purpose::New | Purpose::Resume => {
+                        let result = Err(Failure::Unsupported);
+                        return out.indicate(FilesIndication::Closed { file, result });
+                    }
                     Purpose::List => What::List(List {
                         partial: Vec::new(),
                         entries: Vec::new(),
@@ -56,8 +62,21 @@ impl<M: Message> Client<M> {
             }
             FilesRequest::Next { file } => self.next_entries(cx, file, out),
             FilesRequest::Close { file, keep } => self.close(cx, file, keep, out),
-            // Renaming and removing are not implemented.
-            FilesRequest::Rename { token, .. } | FilesRequest::Remove { token, .. } => {
+            FilesRequest::Stat { token, .. } => {
+                let result = Err(Failure::Unsupported);
+                out.indicate(FilesIndication::Stated { token, result });
+            }
+            FilesRequest::Digest { token, .. } => {
+                let result = Err(Failure::Unsupported);
+                out.indicate(FilesIndication::Digested { token, result });
+            }
+            FilesRequest::Room { token, .. } => {
+                out.indicate(FilesIndication::Room { token, result: Err(Failure::Unsupported) });
+            }
+            FilesRequest::MakeFolder { token, .. }
+            | FilesRequest::Set { token, .. }
+            | FilesRequest::Rename { token, .. }
+            | FilesRequest::Remove { token, .. } => {
                 out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
             }
         }

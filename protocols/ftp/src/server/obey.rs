@@ -265,7 +265,7 @@ impl<M: Message> Server<M> {
         state.work = Work::Asked(question);
         let token = self.files.name(FileUse::Question { session });
         self.touch(cx, session);
-        Self::ask_files(out, FilesRequest::Stat { token, path });
+        Self::ask_files(out, FilesRequest::Stat { token, path, part: false });
     }
 
     /// Handles an answer of the disk.
@@ -316,7 +316,7 @@ impl<M: Message> Server<M> {
             (Question::List { path, names_only: false }, Ok(status)) => {
                 let writable = state.rights().is_some_and(|rights| rights.write);
                 let line =
-                    listing::line(&FolderEntry { name: last_part(&path), status }, writable, None);
+                    listing::line(&FolderEntry::new(last_part(&path), status), writable, None);
                 self.list_one(cx, session, path, &line, out);
                 return self.obey_waiting(cx, session, out);
             }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::services::{
-    Credit, Failure, FilesRequest, FolderEntry, Purpose, StreamsRequest,
+    Credit, Failure, FilesRequest, FolderEntry, Keep, Purpose, StreamsRequest,
 };
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
@@ -29,7 +29,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let next = mem::take(&mut state.restart);
         let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
-        self.open(cx, session, path, Purpose::Read, motion, out);
+        self.open(cx, session, path, Purpose::Read { as_octets: false }, motion, out);
     }
 
     pub(super) fn store(&mut self, cx: &Context, session: Handle, path: String, out: Out<'_, M>) {
@@ -199,7 +199,7 @@ impl<M: Message> Server<M> {
                 }
                 if link.peer_finished && *unwritten == 0 {
                     transfer.file = File::Keeping(file);
-                    Self::ask_files(out, FilesRequest::Close { file, keep: true });
+                    Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
                 }
                 false
             }
@@ -458,7 +458,7 @@ impl<M: Message> Server<M> {
             *use_ = FileUse::Forgotten;
             // A file that is getting its name was closed already.
             if !matches!(transfer.file, File::Keeping(_)) {
-                Self::ask_files(out, FilesRequest::Close { file, keep: false });
+                Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Nothing });
             }
         }
         Some(transfer)
@@ -494,16 +494,24 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
     match failure {
         Failure::NotFound => (550, "There is no such file or folder."),
         Failure::Denied => (550, "That is not allowed."),
+        Failure::Exists => (550, "There is a file or folder of that name already."),
+        Failure::NotEmpty => (550, "The folder is not empty."),
         Failure::BadName => {
             (553, "That cannot be the name of a file, or it names the wrong kind of thing.")
         }
         Failure::Full => (452, "There is no room left on the disk."),
         Failure::Short => (554, "The file has fewer octets than REST says."),
         Failure::Unsupported => (502, "The files cannot do that."),
-        Failure::Lost | Failure::NotLoggedIn | Failure::Expired | Failure::Unreachable => {
-            (450, "The files cannot be reached.")
+        Failure::Lost
+        | Failure::NotLoggedIn
+        | Failure::Expired
+        | Failure::Unreachable
+        | Failure::Garbled
+        | Failure::Untrusted
+        | Failure::Insecure => (450, "The files cannot be reached."),
+        Failure::Broken | Failure::Damaged | Failure::GivenUp => {
+            (451, "The disk reports an error.")
         }
-        Failure::Broken | Failure::GivenUp => (451, "The disk reports an error."),
     }
 }
 
