@@ -4,8 +4,11 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+
+use crate::quantity::patience;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -17,7 +20,7 @@ Exit codes:
 /// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and
 /// captures.
 #[derive(Parser)]
-#[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "stackwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -39,6 +42,9 @@ pub(crate) enum Command {
     Put(Put),
     /// List a folder.
     Ls(Ls),
+    /// Keep addresses under names: NAME:path then stands for one.
+    #[command(subcommand)]
+    Bookmark(Bookmark),
     /// Measure a transport between two processes: throughput, latency, associations, processor
     /// time.
     #[command(subcommand)]
@@ -54,6 +60,46 @@ pub(crate) enum Command {
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Print the completions of a shell: source <(stackwright completions bash).
+    Completions(Completions),
+    /// Write the manual pages into a folder, one for each command.
+    Manual(Manual),
+}
+
+#[derive(Subcommand)]
+#[command(defer = true)]
+pub(crate) enum Bookmark {
+    /// Keep an address under a name, of letters, digits, - and _.
+    Add {
+        /// The name, at least two characters.
+        name: String,
+        /// The address of a folder: ftp://user@host:port/folder/.
+        url: String,
+    },
+    /// Forget a name.
+    Remove {
+        /// The name.
+        name: String,
+    },
+    /// List the names and their addresses.
+    List {
+        /// Print JSON lines.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct Manual {
+    /// The folder, such as ~/.local/share/man/man1.
+    pub(crate) folder: PathBuf,
 }
 
 /// The range of ARTP's longest packet, in octets.
@@ -128,9 +174,10 @@ pub(crate) struct Connection {
     /// local network with jumbo frames. Both ends agree on the smaller value.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
-    /// Give up when the server is silent for this long, in seconds [default: 60].
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) timeout: Option<u64>,
+    /// Give up when the server is silent for this long, in seconds or with a unit (500ms, 2m)
+    /// [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = patience)]
+    pub(crate) timeout: Option<Duration>,
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -141,8 +188,8 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Get {
-    /// The file's address: ftp://user@host:port/path, or ftp+artp://… over ARTP. User and port are
-    /// optional.
+    /// The file's address: ftp://user@host:port/path, ftp+artp://… over ARTP, or NAME:path with a
+    /// bookmark. User and port are optional.
     pub(crate) url: String,
     /// Where to save it: a file or a folder [default: the current folder].
     pub(crate) dest: Option<PathBuf>,

@@ -16,6 +16,14 @@ pub(crate) enum Problem {
     Url { url: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
+    #[error("others may read {}, and so the passwords in it", .path.display())]
+    OpenNetrc { path: PathBuf },
+    #[error("there is no bookmark `{name}`")]
+    NoBookmark { name: String },
+    #[error("`{name}` cannot be the name of a bookmark")]
+    BookmarkName { name: String },
+    #[error("neither HOME nor XDG_CONFIG_HOME says where bookmarks are kept")]
+    NoHome,
     #[error("`{user}` needs a password, and there is no terminal to ask for it")]
     NoPassword { user: String },
     #[error("cannot read the password from {}: {why}", .path.display())]
@@ -74,6 +82,9 @@ impl Problem {
             Problem::Url { .. }
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
+            | Problem::OpenNetrc { .. }
+            | Problem::NoBookmark { .. }
+            | Problem::BookmarkName { .. }
             | Problem::WritableByEverybody { .. }
             | Problem::Protocol { .. }
             | Problem::NoPackets { .. } => 2,
@@ -97,6 +108,13 @@ impl Problem {
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
+            }
+            Problem::OpenNetrc { .. } => "keep it to yourself: chmod 600",
+            Problem::NoBookmark { .. } => {
+                "`stackwright bookmark list` shows the names; an address begins with ftp://"
+            }
+            Problem::BookmarkName { .. } => {
+                "use at least two letters, digits, - or _, such as work-files"
             }
             Problem::NoPassword { .. } => {
                 "put it on the first line of a file, and pass --password-file FILE"

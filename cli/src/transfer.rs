@@ -99,8 +99,8 @@ pub(crate) enum Watch<'a> {
     Nobody,
 }
 
-/// How long a silent server is waited for, in seconds, where nobody says it.
-const TIMEOUT: u64 = 60;
+/// How long a silent server is waited for where nobody says it.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs one request to its end, trying each address of the server.
 pub(crate) fn run(
@@ -111,19 +111,16 @@ pub(crate) fn run(
     watch: &mut Watch<'_>,
 ) -> Result<(u64, Duration), Problem> {
     let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
-    let password = match &remote.user {
-        Some(user) => Some(secret::password(user, connection.password_file.as_deref())?),
-        None => None,
-    };
+    let login = secret::login(remote, connection.password_file.as_deref())?;
     let mut outcome = Err(Problem::Interrupted);
     for address in remote.addresses()? {
         let mut config = client::Config::anonymous(address);
-        if let (Some(user), Some(password)) = (&remote.user, &password) {
+        if let Some((user, password)) = &login {
             (config.user, config.password) = (user.clone(), password.clone());
         }
         config.data =
             if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
-        config.timeout = Duration::from_secs(connection.timeout.unwrap_or(TIMEOUT));
+        config.timeout = connection.timeout.unwrap_or(TIMEOUT);
         config.idle = Duration::ZERO;
         let stack = match &described {
             Some(described) => Stack::Described(described),
