@@ -15,6 +15,11 @@ Exit codes:
   0    done
   1    failed; the message says why
   2    the command line is wrong or asks for something unsafe
+  3    the host is not found, or nobody answers there
+  4    refused: the password, the certificate, or the right to do it
+  5    what arrived is not what was sent
+  6    it took too long
+  7    the connection was lost
   130  interrupted; no partial file is left behind";
 
 /// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and

@@ -64,6 +64,18 @@ pub(crate) enum Problem {
     System(#[from] io::Error),
 }
 
+/// The exit code of a failed transfer.
+fn failed(failure: Failure) -> u8 {
+    match failure {
+        Failure::Unreachable => 3,
+        Failure::NotLoggedIn | Failure::Denied | Failure::Untrusted | Failure::Insecure => 4,
+        Failure::Damaged | Failure::Short => 5,
+        Failure::Expired => 6,
+        Failure::Lost => 7,
+        _ => 1,
+    }
+}
+
 fn what_was_said(said: &Option<String>) -> String {
     said.as_ref().map(|said| format!(" (the server said: {said})")).unwrap_or_default()
 }
@@ -88,6 +100,9 @@ impl Problem {
             | Problem::WritableByEverybody { .. }
             | Problem::Protocol { .. }
             | Problem::NoPackets { .. } => 2,
+            Problem::Transfer { failure, .. } => failed(*failure),
+            Problem::Host { .. } | Problem::Nobody { .. } => 3,
+            Problem::Altered => 5,
             Problem::Interrupted => 130,
             _ => 1,
         }

@@ -91,7 +91,7 @@ fn losses_are_mended() {
 
 #[test]
 fn nobody_is_there() {
-    let outcome = say(&["ls", "ftp+artp://127.0.0.1:1/"]).exited(1);
+    let outcome = say(&["ls", "ftp+artp://127.0.0.1:1/"]).exited(3);
     assert!(
         complaints(&outcome).contains("the other side cannot be reached"),
         "{}",
