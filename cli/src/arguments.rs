@@ -168,8 +168,14 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// Let the server open data connections (active mode, PORT) instead of the client (PASV).
-    #[arg(long)]
+    #[arg(long, conflicts_with = "proxy")]
     pub(crate) active: bool,
+    /// Go through a proxy: socks5://user@host:port or http://host:port (CONNECT) [default:
+    /// ALL_PROXY].
+    ///
+    /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
+    #[arg(long, value_name = "URL", conflicts_with = "stack")]
+    pub(crate) proxy: Option<String>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,

@@ -167,6 +167,7 @@ impl There {
                 packet: None,
                 password_file: None,
                 active: false,
+                proxy: None,
                 stack,
                 timeout: None,
                 json: false,

@@ -17,6 +17,7 @@ mod netrc;
 mod perf;
 mod power;
 mod problem;
+mod proxy;
 mod quantity;
 mod registry;
 mod remote;

@@ -14,6 +14,8 @@ use crate::report::say;
 pub(crate) enum Problem {
     #[error("`{url}` is not an FTP address: {why}")]
     Url { url: String, why: &'static str },
+    #[error("`{url}` is not a proxy: {why}")]
+    Proxy { url: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -92,6 +94,7 @@ impl Problem {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Problem::Url { .. }
+            | Problem::Proxy { .. }
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
             | Problem::OpenNetrc { .. }
@@ -124,6 +127,7 @@ impl Problem {
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
             }
+            Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::OpenNetrc { .. } => "keep it to yourself: chmod 600",
             Problem::NoBookmark { .. } => {
                 "`stackwright bookmark list` shows the names; an address begins with ftp://"

@@ -12,6 +12,7 @@ use stackwright::contract::{Guarantees, Listener, Protocol};
 use stackwright::copy::Copy;
 use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
+use stackwright::proxy::{self, Proxy};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -45,6 +46,12 @@ stack! {
     /// A copy between an FTP server over ARTP (on the left) and a disk (on the right).
     pub(crate) ArtpCopyStack =
         Copy<Message> over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Disk<Message>)
+}
+
+stack! {
+    /// A copy between an FTP server behind a proxy (on the left) and a disk (on the right).
+    pub(crate) ProxiedCopyStack = Copy<Message>
+        over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Disk<Message>)
 }
 
 /// Streams over ARTP.
@@ -183,6 +190,22 @@ pub(crate) fn copy(
     let tcp = ground.tcp()?;
     let tcp = if UNREAD { tcp.splicing() } else { tcp };
     let client = Over::new(Client::new(config), tcp);
+    ground.driver.context().listen(listener);
+    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+}
+
+/// The same through a proxy.
+pub(crate) fn proxied_copy(
+    root: &Path,
+    config: client::Config,
+    proxy: &proxy::Config,
+    listener: Box<dyn Listener>,
+) -> io::Result<(Driver, ProxiedCopyStack)> {
+    let ground = ground(root, copy_options())?;
+    let tcp = ground.tcp()?;
+    let tcp = if UNREAD { tcp.splicing() } else { tcp };
+    let streams = Over::new(Proxy::new(proxy.clone()), tcp);
+    let client = Over::new(Client::new(config), streams);
     ground.driver.context().listen(listener);
     Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
 }

@@ -20,7 +20,7 @@ use crate::described::Described;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote};
 use crate::report::{Dialogue, Progress};
-use crate::{graphs, secret, stacks};
+use crate::{graphs, proxy, secret, stacks};
 
 /// The server is the copy's left side, the disk its right.
 pub(crate) const SERVER: CopySide = CopySide::Left;
@@ -112,6 +112,13 @@ pub(crate) fn run(
 ) -> Result<(u64, Duration), Problem> {
     let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
     let login = secret::login(remote, connection.password_file.as_deref())?;
+    // A proxy passes streams on, and stands on TCP.
+    let proxy = match remote.below {
+        Below::Tcp if described.is_none() && !connection.active => {
+            proxy::choose(connection.proxy.as_deref(), &remote.host)?
+        }
+        _ => None,
+    };
     let mut outcome = Err(Problem::Interrupted);
     for address in remote.addresses()? {
         let mut config = client::Config::anonymous(address);
@@ -122,9 +129,10 @@ pub(crate) fn run(
             if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
         config.timeout = connection.timeout.unwrap_or(TIMEOUT);
         config.idle = Duration::ZERO;
-        let stack = match &described {
-            Some(described) => Stack::Described(described),
-            None => Stack::Known(remote.below),
+        let stack = match (&described, &proxy) {
+            (Some(described), _) => Stack::Described(described),
+            (None, Some(proxy)) => Stack::Proxied(proxy),
+            (None, None) => Stack::Known(remote.below),
         };
         outcome = run_at(address, config, connection, stack, folder, request, watch);
         if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
@@ -160,6 +168,7 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
 /// Which stack copies.
 enum Stack<'a> {
     Known(Below),
+    Proxied(&'a stackwright::proxy::Config),
     Described(&'a Described),
 }
 
@@ -178,6 +187,11 @@ fn run_at(
     let ended = match stack {
         Stack::Known(Below::Tcp) => {
             let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
+            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+        }
+        Stack::Proxied(proxy) => {
+            let stack = stacks::proxied_copy(folder, config, proxy, listener);
+            let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
         }
         Stack::Known(Below::Artp) => {

@@ -8,6 +8,7 @@
 mod crowd;
 mod hostile_clients;
 mod hostile_servers;
+mod proxies;
 mod scripted;
 mod setting;
 mod their_clients;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let trials = [
         their_servers::trials(&setting),
         their_clients::trials(&setting),
+        proxies::trials(&setting),
         crowd::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
