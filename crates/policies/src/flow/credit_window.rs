@@ -174,10 +174,10 @@ impl Flow for CreditWindow {
         if is_over || self.reserved > self.window && self.owed(view) <= self.window {
             return CreditUpdate::Reserve;
         }
-        // The peer is at the edge, or half of the window is free again.
-        let edge = self.edge(view);
-        let is_enough = edge - self.said > self.window / 2 || self.said <= view.received_upto;
-        if edge > self.said && is_enough { CreditUpdate::Tell } else { CreditUpdate::None }
+        // Half of the window is free again, or the peer is at the edge and some of it is free.
+        let edge = view.received_upto + self.window.saturating_sub(view.pending);
+        let known = if self.said > view.received_upto { self.window / 2 } else { 0 };
+        if edge > self.said + known { CreditUpdate::Tell } else { CreditUpdate::None }
     }
 
     #[cold]

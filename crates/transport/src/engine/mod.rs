@@ -453,7 +453,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Tells the policies that fewer numbers are pending.
-    #[inline]
+    #[inline(always)] // for each message
     fn on_taken(&mut self, view: &View) {
         match self.slots.flow.on_taken(view) {
             CreditUpdate::None => {}
