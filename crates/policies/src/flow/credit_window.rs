@@ -66,6 +66,9 @@ pub struct CreditWindow {
     theirs: Option<u64>,
     /// The right edge that was last advertised to the peer.
     said: u64,
+    /// How many numbers the application has to have taken until half of the window is free again;
+    /// none where a look is needed at each.
+    enough: u64,
     asked_about: bool,
 }
 
@@ -82,6 +85,7 @@ impl CreditWindow {
             kept_up: Instant::START,
             theirs: None,
             said: 0,
+            enough: 0,
             asked_about: false,
         }
     }
@@ -129,6 +133,26 @@ impl CreditWindow {
         (window, window.max(self.reserved.min(self.owed(view))))
     }
 
+    /// Returns what is to be done now that the application has taken something.
+    #[inline(never)]
+    fn update(&self, view: &View) -> CreditUpdate {
+        // Once a round trip; and where nothing of a window that was larger is owed any more.
+        let is_over = view.now >= self.round.0 && view.rtt.smoothed > 0;
+        if is_over || self.reserved > self.window && self.owed(view) <= self.window {
+            return CreditUpdate::Reserve;
+        }
+        // Half of the window is free again, or the peer is at the edge and some of it is free.
+        let edge = view.received_upto + self.window.saturating_sub(view.pending);
+        let known = if self.said > view.received_upto { self.window / 2 } else { 0 };
+        if edge > self.said + known { CreditUpdate::Tell } else { CreditUpdate::None }
+    }
+
+    /// Works out when half of the window is free again.
+    fn look_ahead(&mut self) {
+        let free = (self.said + self.window / 2 + 1).saturating_sub(self.window);
+        self.enough = if self.reserved > self.window { 0 } else { free };
+    }
+
     fn edge(&self, view: &View) -> u64 {
         self.said.max(view.received_upto + self.window.saturating_sub(view.pending))
     }
@@ -149,10 +173,14 @@ impl Flow for CreditWindow {
 
     #[inline]
     fn admit(&self, view: &View, span: &Range<u64>) -> Result<(), Dropped> {
+        // Within the credit that was given, there is memory for it.
+        if span.end <= self.said {
+            return Ok(());
+        }
         if span.end > view.received_upto + self.reserved {
             return Err(Dropped::BeyondWindow);
         }
-        if span.end > self.said && view.pending >= self.window {
+        if view.pending >= self.window {
             return Err(Dropped::NoRoom);
         }
         Ok(())
@@ -165,19 +193,17 @@ impl Flow for CreditWindow {
 
     fn on_credit_said(&mut self, credit: u64) {
         self.said = credit;
+        self.look_ahead();
     }
 
     #[inline(always)] // for each message
     fn on_taken(&mut self, view: &View) -> CreditUpdate {
-        // Once a round trip; and where nothing of a window that was larger is owed any more.
-        let is_over = view.now >= self.round.0 && view.rtt.smoothed > 0;
-        if is_over || self.reserved > self.window && self.owed(view) <= self.window {
-            return CreditUpdate::Reserve;
+        // The usual case: nearly every message.
+        let taken = view.received_upto.saturating_sub(view.pending);
+        if taken < self.enough && view.received_upto < self.said && view.now < self.round.0 {
+            return CreditUpdate::None;
         }
-        // Half of the window is free again, or the peer is at the edge and some of it is free.
-        let edge = view.received_upto + self.window.saturating_sub(view.pending);
-        let known = if self.said > view.received_upto { self.window / 2 } else { 0 };
-        if edge > self.said + known { CreditUpdate::Tell } else { CreditUpdate::None }
+        self.update(view)
     }
 
     #[cold]
@@ -196,6 +222,7 @@ impl Flow for CreditWindow {
         }
         (self.window, self.reserved) = (window.min(admitted), reserved.min(admitted));
         self.round = (view.now.later(view.rtt.smoothed), view.received_upto);
+        self.look_ahead();
     }
 
     fn tries_after(&self, view: &View) -> Option<Nanoseconds> {
