@@ -77,7 +77,8 @@ impl Creation {
         });
         let mut source = None;
         let (file, has, size) = if purpose == Purpose::Resume {
-            let file = part::lock(&folder, &name, Some(mode))?.ok_or(Failure::NotFound)?;
+            let file =
+                part::lock(&folder, &place::part(&name), Some(mode))?.ok_or(Failure::NotFound)?;
             let size = file.metadata().map_err(failure)?.len();
             (file, Has::Part, size)
         } else {
@@ -178,7 +179,7 @@ impl Creation {
         }
         self.has = Has::Settled;
         if !was_part {
-            part::remove(&self.folder, &self.name);
+            part::remove(&self.folder, &place::part(&self.name));
         }
         Ok(())
     }
@@ -209,7 +210,7 @@ impl Creation {
             Has::NoName if self.link(&part)? => {}
             _ => {
                 // Nobody else may do anything to that name as long as it is locked.
-                let _locked = part::lock(&self.folder, &self.name, Some(NEW_MODE))?;
+                let _locked = part::lock(&self.folder, &part, Some(NEW_MODE))?;
                 let temporary = self.named(random)?;
                 renameat(&self.folder, &temporary, &self.folder, &part).map_err(failure)?;
             }
@@ -333,4 +334,64 @@ fn new_file(
         }
     }
     Err(Failure::Denied)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use stackwright_wire::SingleBuffer;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("the folder");
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Where every file has a name, all ends are the same.
+    #[test]
+    fn a_file_system_may_lack_files_without_names() {
+        let home = tempfile::tempdir().expect("a folder");
+        let root = Root::open(home.path()).expect("a root").without_nameless();
+        let random = &mut fastrand::Rng::new();
+        let mut begin = |name: &str, purpose| {
+            let place = Place::parse(name).expect("a path");
+            let (creation, size) = Creation::begin(&root, &place, purpose, random)?;
+            let content = [SingleBuffer::with_headroom(0, b"content")];
+            creation.write(size, &content, &mut Vec::new())?;
+            Ok::<_, Failure>(creation)
+        };
+        let random = &mut fastrand::Rng::new();
+        let create = Purpose::Create { from: 0 };
+
+        drop(begin("a", create).expect("begun"));
+        assert_eq!(names(home.path()), [""; 0]);
+        let given_up = begin("a", create).expect("begun");
+        assert_eq!(names(home.path()).len(), 1);
+        assert_eq!(given_up.close(Keep::Nothing, false, random), Err(Failure::GivenUp));
+        for sync in [false, true] {
+            let whole = begin("a", create).expect("begun");
+            assert_eq!(whole.close(Keep::Whole, sync, random), Ok(()));
+            assert_eq!(names(home.path()), ["a"]);
+        }
+
+        let [first, second] = [(); 2].map(|()| begin("new", Purpose::New).expect("begun"));
+        assert_eq!(second.close(Keep::Whole, false, random), Ok(()));
+        assert_eq!(first.close(Keep::Whole, false, random), Err(Failure::Exists));
+        assert_eq!(names(home.path()), ["a", "new"]);
+
+        let part = begin("a", create).expect("begun");
+        assert_eq!(part.close(Keep::Part, true, random), Ok(()));
+        assert_eq!(names(home.path()), [".a.0000000000000000.part", "a", "new"]);
+        let resumed = begin("a", Purpose::Resume).expect("begun");
+        assert_eq!(resumed.close(Keep::Whole, false, random), Ok(()));
+        assert_eq!(fs::read(home.path().join("a")).expect("a"), b"contentcontent");
+        assert_eq!(names(home.path()), ["a", "new"]);
+    }
 }

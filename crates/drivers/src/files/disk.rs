@@ -76,13 +76,28 @@ impl Default for DiskOptions {
 ///
 /// # What a file is here
 /// Only regular files are read or replaced: devices, pipes and sockets are denied. Links are
-/// followed as long as they stay below the root, except that a creation, a rename and a removal
-/// replace, move and remove the link itself. A file under creation is
+/// followed as long as they stay below the root, except that a rename and a removal move and remove
+/// the link itself. What is written through a link replaces the file that it leads to; one that
+/// leads to nothing is denied. A file that replaces another has its permissions, and its owner and
+/// group as far as the system allows. A file under creation is
 /// [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] if it is not kept.
+///
+/// # What is left over
+/// A file under creation has no name where the file system can do that, and leaves nothing over
+/// when the program is killed. Elsewhere, and for a moment when a file is replaced, it is called
+/// `.NAME.0123456789abcdef.part`. A [part](stackwright_contract::services::Keep::Part) is called
+/// `.NAME.0000000000000000.part` (a name of more than 232 octets is cut short, and the number tells
+/// it apart), and is locked (`flock`) while it is written. It goes when a file of its name is
+/// complete, or its folder is removed. No path leads to either; parts that nobody has resumed for a
+/// month are found by
+///
+/// ```sh
+/// find ROOT -name '.*.????????????????.part' -mtime +30
+/// ```
 ///
 /// # When it is dropped
 /// Jobs that were requested are still done and the threads are joined. Files that were not closed,
-/// or whose old octets are still being copied, leave no trace.
+/// or whose old octets are still being copied, leave no trace; those that were resumed stay parts.
 pub struct Disk<M: Message> {
     root: Root,
     options: DiskOptions,

@@ -83,6 +83,11 @@ pub(super) fn part(name: &str) -> String {
     temporary(name, u64::from_be_bytes(number))
 }
 
+/// Whether this is the name of the [part] of a file whose name it shows whole.
+pub(super) fn is_part(name: &str) -> bool {
+    is_temporary(name) && name.ends_with(".0000000000000000.part")
+}
+
 /// Whether [`temporary`] makes such names. They are hidden, and cannot be requested: an incomplete
 /// file is no file.
 pub(super) fn is_temporary(name: &str) -> bool {
@@ -146,6 +151,7 @@ mod tests {
     #[test]
     fn each_name_has_its_own_part() {
         assert_eq!(part("a"), ".a.0000000000000000.part");
+        assert!(is_part(&part("a")) && !is_part(&temporary("a", 1)) && !is_part("a"));
         let long = "x".repeat(254);
         assert_ne!(part(&format!("{long}a")), part(&format!("{long}b")));
         for name in ["a", &format!("{long}a"), &"日".repeat(85)] {

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use stackwright_contract::services::{Attribute, Failure, FileKind, Status};
 
 use super::part;
-use super::place::Place;
+use super::place::{self, Place};
 use super::target::Target;
 
 /// The permissions that can be set: nothing here gives a file its owner's rights.
@@ -52,6 +52,12 @@ impl Root {
         self.nameless
     }
 
+    /// Makes every file have a name, as on a file system without others.
+    #[cfg(test)]
+    pub(super) fn without_nameless(self) -> Self {
+        Root { nameless: false, ..self }
+    }
+
     /// Opens a file for reading.
     pub(super) fn open_file(&self, place: &Place) -> Result<File, Failure> {
         open_regular(&self.folder, place.path())
@@ -66,7 +72,7 @@ impl Root {
     /// Opens the part of a file that can be resumed, for reading.
     pub(super) fn open_part(&self, place: &Place) -> Result<File, Failure> {
         let target = Target::for_file(self, place)?;
-        part::read(&target.folder, &target.name).map(File::from_std)
+        part::read(&target.folder, &place::part(&target.name)).map(File::from_std)
     }
 
     /// Returns the status of `place`. A link whose target does not exist, or is outside the root,
@@ -139,12 +145,21 @@ impl Root {
         from_folder.rename(from_name, &to_folder, to_name).map_err(failure)
     }
 
-    /// Removes a file, a link (not its target) or an empty folder.
+    /// Removes a file, a link (not its target) or a folder that is empty but for parts that nobody
+    /// writes.
     pub(super) fn remove(&self, place: &Place) -> Result<(), Failure> {
         let (folder, name) = place.split().ok_or(Failure::Denied)?;
         let folder = self.open_folder(folder)?;
         if folder.symlink_metadata(name).map_err(failure)?.is_dir() {
-            folder.remove_dir(name).map_err(failure)
+            match folder.remove_dir(name).map_err(failure) {
+                Err(Failure::NotEmpty) => {
+                    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    let opened = openat(&folder, name, flags, Mode::empty()).map_err(failure)?;
+                    part::remove_all(&Dir::from_std_file(opened.into()))?;
+                    folder.remove_dir(name).map_err(failure)
+                }
+                removed => removed,
+            }
         } else {
             folder.remove_file(name).map_err(failure)
         }

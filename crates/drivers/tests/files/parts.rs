@@ -109,6 +109,23 @@ fn one_at_a_time_writes_a_part() {
 }
 
 #[test]
+fn a_folder_of_parts_is_empty_to_who_sees_none() {
+    let mut bench = bench();
+    assert_eq!(bench.make_folder("d"), Ok(()));
+    add(&mut bench, "d/a", Purpose::Resume, b"part", Keep::Part).expect("kept");
+    add(&mut bench, "d/b", Purpose::Resume, b"part", Keep::Part).expect("kept");
+    bench.put("d/c", "whole");
+    assert_eq!(bench.remove("d"), Err(Failure::NotEmpty));
+    assert!(bench.stat_of("d/a", true).is_ok(), "it stays as it was");
+    assert_eq!(bench.remove("d/c"), Ok(()));
+    let (file, _) = bench.open("d/b", Purpose::Resume).expect("opened");
+    assert_eq!(bench.remove("d"), Err(Failure::NotEmpty), "somebody writes");
+    assert_eq!(bench.close(file, Keep::Part), Ok(()));
+    assert_eq!(bench.remove("d"), Ok(()));
+    assert_eq!(bench.on_disk(), [""; 0]);
+}
+
+#[test]
 fn names_too_long_to_show_have_parts_of_their_own() {
     let mut bench = bench();
     let names = ["1", "2"].map(|end| "x".repeat(254) + end);
