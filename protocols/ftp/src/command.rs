@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::net::SocketAddr;
 
 use crate::address;
+use crate::form::Representation;
 
 /// A command of RFC 959 and its extensions, as far as this server knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,15 +62,6 @@ pub enum Command<'a> {
     Opts(&'a str),
     /// Allocates space: accepted and not needed.
     Allo,
-}
-
-/// The representation of files on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Representation {
-    /// As text.
-    Ascii,
-    /// As octets, unchanged.
-    Image,
 }
 
 /// The argument of EPSV (RFC 2428 §3).

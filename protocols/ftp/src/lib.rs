@@ -13,6 +13,7 @@
 //! | --- | --- |
 //! | `line.rs` | octets → lines: bounded, and without Telnet commands |
 //! | `command.rs`, `reply.rs`, `address.rs`, `listing.rs`, `path.rs` | the grammars, one each |
+//! | `form/` | how a file is represented on a data association |
 //! | `server/`, `client/` | the machines: `state.rs`, `receive.rs` up, `send.rs` down, `timers.rs`, `config.rs` |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ extern crate alloc;
 pub mod address;
 pub mod client;
 pub mod command;
+pub mod form;
 mod line;
 pub mod listing;
 mod path;
