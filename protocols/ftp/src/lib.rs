@@ -14,6 +14,7 @@
 //! | `line.rs` | octets → lines: bounded, and without Telnet commands |
 //! | `command/` | the table of commands |
 //! | `reply.rs`, `address.rs`, `listing.rs`, `facts.rs`, `path.rs`, `pattern.rs`, `time.rs` | the other grammars, one each |
+//! | `form/` | how a file is represented on a data association |
 //! | `server/`, `client/` | the machines: `state.rs`, `receive.rs` up, `send.rs` down, `timers.rs`, `config.rs` |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ pub mod address;
 pub mod client;
 pub mod command;
 mod facts;
+pub mod form;
 mod line;
 pub mod listing;
 mod path;

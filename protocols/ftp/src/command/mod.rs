@@ -12,7 +12,10 @@ mod table;
 use core::net::SocketAddr;
 use core::ops::Range;
 
+pub(crate) use grammar::DEFLATE_LEVEL;
 pub use table::{Brings, Needs, Row, TABLE};
+
+use crate::form::{Mode, Representation, Structure};
 
 /// A command, by the group that it belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -162,7 +165,7 @@ pub enum Data {
 pub enum Parameters<'a> {
     /// Sets the representation of files.
     Type(Representation),
-    /// Sets the mode of transfers.
+    /// Sets the mode of transmission; a level of compression is that of `DeflateLevel`.
     Mode(Mode),
     /// Sets the structure of files.
     Stru(Structure),
@@ -195,35 +198,6 @@ pub enum Information<'a> {
     Stat(&'a str),
     /// Does nothing but draw a reply.
     Noop,
-}
-
-/// The representation of files on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Representation {
-    /// As text.
-    Ascii,
-    /// As octets, unchanged.
-    Image,
-}
-
-/// The mode of transfers (RFC 959 §3.4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Octets, of which the end of the association is the end.
-    Stream,
-    /// Blocks with headers.
-    Block,
-    /// A zlib stream.
-    Deflate,
-}
-
-/// The structure of files (RFC 959 §3.1.2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Structure {
-    /// None.
-    File,
-    /// Records.
-    Record,
 }
 
 /// The protection of data associations (RFC 4217 §9).

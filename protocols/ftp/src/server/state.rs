@@ -12,7 +12,9 @@ use stackwright_contract::services::Purpose;
 use stackwright_contract::{Duration, Handle, Instant};
 
 use super::{Rights, TransferDirection, Trouble};
+use crate::command::DEFLATE_LEVEL;
 use crate::facts::Facts;
+use crate::form::Form;
 use crate::line::{LineEvent, Lines};
 use crate::pattern::Pattern;
 
@@ -121,6 +123,10 @@ pub(super) struct Session<M> {
     pub(super) rename_from: Option<String>,
     /// Whether `EPSV ALL` was sent.
     pub(super) epsv_only: bool,
+    /// The form of transfers (TYPE, MODE, STRU).
+    pub(super) form: Form,
+    /// The level of compression in mode Z.
+    pub(super) level: u8,
     /// The facts of MLST and MLSD.
     pub(super) facts: Facts,
     /// Whether failed uploads are kept, to be resumed (ARST).
@@ -412,6 +418,8 @@ impl<M> Session<M> {
             range: None,
             rename_from: None,
             epsv_only: false,
+            form: Form::default(),
+            level: DEFLATE_LEVEL,
             facts: Facts::default(),
             autorestart: false,
             terse: false,
@@ -431,6 +439,7 @@ impl<M> Session<M> {
         self.folder = "/".into();
         (self.restart, self.range, self.rename_from) = (0, None, None);
         (self.epsv_only, self.facts) = (false, Facts::default());
+        (self.form, self.level) = (Form::default(), DEFLATE_LEVEL);
         (self.autorestart, self.terse) = (false, false);
         // The association stays what it is; what it was used for does not.
         self.protection = Protected { control: self.protection.control, ..Protected::default() };

@@ -1,11 +1,14 @@
 //! How transfers and replies look: TYPE MODE STRU OPTS, ARST NARS, SUPP NSUP.
 
+use alloc::format;
+
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::super::Server;
-use crate::command::{Mistake, Mode, Parameters, Structure};
+use crate::command::{Mistake, Parameters};
 use crate::facts::Facts;
+use crate::form::{Form, Mode, Representation};
 
 impl<M: Message> Server<M> {
     pub(super) fn obey_parameters(
@@ -15,13 +18,26 @@ impl<M: Message> Server<M> {
         command: Parameters<'_>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
+        let form = state.form;
         match command {
-            Parameters::Type(_) => self.reply(cx, session, 200, "Files are sent as they are."),
-            Parameters::Mode(Mode::Stream) | Parameters::Stru(Structure::File) => {
-                self.reply(cx, session, 200, "So be it.");
+            Parameters::Type(representation) => {
+                self.set_form(cx, session, Form { representation, ..form });
             }
-            Parameters::Mode(_) | Parameters::Stru(_) | Parameters::DeflateLevel(_) => {
-                self.mistake(cx, session, Mistake::Parameter);
+            Parameters::Stru(structure) => {
+                self.set_form(cx, session, Form { structure, ..form });
+            }
+            Parameters::Mode(mode) => {
+                let level = state.level;
+                let mode =
+                    if let Mode::Deflate { .. } = mode { Mode::Deflate { level } } else { mode };
+                self.set_form(cx, session, Form { mode, ..form });
+            }
+            Parameters::DeflateLevel(level) => {
+                state.level = level;
+                if let Mode::Deflate { level: now } = &mut state.form.mode {
+                    *now = level;
+                }
+                self.reply(cx, session, 200, &format!("The level of compression is {level}."));
             }
             Parameters::Facts(facts) => {
                 state.facts = Facts::parse(facts);
@@ -49,4 +65,18 @@ impl<M: Message> Server<M> {
             }
         }
     }
+
+    fn set_form(&mut self, cx: &Context, session: Handle, form: Form) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if !is_carried(form) {
+            return self.mistake(cx, session, Mistake::Parameter);
+        }
+        state.form = form;
+        self.reply(cx, session, 200, "So be it.");
+    }
+}
+
+/// Returns whether transfers have this form: TYPE A sends files as they are.
+fn is_carried(form: Form) -> bool {
+    Form { representation: Representation::Image, ..form }.is_plain()
 }
