@@ -278,6 +278,11 @@ fn a_part_goes_when_nobody_needs_it() {
     assert_eq!(disk.store("new", Purpose::Resume, 0, b"", Keep::Part), {
         "opened Some(0), written 0, closed Ok(())"
     });
+    assert_eq!(disk.tree.borrow().part("new"), None, "it would have no octets");
+    disk.tree.borrow_mut().put_part("empty/file", "old part");
+    disk.ask(Ask::Remove { token: name(0), path: "empty".into() });
+    assert_eq!(disk.said(), ["0 done Ok(())"]);
+    assert_eq!(disk.tree.borrow().part("empty/file"), None);
 }
 
 #[test]

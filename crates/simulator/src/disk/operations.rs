@@ -99,6 +99,11 @@ impl Tree {
     /// Keeps a file that was created as the part of `place`.
     pub(super) fn keep_part(&mut self, place: &str, inode: &Inode) -> Result<(), Failure> {
         self.folder_of(place)?;
+        if inode.borrow().octets.is_empty() {
+            // It has nothing to go on from.
+            self.parts.retain(|_, part| !Rc::ptr_eq(part, inode));
+            return Ok(());
+        }
         if self.is_locked_by_another(place, inode) {
             return Err(Failure::Denied);
         }
@@ -235,6 +240,11 @@ impl Tree {
         if path.is_empty() {
             return Err(Failure::Denied);
         }
+        if self.below(&path).next().is_some() {
+            return Err(Failure::NotEmpty);
+        }
+        // Parts that nobody writes go with their folder.
+        self.parts.retain(|part, inode| !is_below(part, &path) || Rc::strong_count(inode) > 1);
         if !self.is_empty(&path) {
             return Err(Failure::NotEmpty);
         }
