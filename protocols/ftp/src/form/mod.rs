@@ -1,4 +1,24 @@
 //! How a file is represented on a data association (RFC 959 §3.1, §3.4).
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `ascii.rs` | TYPE A: lines that end with CRLF |
+//! | `record.rs` | STRU R in a stream: escapes mark the ends |
+//! | `block.rs` | MODE B: blocks with headers |
+//! | `deflate.rs` | MODE Z: a zlib stream |
+//! | `encoder.rs`, `decoder.rs` | these, composed as a [`Form`] says |
+//!
+//! All of it is octets to octets, in pieces of any length.
+
+pub mod ascii;
+pub mod block;
+mod decoder;
+pub mod deflate;
+mod encoder;
+pub mod record;
+
+pub use decoder::Decoder;
+pub use encoder::Encoder;
 
 /// The form of a transfer: what TYPE, MODE and STRU have set.
 ///
@@ -62,4 +82,27 @@ impl Form {
     pub fn restarts(self) -> bool {
         self.representation == Representation::Image && self.structure == Structure::File
     }
+}
+
+/// The damage for which what arrives is not a file in its [`Form`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Damage {
+    /// A block has a header without meaning.
+    #[error("a block has a header that means nothing")]
+    Block,
+    /// A record has an escape without meaning.
+    #[error("a record has an escape that means nothing")]
+    Escape,
+    /// It cannot be expanded, or its checksum is wrong.
+    #[error("the compressed data is damaged")]
+    Compressed,
+    /// It expands to far more than files do.
+    #[error("the compressed data expands to too much")]
+    Expansion,
+    /// There is more behind the end of the file.
+    #[error("there is more data behind the end of the file")]
+    Trailing,
+    /// The association ended before the file did.
+    #[error("the data ended before the end of the file")]
+    Truncated,
 }
