@@ -68,7 +68,6 @@ impl Facts {
     pub(crate) fn of(self, status: &Status, target: Option<&str>, writable: bool) -> String {
         let Status { kind, size, modified, mode, unique } = *status;
         let mut facts = String::new();
-        let folder = kind == FileKind::Folder;
         let mut tell = |fact: u8, name: &str, value: Option<String>| {
             if let Some(value) = value.filter(|_| self.0 & fact != 0) {
                 // Writing to a string does not fail.
@@ -78,11 +77,14 @@ impl Facts {
         tell(Facts::TYPE, "type", Some(kind_of(kind, target)));
         tell(Facts::SIZE, "size", (kind == FileKind::File).then(|| format!("{size}")));
         tell(Facts::MODIFY, "modify", modified.map(time::format));
-        let perm = match (folder, writable) {
-            (true, true) => "cdeflmp",
-            (true, false) => "el",
-            (false, true) => "adfrw",
-            (false, false) => "r",
+        let perm = match (kind, writable) {
+            (FileKind::Folder, true) => "cdeflmp",
+            (FileKind::Folder, false) => "el",
+            (FileKind::File, true) => "adfrw",
+            (FileKind::File, false) => "r",
+            // What can be done with it depends on what it leads to.
+            (FileKind::Link | FileKind::Other, true) => "df",
+            (FileKind::Link | FileKind::Other, false) => "",
         };
         tell(Facts::PERM, "perm", Some(perm.into()));
         tell(Facts::UNIQUE, "unique", unique.map(|unique| format!("{unique:x}")));
@@ -130,8 +132,8 @@ mod tests {
         assert_eq!(some.chosen(), "MLST OPTS type;size;");
         assert_eq!(Facts::parse("").of(&status, None, true), "");
         let link = Status::new(FileKind::Link, 0);
-        assert_eq!(all.of(&link, Some("a/b"), false), "type=OS.unix=slink:a/b;perm=r;");
-        assert_eq!(all.of(&link, Some("a b"), false), "type=OS.unix=slink;perm=r;");
+        assert_eq!(all.of(&link, Some("a/b"), false), "type=OS.unix=slink:a/b;perm=;");
+        assert_eq!(all.of(&link, Some("a b"), false), "type=OS.unix=slink;perm=;");
         let folder = Status::new(FileKind::Folder, 0);
         assert_eq!(all.of(&folder, None, false), "type=dir;perm=el;");
     }
