@@ -49,6 +49,13 @@ pub enum LineEvent {
     Decline([u8; 3]),
 }
 
+impl LineEvent {
+    /// Returns how many octets of memory the line holds.
+    pub(crate) fn length(&self) -> usize {
+        if let LineEvent::Line(line) = self { line.len() } else { 0 }
+    }
+}
+
 impl Lines {
     /// Creates an empty buffer for lines of at most `most` octets, without their end.
     pub fn new(most: usize) -> Self {

@@ -2,36 +2,65 @@
 
 use alloc::format;
 use alloc::string::String;
+use core::iter;
 
 use stackwright_contract::services::{FileKind, FolderEntry, Status};
+
+use crate::time::{DAY, date};
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-const DAY: u64 = 86_400;
-
 /// Half a year: older entries show the year in place of the time.
 const RECENT: u64 = 182 * DAY;
 
+/// How far ahead of this clock a file may be modified and still count as recent: its time may come
+/// from another clock, or be a fraction of a second later.
+const AHEAD: u64 = 60;
+
 /// Formats a line of LIST, with its end. `now` is in seconds since 1970, where it is known.
 pub fn line(entry: &FolderEntry, writable: bool, now: Option<u64>) -> String {
-    let Status { kind, size, modified, .. } = entry.status;
-    let mode = match (kind, writable) {
-        (FileKind::Folder, true) => "drwxr-xr-x",
-        (FileKind::Folder, false) => "dr-xr-xr-x",
-        (_, true) => "-rw-r--r--",
-        (_, false) => "-r--r--r--",
-    };
+    let Status { kind, size, modified, mode, .. } = entry.status;
+    let usual = if writable { 0o644 } else { 0o444 };
+    let mode = permissions(kind, mode.unwrap_or(usual | execute(kind)));
     let modified = modified.unwrap_or(0);
     let (year, month, day) = date(modified / DAY);
     let month = MONTHS[month];
-    let recent = now.is_some_and(|now| modified <= now && now - modified < RECENT);
+    let recent = now.is_some_and(|now| {
+        modified <= now.saturating_add(AHEAD) && now.saturating_sub(modified) < RECENT
+    });
     let when = if recent {
         format!("{:02}:{:02}", modified % DAY / 3600, modified % 3600 / 60)
     } else {
         format!("{year:>5}")
     };
-    format!("{mode}   1 ftp      ftp      {size:>12} {month} {day:>2} {when} {}\r\n", entry.name)
+    let (name, arrow, target) = match &entry.target {
+        Some(target) if !target.contains(['\r', '\n', '\0']) => {
+            (&entry.name, " -> ", target.as_str())
+        }
+        _ => (&entry.name, "", ""),
+    };
+    format!(
+        "{mode}   1 ftp      ftp      {size:>12} {month} {day:>2} {when} {name}{arrow}{target}\r\n"
+    )
+}
+
+fn execute(kind: FileKind) -> u16 {
+    if kind == FileKind::Folder { 0o111 } else { 0 }
+}
+
+/// Formats kind and permissions as `ls` does: `drwxr-xr-x`.
+fn permissions(kind: FileKind, mode: u16) -> String {
+    let first = match kind {
+        FileKind::File | FileKind::Other => '-',
+        FileKind::Folder => 'd',
+        FileKind::Link => 'l',
+    };
+    let mode = if kind == FileKind::Link { 0o777 } else { mode };
+    let bit = |nth: u16| {
+        if mode >> (8 - nth) & 1 == 1 { ['r', 'w', 'x'][usize::from(nth % 3)] } else { '-' }
+    };
+    iter::once(first).chain((0..9).map(bit)).collect()
 }
 
 /// Parses a line of LIST: nine columns, of which the name may contain spaces. `None` where it is of
@@ -68,21 +97,6 @@ pub fn parse(line: &str) -> Option<FolderEntry> {
     Some(FolderEntry::new(name, Status::new(kind, size)))
 }
 
-/// Returns year, month from 0 and day from 1 of a day since 1970-01-01, in the Gregorian calendar
-/// (the era method: 400 years are 146 097 days, and years begin in March so that the odd day comes
-/// last).
-fn date(day: u64) -> (u64, usize, u64) {
-    let day = day + 719_468;
-    let era = day / 146_097;
-    let of_era = day % 146_097;
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (year_later, month) = if month < 10 { (0, month + 2) } else { (1, month - 10) };
-    (era * 400 + year_of_era + year_later, month as usize, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,16 +104,6 @@ mod tests {
     fn entry(name: &str, kind: FileKind, size: u64, modified: u64) -> FolderEntry {
         let status = Status { modified: Some(modified), ..Status::new(kind, size) };
         FolderEntry::new(name, status)
-    }
-
-    #[test]
-    fn dates() {
-        assert_eq!(date(0), (1970, 0, 1));
-        assert_eq!(date(951_782_400 / DAY), (2000, 1, 29));
-        assert_eq!(date(951_868_800 / DAY), (2000, 2, 1));
-        assert_eq!(date(4_107_456_000 / DAY), (2100, 1, 28));
-        assert_eq!(date(4_107_542_400 / DAY), (2100, 2, 1));
-        assert_eq!(date(1_767_225_599 / DAY), (2025, 11, 31));
     }
 
     #[test]
@@ -119,6 +123,27 @@ mod tests {
             line(&entry("x", FileKind::File, 5, 1_800_000_000), false, Some(1_800_000_100)),
             "-r--r--r--   1 ftp      ftp                 5 Jan 15 08:00 x\r\n"
         );
+    }
+
+    #[test]
+    fn a_file_of_this_very_second_shows_the_time() {
+        let young = entry("x", FileKind::File, 5, 1_800_000_000);
+        assert!(line(&young, false, Some(1_799_999_999)).contains("Jan 15 08:00 x"));
+        assert!(line(&young, false, Some(1_799_999_000)).contains("Jan 15  2027 x"));
+    }
+
+    #[test]
+    fn modes_and_links_are_shown_as_they_are() {
+        let mut link = entry("x", FileKind::Link, 3, 0);
+        link.target = Some("a b".into());
+        let text = line(&link, true, Some(1_800_000_000));
+        assert!(text.starts_with("lrwxrwxrwx ") && text.ends_with(" 1970 x -> a b\r\n"), "{text}");
+        let mut file = entry("x", FileKind::File, 3, 0);
+        file.status.mode = Some(0o750);
+        assert!(line(&file, true, None).starts_with("-rwxr-x--- "));
+        let folder = entry("x", FileKind::Folder, 0, 0);
+        assert!(line(&folder, true, None).starts_with("drwxr-xr-x "));
+        assert!(line(&folder, false, None).starts_with("dr-xr-xr-x "));
     }
 
     #[test]

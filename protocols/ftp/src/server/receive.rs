@@ -1,11 +1,12 @@
 //! Arrivals, commands, data, and the disk's answers from below, each passed to its session.
 
 use stackwright_contract::services::{
-    Credit, Ended, FilesIndication, StreamsIndication, StreamsRequest,
+    Credit, Ended, Failure, FilesIndication, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::{Leaf, Message};
 
+use super::commands::Answer;
 use super::state::{Control, FileUse, Leaving, Session, Stream};
 use super::{Indication, Out, Server};
 use crate::NAME;
@@ -165,7 +166,7 @@ impl<M: Message> Server<M> {
                     continue; // the session is leaving
                 }
                 if let Some(heard) = heard {
-                    state.control.waiting.push_back(heard);
+                    state.control.push(heard);
                 }
             }
         }
@@ -199,16 +200,35 @@ impl<M: Message> Server<M> {
                 self.files.forget(name);
                 self.file_closed(cx, session, result, out);
             }
+            (FileUse::Recital { session }, FilesIndication::Opened { .. }) => {
+                self.recital_opened(cx, session, out);
+            }
+            (FileUse::Recital { session }, FilesIndication::Entries { entries, .. }) => {
+                self.recital_entries(cx, session, &entries, out);
+            }
+            (FileUse::Recital { session }, FilesIndication::Closed { result, .. }) => {
+                self.files.forget(name);
+                let failure = result.err().unwrap_or(Failure::Broken);
+                self.recital_closed(cx, session, failure, out);
+            }
             (FileUse::Question { session }, FilesIndication::Stated { result, .. }) => {
                 self.files.forget(name);
-                self.stated(cx, session, result, out);
+                self.answered(cx, session, Answer::Stated(result), out);
             }
-            (
-                _,
-                FilesIndication::Closed { .. }
-                | FilesIndication::Stated { .. }
-                | FilesIndication::Done { .. },
-            ) => {
+            (FileUse::Question { session }, FilesIndication::Digested { result, .. }) => {
+                self.files.forget(name);
+                self.digests -= 1;
+                self.answered(cx, session, Answer::Digested(result), out);
+            }
+            (FileUse::Question { session }, FilesIndication::Room { result, .. }) => {
+                self.files.forget(name);
+                self.answered(cx, session, Answer::Room(result), out);
+            }
+            (FileUse::Question { session }, FilesIndication::Done { result, .. }) => {
+                self.files.forget(name);
+                self.answered(cx, session, Answer::Done(result), out);
+            }
+            (_, FilesIndication::Closed { .. }) => {
                 self.files.forget(name);
             }
             (FileUse::Forgotten, _) => {}

@@ -3,10 +3,12 @@
 //!
 //! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
 
+mod commands;
 mod copies;
 mod corners;
 mod crowd;
 mod data_gone;
+mod dialogue;
 mod graphs;
 mod lines;
 mod memory;
@@ -14,5 +16,8 @@ mod raw;
 mod recordings;
 mod relay;
 mod replies;
+mod reported;
+mod resumed;
+mod scopes;
 mod setting;
 mod sweep;
