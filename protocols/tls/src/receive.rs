@@ -6,13 +6,13 @@ use stackwright_base::events::Events as _;
 use stackwright_contract::services::{
     Batch, Credit, Ended, StreamProperties, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Handle, SessionGroup};
+use stackwright_contract::{Context, Handle, SecurityError, SessionGroup};
 use stackwright_wire::Message;
 
 use crate::config::{Client, Server};
 use crate::connection::{Connection, Job, Step};
 use crate::stage::Failure;
-use crate::state::{Ending, HANDSHAKE_MOST, Peer, Secured, Stage};
+use crate::state::{By, Ending, HANDSHAKE_MOST, Peer, Secured, Stage};
 use crate::{Out, Tls};
 
 impl<M: Message> Tls<M> {
@@ -30,8 +30,10 @@ impl<M: Message> Tls<M> {
                 association.above = association.above.saturating_sub(batch.octets());
                 out.indicate(StreamsIndication::Delivered { association: name, batch, properties });
             }
-            Stage::Secure(_) => self.absorb(cx, name, Some(batch.into_octets()), out),
-            Stage::Over(_) => {}
+            Stage::Secure(secured) if secured.ending != Ending::Done(By::Close) => {
+                self.absorb(cx, name, Some(batch.into_octets()), out);
+            }
+            Stage::Secure(_) | Stage::Over(_) => {}
         }
     }
 
@@ -102,6 +104,7 @@ impl<M: Message> Tls<M> {
         match secured.ended_below {
             Some(why) if secured.held.is_empty() => self.ended(name, why, out),
             Some(_) => {}
+            None if secured.ending == Ending::Done(By::Close) => {}
             None => {
                 let more = secured.grant(*above);
                 if more > 0 {
@@ -158,6 +161,12 @@ impl<M: Message> Tls<M> {
             }
             _ => why,
         };
+        self.last_word(name, why, out);
+    }
+
+    /// Ends a name above: first its commands are answered.
+    pub(crate) fn last_word(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
+        self.refuse(name, SecurityError::Cut, None, out);
         if let Some(association) = self.associations.remove(name)
             && let Stage::Secure(secured) = association.stage
         {

@@ -85,7 +85,7 @@ impl<M: Message> Tls<M> {
 
     pub(crate) fn abort(&mut self, name: Handle, code: Code, out: Out<'_, M>) {
         if let Some((Secured { ended_below: Some(_), .. }, ..)) = self.secured(name) {
-            return self.end_here(name, Ended::Aborted, out);
+            return self.last_word(name, Ended::Aborted, out);
         }
         out.request(StreamsRequest::Abort { association: name, code });
     }
@@ -98,7 +98,7 @@ impl<M: Message> Tls<M> {
         match stage {
             Stage::Plain | Stage::Asked(_) => out.request(StreamsRequest::Close { name }),
             Stage::Secure(secured) if secured.ended_below.is_some() => {
-                self.end_here(name, Ended::Finished, out);
+                self.last_word(name, Ended::Finished, out);
             }
             Stage::Secure(secured) => {
                 let ending = match secured.ending {
@@ -119,16 +119,6 @@ impl<M: Message> Tls<M> {
             }
             Stage::Over(_) => {}
         }
-    }
-
-    /// Ends a name whose stream below has ended before.
-    fn end_here(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
-        if let Some(Association { stage: Stage::Secure(secured), .. }) =
-            self.associations.remove(name)
-        {
-            self.forget(&secured);
-        }
-        out.indicate(StreamsIndication::Ended { name, why });
     }
 
     /// Sends what waits, within the credit below, and what ends it; gives more credit above.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use stackwright_compose::Over;
 use stackwright_contract::services::{
     Credit, Ended, StreamProperties, StreamsIndication as Told, StreamsRequest as Ask,
@@ -46,6 +46,8 @@ impl Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
+        let name: String = key.public_key_raw()[1..9].iter().map(u8::to_string).collect();
+        params.distinguished_name.push(DnType::CommonName, name);
         let root = params.self_signed(&key).unwrap().der().clone();
         Authority { issuer: Issuer::new(params, key), root }
     }
