@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use stackwright_compose::Over;
 use stackwright_contract::services::{
     Credit, Ended, StreamProperties, StreamsIndication as Told, StreamsRequest as Ask,
@@ -15,71 +13,21 @@ use stackwright_contract::{
 use stackwright_simulator::{
     Application, Asks, Conditions, Habits, SimulatedStreams, StationId, World,
 };
-use stackwright_tls::rustls::RootCertStore;
-use stackwright_tls::rustls::pki_types::CertificateDer;
-use stackwright_tls::{Config, ExpectedServer, ServerIdentity, Tls, TlsVersions, Trust};
+use stackwright_tls::{Config, Tls, TlsVersions};
 use stackwright_wire::{BufferTree, Message};
+
+pub(crate) use crate::certificates::{Authority, EPOCH, NAME, expects, shows};
 
 pub(crate) type M = BufferTree;
 pub(crate) type Stack = Over<Tls<M>, SimulatedStreams<M>>;
 pub(crate) type Station = StationId<Stack, Side>;
 
-/// 2026-09-21: the certificates of tests are valid from 2026 to 2030.
-pub(crate) const EPOCH: u64 = 1_790_000_000;
-pub(crate) const NAME: &str = "files.example";
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 pub(crate) const LISTENER: Handle = Handle { index: 0, generation: 0 };
 
 pub(crate) const fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
-}
-
-/// An authority, and what it has issued.
-pub(crate) struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    pub(crate) root: CertificateDer<'static>,
-}
-
-impl Authority {
-    pub(crate) fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let name: String = key.public_key_raw()[1..9].iter().map(u8::to_string).collect();
-        params.distinguished_name.push(DnType::CommonName, name);
-        let root = params.self_signed(&key).unwrap().der().clone();
-        Authority { issuer: Issuer::new(params, key), root }
-    }
-
-    /// Issues an identity, valid until the end of this year.
-    pub(crate) fn issue(&self, name: &str, until: i32) -> ServerIdentity {
-        let (certificates, key) = self.issue_pem(name, until);
-        ServerIdentity::from_pem(certificates.as_bytes(), key.as_bytes()).unwrap()
-    }
-
-    pub(crate) fn issue_pem(&self, name: &str, until: i32) -> (String, String) {
-        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        (params.not_before, params.not_after) =
-            (date_time_ymd(2020, 1, 1), date_time_ymd(until, 12, 31));
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    pub(crate) fn trusted(&self) -> Trust {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.root.clone()).unwrap();
-        Trust::Authorities(Arc::new(roots))
-    }
-}
-
-pub(crate) fn expects(trust: Trust) -> Config {
-    Config { servers: vec![ExpectedServer::new(NAME, trust).unwrap()], ..Config::at(EPOCH) }
-}
-
-pub(crate) fn shows(identity: ServerIdentity) -> Config {
-    Config { identities: vec![identity], ..Config::at(EPOCH) }
 }
 
 pub(crate) const VERSIONS: [TlsVersions; 2] = [TlsVersions::Only12, TlsVersions::Only13];
