@@ -39,7 +39,6 @@ fn a_receiver_that_gives_one_octet_at_a_time_gets_each_octet() {
             }
             let receiver = &ends[0];
             let (octets, above) = (receiver.octets.len(), receiver.above);
-            assert_eq!(octets, file.len().min(octets), "no more than was sent");
             assert!(receiver.granted <= RECORD_MOST + above);
             let records = octets / 1024 + 3;
             assert!(

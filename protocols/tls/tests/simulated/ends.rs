@@ -1,14 +1,12 @@
 //! How associations end, and what their neighbours are told of it.
 
 use stackwright_contract::services::{Ended, StreamsIndication as Told, StreamsRequest as Ask};
-use stackwright_contract::{Command, CommandError, Fingerprint, SecurityError};
+use stackwright_contract::{CommandError, Fingerprint, SecurityError};
 use stackwright_simulator::Habits;
 use stackwright_tls::Config;
 
 use crate::alone::{Alone, Below, IT, carry, carry_ends};
-use crate::setting::{
-    Authority, CLIENT, NAME, Pair, SERVER, VERSIONS, expects, name, pattern, shows, trusting,
-};
+use crate::setting::{CLIENT, Pair, SERVER, VERSIONS, name, pattern, trusting};
 
 /// Two ends that are secure.
 pub(crate) fn secure(configs: [Config; 2], above: usize) -> [Alone; 2] {
@@ -272,5 +270,4 @@ fn errors_are_sentences() {
     let certificate = Some(Fingerprint([0xab; 32]));
     let told = CommandError::Insecure { why, certificate }.to_string();
     assert!(told.contains("unknown authority (its SHA-256 fingerprint: abab"), "{told}");
-    let _ = (Command::Unread, Authority::new(), expects, shows, NAME);
 }

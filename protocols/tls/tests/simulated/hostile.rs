@@ -10,7 +10,7 @@ use stackwright_tls::rustls::pki_types::ServerName;
 use stackwright_tls::rustls::unbuffered::ConnectionState;
 use stackwright_tls::rustls::{ClientConfig, ConnectionTrafficSecrets, RootCertStore};
 
-use crate::alone::{Alone, Below, IT, carry, carry_ends};
+use crate::alone::{Alone, Below, IT};
 use crate::setting::{
     Authority, CLIENT, EPOCH, NAME, SERVER, VERSIONS, pattern, seeds, shows, trusting,
 };
@@ -99,11 +99,11 @@ fn altered_octets_are_never_delivered() {
             }
             carry_nothing(&mut ends);
         }
-        for side in 0..2 {
-            ends[side].finish_below();
-            ends[side].end_below();
-            ends[side].pass(100);
-            ends[side].end_below();
+        for end in &mut ends {
+            end.finish_below();
+            end.end_below();
+            end.pass(100);
+            end.end_below();
         }
         for side in 0..2 {
             let (end, file) = (&ends[side], &files[1 - side]);
@@ -339,5 +339,4 @@ fn a_refusal_leaves_even_where_the_peer_does_not_read() {
     ends[1].secure(SERVER);
     ends[1].arrive(b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(ends[1].asked, [Below::Abort], "not all of the alert can leave");
-    let _ = (carry, carry_ends);
 }

@@ -64,10 +64,6 @@ pub(crate) struct Known {
     /// What is to be sent, and whether it is finished then.
     pub(crate) outgoing: Vec<u8>,
     pub(crate) finishes: bool,
-    /// Whether what was delivered gives no credit back.
-    pub(crate) keeps: bool,
-    /// The most octets of a Send.
-    pub(crate) piece: Option<usize>,
 }
 
 /// An application: it sends what it has as soon as there is credit.
@@ -87,12 +83,10 @@ impl Application<Stack> for Side {
                 let start = known.octets.len();
                 known.octets.resize(start + octets, 0);
                 batch.into_octets().copy_to(&mut known.octets[start..]);
-                if !known.keeps {
-                    asks.push_back(Ask::Credit {
-                        association: name,
-                        credit: Credit::of_octets(octets),
-                    });
-                }
+                asks.push_back(Ask::Credit {
+                    association: name,
+                    credit: Credit::of_octets(octets),
+                });
             }
             Told::Controlled { outcome, .. } => known.outcomes.push(outcome),
             Told::Finished { .. } => {
@@ -112,7 +106,7 @@ impl Application<Stack> for Side {
 impl Known {
     fn go_on(&mut self, name: Handle, asks: &mut Asks<Stack>) {
         while self.room > 0 && !self.outgoing.is_empty() {
-            let octets = self.outgoing.len().min(self.room).min(self.piece.unwrap_or(usize::MAX));
+            let octets = self.outgoing.len().min(self.room);
             self.room -= octets;
             let message = M::with_headroom(64, &self.outgoing[..octets]);
             self.outgoing.drain(..octets);

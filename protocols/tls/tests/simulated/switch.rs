@@ -1,8 +1,9 @@
 //! From plain to secure.
 
-use stackwright_contract::services::StreamsIndication as Told;
-use stackwright_contract::services::{Credit, Ended, StreamProperties, StreamsRequest as Ask};
-use stackwright_contract::{Command, CommandError, SecurityError};
+use stackwright_contract::services::{
+    Credit, Ended, StreamProperties, StreamsIndication as Told, StreamsRequest as Ask,
+};
+use stackwright_contract::{Command, CommandError, Protocol as _, SecurityError};
 use stackwright_simulator::Habits;
 use stackwright_tls::Config;
 use stackwright_wire::{Message, Region};
@@ -26,14 +27,7 @@ fn a_plain_association_passes_every_word() {
     assert_eq!(alone.commands, [Command::Unread]);
     alone.tell(Told::Controlled { association: IT, outcome: Ok(0) });
     assert_eq!(alone.outcomes, [Ok(0)]);
-    assert!(!alone.tls_wants_flush());
-}
-
-impl Alone {
-    fn tls_wants_flush(&self) -> bool {
-        use stackwright_contract::Protocol as _;
-        self.tls.wants_flush()
-    }
+    assert!(!alone.tls.wants_flush());
 }
 
 #[test]

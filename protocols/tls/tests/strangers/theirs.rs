@@ -112,7 +112,7 @@ impl Theirs {
     /// Waits for a line that begins like this, and returns the rest.
     #[track_caller]
     pub(crate) fn says(&mut self, start: &str) -> String {
-        self.find(start, |wait| std::thread::sleep(wait))
+        self.find(start, std::thread::sleep)
     }
 
     /// The same while our side runs.
