@@ -216,7 +216,7 @@ impl<M: Message> Secured<M> {
         // rustls writes before it reads: it does not meet the octets that it has failed at again.
         while self.connection.has_records()
             && let (_, Ok(Step::More)) =
-                self.connection.step::<M>(&mut [], &mut records, &Job::Nothing)
+                self.connection.step::<M>(&mut [], &mut records, &Job::Nothing, None)
         {}
         let has_alert = !records.is_empty();
         self.queue(records);
@@ -287,7 +287,7 @@ impl<M: Message> Secured<M> {
     fn write(&mut self, records: &mut Vec<u8>, job: &Job<'_>) -> Result<(), rustls::Error> {
         let mut read = 0;
         let result = loop {
-            let (more, step) = self.connection.step(&mut self.arrived[read..], records, job);
+            let (more, step) = self.connection.step(&mut self.arrived[read..], records, job, None);
             read += more;
             match step {
                 Ok(Step::Written) => break Ok(()),

@@ -8,7 +8,7 @@ use stackwright_contract::{
     Secure,
 };
 use stackwright_tls::{Config, Tls};
-use stackwright_wire::Message;
+use stackwright_wire::{Message, Pool};
 
 use crate::setting::{M, name};
 
@@ -71,9 +71,13 @@ impl Alone {
 
     /// It has asked for an association that is not open.
     pub(crate) fn asked(config: Config, above: usize) -> Self {
+        Self::asked_of(Tls::new(config), above)
+    }
+
+    pub(crate) fn asked_of(tls: Tls<M>, above: usize) -> Self {
         let mut alone = Alone {
             cx: Context::new(1),
-            tls: Tls::new(config),
+            tls,
             said: Said::default(),
             above,
             may_send: 0,
@@ -155,8 +159,20 @@ impl Alone {
     pub(crate) fn arrive(&mut self, octets: &[u8]) {
         assert!(octets.len() <= self.granted, "the test keeps within the credit");
         self.granted -= octets.len();
-        let (batch, properties) = (M::with_headroom(0, octets).into(), StreamProperties::default());
+        self.deliver(M::with_headroom(0, octets));
+    }
+
+    fn deliver(&mut self, message: M) {
+        let (batch, properties) = (message.into(), StreamProperties::default());
         self.tell(Told::Delivered { association: IT, batch, properties });
+    }
+
+    /// Octets arrive in a block of this pool.
+    pub(crate) fn arrive_in_block(&mut self, octets: &[u8], pool: &Pool<M>) {
+        self.granted -= octets.len();
+        let mut block = pool.take();
+        block[..octets.len()].copy_from_slice(octets);
+        self.deliver(M::from_block(block, 0, octets.len()));
     }
 
     /// Octets arrive as far as there is credit. Returns how many.

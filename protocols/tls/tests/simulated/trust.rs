@@ -4,7 +4,7 @@ use stackwright_contract::services::Ended;
 use stackwright_contract::{CommandError, Fingerprint, SecurityError};
 use stackwright_simulator::Habits;
 use stackwright_tls::rustls::RootCertStore;
-use stackwright_tls::{Config, ExpectedServer, Protection, TlsVersions, Trust};
+use stackwright_tls::{Config, ExpectedServer, Security, TlsVersions, Trust};
 
 use crate::setting::{
     Authority, CLIENT, EPOCH, NAME, Pair, SERVER, VERSIONS, expects, name, shows, trusting,
@@ -81,7 +81,7 @@ fn a_pinned_certificate_is_trusted_and_no_other() {
         let configs = [expects(Trust::Pinned(pin)), shows(identity.clone())];
         let mut pair = shake(configs.map(|config| Config { versions, ..config }));
         assert_eq!(pair.known(0, 1).outcomes, [Ok(0)]);
-        let facts = pair.world.question(pair.stations[0], name(1), Protection).unwrap();
+        let facts = pair.world.question(pair.stations[0], name(1), Security).unwrap();
         assert_eq!((facts.certificate, facts.resumed), (Some(pin), false));
         let version = if versions == TlsVersions::Only12 { "TLS 1.2" } else { "TLS 1.3" };
         assert_eq!(facts.version, version);

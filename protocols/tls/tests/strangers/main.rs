@@ -14,7 +14,7 @@ use certificates::{Authority, NAME, expects, shows};
 use ours::{Ours, name};
 use stackwright_contract::services::{Ended, StreamsRequest as Ask};
 use stackwright_contract::{Secure, SecurityError, SessionGroup, TlsRole};
-use stackwright_tls::{Config, Protection};
+use stackwright_tls::{Config, Security};
 use theirs::{Files, Theirs, find, free_port};
 
 const CLIENT: Secure =
@@ -56,7 +56,7 @@ fn our_client_with_a_server_in_python() {
             assert_eq!(ours.known(index).outcomes, [Ok(resumed)], "TLS {version}");
             let told = theirs.says("shaken ");
             assert_eq!(told, format!("TLSv{version} {}", if index > 1 { "True" } else { "False" }));
-            let facts = ours.ask_for(index, Protection).unwrap();
+            let facts = ours.ask_for(index, Security).unwrap();
             assert_eq!(facts.version, format!("TLS {version}"));
             assert!(facts.certificate.is_some());
         }

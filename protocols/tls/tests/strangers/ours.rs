@@ -73,8 +73,9 @@ const CREDIT: Credit = Credit::of_octets(1 << 18);
 impl Ours {
     pub(crate) fn new(config: Config) -> Self {
         let driver = Driver::new(1).unwrap();
-        let tcp = Tcp::new(driver.registry(), 0, Arc::new(Pool::new(64 << 10, 8)));
-        let stack = Over::new(Tls::new(config), tcp);
+        let pool = Arc::new(Pool::new(64 << 10, 8));
+        let tcp = Tcp::new(driver.registry(), 0, Arc::clone(&pool));
+        let stack = Over::new(Tls::new(config).with_pool(pool), tcp);
         Ours { driver, stack, heard: Heard::default(), known: BTreeMap::new(), port: None }
     }
 
