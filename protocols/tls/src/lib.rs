@@ -84,7 +84,7 @@ pub use config::{Config, ExpectedServer, TlsVersions};
 pub use identity::{BadIdentity, ServerIdentity};
 /// The library that does TLS: roots, names and certificates are its types.
 pub use rustls;
-pub use verify::Trust;
+pub use verify::{NoAuthorities, Trust};
 
 use config::{Client, Server};
 use state::Association;

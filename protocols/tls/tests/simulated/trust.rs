@@ -4,7 +4,10 @@ use stackwright_contract::services::Ended;
 use stackwright_contract::{CommandError, Fingerprint, SecurityError};
 use stackwright_simulator::Habits;
 use stackwright_tls::rustls::RootCertStore;
-use stackwright_tls::{Config, ExpectedServer, Security, TlsVersions, Trust};
+use stackwright_tls::{
+    BadIdentity, Config, ExpectedServer, NoAuthorities, Security, ServerIdentity, TlsVersions,
+    Trust,
+};
 
 use crate::setting::{
     Authority, CLIENT, EPOCH, NAME, Pair, SERVER, VERSIONS, expects, name, shows, trusting,
@@ -106,6 +109,33 @@ fn no_authority_trusts_no_one() {
     let shown = identity.fingerprint();
     let configs = [expects(Trust::Authorities(RootCertStore::empty().into())), shows(identity)];
     refuses(configs, SecurityError::UnknownIssuer, Some(shown), 48);
+}
+
+#[test]
+fn authorities_and_identities_are_read_from_text() {
+    let [authority, other] = [Authority::new(), Authority::new()];
+    let (certificate, key) = authority.issue_pem(NAME, 2030);
+    let (_, other_key) = authority.issue_pem(NAME, 2030);
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let bundle = ["a comment\n", &other.root_pem, broken, &authority.root_pem].concat();
+    let trust = Trust::authorities(bundle.as_bytes()).unwrap();
+    let both = [&*certificate, &key].concat();
+    let identity = ServerIdentity::from_pem(both.as_bytes(), both.as_bytes()).unwrap();
+    let mut pair = shake([expects(trust), shows(identity)]);
+    assert_eq!(pair.known(0, 1).outcomes, [Ok(0)]);
+
+    for text in ["", "no certificate", broken] {
+        assert_eq!(Trust::authorities(text.as_bytes()).err(), Some(NoAuthorities));
+    }
+    let read = |certificate: &str, key: &str| {
+        ServerIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).err()
+    };
+    assert_eq!(read("", &key), Some(BadIdentity::NoCertificate));
+    assert_eq!(read(broken, &key), Some(BadIdentity::NoCertificate));
+    assert_eq!(read(&certificate, &certificate), Some(BadIdentity::NoKey));
+    assert_eq!(read(&certificate, &other_key), Some(BadIdentity::Mismatch));
+    let damaged = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+    assert!(matches!(read(&certificate, damaged), Some(BadIdentity::Key(_))));
 }
 
 #[test]
