@@ -9,15 +9,15 @@ use crate::state::Stage;
 
 /// How is the association protected? Without an answer, it is not, or not yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Protection;
+pub struct Security;
 
-impl Query for Protection {
-    type Answer = ProtectionFacts;
+impl Query for Security {
+    type Answer = SecurityFacts;
 }
 
 /// What a handshake has negotiated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProtectionFacts {
+pub struct SecurityFacts {
     /// The version.
     pub version: &'static str,
     /// The cipher suite, as IANA names it.
@@ -35,7 +35,7 @@ impl<M: Message> Tls<M> {
             && let Stage::Secure(secured) = &association.stage
             && !secured.shaking
         {
-            question.answer::<Protection>(|_| Some(secured.connection.facts()));
+            question.answer::<Security>(|_| Some(secured.connection.facts()));
         }
     }
 }

@@ -13,9 +13,9 @@ use rustls::{
     CertificateError, CommonState, Error, HandshakeKind, InvalidMessage, ProtocolVersion,
 };
 use stackwright_contract::{Fingerprint, SecurityError};
-use stackwright_wire::Message;
+use stackwright_wire::{Message, Pool};
 
-use crate::ask::ProtectionFacts;
+use crate::ask::SecurityFacts;
 use crate::config::{Client, Server};
 use crate::identity::fingerprint;
 
@@ -74,10 +74,15 @@ impl Connection {
         arrived: &mut [u8],
         records: &mut Vec<u8>,
         job: &Job<'_>,
+        pool: Option<&Pool<M>>,
     ) -> (usize, Result<Step<M>, Error>) {
         match self {
-            Connection::Client(client) => step(client.process_tls_records(arrived), records, job),
-            Connection::Server(server) => step(server.process_tls_records(arrived), records, job),
+            Connection::Client(client) => {
+                step(client.process_tls_records(arrived), records, job, pool)
+            }
+            Connection::Server(server) => {
+                step(server.process_tls_records(arrived), records, job, pool)
+            }
         }
     }
 
@@ -102,9 +107,9 @@ impl Connection {
         self.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    pub(crate) fn facts(&self) -> ProtectionFacts {
+    pub(crate) fn facts(&self) -> SecurityFacts {
         let common = self.common();
-        ProtectionFacts {
+        SecurityFacts {
             version: match common.protocol_version() {
                 Some(ProtocolVersion::TLSv1_3) => "TLS 1.3",
                 Some(ProtocolVersion::TLSv1_2) => "TLS 1.2",
@@ -128,6 +133,7 @@ fn step<M: Message, Data>(
     status: UnbufferedStatus<'_, '_, Data>,
     records: &mut Vec<u8>,
     job: &Job<'_>,
+    pool: Option<&Pool<M>>,
 ) -> (usize, Result<Step<M>, Error>) {
     let UnbufferedStatus { discard: mut read, state } = status;
     let state = match state {
@@ -150,7 +156,9 @@ fn step<M: Message, Data>(
         ConnectionState::ReadTraffic(mut traffic) => match traffic.next_record() {
             Some(Ok(record)) => {
                 read += record.discard;
-                Ok(Step::Payload(M::with_headroom(0, record.payload)))
+                let copy = |pool: &Pool<M>| pool.copy(record.payload);
+                let payload = pool.map_or_else(|| M::with_headroom(0, record.payload), copy);
+                Ok(Step::Payload(payload))
             }
             Some(Err(error)) => Err(error),
             None => Ok(Step::More),

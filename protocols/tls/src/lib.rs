@@ -70,20 +70,21 @@ mod timers;
 mod verify;
 
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use stackwright_base::events::{Expires as _, Simple};
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::services::{Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
-use stackwright_wire::Message;
+use stackwright_wire::{Message, Pool};
 
-pub use ask::{Protection, ProtectionFacts};
+pub use ask::{Security, SecurityFacts};
 pub use config::{Config, ExpectedServer, TlsVersions};
 pub use identity::{BadIdentity, ServerIdentity};
 /// The library that does TLS: roots, names and certificates are its types.
 pub use rustls;
-pub use verify::Trust;
+pub use verify::{NoAuthorities, Trust};
 
 use config::{Client, Server};
 use state::Association;
@@ -95,7 +96,9 @@ pub struct Tls<M: Message> {
     limits: config::Limits,
     clients: Vec<Client>,
     servers: Vec<Server>,
-    clock: alloc::sync::Arc<config::WallClock>,
+    clock: Arc<config::WallClock>,
+    /// Where blocks come from and go to.
+    pool: Option<Arc<Pool<M>>>,
     associations: Mirror<Association<M>>,
     /// Associations that have something to send at the end of the batch.
     due: VecDeque<Handle>,
@@ -117,12 +120,19 @@ impl<M: Message> Tls<M> {
             clients,
             servers,
             clock,
+            pool: None,
             associations: Mirror::new(),
             due: VecDeque::new(),
             timers: Simple::default(),
             lineages: 0,
             groups: BTreeMap::new(),
         }
+    }
+
+    /// Takes blocks for payload from the pool of the adapters, and returns theirs.
+    #[must_use]
+    pub fn with_pool(self, pool: Arc<Pool<M>>) -> Self {
+        Tls { pool: Some(pool), ..self }
     }
 }
 

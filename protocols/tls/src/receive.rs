@@ -6,13 +6,13 @@ use stackwright_base::events::Events as _;
 use stackwright_contract::services::{
     Batch, Credit, Ended, StreamProperties, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Handle, SessionGroup};
-use stackwright_wire::Message;
+use stackwright_contract::{Context, Handle, SecurityError, SessionGroup};
+use stackwright_wire::{Message, Pool};
 
 use crate::config::{Client, Server};
 use crate::connection::{Connection, Job, Step};
 use crate::stage::Failure;
-use crate::state::{Ending, HANDSHAKE_MOST, Peer, Secured, Stage};
+use crate::state::{By, Ending, HANDSHAKE_MOST, Peer, Secured, Stage};
 use crate::{Out, Tls};
 
 impl<M: Message> Tls<M> {
@@ -30,8 +30,10 @@ impl<M: Message> Tls<M> {
                 association.above = association.above.saturating_sub(batch.octets());
                 out.indicate(StreamsIndication::Delivered { association: name, batch, properties });
             }
-            Stage::Secure(_) => self.absorb(cx, name, Some(batch.into_octets()), out),
-            Stage::Over(_) => {}
+            Stage::Secure(secured) if secured.ending != Ending::Done(By::Close) => {
+                self.absorb(cx, name, Some(batch.into_octets()), out);
+            }
+            Stage::Secure(_) | Stage::Over(_) => {}
         }
     }
 
@@ -44,13 +46,13 @@ impl<M: Message> Tls<M> {
         out: Out<'_, M>,
     ) {
         self.clock.set(cx);
-        let (clients, servers) = (&self.clients, &self.servers);
+        let (clients, servers, pool) = (&self.clients, &self.servers, self.pool.as_deref());
         let Some(association) = self.associations.get_mut(name) else { return };
         let Stage::Secure(secured) = &mut association.stage else { return };
         let sessions = Sessions::of(secured, clients, servers);
         let read = match message {
-            Some(message) => secured.read(message, &sessions),
-            None => secured.read_on(&sessions),
+            Some(message) => secured.read(message, &sessions, pool),
+            None => secured.read_on(&sessions, pool),
         };
         let shaken = secured.shaking && !secured.connection.is_handshaking();
         match read {
@@ -102,6 +104,7 @@ impl<M: Message> Tls<M> {
         match secured.ended_below {
             Some(why) if secured.held.is_empty() => self.ended(name, why, out),
             Some(_) => {}
+            None if secured.ending == Ending::Done(By::Close) => {}
             None => {
                 let more = secured.grant(*above);
                 if more > 0 {
@@ -158,6 +161,12 @@ impl<M: Message> Tls<M> {
             }
             _ => why,
         };
+        self.last_word(name, why, out);
+    }
+
+    /// Ends a name above: first its commands are answered.
+    pub(crate) fn last_word(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
+        self.refuse(name, SecurityError::Cut, None, out);
         if let Some(association) = self.associations.remove(name)
             && let Stage::Secure(secured) = association.stage
         {
@@ -199,32 +208,34 @@ impl<'a> Sessions<'a> {
 
 impl<M: Message> Secured<M> {
     /// Reads what has arrived: in its own block, as far as nothing has to be completed.
-    fn read(&mut self, mut message: M, sessions: &Sessions<'_>) -> Result<(), rustls::Error> {
+    fn read(
+        &mut self,
+        mut message: M,
+        sessions: &Sessions<'_>,
+        pool: Option<&Pool<M>>,
+    ) -> Result<(), rustls::Error> {
         self.granted = self.granted.saturating_sub(message.len());
-        while !self.arrived.is_empty() && !message.is_empty() {
-            let part = message.split_to(self.missing().min(message.len()));
-            let start = self.arrived.len();
-            self.arrived.resize(start + part.len(), 0);
-            let copied = part.copy_to(&mut self.arrived[start..]);
-            assert_eq!(copied, part.len(), "no region of a file is delivered that is read");
-            self.read_on(sessions)?;
+        let length = message.len();
+        let mut copy = Vec::new();
+        if message.unshared().is_none() {
+            copy.resize(length, 0);
+            let copied = message.copy_to(&mut copy);
+            assert_eq!(copied, length, "no region of a file is delivered that is read");
         }
-        if message.is_empty() {
-            return Ok(());
+        let mut octets = message.unshared().unwrap_or(&mut copy);
+        while !self.arrived.is_empty() && !octets.is_empty() {
+            let part;
+            (part, octets) = octets.split_at_mut(self.missing().min(octets.len()));
+            self.arrived.extend_from_slice(part);
+            self.read_on(sessions, pool)?;
         }
-        let (mut copy, octets);
-        match message.unshared() {
-            Some(in_place) => octets = in_place,
-            None => {
-                copy = alloc::vec![0; message.len()];
-                let copied = message.copy_to(&mut copy);
-                assert_eq!(copied, copy.len(), "no region of a file is delivered that is read");
-                octets = &mut copy;
-            }
-        }
-        let read = self.turn(octets, sessions)?;
-        if read < octets.len() {
+        // What is incomplete is passed to rustls again: it remembers how far it has read.
+        if self.arrived.is_empty() {
+            let read = self.turn(octets, sessions, pool)?;
             self.arrived.extend_from_slice(&octets[read..]);
+        }
+        if let Some(pool) = pool {
+            message.reclaim(pool);
         }
         self.check_bound()
     }
@@ -243,9 +254,13 @@ impl<M: Message> Secured<M> {
     }
 
     /// Reads on in what has arrived.
-    pub(crate) fn read_on(&mut self, sessions: &Sessions<'_>) -> Result<(), rustls::Error> {
+    pub(crate) fn read_on(
+        &mut self,
+        sessions: &Sessions<'_>,
+        pool: Option<&Pool<M>>,
+    ) -> Result<(), rustls::Error> {
         let mut arrived = core::mem::take(&mut self.arrived);
-        let read = self.turn(&mut arrived, sessions)?;
+        let read = self.turn(&mut arrived, sessions, pool)?;
         arrived.drain(..read);
         if !arrived.is_empty() {
             self.arrived = arrived;
@@ -261,7 +276,12 @@ impl<M: Message> Secured<M> {
     }
 
     /// Handles records until none is complete. Returns how many octets were read.
-    fn turn(&mut self, octets: &mut [u8], sessions: &Sessions<'_>) -> Result<usize, rustls::Error> {
+    fn turn(
+        &mut self,
+        octets: &mut [u8],
+        sessions: &Sessions<'_>,
+        pool: Option<&Pool<M>>,
+    ) -> Result<usize, rustls::Error> {
         let (mut read, mut records) = (0, Vec::new());
         let result = loop {
             match sessions {
@@ -270,7 +290,7 @@ impl<M: Message> Secured<M> {
                 Sessions::None => {}
             }
             let (more, step) =
-                self.connection.step(&mut octets[read..], &mut records, &Job::Nothing);
+                self.connection.step(&mut octets[read..], &mut records, &Job::Nothing, pool);
             read += more;
             self.spoke |= more > 0;
             if let Sessions::Server(server) = sessions {

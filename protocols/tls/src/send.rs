@@ -85,7 +85,7 @@ impl<M: Message> Tls<M> {
 
     pub(crate) fn abort(&mut self, name: Handle, code: Code, out: Out<'_, M>) {
         if let Some((Secured { ended_below: Some(_), .. }, ..)) = self.secured(name) {
-            return self.end_here(name, Ended::Aborted, out);
+            return self.last_word(name, Ended::Aborted, out);
         }
         out.request(StreamsRequest::Abort { association: name, code });
     }
@@ -98,7 +98,7 @@ impl<M: Message> Tls<M> {
         match stage {
             Stage::Plain | Stage::Asked(_) => out.request(StreamsRequest::Close { name }),
             Stage::Secure(secured) if secured.ended_below.is_some() => {
-                self.end_here(name, Ended::Finished, out);
+                self.last_word(name, Ended::Finished, out);
             }
             Stage::Secure(secured) => {
                 let ending = match secured.ending {
@@ -119,16 +119,6 @@ impl<M: Message> Tls<M> {
             }
             Stage::Over(_) => {}
         }
-    }
-
-    /// Ends a name whose stream below has ended before.
-    fn end_here(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
-        if let Some(Association { stage: Stage::Secure(secured), .. }) =
-            self.associations.remove(name)
-        {
-            self.forget(&secured);
-        }
-        out.indicate(StreamsIndication::Ended { name, why });
     }
 
     /// Sends what waits, within the credit below, and what ends it; gives more credit above.
@@ -226,7 +216,7 @@ impl<M: Message> Secured<M> {
         // rustls writes before it reads: it does not meet the octets that it has failed at again.
         while self.connection.has_records()
             && let (_, Ok(Step::More)) =
-                self.connection.step::<M>(&mut [], &mut records, &Job::Nothing)
+                self.connection.step::<M>(&mut [], &mut records, &Job::Nothing, None)
         {}
         let has_alert = !records.is_empty();
         self.queue(records);
@@ -297,7 +287,7 @@ impl<M: Message> Secured<M> {
     fn write(&mut self, records: &mut Vec<u8>, job: &Job<'_>) -> Result<(), rustls::Error> {
         let mut read = 0;
         let result = loop {
-            let (more, step) = self.connection.step(&mut self.arrived[read..], records, job);
+            let (more, step) = self.connection.step(&mut self.arrived[read..], records, job, None);
             read += more;
             match step {
                 Ok(Step::Written) => break Ok(()),

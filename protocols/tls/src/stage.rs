@@ -5,12 +5,13 @@ use alloc::boxed::Box;
 use stackwright_base::events::Events as _;
 use stackwright_contract::services::{Ended, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Command, CommandError, Context, Handle, Secure, SecurityError, SessionGroup, TlsRole,
+    Command, CommandError, Context, Fingerprint, Handle, Secure, SecurityError, SessionGroup,
+    TlsRole,
 };
 use stackwright_wire::Message;
 
 use crate::connection::{Connection, reason};
-use crate::state::{Answer, Association, Secured, Stage};
+use crate::state::{Answer, Association, Ending, Secured, Stage};
 use crate::{NAME, Out, Tls};
 
 /// Why an association fails: what its command is answered with, and how it ends.
@@ -116,6 +117,27 @@ impl<M: Message> Tls<M> {
         self.tell_answers(name, out);
     }
 
+    /// Answers the commands that wait for a handshake which will not be.
+    pub(crate) fn refuse(
+        &mut self,
+        name: Handle,
+        why: SecurityError,
+        certificate: Option<Fingerprint>,
+        out: Out<'_, M>,
+    ) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        for answer in &mut association.answers {
+            match answer {
+                Answer::Handshake => {
+                    *answer = Answer::Ready(Err(CommandError::Insecure { why, certificate }));
+                }
+                Answer::Later(_) => *answer = Answer::Ready(Err(CommandError::Busy)),
+                Answer::FromBelow | Answer::Ready(_) => {}
+            }
+        }
+        self.tell_answers(name, out);
+    }
+
     /// Answers the commands that can be answered in order.
     pub(crate) fn tell_answers(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
@@ -210,8 +232,8 @@ impl<M: Message> Tls<M> {
                 {
                     certificate = client.verifier.take_shown();
                 }
-                has_alert =
-                    ended_below.is_none() && secured.send_alert(name, &mut association.below, out);
+                let can_send = ended_below.is_none() && !matches!(secured.ending, Ending::Done(_));
+                has_alert = can_send && secured.send_alert(name, &mut association.below, out);
             }
         }
         let why = match &failure {
@@ -220,14 +242,6 @@ impl<M: Message> Tls<M> {
             Failure::Truncated | Failure::Expired => SecurityError::Cut,
         };
         cx.event(NAME, format_args!("{name:?} fails: {failure:?}, certificate {certificate:?}"));
-        let insecure = CommandError::Insecure { why, certificate };
-        for answer in &mut association.answers {
-            match answer {
-                Answer::Handshake => *answer = Answer::Ready(Err(insecure)),
-                Answer::Later(_) => *answer = Answer::Ready(Err(CommandError::Busy)),
-                Answer::FromBelow | Answer::Ready(_) => {}
-            }
-        }
         let end = match failure {
             Failure::Truncated if !shakes => Ended::Truncated,
             Failure::Expired => Ended::Expired,
@@ -238,7 +252,7 @@ impl<M: Message> Tls<M> {
         if let Stage::Secure(secured) = stage {
             self.forget(&secured);
         }
-        self.tell_answers(name, out);
+        self.refuse(name, why, certificate, out);
         match ended_below {
             Some(_) => self.ended(name, end, out),
             // Behind a close, an alert still leaves; a reset could overtake it.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
@@ -25,6 +26,27 @@ pub enum Trust {
     /// Any server: what is sent is protected against listeners, and **not** against an attacker in
     /// between.
     AnyoneEvenAnAttacker,
+}
+
+/// A text holds no certificate of an authority.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no certificate of an authority in the text (PEM: blocks BEGIN CERTIFICATE)")]
+pub struct NoAuthorities;
+
+impl Trust {
+    /// Trusts the authorities in the text of a PEM file, such as that of the system. Certificates
+    /// that cannot be read are skipped: a bundle of hundreds has old ones.
+    ///
+    /// # Errors
+    /// If none is left.
+    pub fn authorities(pem: &[u8]) -> Result<Self, NoAuthorities> {
+        let mut roots = RootCertStore::empty();
+        let certificates = CertificateDer::pem_slice_iter(pem).filter_map(Result::ok);
+        match roots.add_parsable_certificates(certificates) {
+            (0, _) => Err(NoAuthorities),
+            _ => Ok(Trust::Authorities(Arc::new(roots))),
+        }
+    }
 }
 
 /// Judges certificates, and remembers the last one that was shown.

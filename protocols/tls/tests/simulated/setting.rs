@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use stackwright_compose::Over;
 use stackwright_contract::services::{
     Credit, Ended, StreamProperties, StreamsIndication as Told, StreamsRequest as Ask,
@@ -15,69 +13,21 @@ use stackwright_contract::{
 use stackwright_simulator::{
     Application, Asks, Conditions, Habits, SimulatedStreams, StationId, World,
 };
-use stackwright_tls::rustls::RootCertStore;
-use stackwright_tls::rustls::pki_types::CertificateDer;
-use stackwright_tls::{Config, ExpectedServer, ServerIdentity, Tls, TlsVersions, Trust};
+use stackwright_tls::{Config, Tls, TlsVersions};
 use stackwright_wire::{BufferTree, Message};
+
+pub(crate) use crate::certificates::{Authority, EPOCH, NAME, expects, shows};
 
 pub(crate) type M = BufferTree;
 pub(crate) type Stack = Over<Tls<M>, SimulatedStreams<M>>;
 pub(crate) type Station = StationId<Stack, Side>;
 
-/// 2026-09-21: the certificates of tests are valid from 2026 to 2030.
-pub(crate) const EPOCH: u64 = 1_790_000_000;
-pub(crate) const NAME: &str = "files.example";
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 pub(crate) const LISTENER: Handle = Handle { index: 0, generation: 0 };
 
 pub(crate) const fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
-}
-
-/// An authority, and what it has issued.
-pub(crate) struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    pub(crate) root: CertificateDer<'static>,
-}
-
-impl Authority {
-    pub(crate) fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let root = params.self_signed(&key).unwrap().der().clone();
-        Authority { issuer: Issuer::new(params, key), root }
-    }
-
-    /// Issues an identity, valid until the end of this year.
-    pub(crate) fn issue(&self, name: &str, until: i32) -> ServerIdentity {
-        let (certificates, key) = self.issue_pem(name, until);
-        ServerIdentity::from_pem(certificates.as_bytes(), key.as_bytes()).unwrap()
-    }
-
-    pub(crate) fn issue_pem(&self, name: &str, until: i32) -> (String, String) {
-        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        (params.not_before, params.not_after) =
-            (date_time_ymd(2020, 1, 1), date_time_ymd(until, 12, 31));
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    }
-
-    pub(crate) fn trusted(&self) -> Trust {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.root.clone()).unwrap();
-        Trust::Authorities(Arc::new(roots))
-    }
-}
-
-pub(crate) fn expects(trust: Trust) -> Config {
-    Config { servers: vec![ExpectedServer::new(NAME, trust).unwrap()], ..Config::at(EPOCH) }
-}
-
-pub(crate) fn shows(identity: ServerIdentity) -> Config {
-    Config { identities: vec![identity], ..Config::at(EPOCH) }
 }
 
 pub(crate) const VERSIONS: [TlsVersions; 2] = [TlsVersions::Only12, TlsVersions::Only13];
@@ -114,10 +64,6 @@ pub(crate) struct Known {
     /// What is to be sent, and whether it is finished then.
     pub(crate) outgoing: Vec<u8>,
     pub(crate) finishes: bool,
-    /// Whether what was delivered gives no credit back.
-    pub(crate) keeps: bool,
-    /// The most octets of a Send.
-    pub(crate) piece: Option<usize>,
 }
 
 /// An application: it sends what it has as soon as there is credit.
@@ -137,12 +83,10 @@ impl Application<Stack> for Side {
                 let start = known.octets.len();
                 known.octets.resize(start + octets, 0);
                 batch.into_octets().copy_to(&mut known.octets[start..]);
-                if !known.keeps {
-                    asks.push_back(Ask::Credit {
-                        association: name,
-                        credit: Credit::of_octets(octets),
-                    });
-                }
+                asks.push_back(Ask::Credit {
+                    association: name,
+                    credit: Credit::of_octets(octets),
+                });
             }
             Told::Controlled { outcome, .. } => known.outcomes.push(outcome),
             Told::Finished { .. } => {
@@ -162,7 +106,7 @@ impl Application<Stack> for Side {
 impl Known {
     fn go_on(&mut self, name: Handle, asks: &mut Asks<Stack>) {
         while self.room > 0 && !self.outgoing.is_empty() {
-            let octets = self.outgoing.len().min(self.room).min(self.piece.unwrap_or(usize::MAX));
+            let octets = self.outgoing.len().min(self.room);
             self.room -= octets;
             let message = M::with_headroom(64, &self.outgoing[..octets]);
             self.outgoing.drain(..octets);
