@@ -44,7 +44,11 @@ pub struct Config {
     /// The limits that all sessions of the layer share for incomplete datagrams, and for windows of
     /// more than 4096 packets. A request is refused if the share of one session is not available.
     pub limits: Limits,
-    /// The send buffer: the most that may wait on this side.
+    /// The send buffer: the most that may be on its way from this side, and not acknowledged. How
+    /// many octets that are grows with the path: 64 KiB, or two congestion windows and what leaves
+    /// within a second, and two of the longest datagrams sent. On a slow path, ten megabytes would
+    /// wait for hours. A datagram that is longer than what was ever allowed leaves when nothing is
+    /// on its way.
     pub send: Credit,
     /// The most octets of packets that are written contiguously because they leave together. A
     /// driver sends such a batch by one system call, without another copy. 0: each packet has

@@ -364,6 +364,9 @@ pub trait Place<H: Hooks> {
     /// Declares the association open: the layer above is told, if it was not yet. Does nothing
     /// before the association below is open.
     fn opened(&mut self);
+    /// Adds to the credit that the layer above will be told when the association
+    /// [opens](Place::opened).
+    fn add_first_room(&mut self, credit: Credit);
     /// Sends a message of the protocol's own.
     fn send(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Sends messages of the protocol's own that bear their headers already: no envelope is

@@ -511,6 +511,11 @@ impl<C: Configuration> Association<C> {
         self.sending.messages.released != Credit::default()
     }
 
+    /// Returns whether all messages of the layer above are settled.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.sending.is_idle() && self.sending.is_drained()
+    }
+
     /// Returns the phase of the association.
     pub fn phase(&self, now: Instant) -> Phase {
         self.phase_in(&self.view(now))
