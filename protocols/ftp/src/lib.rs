@@ -12,7 +12,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `line.rs` | octets → lines: bounded, and without Telnet commands |
-//! | `command.rs`, `reply.rs`, `address.rs`, `listing.rs`, `path.rs` | the grammars, one each |
+//! | `command.rs`, `reply.rs`, `address.rs`, `listing.rs`, `path.rs`, `time.rs` | the grammars, one each |
 //! | `server/`, `client/` | the machines: `state.rs`, `receive.rs` up, `send.rs` down, `timers.rs`, `config.rs` |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -27,6 +27,7 @@ pub mod listing;
 mod path;
 pub mod reply;
 pub mod server;
+pub mod time;
 
 pub use client::Client;
 pub use line::{LineEvent, Lines};
