@@ -98,7 +98,7 @@ impl<M: Message> Client<M> {
         let size = match &mut job.what {
             What::Read(read) => {
                 // Behind REST, some servers tell the size of the file and others that of the rest.
-                if read.position == 0 && !read.begun {
+                if read.position == 0 {
                     read.size = announced(&reply.text).or(read.size);
                 }
                 read.size

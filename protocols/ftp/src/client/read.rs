@@ -160,11 +160,12 @@ impl<M: Message> Client<M> {
         self.answer_reads(file, out);
     }
 
-    /// Returns whether all octets of a file have arrived and its data association ended cleanly, and
-    /// only the server's final reply is missing.
+    /// Returns whether all octets of a file have arrived, and only the clean end and the server's
+    /// final reply are missing: those two race.
     pub(super) fn is_whole(&mut self, session: Handle) -> bool {
         let waits = self.sessions.get(session).is_some_and(|state| {
-            state.step == Step::Moving && matches!(state.data, Data::Finished { .. })
+            state.step == Step::Moving
+                && matches!(state.data, Data::Open { .. } | Data::Finished { .. })
         });
         let read = self.job_of(session).map(|(_, job)| &job.what);
         let size = |what: &What<M>| match what {
