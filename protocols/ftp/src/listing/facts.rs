@@ -31,9 +31,8 @@ pub fn find_status(text: &str) -> Option<Status> {
 /// one above it, and the status.
 fn entry(line: &str) -> Option<(Option<FolderEntry>, Status)> {
     // Each fact ends with a semicolon, so that the name may hold any.
-    let (facts, name) =
-        if line.starts_with(' ') { ("", &line[1..]) } else { line.split_once(' ')? };
-    if facts.is_empty() || !facts.ends_with(';') {
+    let (facts, name) = line.split_once(' ')?;
+    if !facts.ends_with(';') {
         return None;
     }
     let mut status = Status::new(FileKind::Other, 0);

@@ -33,7 +33,7 @@ fn fetch_from(odd: &mut Odd, mut offset: u64) -> Result<Vec<u8>, Failure> {
     let mut whole = Vec::new();
     loop {
         odd.ask(FilesRequest::Read { file, offset, length: 1000 });
-        odd.run(|told| told[seen..].iter().any(|told| is_last_or_read(told)));
+        odd.run(|told| told[seen..].iter().any(is_last_or_read));
         let told = &odd.told()[seen..];
         let position = told.iter().position(is_last_or_read).expect("it was waited for");
         seen += position + 1;
