@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use stackwright_contract::services::{
-    Failure, FileKind, FilesIndication as Told, FilesRequest as Ask, Keep, Purpose, Status,
+    Attribute, Failure, FileKind, FilesIndication as Told, FilesRequest as Ask, FolderEntry, Keep,
+    Purpose, Status,
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{DiskFaults, Heard, SimulatedDisk, StationId, Tree, World};
@@ -16,6 +17,8 @@ struct Disk {
     world: World<SingleBuffer>,
     station: Station,
     tree: Rc<RefCell<Tree>>,
+    /// The latest name that a test did not choose itself.
+    latest: u32,
 }
 
 fn name(index: u32) -> Handle {
@@ -37,7 +40,7 @@ impl Disk {
         tree.borrow_mut().put_folder("empty");
         let mut world = World::new(seed);
         let station = world.add_at(&[], SimulatedDisk::new(Rc::clone(&tree)), Heard::default());
-        Disk { world, station, tree }
+        Disk { world, station, tree, latest: 100 }
     }
 
     fn ask(&mut self, request: Ask<SingleBuffer>) {
@@ -51,6 +54,47 @@ impl Disk {
     fn write(&mut self, file: u32, offset: u64, octets: &[u8]) {
         let message = SingleBuffer::with_headroom(0, octets);
         self.ask(Ask::Write { file: name(file), offset, message });
+    }
+
+    /// The status of a file, and of the entry of that name in the root's list.
+    fn status(&mut self, path: &str) -> (Status, Option<FolderEntry>) {
+        self.latest += 2;
+        let (folder, token) = (self.latest, name(self.latest + 1));
+        self.open(folder, "", Purpose::List);
+        for _ in 0..16 {
+            self.ask(Ask::Next { file: name(folder) });
+        }
+        self.ask(Ask::Close { file: name(folder), keep: Keep::Nothing });
+        self.ask(Ask::Stat { token, path: path.into(), part: false });
+        self.world.run_for(Duration::from_secs(1));
+        let (mut status, mut listed) = (None, None);
+        for told in std::mem::take(&mut self.world.application_mut(self.station).0) {
+            match told {
+                Told::Stated { result, .. } => status = result.ok(),
+                Told::Entries { entries, .. } => {
+                    listed = listed.or(entries.into_iter().find(|entry| entry.name == path));
+                }
+                _ => {}
+            }
+        }
+        (status.expect("it exists"), listed)
+    }
+
+    /// Writes one file, and says what was told.
+    fn store(
+        &mut self,
+        path: &str,
+        purpose: Purpose,
+        from: u64,
+        octets: &[u8],
+        keep: Keep,
+    ) -> String {
+        self.latest += 2;
+        let file = self.latest;
+        self.open(file, path, purpose);
+        self.write(file, from, octets);
+        self.ask(Ask::Close { file: name(file), keep });
+        self.said().join(", ").replace(&format!("{file} "), "")
     }
 
     /// Everything that is told until the disk is silent, in words.
@@ -164,6 +208,179 @@ fn writing_goes_on_behind_what_is_there() {
 }
 
 #[test]
+fn what_is_appended_comes_behind_the_old_file() {
+    let mut disk = Disk::new(1);
+    let said = disk.store("pub/songs.txt", Purpose::Append, 8, b" la", Keep::Whole);
+    assert_eq!(said, "opened Some(8), written 3, closed Ok(())");
+    assert_eq!(disk.tree.borrow().octets("pub/songs.txt").unwrap(), b"la la la la");
+    let said = disk.store("new", Purpose::Append, 0, b"first", Keep::Whole);
+    assert_eq!(said, "opened Some(0), written 5, closed Ok(())");
+    assert_eq!(disk.tree.borrow().octets("new").unwrap(), b"first");
+}
+
+#[test]
+fn a_new_file_replaces_nothing() {
+    let mut disk = Disk::new(1);
+    disk.open(0, "new", Purpose::New);
+    disk.open(1, "new", Purpose::New);
+    disk.open(2, "pub", Purpose::New);
+    disk.said();
+    disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
+    assert_eq!(disk.said(), ["0 closed Ok(())"]);
+    disk.write(1, 0, b"late");
+    disk.ask(Ask::Close { file: name(1), keep: Keep::Whole });
+    assert_eq!(disk.said(), ["1 written 4", "1 closed Err(Exists)"]);
+    disk.open(3, "new", Purpose::New);
+    assert_eq!(disk.said(), ["3 closed Err(Exists)"]);
+    assert_eq!(disk.tree.borrow().octets("new").unwrap(), b"");
+}
+
+#[test]
+fn a_part_is_resumed_by_one_at_a_time_until_it_is_whole() {
+    let mut disk = Disk::new(1);
+    let said = disk.store("new", Purpose::Create { from: 0 }, 0, b"ha", Keep::Part);
+    assert_eq!(said, "opened Some(0), written 2, closed Ok(())");
+    assert_eq!(disk.tree.borrow().octets("new"), None);
+    disk.open(0, "new", Purpose::Resume);
+    assert_eq!(disk.said(), ["0 opened Some(2)"]);
+    disk.open(1, "new", Purpose::Resume);
+    assert_eq!(disk.said(), ["1 closed Err(Denied)"]);
+    let said = disk.store("new", Purpose::Create { from: 0 }, 0, b"other", Keep::Part);
+    assert_eq!(said, "opened Some(0), written 5, closed Err(Denied)", "it is locked");
+    // A disk that fails keeps what there is.
+    disk.tree.borrow_mut().faults.full_after = Some(8);
+    disk.write(0, 2, b"l");
+    disk.write(0, 3, b"f");
+    assert_eq!(disk.said(), ["0 written 1", "0 closed Err(Full)"]);
+    assert_eq!(disk.tree.borrow().part("new").unwrap(), b"hal");
+    disk.tree.borrow_mut().faults.full_after = None;
+    disk.ask(Ask::Stat { token: name(2), path: "new".into(), part: true });
+    disk.ask(Ask::Digest { token: name(3), path: "new".into(), octets: 1..9, part: true });
+    let mut said = disk.said();
+    said.sort();
+    assert_eq!(said, ["2 stated Ok((File, 3))", "3 digested Ok(2)"]);
+    let said = disk.store("new", Purpose::Resume, 3, b"f", Keep::Whole);
+    assert_eq!(said, "opened Some(3), written 1, closed Ok(())");
+    assert_eq!(disk.tree.borrow().octets("new").unwrap(), b"half");
+    assert_eq!(disk.tree.borrow().part("new"), None);
+}
+
+#[test]
+fn a_part_goes_when_nobody_needs_it() {
+    let mut disk = Disk::new(1);
+    disk.tree.borrow_mut().put_part("new", "old part");
+    let said = disk.store("new", Purpose::Resume, 8, b"!", Keep::Nothing);
+    assert_eq!(said, "opened Some(8), written 1, closed Ok(())");
+    assert_eq!(disk.tree.borrow().part("new"), None);
+    disk.tree.borrow_mut().put_part("new", "old part");
+    disk.store("new", Purpose::Create { from: 0 }, 0, b"whole", Keep::Whole);
+    assert_eq!(disk.tree.borrow().part("new"), None);
+    assert_eq!(disk.store("new", Purpose::Resume, 0, b"", Keep::Part), {
+        "opened Some(0), written 0, closed Ok(())"
+    });
+    assert_eq!(disk.tree.borrow().part("new"), None, "it would have no octets");
+    disk.tree.borrow_mut().put_part("empty/file", "old part");
+    disk.ask(Ask::Remove { token: name(0), path: "empty".into() });
+    assert_eq!(disk.said(), ["0 done Ok(())"]);
+    assert_eq!(disk.tree.borrow().part("empty/file"), None);
+}
+
+#[test]
+fn links_are_listed_as_links_and_followed_elsewhere() {
+    let mut disk = Disk::new(1);
+    for (link, target) in
+        [("in", "pub/songs.txt"), ("up", "pub/../empty"), ("out", "../x"), ("dead", "nowhere")]
+    {
+        disk.tree.borrow_mut().put_link(link, target);
+        let (_, listed) = disk.status(link);
+        let listed = listed.unwrap();
+        assert_eq!((listed.status.kind, listed.target.as_deref()), (FileKind::Link, Some(target)));
+    }
+    for (path, kind) in [
+        ("in", FileKind::File),
+        ("up", FileKind::Folder),
+        ("out", FileKind::Other),
+        ("dead", FileKind::Other),
+    ] {
+        assert_eq!(disk.status(path).0.kind, kind, "{path}");
+    }
+    let create = Purpose::Create { from: 0 };
+    assert_eq!(disk.store("out", create, 0, b"x", Keep::Whole), "closed Err(Denied)");
+    assert_eq!(disk.store("dead", create, 0, b"x", Keep::Whole), "closed Err(Denied)");
+    disk.store("in", create, 0, b"new song", Keep::Whole);
+    disk.store("up/file", create, 0, b"through", Keep::Whole);
+    assert_eq!(disk.tree.borrow().octets("pub/songs.txt").unwrap(), b"new song");
+    assert_eq!(disk.tree.borrow().octets("empty/file").unwrap(), b"through");
+    disk.ask(Ask::Remove { token: name(0), path: "in".into() });
+    assert_eq!(disk.said(), ["0 done Ok(())"]);
+    assert!(disk.tree.borrow().octets("pub/songs.txt").is_some());
+}
+
+#[test]
+fn folders_are_made_and_attributes_set() {
+    let mut disk = Disk::new(1);
+    let mut token = 0;
+    let mut asked = |disk: &mut Disk, request: fn(Handle) -> Ask<SingleBuffer>| {
+        token += 1;
+        disk.ask(request(name(token)));
+        disk.said().pop().unwrap().split_once(' ').unwrap().1.to_owned()
+    };
+    for (request, answer) in [
+        (
+            (|token| Ask::MakeFolder { token, path: "made".into() })
+                as fn(Handle) -> Ask<SingleBuffer>,
+            "done Ok(())",
+        ),
+        (|token| Ask::MakeFolder { token, path: "made".into() }, "done Err(Exists)"),
+        (|token| Ask::MakeFolder { token, path: "no/where".into() }, "done Err(NotFound)"),
+        (
+            |token| Ask::Set { token, path: "made".into(), attribute: Attribute::Modified(7) },
+            "done Ok(())",
+        ),
+        (
+            |token| Ask::Set { token, path: "made".into(), attribute: Attribute::Mode(0o700) },
+            "done Ok(())",
+        ),
+        (
+            |token| Ask::Set { token, path: "made".into(), attribute: Attribute::Mode(0o4755) },
+            "done Err(Denied)",
+        ),
+        (
+            |token| Ask::Set { token, path: "none".into(), attribute: Attribute::Modified(7) },
+            "done Err(NotFound)",
+        ),
+    ] {
+        assert_eq!(asked(&mut disk, request), answer);
+    }
+    let (status, listed) = disk.status("made");
+    assert_eq!(Some(status), listed.map(|entry| entry.status));
+    assert_eq!((status.modified, status.mode), (Some(7), Some(0o700)));
+    assert_ne!(status.unique, disk.status("empty").0.unique);
+
+    disk.tree.borrow_mut().set_mode("pub/songs.txt", 0o600);
+    disk.store("pub/songs.txt", Purpose::Create { from: 0 }, 0, b"new", Keep::Whole);
+    assert_eq!(disk.tree.borrow().mode("pub/songs.txt"), 0o600, "the old file's");
+    disk.tree.borrow_mut().faults.full_after = Some(10);
+    assert_eq!(asked(&mut disk, |token| Ask::Room { token, path: "pub".into() }), "room Ok(7)");
+}
+
+#[test]
+fn a_digest_is_that_of_the_octets_there_are() {
+    let mut disk = Disk::new(1);
+    disk.tree.borrow_mut().put("abc", "xabcx");
+    disk.ask(Ask::Digest { token: name(0), path: "abc".into(), octets: 1..4, part: false });
+    disk.world.run_for(Duration::from_secs(1));
+    let heard = std::mem::take(&mut disk.world.application_mut(disk.station).0);
+    let [Told::Digested { result: Ok((digest, 3)), .. }] = heard[..] else { panic!("{heard:?}") };
+    // FIPS 180-2, appendix B.1.
+    assert_eq!((digest[0], digest[1], digest[30], digest[31]), (0xba, 0x78, 0x15, 0xad));
+    for (token, octets, length) in [(1, 0..u64::MAX, 5), (2, 5..9, 0), (3, 7..9, 0)] {
+        disk.ask(Ask::Digest { token: name(token), path: "abc".into(), octets, part: false });
+        assert_eq!(disk.said(), [format!("{token} digested Ok({length})")]);
+    }
+}
+
+#[test]
 fn what_cannot_be_opened_says_why() {
     for (path, purpose, why) in [
         ("nothing", Purpose::Read { as_octets: false }, Failure::NotFound),
@@ -248,7 +465,7 @@ fn names_are_asked_about_changed_and_removed() {
         }),
         "done Ok(())"
     );
-    assert_eq!(asked(|token| Ask::Remove { token, path: "all".into() }), "done Err(Denied)");
+    assert_eq!(asked(|token| Ask::Remove { token, path: "all".into() }), "done Err(NotEmpty)");
     assert_eq!(asked(|token| Ask::Remove { token, path: "all/old".into() }), "done Ok(())");
     assert_eq!(asked(|token| Ask::Remove { token, path: "all/songs.txt".into() }), "done Ok(())");
     assert_eq!(
@@ -262,14 +479,9 @@ fn names_are_asked_about_changed_and_removed() {
 fn the_time_of_a_change_is_told() {
     let mut disk = Disk::new(1);
     disk.tree.borrow_mut().set_modified("pub/songs.txt", 1_000_000_000);
-    disk.ask(Ask::Stat { token: name(0), path: "pub/songs.txt".into(), part: false });
-    disk.world.run_for(Duration::from_secs(1));
-    let modified = Some(1_000_000_000);
-    let status = Status { modified, ..Status::new(FileKind::File, 8) };
-    let [Told::Stated { result, .. }] = &disk.world.application(disk.station).0[..] else {
-        panic!("it is stated")
-    };
-    assert_eq!(*result, Ok(status));
+    let (status, _) = disk.status("pub/songs.txt");
+    assert_eq!((status.kind, status.size), (FileKind::File, 8));
+    assert_eq!(status.modified, Some(1_000_000_000));
 }
 
 #[test]

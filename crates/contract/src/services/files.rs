@@ -172,7 +172,7 @@ pub enum FilesRequest<M> {
         /// The new path; what has that name is replaced.
         to: String,
     },
-    /// Removes a file, or an empty folder. Answered by `Done`: the last word on this name.
+    /// Removes a file, or a folder that is empty but for parts that nobody writes. Answered by `Done`: the last word on this name.
     Remove {
         /// The question's name.
         token: Handle,
@@ -219,7 +219,8 @@ pub enum FilesIndication<M> {
     Closed {
         /// The file.
         file: Handle,
-        /// Whether it succeeded. After a failure a created file has left no trace.
+        /// Whether it succeeded. After a failure a created file has left no trace, except that
+        /// what was [resumed](Purpose::Resume) stays a part.
         result: Result<(), Failure>,
     },
     /// Answers `Stat`.

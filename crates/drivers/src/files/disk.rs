@@ -14,8 +14,10 @@ use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, P
 use stackwright_wire::{Block, Message, Pool};
 
 use super::NAME;
-use super::root::{Place, Root};
-use super::worker::{Answer, Job, Signal, Worker};
+use super::job::{Answer, Job, Signal};
+use super::place::Place;
+use super::root::Root;
+use super::worker::Worker;
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 
@@ -74,13 +76,28 @@ impl Default for DiskOptions {
 ///
 /// # What a file is here
 /// Only regular files are read or replaced: devices, pipes and sockets are denied. Links are
-/// followed as long as they stay below the root, except that a creation, a rename and a removal
-/// replace, move and remove the link itself. A file under creation is
+/// followed as long as they stay below the root, except that a rename and a removal move and remove
+/// the link itself. What is written through a link replaces the file that it leads to; one that
+/// leads to nothing is denied. A file that replaces another has its permissions, and its owner and
+/// group as far as the system allows. A file under creation is
 /// [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] if it is not kept.
+///
+/// # What is left over
+/// A file under creation has no name where the file system can do that, and leaves nothing over
+/// when the program is killed. Elsewhere, and for a moment when a file is replaced, it is called
+/// `.NAME.0123456789abcdef.part`. A [part](stackwright_contract::services::Keep::Part) is called
+/// `.NAME.0000000000000000.part` (a name of more than 232 octets is cut short, and the number tells
+/// it apart), and is locked (`flock`) while it is written. It goes when a file of its name is
+/// complete, or its folder is removed. No path leads to either; parts that nobody has resumed for a
+/// month are found by
+///
+/// ```sh
+/// find ROOT -name '.*.????????????????.part' -mtime +30
+/// ```
 ///
 /// # When it is dropped
 /// Jobs that were requested are still done and the threads are joined. Files that were not closed,
-/// or whose old octets are still being copied, leave no trace.
+/// or whose old octets are still being copied, leave no trace; those that were resumed stay parts.
 pub struct Disk<M: Message> {
     root: Root,
     options: DiskOptions,
@@ -109,6 +126,8 @@ pub struct Disk<M: Message> {
 enum Asked {
     File {
         closing: bool,
+        /// Whether it is read as octets even where regions are allowed.
+        as_octets: bool,
         jobs: usize,
         /// How many octets more before a worker takes over; `None` since it has.
         at_once: Option<u64>,
@@ -168,8 +187,7 @@ impl<M: Message + Send> Disk<M> {
         if self.names >= self.options.names {
             return Err(Failure::Denied);
         }
-        let at_once = self.options.at_once > 0
-            && !matches!(job, Job::Open { purpose: Purpose::Create { from: 1.. }, .. });
+        let at_once = self.options.at_once > 0 && !job.may_take_long();
         if !at_once {
             self.hire(name).map_err(|_| Failure::Broken)?;
         }
@@ -184,6 +202,18 @@ impl<M: Message + Send> Disk<M> {
             self.send(name, job);
         }
         Ok(())
+    }
+
+    /// Accepts a question about one path.
+    fn ask(
+        &mut self,
+        token: Handle,
+        changes: bool,
+        path: &str,
+        job: impl FnOnce(Place) -> Job<M>,
+    ) -> Result<(), Failure> {
+        self.may(changes)?;
+        self.begin(token, Asked::Question, job(Place::parse(path)?))
     }
 
     /// Does a job on this thread; its answers are delivered when the batch is done.
@@ -291,9 +321,10 @@ impl<M: Message + Send> Disk<M> {
     }
 
     /// Returns memory for the answer to a read; `None` if it will be a region.
-    fn memory(&self, length: usize) -> Option<M::Block> {
+    fn memory(&self, file: Handle, length: usize) -> Option<M::Block> {
         assert!(length > 0, "a read of nothing has no answer that is not the end");
-        if self.options.regions && M::HOLDS_REGIONS {
+        let as_octets = matches!(self.asked.get(file), Some(Asked::File { as_octets: true, .. }));
+        if self.options.regions && M::HOLDS_REGIONS && !as_octets {
             return None;
         }
         assert!(length <= READ_MOST, "a read of {length} octets at once");
@@ -381,6 +412,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     .and_then(|place| {
                         let asked = Asked::File {
                             closing: false,
+                            as_octets: purpose == Purpose::Read { as_octets: true },
                             jobs: 1,
                             at_once: Some(self.options.at_once),
                         };
@@ -392,7 +424,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
             }
             FilesRequest::Read { file, offset, length } => {
                 if self.continues(cx, file) {
-                    let memory = self.memory(length);
+                    let memory = self.memory(file, length);
                     self.go_on(file, Job::Read { file, offset, length, memory });
                 }
             }
@@ -416,12 +448,34 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     self.go_on(file, Job::Close { file, keep });
                 }
             }
-            FilesRequest::Stat { token, path, part: _ } => {
-                let begun = Place::parse(&path).and_then(|place| {
-                    self.begin(token, Asked::Question, Job::Stat { token, place })
-                });
+            FilesRequest::Stat { token, path, part } => {
+                let begun = self.ask(token, false, &path, |place| Job::Stat { token, place, part });
                 if let Err(why) = begun {
                     out.indicate(FilesIndication::Stated { token, result: Err(why) });
+                }
+            }
+            FilesRequest::Digest { token, path, octets, part } => {
+                let job = |place| Job::Digest { token, place, octets, part };
+                if let Err(why) = self.ask(token, false, &path, job) {
+                    out.indicate(FilesIndication::Digested { token, result: Err(why) });
+                }
+            }
+            FilesRequest::Room { token, path } => {
+                let begun = self.ask(token, false, &path, |place| Job::Room { token, place });
+                if let Err(why) = begun {
+                    out.indicate(FilesIndication::Room { token, result: Err(why) });
+                }
+            }
+            FilesRequest::MakeFolder { token, path } => {
+                let begun = self.ask(token, true, &path, |place| Job::MakeFolder { token, place });
+                if let Err(why) = begun {
+                    out.indicate(FilesIndication::Done { token, result: Err(why) });
+                }
+            }
+            FilesRequest::Set { token, path, attribute } => {
+                let job = |place| Job::Set { token, place, attribute };
+                if let Err(why) = self.ask(token, true, &path, job) {
+                    out.indicate(FilesIndication::Done { token, result: Err(why) });
                 }
             }
             FilesRequest::Rename { token, from, to } => {
@@ -434,21 +488,8 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     out.indicate(FilesIndication::Done { token, result: Err(why) });
                 }
             }
-            FilesRequest::Digest { token, .. } => {
-                let result = Err(Failure::Unsupported);
-                out.indicate(FilesIndication::Digested { token, result });
-            }
-            FilesRequest::Room { token, .. } => {
-                out.indicate(FilesIndication::Room { token, result: Err(Failure::Unsupported) });
-            }
-            FilesRequest::MakeFolder { token, .. } | FilesRequest::Set { token, .. } => {
-                out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
-            }
             FilesRequest::Remove { token, path } => {
-                let begun = self.may(true).and_then(|()| {
-                    let job = Job::Remove { token, place: Place::parse(&path)? };
-                    self.begin(token, Asked::Question, job)
-                });
+                let begun = self.ask(token, true, &path, |place| Job::Remove { token, place });
                 if let Err(why) = begun {
                     out.indicate(FilesIndication::Done { token, result: Err(why) });
                 }

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use cap_std::fs::{Dir, ReadDir};
-use stackwright_contract::services::{Failure, FolderEntry};
+use stackwright_contract::services::{Failure, FileKind, FolderEntry, Status};
 
-use super::root::{Place, Root, failure, is_name, is_temporary};
+use super::place::{Place, is_name, is_temporary};
+use super::root::{Root, failure, status};
 
 /// How many entries are in one answer.
 const ENTRIES_AT_ONCE: usize = 256;
@@ -15,7 +16,6 @@ const SORTED_MOST: usize = 4096;
 
 /// A folder that is being listed.
 pub(super) struct Listing {
-    path: String,
     folder: Dir,
     /// `None` if all names were read.
     stream: Option<ReadDir>,
@@ -30,7 +30,6 @@ impl Listing {
         Ok(Listing {
             stream: Some(folder.entries().map_err(failure)?),
             folder,
-            path: place.path().to_owned(),
             begun: false,
             names: VecDeque::new(),
         })
@@ -38,7 +37,7 @@ impl Listing {
 
     /// Returns the next entries, none at the end; and how many names were left out because no path
     /// could lead to them.
-    pub(super) fn next(&mut self, root: &Root) -> Result<(Vec<FolderEntry>, usize), Failure> {
+    pub(super) fn next(&mut self) -> Result<(Vec<FolderEntry>, usize), Failure> {
         let mut entries = Vec::new();
         let mut left_out = 0;
         // An answer without entries means the end: where all of a piece have vanished, the next
@@ -54,8 +53,14 @@ impl Listing {
             for name in self.names.drain(..count) {
                 // Removed since its name was read, or not accessible: it is left out.
                 let Ok(metadata) = self.folder.symlink_metadata(&name) else { continue };
-                let status = root.followed(&metadata, &format!("{}/{name}", self.path));
-                entries.push(FolderEntry::new(name, status));
+                let status = status(&metadata);
+                entries.push(if metadata.is_symlink() {
+                    let target = target(&self.folder, &name);
+                    let status = Status { kind: FileKind::Link, ..status };
+                    FolderEntry { name, status, target }
+                } else {
+                    FolderEntry::new(name, status)
+                });
             }
         }
         Ok((entries, left_out))
@@ -85,4 +90,10 @@ impl Listing {
         }
         Ok(left_out)
     }
+}
+
+/// Returns where a link leads to, in words that can be told.
+fn target(folder: &Dir, name: &str) -> Option<String> {
+    let target = folder.read_link_contents(name).ok()?.into_os_string().into_string();
+    target.ok().filter(|target| !target.chars().any(char::is_control))
 }

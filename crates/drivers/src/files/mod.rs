@@ -3,10 +3,16 @@
 //! | file | what |
 //! | --- | --- |
 //! | `disk.rs` | the protocol: requests become jobs, answers become indications |
+//! | `job.rs` | what that and the workers tell each other |
 //! | `worker.rs` | a thread that owns its open files and does the calls that may wait for the disk |
 //! | `creation.rs` | a file that appears under its name complete, or not at all |
+//! | `part.rs` | the lock of a part that can be resumed |
+//! | `octets.rs` | octets into a file, and out of it |
+//! | `hashing.rs` | the digest of a file, a share at a time |
 //! | `listing.rs` | a folder read in pieces |
-//! | `root.rs` | containment: which paths there are, and what may be behind them |
+//! | `place.rs` | which paths there are, and the hidden names of what is incomplete |
+//! | `target.rs` | where a path leads to |
+//! | `root.rs` | containment: what may be behind a path |
 //!
 //! The operating system has no readiness for files: a read of what is not in its cache waits for
 //! the disk, and would stop every association of the stack meanwhile. So the calls are made by a
@@ -19,8 +25,14 @@
 
 mod creation;
 mod disk;
+mod hashing;
+mod job;
 mod listing;
+mod octets;
+mod part;
+mod place;
 mod root;
+mod target;
 mod worker;
 
 pub use disk::{Disk, DiskOptions, NAMES_MOST, READ_MOST};

@@ -6,24 +6,32 @@
 //! (cap-std does that), which refuses to leave the root at any step.
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
-use rustix::fs::OFlags;
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, chmodat, fstat,
+    fstatvfs, openat, utimensat,
+};
 use rustix::io::Errno;
-use stackwright_contract::services::{Failure, FileKind, Status};
+use stackwright_contract::services::{Attribute, Failure, FileKind, Status};
 
-/// The longest name in a folder, in octets: what Linux allows.
-const NAME_MOST: usize = 255;
-/// The longest path, in octets: what Linux allows, less the end mark.
-const PATH_MOST: usize = 4095;
+use super::part;
+use super::place::{self, Place};
+use super::target::Target;
+
+/// The permissions that can be set: nothing here gives a file its owner's rights.
+const MODE_MOST: u16 = 0o777;
 
 /// The folder that contains all files of the service.
 #[derive(Clone, Debug)]
 pub struct Root {
     folder: Arc<Dir>,
+    /// Whether a file can be created without a name, and get one later: the latter needs procfs.
+    nameless: bool,
 }
 
 impl Root {
@@ -34,7 +42,20 @@ impl Root {
     /// # Errors
     /// If it does not exist, is not a folder or may not be entered.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Root { folder: Arc::new(Dir::open_ambient_dir(path, ambient_authority())?) })
+        let folder = Arc::new(Dir::open_ambient_dir(path, ambient_authority())?);
+        let nameless = rustix::fs::access("/proc/self/fd", rustix::fs::Access::EXISTS).is_ok();
+        Ok(Root { folder, nameless })
+    }
+
+    /// Whether files can be created without a name, if the file system can.
+    pub(super) fn has_nameless(&self) -> bool {
+        self.nameless
+    }
+
+    /// Makes every file have a name, as on a file system without others.
+    #[cfg(test)]
+    pub(super) fn without_nameless(self) -> Self {
+        Root { nameless: false, ..self }
     }
 
     /// Opens a file for reading.
@@ -48,23 +69,70 @@ impl Root {
         self.folder.open_dir(path).map_err(failure)
     }
 
-    /// Returns the metadata of `place`, with links followed as far as they stay inside.
-    pub(super) fn metadata(&self, place: &Place) -> Result<Metadata, Failure> {
-        self.folder.metadata(place.path()).map_err(failure)
+    /// Opens the part of a file that can be resumed, for reading.
+    pub(super) fn open_part(&self, place: &Place) -> Result<File, Failure> {
+        let target = Target::for_file(self, place)?;
+        part::read(&target.folder, &place::part(&target.name)).map(File::from_std)
     }
 
     /// Returns the status of `place`. A link whose target does not exist, or is outside the root,
     /// is of [`FileKind::Other`].
     pub(super) fn status(&self, place: &Place) -> Result<Status, Failure> {
         let metadata = self.folder.symlink_metadata(place.path()).map_err(failure)?;
-        Ok(self.followed(&metadata, place.path()))
+        match metadata.is_symlink().then(|| self.folder.metadata(place.path())) {
+            Some(Ok(behind)) => Ok(status(&behind)),
+            None | Some(Err(_)) => Ok(status(&metadata)),
+        }
     }
 
-    /// Returns the status of `path`, whose `metadata` was read without following a link.
-    pub(super) fn followed(&self, metadata: &Metadata, path: &str) -> Status {
-        match metadata.is_symlink().then(|| self.folder.metadata(path)) {
-            Some(Ok(behind)) => status(&behind),
-            None | Some(Err(_)) => status(metadata),
+    /// Returns the status of the part of a file that can be resumed.
+    pub(super) fn status_of_part(&self, place: &Place) -> Result<Status, Failure> {
+        self.open_part(place)?.metadata().map(|metadata| status(&metadata)).map_err(failure)
+    }
+
+    /// Returns how many octets the file system of a folder has room for.
+    pub(super) fn room(&self, place: &Place) -> Result<u64, Failure> {
+        let room = fstatvfs(self.open_folder(place.path())?).map_err(failure)?;
+        Ok(room.f_bavail.saturating_mul(room.f_frsize))
+    }
+
+    /// Makes a folder.
+    pub(super) fn make_folder(&self, place: &Place) -> Result<(), Failure> {
+        let (folder, name) = place.split().ok_or(Failure::Exists)?;
+        self.open_folder(folder)?.create_dir(name).map_err(failure)
+    }
+
+    /// Sets an attribute of a file or folder, to which links may lead.
+    pub(super) fn set(&self, place: &Place, attribute: Attribute) -> Result<(), Failure> {
+        if place.split().is_none() {
+            return Err(Failure::Denied); // the root belongs to whoever chose it
+        }
+        if matches!(attribute, Attribute::Mode(mode) if mode > MODE_MOST) {
+            return Err(Failure::Denied);
+        }
+        let target = Target::find(self, place)?;
+        // Not through its name, which may be a link by now; and not through a file that is open for
+        // reading, which its present permissions may forbid.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&target.folder, &target.name, flags, Mode::empty()).map_err(failure)?;
+        match FileType::from_raw_mode(fstat(&file).map_err(failure)?.st_mode) {
+            FileType::RegularFile | FileType::Directory => {}
+            _ => return Err(Failure::Denied),
+        }
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        match attribute {
+            Attribute::Modified(seconds) => {
+                let tv_sec = i64::try_from(seconds).map_err(|_| Failure::Denied)?;
+                let times = Timestamps {
+                    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+                    last_modification: Timespec { tv_sec, tv_nsec: 0 },
+                };
+                utimensat(CWD, path, &times, AtFlags::empty()).map_err(failure)
+            }
+            Attribute::Mode(mode) => {
+                let mode = Mode::from_raw_mode(mode.into());
+                chmodat(CWD, path, mode, AtFlags::empty()).map_err(failure)
+            }
         }
     }
 
@@ -77,12 +145,21 @@ impl Root {
         from_folder.rename(from_name, &to_folder, to_name).map_err(failure)
     }
 
-    /// Removes a file, a link (not its target) or an empty folder.
+    /// Removes a file, a link (not its target) or a folder that is empty but for parts that nobody
+    /// writes.
     pub(super) fn remove(&self, place: &Place) -> Result<(), Failure> {
         let (folder, name) = place.split().ok_or(Failure::Denied)?;
         let folder = self.open_folder(folder)?;
         if folder.symlink_metadata(name).map_err(failure)?.is_dir() {
-            folder.remove_dir(name).map_err(failure)
+            match folder.remove_dir(name).map_err(failure) {
+                Err(Failure::NotEmpty) => {
+                    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    let opened = openat(&folder, name, flags, Mode::empty()).map_err(failure)?;
+                    part::remove_all(&Dir::from_std_file(opened.into()))?;
+                    folder.remove_dir(name).map_err(failure)
+                }
+                removed => removed,
+            }
         } else {
             folder.remove_file(name).map_err(failure)
         }
@@ -112,6 +189,7 @@ pub(super) fn regular(metadata: &Metadata) -> Result<(), Failure> {
     }
 }
 
+/// Returns the kind of what is no link, or a link that leads to nothing.
 fn kind(metadata: &Metadata) -> FileKind {
     if metadata.is_file() {
         FileKind::File
@@ -122,82 +200,25 @@ fn kind(metadata: &Metadata) -> FileKind {
     }
 }
 
-fn status(metadata: &Metadata) -> Status {
+pub(super) fn status(metadata: &Metadata) -> Status {
     let kind = kind(metadata);
     let size = if kind == FileKind::File { metadata.len() } else { 0 };
-    Status { modified: u64::try_from(metadata.mtime()).ok(), ..Status::new(kind, size) }
-}
-
-/// A path in its plain form: no empty name, no `.`, no `..`, nothing that cannot be a name.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Place {
-    /// Names joined by `/`; empty for the root.
-    names: String,
-}
-
-impl Place {
-    /// Parses a path of the service.
-    ///
-    /// `..` removes the name before it, whatever that name is: to look at the disk would be to
-    /// trust it, and where a link has that name, the textual meaning is the one that the reader of
-    /// the path sees.
-    pub(super) fn parse(path: &str) -> Result<Self, Failure> {
-        if path.len() > PATH_MOST {
-            return Err(Failure::BadName);
-        }
-        let mut names: Vec<&str> = Vec::new();
-        for name in path.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => {
-                    names.pop().ok_or(Failure::Denied)?;
-                }
-                name if !is_name(name) => return Err(Failure::BadName),
-                name if is_temporary(name) => return Err(Failure::Denied),
-                name => names.push(name),
-            }
-        }
-        Ok(Place { names: names.join("/") })
-    }
-
-    /// Returns the path as the operating system takes it, relative to the root.
-    pub(super) fn path(&self) -> &str {
-        if self.names.is_empty() { "." } else { &self.names }
-    }
-
-    /// Returns the path of its folder, and its name in it; `None` for the root.
-    pub(super) fn split(&self) -> Option<(&str, &str)> {
-        match self.names.rsplit_once('/') {
-            Some(parts) => Some(parts),
-            None => (!self.names.is_empty()).then_some((".", &self.names)),
-        }
+    Status {
+        modified: u64::try_from(metadata.mtime()).ok(),
+        mode: Some((metadata.mode() & 0o7777) as u16),
+        unique: Some(unique(metadata.dev(), metadata.ino())),
+        ..Status::new(kind, size)
     }
 }
 
-/// Whether this can be a name in a folder. Control characters cannot: a line end in a name becomes
-/// a second command, or a second entry, in some protocol above.
-pub(super) fn is_name(name: &str) -> bool {
-    name.len() <= NAME_MOST && !name.chars().any(char::is_control)
-}
-
-const TEMPORARY_END: &str = ".part";
-const TEMPORARY_DIGITS: usize = 16;
-
-/// Returns the name that a file has while it is written: `.NAME.0123456789abcdef.part`, in the same
-/// folder, because only there it can be renamed atomically.
-pub(super) fn temporary(name: &str, random: u64) -> String {
-    let room = NAME_MOST - ".".len() - ".".len() - TEMPORARY_DIGITS - TEMPORARY_END.len();
-    format!(".{}.{random:016x}{TEMPORARY_END}", &name[..name.floor_char_boundary(room)])
-}
-
-/// Whether [`temporary`] makes such names. They are hidden, and cannot be requested: an incomplete
-/// file is no file.
-pub(super) fn is_temporary(name: &str) -> bool {
-    let digits = name.strip_suffix(TEMPORARY_END).and_then(|name| name.strip_prefix('.'));
-    digits.and_then(|name| name.rsplit_once('.')).is_some_and(|(name, digits)| {
-        !name.is_empty()
-            && digits.len() == TEMPORARY_DIGITS
-            && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+/// Mixes the number of a file system and of a file in it into one (SplitMix64): equal only for the
+/// same file, but for a chance of 2^-64.
+fn unique(device: u64, inode: u64) -> u64 {
+    [device, inode].into_iter().fold(0, |mixed: u64, number| {
+        let mut mixed = (mixed ^ number).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
     })
 }
 
@@ -206,15 +227,15 @@ pub(super) fn failure(error: impl Into<io::Error>) -> Failure {
     let error = error.into();
     match Errno::from_io_error(&error) {
         Some(Errno::NOENT) => Failure::NotFound,
-        // A socket cannot be opened (NXIO); a folder that is not empty, or in use, is not removed.
+        Some(Errno::EXIST) => Failure::Exists,
+        Some(Errno::NOTEMPTY) => Failure::NotEmpty,
+        // A socket cannot be opened (NXIO); a folder that is in use is not removed.
         Some(
             Errno::ACCESS
             | Errno::PERM
             | Errno::ROFS
             | Errno::NXIO
             | Errno::NODEV
-            | Errno::NOTEMPTY
-            | Errno::EXIST
             | Errno::BUSY
             | Errno::TXTBSY,
         ) => Failure::Denied,
@@ -237,74 +258,5 @@ pub(super) fn failure(error: impl Into<io::Error>) -> Failure {
             io::ErrorKind::InvalidInput => Failure::BadName,
             _ => Failure::Broken,
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_have_one_plain_form() {
-        for (path, plain) in [
-            ("", "."),
-            ("/", "."),
-            ("a", "a"),
-            ("/a//b/", "a/b"),
-            ("./a/./b/..", "a"),
-            ("a/../b", "b"),
-            ("a/..", "."),
-            ("a/...", "a/..."),
-            ("ä/日本", "ä/日本"),
-        ] {
-            assert_eq!(Place::parse(path).as_ref().map(Place::path), Ok(plain), "{path:?}");
-        }
-    }
-
-    #[test]
-    fn paths_that_lead_out_are_denied() {
-        for path in ["..", "/..", "a/../..", "a/../../a", "./../a", "a/b/../../../c"] {
-            assert_eq!(Place::parse(path), Err(Failure::Denied), "{path:?}");
-        }
-    }
-
-    #[test]
-    fn names_that_are_none_are_refused() {
-        let long = "x".repeat(256);
-        let deep = "x/".repeat(2100);
-        for path in ["a\0b", "a\rb", "a\nb", "\u{7f}", "a/\u{1b}[2J", "\u{85}", &long, &deep] {
-            assert_eq!(Place::parse(path), Err(Failure::BadName), "{path:?}");
-        }
-        assert!(Place::parse(&"x".repeat(255)).is_ok());
-    }
-
-    #[test]
-    fn a_place_is_a_name_in_a_folder() {
-        let split = |path: &str| {
-            let place = Place::parse(path).expect("a path");
-            place.split().map(|(folder, name)| (folder.to_owned(), name.to_owned()))
-        };
-        assert_eq!(split("/"), None);
-        assert_eq!(split("a"), Some((".".into(), "a".into())));
-        assert_eq!(split("a/b/c"), Some(("a/b".into(), "c".into())));
-    }
-
-    #[test]
-    fn temporary_names_fit_and_are_known_again() {
-        for name in ["a", ".a", "日".repeat(85).as_str(), "x".repeat(255).as_str()] {
-            let temporary = temporary(name, 0x1234);
-            assert!(temporary.len() <= 255, "{temporary}");
-            assert!(is_temporary(&temporary), "{temporary}");
-            assert_eq!(Place::parse(&temporary), Err(Failure::Denied));
-        }
-        for name in [
-            ".a.part",
-            ".a.0123.part",
-            "a.0123456789abcdef.part",
-            "..0123456789abcdef.part",
-            ".part",
-        ] {
-            assert!(!is_temporary(name), "{name}");
-        }
     }
 }

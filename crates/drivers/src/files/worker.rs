@@ -5,146 +5,50 @@ use std::fs::File;
 use std::mem;
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread;
 
-use mio::Waker;
 use rustix::fs::{Advice, fadvise};
 use stackwright_contract::rules::HEADER_ROOM_MOST;
 use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose};
 use stackwright_contract::{Handle, Mirror};
 use stackwright_wire::{Message, Region};
 
-use super::creation::{Creation, read_at};
-use super::disk::SMALL;
+use super::creation::Creation;
+use super::disk::{READ_MOST, SMALL};
+use super::hashing::Hashing;
+use super::job::{Answer, Job, Signal};
 use super::listing::Listing;
-use super::root::{Place, Root, failure};
-
-/// A job for a worker: a request whose paths are parsed, with the memory for its answer.
-pub(super) enum Job<M: Message> {
-    /// A file that another worker began.
-    TakeOver {
-        file: Handle,
-        opened: OpenFile,
-    },
-    Open {
-        file: Handle,
-        place: Place,
-        purpose: Purpose,
-    },
-    Read {
-        file: Handle,
-        offset: u64,
-        length: usize,
-        memory: Option<M::Block>,
-    },
-    Next {
-        file: Handle,
-    },
-    Write {
-        file: Handle,
-        offset: u64,
-        message: M,
-    },
-    Close {
-        file: Handle,
-        keep: Keep,
-    },
-    Stat {
-        token: Handle,
-        place: Place,
-    },
-    Rename {
-        token: Handle,
-        from: Place,
-        to: Place,
-    },
-    Remove {
-        token: Handle,
-        place: Place,
-    },
-}
-
-impl<M: Message> Job<M> {
-    /// Returns the name on which it waits for its turn.
-    fn name(&self) -> Handle {
-        match *self {
-            Job::TakeOver { file, .. }
-            | Job::Open { file, .. }
-            | Job::Read { file, .. }
-            | Job::Next { file }
-            | Job::Write { file, .. }
-            | Job::Close { file, .. }
-            | Job::Stat { token: file, .. }
-            | Job::Rename { token: file, .. }
-            | Job::Remove { token: file, .. } => file,
-        }
-    }
-}
-
-/// An answer of a worker.
-pub(super) enum Answer<M: Message> {
-    /// An indication for the layer above.
-    Tell(FilesIndication<M>),
-    /// A block that is not needed any more.
-    Block(M::Block),
-    /// A message that will not be written.
-    Message(M),
-    /// A message that was written.
-    Written { file: Handle, octets: usize, message: M },
-    /// This many names were left out of a list, because no path could lead to them.
-    LeftOut(usize),
-    /// A job crossed the closing of its name.
-    Crossed,
-    /// The worker broke an invariant and is gone.
-    Panicked,
-}
-
-/// Wakes the stack's thread, once for a burst of answers.
-pub(super) struct Signal {
-    waker: Waker,
-    raised: AtomicBool,
-}
-
-impl Signal {
-    pub(super) fn new(waker: Waker) -> Self {
-        Signal { waker, raised: AtomicBool::new(false) }
-    }
-
-    /// Signals that an answer is in the queue.
-    ///
-    /// No answer is left behind: it is put into the queue *before* the swap here, and the reader
-    /// swaps *before* it looks into the queue. All swaps of one flag have one order. If ours finds
-    /// the flag raised, the reader's next swap comes after ours and, both being acquire and
-    /// release, it then sees our answer; if ours finds it lowered, we wake the reader.
-    fn raise(&self) {
-        if !self.raised.swap(true, Ordering::AcqRel) {
-            // It fails only if the poll, and with it the reader, is gone.
-            let _ = self.waker.wake();
-        }
-    }
-
-    /// Lowers the flag: the reader is about to look into the queue.
-    pub(super) fn lower(&self) {
-        self.raised.swap(false, Ordering::AcqRel);
-    }
-}
+use super::octets::read_at;
+use super::place::Place;
+use super::root::{Root, failure};
 
 pub(super) enum OpenFile {
-    /// Shared with the regions in answers.
-    Reading(Arc<File>),
+    Reading {
+        /// Shared with the regions in answers.
+        opened: Arc<File>,
+        /// Whether it has the size that the operating system says.
+        is_sized: bool,
+    },
     Creating(Creation),
     Listing(Listing),
 }
 
-/// A file into which octets of the old one are still being copied, a share at a time.
+/// What is done a share at a time.
 struct Unfinished<M: Message> {
-    file: Handle,
-    creation: Creation,
-    from: u64,
-    /// Its jobs that arrived meanwhile.
+    name: Handle,
+    what: Long,
+    /// The jobs of that name that arrived meanwhile.
     waiting: VecDeque<Job<M>>,
+}
+
+enum Long {
+    /// So many octets of the old file are still being copied.
+    TakeOver {
+        creation: Creation,
+        from: u64,
+    },
+    Hash(Hashing),
 }
 
 /// The state of the thread.
@@ -164,6 +68,8 @@ pub(super) struct Worker<M: Message> {
 
 /// The most messages that are written by one call.
 const WRITES_TOGETHER: usize = 4;
+/// How many octets of a file without a size are read by one call.
+const BLOCK: usize = 64 << 10;
 
 impl<M: Message> Worker<M> {
     pub(super) fn new(
@@ -197,7 +103,7 @@ impl<M: Message> Worker<M> {
             }
             match next.take().map_or_else(|| jobs.try_recv(), Ok) {
                 Ok(job) => {
-                    match self.unfinished.iter_mut().find(|begun| begun.file == job.name()) {
+                    match self.unfinished.iter_mut().find(|begun| begun.name == job.name()) {
                         Some(begun) => begun.waiting.push_back(job),
                         None => self.perform(job),
                     }
@@ -205,7 +111,7 @@ impl<M: Message> Worker<M> {
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => return,
             }
-            self.take_over();
+            self.go_on();
         }
     }
 
@@ -271,8 +177,28 @@ impl<M: Message> Worker<M> {
                 self.write(file, offset);
             }
             Job::Close { file, keep } => self.close(file, keep),
-            Job::Stat { token, place } => {
-                self.tell(FilesIndication::Stated { token, result: self.root.status(&place) });
+            Job::Stat { token, place, part } => {
+                let root = &self.root;
+                let result = if part { root.status_of_part(&place) } else { root.status(&place) };
+                self.tell(FilesIndication::Stated { token, result });
+            }
+            Job::Digest { token, place, octets, part } => {
+                match Hashing::begin(&self.root, &place, octets, part) {
+                    Ok(hashing) => self.begin_long(token, Long::Hash(hashing)),
+                    Err(why) => {
+                        self.tell(FilesIndication::Digested { token, result: Err(why) });
+                    }
+                }
+            }
+            Job::Room { token, place } => {
+                self.tell(FilesIndication::Room { token, result: self.root.room(&place) });
+            }
+            Job::MakeFolder { token, place } => {
+                self.tell(FilesIndication::Done { token, result: self.root.make_folder(&place) });
+            }
+            Job::Set { token, place, attribute } => {
+                let result = self.root.set(&place, attribute);
+                self.tell(FilesIndication::Done { token, result });
             }
             Job::Rename { token, from, to } => {
                 self.tell(FilesIndication::Done { token, result: self.root.rename(&from, &to) });
@@ -286,25 +212,23 @@ impl<M: Message> Worker<M> {
     fn open(&mut self, file: Handle, place: &Place, purpose: Purpose) {
         let opened = match purpose {
             Purpose::Read { .. } => self.root.open_file(place).and_then(|opened| {
-                let size = opened.metadata().map_err(failure)?.len();
-                Ok((OpenFile::Reading(Arc::new(opened.into_std())), Some(size)))
+                let opened = opened.into_std();
+                let size = size(&opened)?;
+                let reading =
+                    OpenFile::Reading { opened: Arc::new(opened), is_sized: size.is_some() };
+                Ok((reading, size))
             }),
             Purpose::List => {
                 Listing::open(&self.root, place).map(|listing| (OpenFile::Listing(listing), None))
             }
-            Purpose::Append | Purpose::New | Purpose::Resume => Err(Failure::Unsupported),
-            Purpose::Create { from } => {
-                match Creation::begin(&self.root, place, from, &mut self.random) {
-                    Ok(creation) if from > 0 => {
-                        let waiting = VecDeque::new();
-                        return self.unfinished.push_back(Unfinished {
-                            file,
-                            creation,
-                            from,
-                            waiting,
-                        });
+            Purpose::Create { .. } | Purpose::Append | Purpose::New | Purpose::Resume => {
+                match Creation::begin(&self.root, place, purpose, &mut self.random) {
+                    Ok((creation, from)) if creation.is_unfinished() => {
+                        return self.begin_long(file, Long::TakeOver { creation, from });
                     }
-                    begun => begun.map(|creation| (OpenFile::Creating(creation), Some(0))),
+                    begun => {
+                        begun.map(|(creation, size)| (OpenFile::Creating(creation), Some(size)))
+                    }
                 }
             }
         };
@@ -317,19 +241,33 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Copies one share for one file; then it is the next file's turn, and that of other jobs.
-    fn take_over(&mut self) {
+    fn begin_long(&mut self, name: Handle, what: Long) {
+        self.unfinished.push_back(Unfinished { name, what, waiting: VecDeque::new() });
+    }
+
+    /// Does one share for one file; then it is the next file's turn, and that of other jobs.
+    fn go_on(&mut self) {
         let Some(mut begun) = self.unfinished.pop_front() else { return };
-        let Unfinished { file, from, .. } = begun;
-        match begun.creation.take_over() {
-            Ok(false) => return self.unfinished.push_back(begun),
-            Ok(true) => {
-                self.files.insert(file, OpenFile::Creating(begun.creation));
-                self.tell(FilesIndication::Opened { file, size: Some(from) });
+        let name = begun.name;
+        let answer = match &mut begun.what {
+            Long::TakeOver { creation, .. } => match creation.take_over() {
+                Ok(false) => return self.unfinished.push_back(begun),
+                Ok(true) => None,
+                Err(why) => Some(FilesIndication::Closed { file: name, result: Err(why) }),
+            },
+            Long::Hash(hashing) => match hashing.go_on(&mut self.scratch).transpose() {
+                None => return self.unfinished.push_back(begun),
+                Some(result) => Some(FilesIndication::Digested { token: name, result }),
+            },
+        };
+        match (begun.what, answer) {
+            (Long::TakeOver { creation, from }, None) => {
+                self.files.insert(name, OpenFile::Creating(creation));
+                self.tell(FilesIndication::Opened { file: name, size: Some(from) });
             }
-            Err(why) => {
-                drop(begun.creation); // no trace is left before that is indicated
-                self.tell(FilesIndication::Closed { file, result: Err(why) });
+            (what, answer) => {
+                drop(what); // no trace is left before that is indicated
+                answer.into_iter().for_each(|answer| self.tell(answer));
             }
         }
         for job in begun.waiting {
@@ -345,10 +283,15 @@ impl<M: Message> Worker<M> {
 
     fn read(&mut self, file: Handle, offset: u64, length: usize, memory: Option<M::Block>) {
         let read = match (self.files.get(file), memory) {
-            (Some(OpenFile::Reading(opened)), Some(memory)) => {
+            (Some(OpenFile::Reading { opened, .. }), Some(memory)) => {
                 self.octets(opened, offset, length, memory)
             }
-            (Some(OpenFile::Reading(opened)), None) => region(opened, offset, length),
+            (Some(OpenFile::Reading { opened, is_sized: true }), None) => {
+                region(opened, offset, length)
+            }
+            (Some(OpenFile::Reading { opened, is_sized: false }), None) => {
+                copied(opened, offset, length)
+            }
             (other, memory) => {
                 let lives = other.is_some();
                 if let Some(memory) = memory {
@@ -394,7 +337,7 @@ impl<M: Message> Worker<M> {
 
     fn next(&mut self, file: Handle) {
         let next = match self.files.get_mut(file) {
-            Some(OpenFile::Listing(listing)) => listing.next(&self.root),
+            Some(OpenFile::Listing(listing)) => listing.next(),
             Some(_) => Err(Failure::Unsupported),
             None => return self.answer(Answer::Crossed),
         };
@@ -439,11 +382,7 @@ impl<M: Message> Worker<M> {
 
     fn close(&mut self, file: Handle, keep: Keep) {
         let result = match self.files.remove(file) {
-            Some(OpenFile::Creating(creation)) if keep == Keep::Whole => creation.keep(self.sync),
-            Some(OpenFile::Creating(creation)) => {
-                drop(creation); // no trace is left before that is indicated
-                Err(Failure::GivenUp)
-            }
+            Some(OpenFile::Creating(creation)) => creation.close(keep, self.sync, &mut self.random),
             Some(_) => Ok(()),
             None => return self.answer(Answer::Crossed),
         };
@@ -472,4 +411,31 @@ fn region<M: Message>(file: &Arc<File>, offset: u64, length: usize) -> Result<M,
     let _ = fadvise(&**file, offset, Some(octets), Advice::WillNeed);
     let source = Arc::clone(file);
     M::from_region(Region { source, offset, length }).map_err(|_| Failure::Unsupported)
+}
+
+/// Returns the size of a file. The kernel's own files (procfs) have octets and no size: one that
+/// says it is empty is asked for an octet.
+fn size(file: &File) -> Result<Option<u64>, Failure> {
+    match file.metadata().map_err(failure)?.len() {
+        0 => Ok(matches!(read_at(file, &mut [0], 0), Ok(0)).then_some(0)),
+        size => Ok(Some(size)),
+    }
+}
+
+/// Reads octets of a file that has no size, and so no regions. Such files are small: no more than
+/// [`READ_MOST`] are read.
+fn copied<M: Message>(file: &File, offset: u64, length: usize) -> Result<M, Failure> {
+    let most = length.min(READ_MOST);
+    let mut octets = Vec::new();
+    loop {
+        let before = octets.len();
+        octets.resize(most.min(before + BLOCK), 0);
+        let from = offset.saturating_add(before as u64);
+        let read = read_at(file, &mut octets[before..], from).map_err(failure)?;
+        let is_end = before + read < octets.len() || octets.len() == most;
+        octets.truncate(before + read);
+        if is_end {
+            return Ok(M::with_headroom(HEADER_ROOM_MOST, &octets));
+        }
+    }
 }

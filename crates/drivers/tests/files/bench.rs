@@ -1,6 +1,7 @@
 //! A disk on a driver, with the names and the patience of an upper layer.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use stackwright_contract::services::{
-    Failure, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
+    Attribute, Failure, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
 };
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
@@ -59,16 +60,20 @@ impl<M: Message + Send> Bench<M> {
         if !root.exists() {
             fs::create_dir(&root).expect("a root");
         }
+        Self::made(home, &root, options)
+    }
+
+    /// A disk that is a folder of the system.
+    pub(crate) fn below(root: &str, options: DiskOptions) -> Self {
+        Self::made(tempfile::tempdir().expect("a folder for the test"), Path::new(root), options)
+    }
+
+    fn made(home: TempDir, root: &Path, options: DiskOptions) -> Self {
         let driver = Driver::new(1).expect("a poll");
         let pool = Arc::new(Pool::new(BLOCK, 16));
         let registry = driver.registry();
-        let disk = Disk::new(
-            Root::open(&root).expect("the root"),
-            options,
-            registry,
-            0,
-            Arc::clone(&pool),
-        );
+        let root = Root::open(root).expect("the root");
+        let disk = Disk::new(root, options, registry, 0, Arc::clone(&pool));
         Bench { driver, disk, heard: Heard(VecDeque::new()), names: Names::default(), pool, home }
     }
 
@@ -212,8 +217,12 @@ impl<M: Message + Send> Bench<M> {
     }
 
     pub(crate) fn stat(&mut self, path: &str) -> Result<Status, Failure> {
+        self.stat_of(path, false)
+    }
+
+    pub(crate) fn stat_of(&mut self, path: &str, part: bool) -> Result<Status, Failure> {
         let asked = self.name();
-        self.ask(FilesRequest::Stat { token: asked, path: path.into(), part: false });
+        self.ask(FilesRequest::Stat { token: asked, path: path.into(), part });
         match self.hear() {
             FilesIndication::Stated { token, result } if token == asked => {
                 self.names.forget(token);
@@ -223,13 +232,54 @@ impl<M: Message + Send> Bench<M> {
         }
     }
 
+    pub(crate) fn digest(
+        &mut self,
+        path: &str,
+        octets: Range<u64>,
+        part: bool,
+    ) -> Result<([u8; 32], u64), Failure> {
+        let asked = self.name();
+        self.ask(FilesRequest::Digest { token: asked, path: path.into(), octets, part });
+        match self.hear() {
+            FilesIndication::Digested { token, result } if token == asked => {
+                self.names.forget(token);
+                result
+            }
+            _ => panic!("not an answer to Digest"),
+        }
+    }
+
+    pub(crate) fn room(&mut self, path: &str) -> Result<u64, Failure> {
+        let asked = self.name();
+        self.ask(FilesRequest::Room { token: asked, path: path.into() });
+        match self.hear() {
+            FilesIndication::Room { token, result } if token == asked => {
+                self.names.forget(token);
+                result
+            }
+            _ => panic!("not an answer to Room"),
+        }
+    }
+
+    pub(crate) fn make_folder(&mut self, path: &str) -> Result<(), Failure> {
+        let token = self.name();
+        self.ask(FilesRequest::MakeFolder { token, path: path.into() });
+        self.hear_done(token)
+    }
+
+    pub(crate) fn set(&mut self, path: &str, attribute: Attribute) -> Result<(), Failure> {
+        let token = self.name();
+        self.ask(FilesRequest::Set { token, path: path.into(), attribute });
+        self.hear_done(token)
+    }
+
     fn hear_done(&mut self, asked: Handle) -> Result<(), Failure> {
         match self.hear() {
             FilesIndication::Done { token, result } if token == asked => {
                 self.names.forget(token);
                 result
             }
-            _ => panic!("not an answer to Rename or Remove"),
+            _ => panic!("not done"),
         }
     }
 
@@ -317,6 +367,12 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
 /// Whether this process may do everything.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Whether the file system of this folder has files without names.
+pub(crate) fn nameless_files(folder: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags, open};
+    open(folder, OFlags::TMPFILE | OFlags::WRONLY, Mode::RUSR).is_ok()
 }
 
 /// A disk of 1 MiB; it goes with the value.

@@ -105,9 +105,14 @@ fn links_that_lead_out_are_denied() {
     }
     // A dangling link must not bring a file to life out there.
     symlink("../outside/new", bench.path("dangling")).expect("a link");
-    let created = bench.create("dangling");
-    if let Ok(file) = created {
-        assert_eq!(bench.close(file, Keep::Whole), Ok(()));
+    symlink("nowhere", bench.path("dead")).expect("a link");
+    symlink(".own.0000000000000000.part", bench.path("hidden")).expect("a link");
+    bench.put(".own.0000000000000000.part", "a part");
+    for link in ["dangling", "dead", "hidden"] {
+        for purpose in [Purpose::Create { from: 0 }, Purpose::Append, Purpose::Resume] {
+            assert_eq!(bench.open(link, purpose), Err(Failure::Denied), "{link}");
+        }
+        assert_eq!(bench.open(link, Purpose::New), Err(Failure::Exists), "{link}");
     }
     untouched(&bench);
     // The links themselves are ours.
@@ -133,6 +138,11 @@ fn links_that_stay_inside_are_followed() {
     assert_eq!(bench.got("d/deep/new").as_deref(), Some(&b"new"[..]));
     assert_eq!(bench.list("deep").map(|entries| entries.len()), Ok(2));
     assert_eq!(bench.create("deep"), Err(Failure::BadName), "it leads to a folder");
+    assert_eq!(bench.store("chain", b"through two links"), Ok(()));
+    assert_eq!(bench.got("own").as_deref(), Some(&b"through two links"[..]));
+    assert!(fs::symlink_metadata(bench.path("d/deep/up")).expect("there").is_symlink());
+    symlink("loop", bench.path("loop")).expect("a link");
+    assert_eq!(bench.create("loop"), Err(Failure::BadName));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn the_status_in_a_list_is_that_of_stat() {
     symlink("nowhere", bench.path("d/dangling")).expect("a link");
     symlink("loop", bench.path("d/loop")).expect("a link");
     let entries = bench.list("d").expect("a list");
-    for entry in &entries {
+    for entry in entries.iter().filter(|entry| entry.status.kind != FileKind::Link) {
         assert_eq!(bench.stat(&format!("d/{}", entry.name)), Ok(entry.status), "{}", entry.name);
     }
     let kinds: Vec<_> =
@@ -56,18 +56,53 @@ fn the_status_in_a_list_is_that_of_stat() {
     assert_eq!(
         kinds,
         [
-            ("absolute", FileKind::Other),
+            ("absolute", FileKind::Link),
             ("below", FileKind::Folder),
-            ("dangling", FileKind::Other),
+            ("dangling", FileKind::Link),
             ("file", FileKind::File),
-            ("inside", FileKind::File),
-            ("loop", FileKind::Other),
-            ("outside", FileKind::Other),
-            ("up", FileKind::Folder),
+            ("inside", FileKind::Link),
+            ("loop", FileKind::Link),
+            ("outside", FileKind::Link),
+            ("up", FileKind::Link),
         ]
     );
-    assert_eq!(entries[4].status.size, 5);
-    assert_eq!(entries[6].status.size, 0);
+    let targets: Vec<_> = entries.iter().map(|entry| entry.target.as_deref()).collect();
+    assert_eq!(targets[..4], [Some("/etc/passwd"), None, Some("nowhere"), None]);
+    assert_eq!(targets[4..], ["../target", "loop", "../../secret", ".."].map(Some));
+    for (link, kind, size) in [
+        ("inside", FileKind::File, 5),
+        ("up", FileKind::Folder, 0),
+        ("dangling", FileKind::Other, 0),
+        ("outside", FileKind::Other, 0),
+    ] {
+        let status = bench.stat(&format!("d/{link}")).expect("a status");
+        assert_eq!((status.kind, status.size), (kind, size), "{link}");
+    }
+}
+
+#[test]
+fn a_target_that_is_no_text_is_not_told() {
+    let mut bench = bench();
+    for (link, target) in [("a", &b"line\nend"[..]), ("b", b"\x1b[2J"), ("c", b"\xff")] {
+        symlink(OsStr::from_bytes(target), bench.path(link)).expect("a link");
+    }
+    for entry in bench.list("").expect("a list") {
+        assert_eq!((entry.status.kind, entry.target), (FileKind::Link, None), "{}", entry.name);
+    }
+}
+
+#[test]
+fn the_same_file_has_the_same_number_under_each_name() {
+    let mut bench = bench();
+    bench.put("a", "");
+    bench.put("b", "");
+    fs::hard_link(bench.path("a"), bench.path("again")).expect("a second name");
+    symlink("a", bench.path("link")).expect("a link");
+    let mut unique = |path| bench.stat(path).expect("a status").unique.expect("a number");
+    assert_eq!(unique("a"), unique("again"));
+    assert_eq!(unique("a"), unique("link"));
+    assert_ne!(unique("a"), unique("b"));
+    assert_ne!(unique("a"), unique("/"));
 }
 
 #[test]
@@ -169,7 +204,7 @@ fn names_that_no_path_leads_to_are_left_out() {
 #[test]
 fn files_under_creation_are_hidden() {
     let mut bench = bench();
-    bench.create("new").expect("opened");
+    bench.open("new", Purpose::Resume).expect("opened");
     let hidden = bench.on_disk();
     assert_eq!(hidden.len(), 1);
     assert_eq!(bench.list(""), Ok(vec![]));

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::net::SendFlags;
 use stackwright_contract::services::{
-    Credit, Ended, Failure, FilesIndication, FilesRequest, Keep, StreamsIndication as Told,
-    StreamsRequest as Ask,
+    Credit, Ended, Failure, FilesIndication, FilesRequest, Keep, Purpose,
+    StreamsIndication as Told, StreamsRequest as Ask,
 };
 use stackwright_contract::{Command, Handle, IndicationOf, Outlet, RequestOf};
 use stackwright_drivers::Driver;
@@ -204,7 +204,7 @@ fn a_region_that_is_dropped_takes_nothing_with_it() {
     let (mut socket, peer) = Socket::pair(1 << 20);
     let peer = send(peer, content.clone());
     let mut bench = bench();
-    let file = bench.create("holes").expect("opened");
+    let file = bench.open("holes", Purpose::Resume).expect("opened").0;
     let (mut offset, mut dropped) = (0, 0);
     let mut regions = 0;
     let mut expected = vec![0; content.len()];
@@ -230,7 +230,7 @@ fn a_region_that_is_dropped_takes_nothing_with_it() {
     drop(peer.join());
 }
 
-/// The file under creation.
+/// The part under creation.
 fn temporary(bench: &Bench) -> std::path::PathBuf {
     bench.path(&bench.on_disk()[0])
 }

@@ -4,20 +4,24 @@
 //! | file | what |
 //! | --- | --- |
 //! | `tree.rs` | the folders and files, shared with the test |
+//! | `operations.rs` | what the disk does with them |
 //! | `faults.rs` | what a test lets go wrong |
 //! | `work.rs` | how each request is answered |
+//!
+//! Parts that can be resumed are the tree's: they survive the disk. Permissions are told and set,
+//! and never checked.
 
 mod faults;
+mod operations;
 mod tree;
 mod work;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 
-use stackwright_contract::services::{
-    Failure, Files, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose,
-};
+use stackwright_contract::services::{Attribute, Files, FilesRequest, FolderEntry, Keep, Purpose};
 use stackwright_contract::{
     Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Nothing, Outlet, Protocol,
 };
@@ -58,7 +62,11 @@ struct File {
 enum Content {
     Unopened,
     Read(Inode),
-    Created { path: String, octets: Vec<u8> },
+    /// The file has its name, `place`, only when it is closed.
+    Created {
+        place: String,
+        inode: Inode,
+    },
     Listed(VecDeque<FolderEntry>),
 }
 
@@ -70,7 +78,11 @@ enum Work {
     Next,
     Write { offset: u64, octets: Vec<u8> },
     Close { keep: Keep },
-    Stat { path: String },
+    Stat { path: String, part: bool },
+    Digest { path: String, octets: Range<u64>, part: bool },
+    Room { path: String },
+    MakeFolder { path: String },
+    Set { path: String, attribute: Attribute },
     Rename { from: String, to: String },
     Remove { path: String },
 }
@@ -147,7 +159,7 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
         &mut self,
         cx: &Context,
         request: FilesRequest<M>,
-        out: &mut impl Outlet<Self>,
+        _out: &mut impl Outlet<Self>,
     ) {
         match request {
             FilesRequest::Open { file, path, purpose } => {
@@ -173,27 +185,21 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
                 self.ask_file(cx, file, Work::Write { offset, octets: octets_of(&message) });
             }
             FilesRequest::Close { file, keep } => self.ask_file(cx, file, Work::Close { keep }),
-            FilesRequest::Stat { token, path, part: _ } => self.ask(cx, token, Work::Stat { path }),
+            FilesRequest::Stat { token, path, part } => {
+                self.ask(cx, token, Work::Stat { path, part });
+            }
+            FilesRequest::Digest { token, path, octets, part } => {
+                self.ask(cx, token, Work::Digest { path, octets, part });
+            }
+            FilesRequest::Room { token, path } => self.ask(cx, token, Work::Room { path }),
+            FilesRequest::MakeFolder { token, path } => {
+                self.ask(cx, token, Work::MakeFolder { path });
+            }
+            FilesRequest::Set { token, path, attribute } => {
+                self.ask(cx, token, Work::Set { path, attribute });
+            }
             FilesRequest::Rename { token, from, to } => {
-                self.ask(cx, token, Work::Rename { from, to })
-            }
-            FilesRequest::Digest { token, .. } => {
-                self.ledger.given(token);
-                self.ledger.ended(token);
-                out.indicate(FilesIndication::Digested {
-                    token,
-                    result: Err(Failure::Unsupported),
-                });
-            }
-            FilesRequest::Room { token, .. } => {
-                self.ledger.given(token);
-                self.ledger.ended(token);
-                out.indicate(FilesIndication::Room { token, result: Err(Failure::Unsupported) });
-            }
-            FilesRequest::MakeFolder { token, .. } | FilesRequest::Set { token, .. } => {
-                self.ledger.given(token);
-                self.ledger.ended(token);
-                out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
+                self.ask(cx, token, Work::Rename { from, to });
             }
             FilesRequest::Remove { token, path } => self.ask(cx, token, Work::Remove { path }),
         }

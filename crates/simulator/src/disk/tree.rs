@@ -1,30 +1,46 @@
-//! Folders and files in memory.
+//! Folders, files and links in memory, as a test sees them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use stackwright_contract::services::{Failure, FileKind, FolderEntry, Status};
+use stackwright_contract::services::Failure;
 
 use super::DiskFaults;
 
 /// The content of a file, whatever its name is by now: an open file keeps it.
 pub(super) type Inode = Rc<RefCell<Stored>>;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Stored {
     pub(super) octets: Vec<u8>,
-    /// The time of its last change, in seconds since 1970.
-    pub(super) modified: Option<u64>,
+    pub(super) attributes: Attributes,
     /// The disk has lost it: it cannot be read, even where it is open.
     pub(super) vanished: bool,
 }
 
-#[derive(Clone, Debug)]
-enum Node {
-    Folder,
-    File(Inode),
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attributes {
+    /// The time of the last change, in seconds since 1970.
+    pub(super) modified: Option<u64>,
+    /// The permissions.
+    pub(super) mode: u16,
+    /// The number of the file or folder.
+    pub(super) unique: u64,
 }
+
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Folder(Attributes),
+    File(Inode),
+    /// A symbolic link, with its target.
+    Link(String),
+}
+
+/// The permissions of a new file.
+const FILE_MODE: u16 = 0o644;
+/// The permissions of a new folder.
+pub(super) const FOLDER_MODE: u16 = 0o755;
 
 /// The tree of a simulated disk, with its faults.
 ///
@@ -36,11 +52,16 @@ pub struct Tree {
     pub faults: DiskFaults,
     /// The nodes by their paths, without a `/` at either end. The root has the empty path, and no
     /// entry.
-    nodes: BTreeMap<String, Node>,
-    operations: u64,
-    written: u64,
-    held: usize,
-    most_held: usize,
+    pub(super) nodes: BTreeMap<String, Node>,
+    /// The parts that can be resumed, by the paths of their files. One is locked while a file that
+    /// is being created shares it.
+    pub(super) parts: BTreeMap<String, Inode>,
+    /// How many files and folders there ever were.
+    made: u64,
+    pub(super) operations: u64,
+    pub(super) written: u64,
+    pub(super) held: usize,
+    pub(super) most_held: usize,
 }
 
 impl Tree {
@@ -57,8 +78,8 @@ impl Tree {
     pub fn put(&mut self, path: &str, octets: impl Into<Vec<u8>>) {
         let path = settle(path).expect("a path below the root");
         self.folders_above(&path);
-        let stored = Stored { octets: octets.into(), ..Stored::default() };
-        self.nodes.insert(path, Node::File(Rc::new(RefCell::new(stored))));
+        let inode = self.new_inode(octets.into());
+        self.nodes.insert(path, Node::File(inode));
     }
 
     /// Adds a folder, and the folders above it.
@@ -68,7 +89,34 @@ impl Tree {
     pub fn put_folder(&mut self, path: &str) {
         let path = settle(path).expect("a path below the root");
         self.folders_above(&path);
-        self.nodes.insert(path, Node::Folder);
+        let folder = self.new_folder();
+        self.nodes.insert(path, folder);
+    }
+
+    /// Adds a symbolic link, and the folders above it. `target` is relative to the link's folder.
+    ///
+    /// # Panics
+    /// If the path cannot be used.
+    pub fn put_link(&mut self, path: &str, target: &str) {
+        let path = settle(path).expect("a path below the root");
+        self.folders_above(&path);
+        self.nodes.insert(path, Node::Link(target.to_owned()));
+    }
+
+    /// Adds the part of a file that can be resumed.
+    ///
+    /// # Panics
+    /// If the path cannot be used.
+    pub fn put_part(&mut self, path: &str, octets: impl Into<Vec<u8>>) {
+        let path = settle(path).expect("a path below the root");
+        self.folders_above(&path);
+        let inode = self.new_inode(octets.into());
+        self.parts.insert(path, inode);
+    }
+
+    /// Returns the octets of the part of a file that can be resumed.
+    pub fn part(&self, path: &str) -> Option<Vec<u8>> {
+        Some(self.parts.get(&settle(path).ok()?)?.borrow().octets.clone())
     }
 
     /// Returns the octets of a file.
@@ -81,7 +129,23 @@ impl Tree {
     /// # Panics
     /// If there is no such file.
     pub fn set_modified(&mut self, path: &str, seconds: u64) {
-        self.must_be_there(path).borrow_mut().modified = Some(seconds);
+        self.must_be_there(path).borrow_mut().attributes.modified = Some(seconds);
+    }
+
+    /// Sets the permissions of a file.
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn set_mode(&mut self, path: &str, mode: u16) {
+        self.must_be_there(path).borrow_mut().attributes.mode = mode;
+    }
+
+    /// Returns the permissions of a file.
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn mode(&self, path: &str) -> u16 {
+        self.must_be_there(path).borrow().attributes.mode
     }
 
     /// Returns the paths of all files, in order.
@@ -129,8 +193,26 @@ impl Tree {
 
     fn folders_above(&mut self, path: &str) {
         for (end, _) in path.match_indices('/') {
-            self.nodes.entry(path[..end].to_owned()).or_insert(Node::Folder);
+            if !self.nodes.contains_key(&path[..end]) {
+                let folder = self.new_folder();
+                self.nodes.insert(path[..end].to_owned(), folder);
+            }
         }
+    }
+
+    /// Makes a file that has no name yet.
+    pub(super) fn new_inode(&mut self, octets: Vec<u8>) -> Inode {
+        let attributes = self.new_attributes(FILE_MODE);
+        Rc::new(RefCell::new(Stored { octets, attributes, vanished: false }))
+    }
+
+    pub(super) fn new_folder(&mut self) -> Node {
+        Node::Folder(self.new_attributes(FOLDER_MODE))
+    }
+
+    fn new_attributes(&mut self, mode: u16) -> Attributes {
+        self.made += 1;
+        Attributes { modified: None, mode, unique: self.made }
     }
 
     fn must_be_there(&self, path: &str) -> Inode {
@@ -138,154 +220,6 @@ impl Tree {
             .and_then(|path| self.file(&path))
             .unwrap_or_else(|failure| panic!("{path}: {failure}"))
     }
-}
-
-// The operations of the disk itself. Their paths are settled.
-impl Tree {
-    /// Counts an operation.
-    ///
-    /// # Errors
-    /// If it is the one that is to fail.
-    pub(super) fn operate(&mut self) -> Result<(), Failure> {
-        self.operations += 1;
-        if self.faults.breaks_at == Some(self.operations) { Err(Failure::Broken) } else { Ok(()) }
-    }
-
-    /// Counts octets that are written.
-    ///
-    /// # Errors
-    /// If there is no space for all of them.
-    pub(super) fn write(&mut self, octets: usize) -> Result<(), Failure> {
-        let written = self.written + octets as u64;
-        if self.faults.full_after.is_some_and(|most| written > most) {
-            return Err(Failure::Full);
-        }
-        self.written = written;
-        Ok(())
-    }
-
-    pub(super) fn hold(&mut self, octets: usize) {
-        self.held += octets;
-        self.most_held = self.most_held.max(self.held);
-    }
-
-    pub(super) fn release(&mut self, octets: usize) {
-        self.held -= octets;
-    }
-
-    pub(super) fn file(&self, path: &str) -> Result<Inode, Failure> {
-        match self.nodes.get(path) {
-            Some(Node::File(inode)) => Ok(Rc::clone(inode)),
-            Some(Node::Folder) => Err(Failure::BadName),
-            None if path.is_empty() => Err(Failure::BadName),
-            None => Err(Failure::NotFound),
-        }
-    }
-
-    /// Checks that a file may have this name: its folder exists, and no folder has the name.
-    pub(super) fn may_be_file(&self, path: &str) -> Result<(), Failure> {
-        self.folder_of(path)?;
-        match self.nodes.get(path) {
-            _ if path.is_empty() => Err(Failure::BadName),
-            Some(Node::Folder) => Err(Failure::BadName),
-            _ => Ok(()),
-        }
-    }
-
-    pub(super) fn keep(&mut self, path: &str, stored: Stored) -> Result<(), Failure> {
-        self.may_be_file(path)?;
-        self.nodes.insert(path.to_owned(), Node::File(Rc::new(RefCell::new(stored))));
-        Ok(())
-    }
-
-    pub(super) fn status(&self, path: &str) -> Result<Status, Failure> {
-        if path.is_empty() {
-            return Ok(Node::Folder.status());
-        }
-        Ok(self.nodes.get(path).ok_or(Failure::NotFound)?.status())
-    }
-
-    pub(super) fn list(&self, path: &str) -> Result<Vec<FolderEntry>, Failure> {
-        if self.status(path)?.kind != FileKind::Folder {
-            return Err(Failure::BadName);
-        }
-        let entry = |(path, node): (&str, &Node)| FolderEntry::new(path, node.status());
-        Ok(self.below(path).filter(|(name, _)| !name.contains('/')).map(entry).collect())
-    }
-
-    pub(super) fn rename(&mut self, from: &str, to: &str) -> Result<(), Failure> {
-        let moved = self.nodes.get(from).ok_or(Failure::NotFound)?.clone();
-        self.folder_of(to)?;
-        if from == to {
-            return Ok(());
-        }
-        if to.is_empty() || is_below(to, from) {
-            return Err(Failure::BadName);
-        }
-        match (&moved, self.nodes.get(to)) {
-            (Node::File(_), Some(Node::Folder)) | (Node::Folder, Some(Node::File(_))) => {
-                return Err(Failure::BadName);
-            }
-            (Node::Folder, Some(Node::Folder)) if self.below(to).next().is_some() => {
-                return Err(Failure::Denied);
-            }
-            _ => {}
-        }
-        let below: Vec<_> =
-            self.below(from).map(|(name, node)| (name.to_owned(), node.clone())).collect();
-        self.nodes.remove(from);
-        self.nodes.insert(to.to_owned(), moved);
-        for (name, node) in below {
-            self.nodes.remove(&format!("{from}/{name}"));
-            self.nodes.insert(format!("{to}/{name}"), node);
-        }
-        Ok(())
-    }
-
-    pub(super) fn remove(&mut self, path: &str) -> Result<(), Failure> {
-        if path.is_empty() || self.below(path).next().is_some() {
-            return Err(Failure::Denied);
-        }
-        self.nodes.remove(path).map(drop).ok_or(Failure::NotFound)
-    }
-
-    /// Iterates over everything below a folder, by the path from there.
-    fn below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Node)> {
-        self.nodes.iter().filter_map(move |(path, node)| {
-            let path = if folder.is_empty() {
-                path
-            } else {
-                path.strip_prefix(folder)?.strip_prefix('/')?
-            };
-            Some((path, node))
-        })
-    }
-
-    /// Checks that the folder of `path` exists.
-    fn folder_of(&self, path: &str) -> Result<(), Failure> {
-        let Some((folder, _)) = path.rsplit_once('/') else { return Ok(()) };
-        match self.nodes.get(folder) {
-            Some(Node::Folder) => Ok(()),
-            _ => Err(Failure::NotFound),
-        }
-    }
-}
-
-impl Node {
-    fn status(&self) -> Status {
-        match self {
-            Node::Folder => Status::new(FileKind::Folder, 0),
-            Node::File(inode) => {
-                let stored = inode.borrow();
-                let status = Status::new(FileKind::File, stored.octets.len() as u64);
-                Status { modified: stored.modified, ..status }
-            }
-        }
-    }
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Returns the path in its plain form.

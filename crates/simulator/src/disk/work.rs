@@ -4,7 +4,7 @@ use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::Message;
 
-use super::tree::{Stored, settle};
+use super::tree::settle;
 use super::{Content, File, SimulatedDisk, Tree, Work};
 
 /// The most entries of a folder in one answer.
@@ -52,9 +52,25 @@ impl<M: Message> SimulatedDisk<M> {
         }
         let working = tree.operate();
         Some(match work {
-            Work::Stat { path } => {
-                let result = working.and_then(|()| tree.status(&settle(&path)?));
+            Work::Stat { path, part } => {
+                let result = working.and_then(|()| tree.status(&settle(&path)?, part));
                 (true, FilesIndication::Stated { token: name, result })
+            }
+            Work::Digest { path, octets, part } => {
+                let result = working.and_then(|()| tree.digest(&settle(&path)?, octets, part));
+                (true, FilesIndication::Digested { token: name, result })
+            }
+            Work::Room { path } => {
+                let result = working.and_then(|()| tree.room(&settle(&path)?));
+                (true, FilesIndication::Room { token: name, result })
+            }
+            Work::MakeFolder { path } => {
+                let result = working.and_then(|()| tree.make_folder(&settle(&path)?));
+                (true, FilesIndication::Done { token: name, result })
+            }
+            Work::Set { path, attribute } => {
+                let result = working.and_then(|()| tree.set(&settle(&path)?, attribute));
+                (true, FilesIndication::Done { token: name, result })
             }
             Work::Rename { from, to } => {
                 let result = working.and_then(|()| tree.rename(&settle(&from)?, &settle(&to)?));
@@ -110,49 +126,91 @@ impl File {
                 let count = (1 + cx.random(ENTRIES_MOST) as usize).min(entries.len());
                 FilesIndication::Entries { file, entries: entries.drain(..count).collect() }
             }
-            (Work::Write { offset, octets }, Content::Created { octets: content, .. }) => {
+            (Work::Write { offset, octets }, Content::Created { inode, .. }) => {
                 tree.write(octets.len())?;
                 let end = offset.checked_add(octets.len() as u64).filter(|end| *end <= LONGEST);
                 let (start, end) = (offset as usize, end.ok_or(Failure::Full)? as usize);
-                if content.len() < end {
-                    content.resize(end, 0);
+                let mut stored = inode.borrow_mut();
+                stored.attributes.modified = Some(now(cx));
+                if stored.octets.len() < end {
+                    stored.octets.resize(end, 0);
                 }
-                content[start..end].copy_from_slice(&octets);
+                stored.octets[start..end].copy_from_slice(&octets);
                 FilesIndication::Written { file, octets: octets.len() }
             }
-            (Work::Close { keep }, content) => {
-                if let (Keep::Whole, Content::Created { path, octets }) = (keep, content) {
-                    let modified = Some(cx.now().nanoseconds() / 1_000_000_000);
-                    let octets = std::mem::take(octets);
-                    tree.keep(path, Stored { octets, modified, vanished: false })?;
+            (Work::Close { keep }, Content::Created { place, inode }) => {
+                match keep {
+                    Keep::Nothing if self.purpose == Purpose::Resume => {
+                        tree.parts.remove(place);
+                    }
+                    Keep::Nothing => {}
+                    Keep::Part => tree.keep_part(place, inode)?,
+                    Keep::Whole => {
+                        if self.purpose == Purpose::New {
+                            tree.must_be_new(place)?;
+                        }
+                        inode.borrow_mut().attributes.modified = Some(now(cx));
+                        tree.keep(place, inode)?;
+                    }
                 }
                 return Ok(None);
             }
+            (Work::Close { .. }, _) => return Ok(None),
             _ => unreachable!("asked only what fits the purpose, and answered in order"),
         }))
     }
 }
 
-fn open(tree: &Tree, path: String, purpose: Purpose) -> Result<(Content, Option<u64>), Failure> {
-    match purpose {
+/// Returns the time, in seconds since 1970.
+fn now(cx: &Context) -> u64 {
+    cx.now().nanoseconds() / 1_000_000_000
+}
+
+fn open(
+    tree: &mut Tree,
+    path: String,
+    purpose: Purpose,
+) -> Result<(Content, Option<u64>), Failure> {
+    let (place, octets) = match purpose {
         Purpose::Read { .. } => {
             let inode = tree.file(&path)?;
             let size = inode.borrow().octets.len() as u64;
-            Ok((Content::Read(inode), Some(size)))
+            return Ok((Content::Read(inode), Some(size)));
+        }
+        Purpose::List => return Ok((Content::Listed(tree.list(&path)?.into()), None)),
+        Purpose::Resume => {
+            let place = tree.place(&path)?;
+            let inode = tree.resume(&place)?;
+            let size = inode.borrow().octets.len() as u64;
+            return Ok((Content::Created { place, inode }, Some(size)));
         }
         Purpose::Create { from } => {
-            tree.may_be_file(&path)?;
+            let place = tree.place(&path)?;
             let mut octets = Vec::new();
             if from > 0 {
                 // A file without a name has no octets to continue from.
-                let inode = tree.file(&path).map_err(|_| Failure::Short)?;
+                let inode = tree.file(&place).map_err(|_| Failure::Short)?;
                 let before = usize::try_from(from).map_err(|_| Failure::Short)?;
                 octets
                     .extend_from_slice(inode.borrow().octets.get(..before).ok_or(Failure::Short)?);
             }
-            Ok((Content::Created { path, octets }, Some(from)))
+            (place, octets)
         }
-        Purpose::Append | Purpose::New | Purpose::Resume => Err(Failure::Unsupported),
-        Purpose::List => Ok((Content::Listed(tree.list(&path)?.into()), None)),
-    }
+        Purpose::Append => {
+            let place = tree.place(&path)?;
+            let octets = match tree.file(&place) {
+                Ok(inode) => inode.borrow().octets.clone(),
+                Err(Failure::NotFound) => Vec::new(),
+                Err(why) => return Err(why),
+            };
+            (place, octets)
+        }
+        Purpose::New => {
+            tree.must_be_new(&path)?;
+            (tree.place(&path)?, Vec::new())
+        }
+    };
+    let size = octets.len() as u64;
+    let inode = tree.new_inode(octets);
+    Ok((Content::Created { place, inode }, Some(size)))
 }

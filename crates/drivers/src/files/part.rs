@@ -1,0 +1,89 @@
+//! The part of a file that can be resumed: a file with a fixed [hidden name](super::place::part).
+//!
+//! Whoever writes, renames, replaces or removes a part holds the lock (flock(2)) of the file that
+//! has the name at that time. So two never write one part, whatever program they belong to, and the
+//! end of a program frees it.
+
+use std::fs::File;
+
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
+use rustix::io::Errno;
+use stackwright_contract::services::Failure;
+
+use super::place::is_part;
+use super::root::failure;
+use super::target::found;
+
+/// How often a part may get its name just before it is locked.
+const TRIES: usize = 8;
+
+/// Opens the part of this name and locks it. `create` has the permissions of one that is created
+/// where there is none; without, there may be none.
+///
+/// # Errors
+/// [`Failure::Denied`] if another holds the lock.
+pub(super) fn lock(
+    folder: &Dir,
+    part: &str,
+    create: Option<Mode>,
+) -> Result<Option<File>, Failure> {
+    let flags = create.map_or(OFlags::empty(), |_| OFlags::CREATE);
+    for _ in 0..TRIES {
+        let opened = match open(folder, part, OFlags::WRONLY | flags, create) {
+            Err(Failure::NotFound) if create.is_none() => return Ok(None),
+            opened => opened?,
+        };
+        match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(Failure::Denied),
+            Err(error) => return Err(failure(error)),
+        }
+        // Whoever held the lock may have given the file its own name, or removed it.
+        let opened_is = fstat(&opened).map_err(failure)?;
+        let is_it = found(folder, part)?.is_some_and(|found| {
+            (found.st_dev, found.st_ino) == (opened_is.st_dev, opened_is.st_ino)
+        });
+        if is_it {
+            return Ok(Some(opened));
+        }
+    }
+    Err(Failure::Denied)
+}
+
+/// Opens the part of this name for reading, whether it is locked or not.
+pub(super) fn read(folder: &Dir, part: &str) -> Result<File, Failure> {
+    open(folder, part, OFlags::RDONLY, None)
+}
+
+/// Removes the part of this name if there is one that nobody writes.
+pub(super) fn remove(folder: &Dir, part: &str) {
+    // It is in nobody's way: what cannot be removed stays hidden.
+    if let Ok(Some(_locked)) = lock(folder, part, None) {
+        let _ = unlinkat(folder, part, AtFlags::empty());
+    }
+}
+
+/// Removes what is in a folder if it is nothing but parts: to whoever sees no parts, it is empty.
+pub(super) fn remove_all(folder: &Dir) -> Result<(), Failure> {
+    let mut parts = Vec::new();
+    for entry in folder.entries().map_err(failure)? {
+        match entry.map_err(failure)?.file_name().into_string() {
+            Ok(name) if is_part(&name) => parts.push(name),
+            _ => return Err(Failure::NotEmpty),
+        }
+    }
+    parts.iter().for_each(|part| remove(folder, part));
+    Ok(())
+}
+
+fn open(folder: &Dir, part: &str, flags: OFlags, mode: Option<Mode>) -> Result<File, Failure> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = openat(folder, part, flags, mode.unwrap_or(Mode::empty())).map_err(failure)?;
+    let stat = fstat(&opened).map_err(failure)?;
+    // A second name would be another file's.
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_nlink > 1 {
+        return Err(Failure::Denied);
+    }
+    Ok(opened.into())
+}
