@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::{Below, Remote};
 use crate::report::{rate, say};
-use crate::transfer::{self, DISK, SERVER, Watch};
+use crate::transfer::{self, DISK, Done, Local, SERVER, Watch};
 use crate::{graphs, perf, stacks};
 
 const OCTETS: usize = 64 << 20;
@@ -36,12 +36,13 @@ pub(crate) fn run() -> Result<(), Problem> {
     std::fs::create_dir(&fetched)?;
     say!("Transfers a file of 64 MB between a server and a client on this machine.\n");
     let sent = make_file(&served.join("demo"))?;
+    let near = Local::Folder(fetched.clone());
 
     let row =
         |there: &There, stack: &str, request: Request, arrived: &Path| -> Result<(), Problem> {
             let There { remote, connection } = there;
-            let (octets, took) =
-                transfer::run(remote, connection, &fetched, &request, &mut Watch::Nobody)?;
+            let Done { octets, took, .. } =
+                transfer::run(remote, connection, &near, &request, &mut Watch::Nobody)?;
             let same = octets == OCTETS as u64 && hash(arrived)? == sent;
             if !same {
                 return Err(Problem::Altered);
@@ -70,7 +71,7 @@ pub(crate) fn run() -> Result<(), Problem> {
     let there = There::new(&served, Server::Static(Below::Tcp))?;
     // What comes first finds fresh memory and a cold cache: nothing that is shown shall.
     let nobody = &mut Watch::Nobody;
-    transfer::run(&there.remote, &there.connection, &fetched, &fetch("first"), nobody)?;
+    transfer::run(&there.remote, &there.connection, &near, &fetch("first"), nobody)?;
     row(&there, "fetch: copy/(ftp/tcp | disk)", fetch("demo"), &fetched.join("demo"))?;
     row(&there, "store: copy/(ftp/tcp | disk)", store("/back"), &served.join("back"))?;
     let there = There::new(&served, Server::Graph)?;

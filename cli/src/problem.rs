@@ -34,6 +34,10 @@ pub(crate) enum Problem {
     Path { path: PathBuf, why: io::Error },
     #[error("{}: not a regular file", .path.display())]
     NotAFile { path: PathBuf },
+    #[error("{}: there is no such folder", .path.display())]
+    NoFolder { path: PathBuf },
+    #[error("{what}: {why}")]
+    Unfit { what: String, why: &'static str },
     #[error("no stack or protocol `{}`: {why}", .name.display())]
     NoStack { name: PathBuf, why: io::Error },
     #[error("{0}")]
@@ -44,7 +48,7 @@ pub(crate) enum Problem {
     WritableByEverybody { address: std::net::SocketAddr },
     #[error("cannot listen at {address}: {why}")]
     Listen { address: std::net::SocketAddr, why: Ended },
-    #[error("{place}: {failure}{}", what_was_said(.said))]
+    #[error("{place}: {}{}", what_failed(*.failure), what_was_said(.said))]
     Transfer { place: String, failure: Failure, said: Option<String> },
     #[error("{}: {why}{}", .path.display(), after_packets(*.packets))]
     Capture { path: PathBuf, why: Unreadable, packets: u64 },
@@ -78,6 +82,19 @@ fn failed(failure: Failure) -> u8 {
     }
 }
 
+/// What a failure means to a person who transfers files by FTP.
+fn what_failed(failure: Failure) -> String {
+    match failure {
+        // RFC 959 §5.4 has one code, 550, for both.
+        Failure::NotFound => "there is no such file or folder, or it may not be used".into(),
+        Failure::Garbled => {
+            "the server's answers are not FTP, or of a form that is not known".into()
+        }
+        Failure::Broken => "an error on that side".into(),
+        failure => failure.to_string(),
+    }
+}
+
 fn what_was_said(said: &Option<String>) -> String {
     said.as_ref().map(|said| format!(" (the server said: {said})")).unwrap_or_default()
 }
@@ -95,6 +112,7 @@ impl Problem {
         match self {
             Problem::Url { .. }
             | Problem::Proxy { .. }
+            | Problem::Unfit { .. }
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
             | Problem::OpenNetrc { .. }
@@ -157,8 +175,24 @@ impl Problem {
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "check the password, or name a user in the address: ftp://user@host/path"
             }
+            Problem::NoFolder { .. } => "make the folder first, or leave out the / at the end",
             Problem::Transfer { failure: Failure::NotFound, .. } => {
                 "list the folder with `stackwright ls`"
+            }
+            Problem::Transfer { failure: Failure::Garbled, .. } => {
+                "check that the port is that of an FTP server, and look at the dialogue with --verbose"
+            }
+            Problem::Transfer { failure: Failure::Denied, .. } => {
+                "check the permissions there, or name another user in the address: ftp://user@host/path"
+            }
+            Problem::Transfer { failure: Failure::Expired, .. } => {
+                "try again later, or allow more time with --timeout SECONDS"
+            }
+            Problem::Transfer { failure: Failure::Short | Failure::Damaged, .. } => {
+                "the file may be changing; try again when it no longer does"
+            }
+            Problem::Transfer { failure: Failure::Unsupported, .. } => {
+                "look at what the server refuses with --verbose"
             }
             Problem::Transfer { failure: Failure::Lost, .. } => {
                 "try again; if it keeps failing, try --active, or look at the dialogue with --verbose"

@@ -2,12 +2,16 @@
 
 use std::fmt::{Arguments, Display};
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use serde_json::json;
 use stackwright::contract::{Instant, Listener};
+use stackwright::ftp::client::UNCONFIRMED;
+use stackwright::ftp::listing::UNREADABLE;
+
+use crate::printable::Printable;
 
 /// Says a line on standard output. Where nobody reads it any more (`| head`), the work goes on all
 /// the same.
@@ -26,12 +30,20 @@ pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     json: bool,
     url: String,
+    /// Whether the file itself goes to standard output.
+    output_taken: bool,
 }
 
 impl Progress {
     pub(crate) fn new(url: &str, json: bool) -> Self {
         let watched = !json && io::stderr().is_terminal();
-        Progress { bar: watched.then(ProgressBar::new_spinner), json, url: url.into() }
+        let bar = watched.then(ProgressBar::new_spinner);
+        Progress { bar, json, url: url.into(), output_taken: false }
+    }
+
+    /// Leaves standard output to the file.
+    pub(crate) fn beside_output(self) -> Self {
+        Progress { output_taken: true, ..self }
     }
 
     pub(crate) fn began(&self, size: Option<u64>) {
@@ -68,7 +80,7 @@ impl Progress {
                     "octets_per_second": rate(octets, took),
                 })
             );
-        } else {
+        } else if !self.output_taken {
             say!(
                 "{what}: {} in {} ({}/s)",
                 HumanBytes(octets),
@@ -93,22 +105,42 @@ pub(crate) fn short(took: Duration) -> String {
     }
 }
 
-/// A line of a dialogue, with the time since the start of the run.
+/// A line of a dialogue, with the time since the start of the run. A peer may have written it.
 pub(crate) fn note(now: Instant, protocol: &str, text: &dyn Display) {
-    let _ =
-        writeln!(io::stderr(), "{:>10.3} ms  {protocol}  {text}", now.nanoseconds() as f64 / 1e6);
+    let text = text.to_string();
+    for line in text.lines() {
+        let _ = writeln!(
+            io::stderr(),
+            "{:>10.3} ms  {protocol}  {}",
+            now.nanoseconds() as f64 / 1e6,
+            Printable(line)
+        );
+    }
 }
 
-/// Remembers the last thing the server said, and says everything where that was asked.
+/// What was said during a request that its outcome does not tell.
+#[derive(Default)]
+pub(crate) struct Said {
+    /// The last thing the server said.
+    pub(crate) last: Option<String>,
+    /// How many lines of listings were not understood.
+    pub(crate) unreadable: u64,
+}
+
+/// Remembers what was said, and says everything where that was asked.
 pub(crate) struct Dialogue {
     verbose: bool,
-    last: Arc<Mutex<Option<String>>>,
+    said: Arc<Mutex<Said>>,
 }
 
 impl Dialogue {
-    pub(crate) fn new(verbose: bool) -> (Self, Arc<Mutex<Option<String>>>) {
-        let last = Arc::default();
-        (Dialogue { verbose, last: Arc::clone(&last) }, last)
+    pub(crate) fn new(verbose: bool) -> (Self, Arc<Mutex<Said>>) {
+        let said = Arc::default();
+        (Dialogue { verbose, said: Arc::clone(&said) }, said)
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,17 +149,22 @@ impl Listener for Dialogue {
         if self.verbose {
             note(now, protocol, &format_args!("dropped: {reason}"));
         }
+        if reason == UNREADABLE {
+            self.said().unreadable += 1;
+        }
     }
 
     fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
         let text = what.to_string();
         if self.verbose {
             note(now, protocol, &text);
+        } else if text == UNCONFIRMED {
+            eprintln!("stackwright: {text}");
         }
         // A farewell (RFC 959 §4.2: 221) explains nothing that went before.
         if let Some(said) = text.strip_prefix("◂ ").filter(|said| !said.starts_with("221")) {
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(said.lines().next().unwrap_or_default().into());
+            let line = said.lines().next().unwrap_or_default();
+            self.said().last = Some(Printable(line).to_string());
         }
     }
 }

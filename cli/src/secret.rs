@@ -33,6 +33,8 @@ pub(crate) fn password(user: &str, file: Option<&Path>) -> Result<String, Proble
         Some(path) => {
             let text = std::fs::read_to_string(path)
                 .map_err(|why| Problem::PasswordFile { path: path.into(), why })?;
+            // Some editors begin a file with a mark of its encoding.
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
             Ok(text.lines().next().unwrap_or_default().into())
         }
         None if io::stdin().is_terminal() => {
@@ -70,6 +72,15 @@ fn digest(text: &str) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_line_of_a_file_is_the_password() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for text in ["pass \n", "pass \r\nnext\n", "\u{feff}pass \r\n"] {
+            std::fs::write(file.path(), text).unwrap();
+            assert_eq!(password("ann", Some(file.path())).unwrap(), "pass ");
+        }
+    }
 
     #[test]
     fn only_the_user_with_the_password() {

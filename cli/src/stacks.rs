@@ -1,5 +1,6 @@
 //! The stacks of this program, each an equation.
 
+use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
@@ -18,6 +19,8 @@ use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
+
+use crate::pipe::Pipe;
 
 /// The kind of message of all these stacks: it holds regions of files, so that the kernel can send
 /// them.
@@ -52,6 +55,31 @@ stack! {
     /// A copy between an FTP server behind a proxy (on the left) and a disk (on the right).
     pub(crate) ProxiedCopyStack = Copy<Message>
         over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Disk<Message>)
+}
+
+stack! {
+    /// A copy between an FTP server (on the left) and a file that is in no folder (on the right).
+    pub(crate) PipeStack = Copy<Message> over ((Client<Message> over Tcp<Message>) beside Pipe)
+}
+
+stack! {
+    /// The same over ARTP.
+    pub(crate) ArtpPipeStack =
+        Copy<Message> over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Pipe)
+}
+
+stack! {
+    /// The same through a proxy.
+    pub(crate) ProxiedPipeStack =
+        Copy<Message> over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Pipe)
+}
+
+/// A client over ARTP.
+type ArtpClient = Over<Client<Message>, Streams>;
+
+/// Returns whether a client has told its server that it leaves.
+pub(crate) fn has_left(client: &ArtpClient) -> bool {
+    client.upper.is_quiet() && client.lower.upper.names() == 0
 }
 
 /// Streams over ARTP.
@@ -102,9 +130,7 @@ impl Ground {
     }
 
     fn artp(&self, packet: u16) -> io::Result<Streams> {
-        let udp = Udp::new(self.driver.registry(), NETWORK, self.pool.clone());
-        let config = artp::Config { packet, ..artp_config()? };
-        Ok(Over::new(Ordered::new(ordered::Config::default()), Over::new(artp(config)?, udp)))
+        artp_over(&self.driver, &self.pool, packet)
     }
 }
 
@@ -226,4 +252,52 @@ pub(crate) fn artp_copy(
     let client = Over::new(Client::new(config), ground.artp(packet)?);
     ground.driver.context().listen(listener);
     Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+}
+
+/// A copy from or to an open file.
+pub(crate) fn pipe(
+    file: &File,
+    config: client::Config,
+    listener: Box<dyn Listener>,
+) -> io::Result<(Driver, PipeStack)> {
+    let driver = Driver::new(fastrand::u64(..))?;
+    let client = Over::new(Client::new(config), Tcp::new(driver.registry(), NETWORK, pool()));
+    driver.context().listen(listener);
+    let pipe = Pipe::new(file.try_clone()?);
+    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+}
+
+/// The same through a proxy.
+pub(crate) fn proxied_pipe(
+    file: &File,
+    config: client::Config,
+    proxy: &proxy::Config,
+    listener: Box<dyn Listener>,
+) -> io::Result<(Driver, ProxiedPipeStack)> {
+    let driver = Driver::new(fastrand::u64(..))?;
+    let tcp = Tcp::new(driver.registry(), NETWORK, pool());
+    let client = Over::new(Client::new(config), Over::new(Proxy::new(proxy.clone()), tcp));
+    driver.context().listen(listener);
+    let pipe = Pipe::new(file.try_clone()?);
+    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+}
+
+/// The same over ARTP, in packets of at most `packet` octets.
+pub(crate) fn artp_pipe(
+    file: &File,
+    config: client::Config,
+    listener: Box<dyn Listener>,
+    packet: u16,
+) -> io::Result<(Driver, ArtpPipeStack)> {
+    let driver = Driver::new(fastrand::u64(..))?;
+    let client = Over::new(Client::new(config), artp_over(&driver, &pool(), packet)?);
+    driver.context().listen(listener);
+    let pipe = Pipe::new(file.try_clone()?);
+    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+}
+
+fn artp_over(driver: &Driver, pool: &Arc<Pool<Message>>, packet: u16) -> io::Result<Streams> {
+    let udp = Udp::new(driver.registry(), NETWORK, pool.clone());
+    let config = artp::Config { packet, ..artp_config()? };
+    Ok(Over::new(Ordered::new(ordered::Config::default()), Over::new(artp(config)?, udp)))
 }

@@ -1,14 +1,14 @@
 //! `get` and `put`: a copy between a server and a disk.
 
-use std::env;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use stackwright::contract::services::{Failure, FolderEntry};
 use stackwright::contract::{Outlet, Protocol, RequestOf};
 use stackwright::copy::{CopySide, Copying, Indication, Request};
@@ -17,6 +17,7 @@ use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::{Connection, Get, Put};
 use crate::described::Described;
+use crate::place::Place;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote};
 use crate::report::{Dialogue, Progress};
@@ -34,69 +35,92 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
     let name = remote
         .file_name()
         .ok_or(Problem::Url { url: get.url.clone(), why: "it names a folder, not a file" })?;
-    let (folder, name) = place(get.dest.as_deref(), name)?;
+    let place = Place::target(get.dest.as_deref(), name)?;
     let request = Request::Copy {
         from: SERVER,
         source: remote.path.clone(),
-        target: name.clone(),
+        target: place.name().into(),
         early: true,
     };
-    let progress = Progress::new(&get.url, get.connection.json);
-    let shown = folder.join(&name);
-    let (octets, took) =
-        run(&remote, &get.connection, &folder, &request, &mut Watch::Bar(&progress))?;
-    progress.done(&shown.display().to_string(), octets, took);
+    let mut progress = Progress::new(&get.url, get.connection.json);
+    if place.is_output() {
+        if get.connection.json {
+            let why = "the file and the events of --json would both go to standard output";
+            return Err(Problem::Unfit { what: "-".into(), why });
+        }
+        progress = progress.beside_output();
+    }
+    let shown = place.shown();
+    let watch = &mut Watch::Bar(&progress);
+    let Done { octets, took, .. } = run(&remote, &get.connection, &place.into(), &request, watch)?;
+    progress.done(&shown, octets, took);
     Ok(())
 }
 
 pub(crate) fn put(put: &Put) -> Result<(), Problem> {
     let mut remote = Remote::parse(&put.url)?;
-    let kind = put.file.metadata().map_err(|why| Problem::Path { path: put.file.clone(), why })?;
-    let (Some(name), true) = (put.file.file_name().and_then(|name| name.to_str()), kind.is_file())
-    else {
-        return Err(Problem::NotAFile { path: put.file.clone() });
-    };
+    let place = Place::source(&put.file)?;
     let mut url = put.url.clone();
     if remote.file_name().is_none() {
+        let name = put.file.file_name().and_then(|name| name.to_str());
+        let name = name.filter(|_| !place.is_input()).ok_or(Problem::Url {
+            url: put.url.clone(),
+            why: "standard input has no name, so it must name the file",
+        })?;
         remote.path.push_str(name);
         url.push_str(if url.ends_with('/') { "" } else { "/" });
         url.push_str(name);
     }
-    let folder = parent(&put.file);
     let request = Request::Copy {
         from: DISK,
-        source: name.into(),
+        source: place.name().into(),
         target: remote.path.clone(),
         early: false,
     };
     let progress = Progress::new(&url, put.connection.json);
-    let (octets, took) =
-        run(&remote, &put.connection, &folder, &request, &mut Watch::Bar(&progress))?;
+    let watch = &mut Watch::Bar(&progress);
+    let Done { octets, took, .. } = run(&remote, &put.connection, &place.into(), &request, watch)?;
     progress.done(&url, octets, took);
     Ok(())
 }
 
-/// The folder and the name under which a fetched file shall lie.
-fn place(dest: Option<&Path>, name: &str) -> Result<(PathBuf, String), Problem> {
-    match dest {
-        None => Ok((env::current_dir()?, name.into())),
-        Some(dest) if dest.is_dir() => Ok((dest.into(), name.into())),
-        Some(dest) => match dest.file_name().and_then(|name| name.to_str()) {
-            Some(name) => Ok((parent(dest), name.into())),
-            None => Err(Problem::NotAFile { path: dest.into() }),
-        },
+/// What is on this side of a copy.
+pub(crate) enum Local {
+    Folder(PathBuf),
+    Open(File, String),
+}
+
+impl Local {
+    fn shown(&self) -> String {
+        match self {
+            Local::Folder(folder) => folder.display().to_string(),
+            Local::Open(_, shown) => shown.clone(),
+        }
     }
 }
 
-fn parent(path: &Path) -> PathBuf {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).into()
+impl From<Place> for Local {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Folder { folder, .. } => Local::Folder(folder),
+            Place::Open { file, shown } => Local::Open(file, shown),
+        }
+    }
 }
 
 /// Who hears what the copy tells.
 pub(crate) enum Watch<'a> {
     Bar(&'a Progress),
-    Entries(&'a mut Vec<FolderEntry>),
+    Entries(&'a mut dyn FnMut(&[FolderEntry])),
     Nobody,
+}
+
+/// What a request that succeeded did.
+pub(crate) struct Done {
+    pub(crate) octets: u64,
+    pub(crate) took: Duration,
+    /// How many lines of a listing were not understood.
+    pub(crate) unreadable: u64,
 }
 
 /// How long a silent server is waited for where nobody says it.
@@ -106,10 +130,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) fn run(
     remote: &Remote,
     connection: &Connection,
-    folder: &Path,
+    local: &Local,
     request: &Request,
     watch: &mut Watch<'_>,
-) -> Result<(u64, Duration), Problem> {
+) -> Result<Done, Problem> {
     let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
     let login = secret::login(remote, connection.password_file.as_deref())?;
     // A proxy passes streams on, and stands on TCP.
@@ -134,7 +158,7 @@ pub(crate) fn run(
             (None, Some(proxy)) => Stack::Proxied(proxy),
             (None, None) => Stack::Known(remote.below),
         };
-        outcome = run_at(address, config, connection, stack, folder, request, watch);
+        outcome = run_at(address, config, connection, stack, local, request, watch);
         if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
             break;
         }
@@ -153,7 +177,7 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
         match (indication, &mut *self.watch) {
             (Indication::Began { size }, Watch::Bar(progress)) => progress.began(size),
             (Indication::Moved { octets }, Watch::Bar(progress)) => progress.moved(octets),
-            (Indication::Entries { entries }, Watch::Entries(all)) => all.extend(entries),
+            (Indication::Entries { entries }, Watch::Entries(show)) => show(&entries),
             (Indication::Copied { octets, took }, _) => self.outcome = Some(Ok((octets, took))),
             (Indication::Listed, _) => self.outcome = Some(Ok((0, Duration::ZERO))),
             (Indication::Failed { side, failure }, _) => self.outcome = Some(Err((side, failure))),
@@ -177,48 +201,69 @@ fn run_at(
     config: client::Config,
     connection: &Connection,
     stack: Stack<'_>,
-    folder: &Path,
+    local: &Local,
     request: &Request,
     watch: &mut Watch<'_>,
-) -> Result<(u64, Duration), Problem> {
-    let (listener, last_said) = Dialogue::new(connection.verbose);
+) -> Result<Done, Problem> {
+    let (listener, said) = Dialogue::new(connection.verbose);
     let listener = Box::new(listener);
-    let unopened = |why| Problem::Path { path: folder.into(), why };
-    let ended = match stack {
-        Stack::Known(Below::Tcp) => {
+    let unopened = |why| Problem::Path { path: local.shown().into(), why };
+    let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
+    let ended = match (stack, local) {
+        (Stack::Known(Below::Tcp), Local::Folder(folder)) => {
             let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
             carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
         }
-        Stack::Proxied(proxy) => {
+        (Stack::Proxied(proxy), Local::Folder(folder)) => {
             let stack = stacks::proxied_copy(folder, config, proxy, listener);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
         }
-        Stack::Known(Below::Artp) => {
-            let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
+        (Stack::Proxied(proxy), Local::Open(file, _)) => {
+            let stack = stacks::proxied_pipe(file, config, proxy, listener);
+            let (driver, stack) = stack.map_err(unopened)?;
+            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+        }
+        (Stack::Known(Below::Tcp), Local::Open(file, _)) => {
+            let (driver, stack) = stacks::pipe(file, config, listener).map_err(unopened)?;
+            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+        }
+        // No kernel closes an association of ARTP for us when the program has ended: a server would
+        // wait until it takes us for dead.
+        (Stack::Known(Below::Artp), Local::Folder(folder)) => {
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            // No kernel says farewell for us when the program has ended: a server would wait for us
-            // until it takes us for dead.
-            let quiet = |stack: &stacks::ArtpCopyStack| {
-                let client = &stack.lower.left;
-                client.upper.is_quiet() && client.lower.upper.names() == 0
-            };
+            let quiet = |stack: &stacks::ArtpCopyStack| stacks::has_left(&stack.lower.left);
             carry_out(driver, stack, quiet, request, watch)?
         }
-        Stack::Described(described) => {
+        (Stack::Known(Below::Artp), Local::Open(file, _)) => {
+            let stack = stacks::artp_pipe(file, config, listener, packet);
+            let (driver, stack) = stack.map_err(unopened)?;
+            let quiet = |stack: &stacks::ArtpPipeStack| stacks::has_left(&stack.lower.left);
+            carry_out(driver, stack, quiet, request, watch)?
+        }
+        (Stack::Described(described), Local::Folder(folder)) => {
             let patient = connection.timeout.is_some();
             let (driver, stack) =
                 graphs::copy(described, folder, config, patient, connection.packet, listener)?;
             let graphs::CopyGraph { graph, clients } = stack;
             carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
         }
+        (Stack::Described(_), Local::Open(_, shown)) => {
+            let why = "a described stack copies to and from folders only";
+            return Err(Problem::Unfit { what: shown.clone(), why });
+        }
     };
-    ended.map_err(|(side, failure)| Problem::Transfer {
-        place: if side == SERVER { address.to_string() } else { folder.display().to_string() },
-        failure,
-        said: last_said.lock().ok().and_then(|mut said| said.take()).filter(|_| side == SERVER),
-    })
+    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let unreadable = said.unreadable;
+    match ended {
+        Ok((octets, took)) => Ok(Done { octets, took, unreadable }),
+        Err((side, failure)) => Err(Problem::Transfer {
+            place: if side == SERVER { address.to_string() } else { local.shown() },
+            failure,
+            said: said.last.take().filter(|_| side == SERVER),
+        }),
+    }
 }
 
 /// How a request ended: so many octets in that time, or which side failed and why.
@@ -259,7 +304,7 @@ where
 /// Becomes true when a person, or the system, wants the program to end.
 pub(crate) fn interrupts() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // A second one ends the program at once.
         signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;

@@ -39,8 +39,10 @@ pub fn find_port(text: &str) -> Option<SocketAddr> {
         text.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(index, _)| index);
     starts.find_map(|start| {
         let rest = &text[start..];
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(rest.len());
-        parse_port(rest[..end].trim_end_matches(','))
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | ' '))
+            .unwrap_or(rest.len());
+        parse_port(rest[..end].trim_end_matches([',', ' ']))
     })
 }
 
@@ -84,7 +86,11 @@ pub fn format_eprt(address: SocketAddr) -> String {
 
 /// Finds the port in the text of a 229 reply: `(|||port|)`.
 pub fn find_epsv(text: &str) -> Option<u16> {
-    let inner = text.split_once('(')?.1.split_once(')')?.0;
+    // Other words may be in parentheses, too.
+    text.split('(').skip(1).find_map(|text| epsv(text.split_once(')')?.0))
+}
+
+fn epsv(inner: &str) -> Option<u16> {
     let delimiter = inner.chars().next()?;
     let mut parts = inner.split(delimiter);
     let port = parts.nth(3)?;
@@ -121,6 +127,8 @@ mod tests {
             "Entering Passive Mode. 127,0,0,1,4,1",
             "=127,0,0,1,4,1",
             "2 ways: 127,0,0,1,4,1,",
+            "Entering Passive Mode (127, 0, 0, 1, 4, 1)",
+            "Entering Passive Mode ( 127 ,0,0 , 1,4,1 )",
         ] {
             assert_eq!(find_port(text), expected, "{text}");
         }
@@ -152,6 +160,7 @@ mod tests {
     fn epsv_port() {
         assert_eq!(find_epsv("Entering Extended Passive Mode (|||6446|)"), Some(6446));
         assert_eq!(find_epsv("ok (!!!21!)"), Some(21));
+        assert_eq!(find_epsv("Entering (IPv4) Extended Passive Mode (|||6446|)."), Some(6446));
         for wrong in ["", "(|||99999|)", "(||6446|)", "(|||x|)", "|||6446|", "()"] {
             assert_eq!(find_epsv(wrong), None, "{wrong}");
         }

@@ -22,6 +22,8 @@ pub struct Lines {
     most: usize,
     /// Whether the line is longer than allowed: its rest is skipped.
     overlong: bool,
+    /// Whether what is not UTF-8 is replaced, and the line counts.
+    lenient: bool,
     telnet: Telnet,
 }
 
@@ -59,7 +61,13 @@ impl LineEvent {
 impl Lines {
     /// Creates an empty buffer for lines of at most `most` octets, without their end.
     pub fn new(most: usize) -> Self {
-        Lines { partial: Vec::new(), most, overlong: false, telnet: Telnet::Text }
+        Lines { partial: Vec::new(), most, overlong: false, lenient: false, telnet: Telnet::Text }
+    }
+
+    /// Creates an empty buffer for lines in which octets that are not UTF-8 are replaced (U+FFFD):
+    /// they are text for people.
+    pub fn lenient(most: usize) -> Self {
+        Lines { lenient: true, ..Self::new(most) }
     }
 
     /// Returns whether the line that is being gathered is longer than allowed already.
@@ -127,6 +135,9 @@ impl Lines {
         }
         match String::from_utf8(line) {
             Ok(line) => LineEvent::Line(line),
+            Err(wrong) if self.lenient => {
+                LineEvent::Line(String::from_utf8_lossy(wrong.as_bytes()).into_owned())
+            }
             Err(_) => LineEvent::NotText,
         }
     }

@@ -1,4 +1,23 @@
-//! Listings of folders, in the form of `ls -l`, which every client parses.
+//! Listings of folders: written in the form of `ls -l`, which every client parses, and read in
+//! every form that is known.
+//!
+//! | file | form |
+//! | --- | --- |
+//! | `unix.rs` | `ls -l`, in its variants |
+//! | `dos.rs` | `dir`, as IIS writes it |
+//! | `eplf.rs` | Easily Parsed LIST Format |
+//! | `netware.rs` | NetWare |
+//! | `facts.rs` | MLST and MLSD (RFC 3659 §7) |
+//! | `parse.rs` | which of them a line has |
+
+mod dos;
+mod eplf;
+pub mod facts;
+mod netware;
+mod parse;
+mod unix;
+
+pub use parse::{Line, UNREADABLE, parse};
 
 use alloc::format;
 use alloc::string::String;
@@ -63,40 +82,6 @@ fn permissions(kind: FileKind, mode: u16) -> String {
     iter::once(first).chain((0..9).map(bit)).collect()
 }
 
-/// Parses a line of LIST: nine columns, of which the name may contain spaces. `None` where it is of
-/// another form.
-pub fn parse(line: &str) -> Option<FolderEntry> {
-    let mut rest = line;
-    let mut columns = [""; 8];
-    for column in &mut columns {
-        rest = rest.trim_start_matches(' ');
-        let end = rest.find(' ')?;
-        (*column, rest) = rest.split_at(end);
-    }
-    let mut name = rest.strip_prefix(' ')?;
-    let kind = match columns[0].as_bytes().first()? {
-        b'-' => FileKind::File,
-        b'd' => FileKind::Folder,
-        b'l' => {
-            name = name.split(" -> ").next()?;
-            FileKind::Other
-        }
-        b'b' | b'c' | b'p' | b's' => FileKind::Other,
-        _ => return None,
-    };
-    if name.is_empty()
-        || name == "."
-        || name == ".."
-        || name.contains(['/', '\r', '\0'])
-        || !MONTHS.contains(&columns[5])
-    {
-        return None;
-    }
-    let size = columns[4].parse().ok()?;
-    // The date has no year, or no time: what is not known is not made up.
-    Some(FolderEntry::new(name, Status::new(kind, size)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,7 +98,7 @@ mod tests {
             entry("d", FileKind::Folder, 0, 1_800_000_000),
         ] {
             let text = line(&one, true, Some(1_800_000_100));
-            let read = parse(text.trim_end()).unwrap();
+            let Line::Entry(read) = parse(text.trim_end().as_bytes()) else { panic!("{text}") };
             assert_eq!(
                 (read.name, read.status.kind, read.status.size),
                 (one.name, one.status.kind, one.status.size)
@@ -144,15 +129,5 @@ mod tests {
         let folder = entry("x", FileKind::Folder, 0, 0);
         assert!(line(&folder, true, None).starts_with("drwxr-xr-x "));
         assert!(line(&folder, false, None).starts_with("dr-xr-xr-x "));
-    }
-
-    #[test]
-    fn strangers_lines() {
-        let read =
-            parse("lrwxrwxrwx    1 0        0               4 Nov 21 03:44 link -> real").unwrap();
-        assert_eq!((read.name.as_str(), read.status.kind), ("link", FileKind::Other));
-        assert!(parse("total 12").is_none());
-        assert!(parse("-rw-r--r-- 1 0 0 4 Nov 21 03:44 ../x").is_none());
-        assert!(parse("").is_none());
     }
 }

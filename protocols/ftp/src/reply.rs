@@ -51,7 +51,7 @@ pub enum NotAReply {
     /// All lines together are longer than [`Replies::TEXT_MOST`].
     #[error("a reply does not come to an end")]
     Endless,
-    /// A line does not begin with a code.
+    /// More than [`Replies::FOREIGN_MOST`] lines do not begin with a code.
     #[error("a reply does not begin with a code")]
     NoCode,
 }
@@ -62,11 +62,13 @@ pub struct Replies {
     lines: Lines,
     /// The code and text of a reply of several lines that is not complete.
     open: Option<Reply>,
+    /// How many lines without a code came since the last reply.
+    foreign: usize,
 }
 
 impl Default for Replies {
     fn default() -> Self {
-        Replies { lines: Lines::new(Self::LINE_MOST), open: None }
+        Replies { lines: Lines::lenient(Self::LINE_MOST), open: None, foreign: 0 }
     }
 }
 
@@ -75,6 +77,9 @@ impl Replies {
     pub const LINE_MOST: usize = 4096;
     /// The longest text of several lines that is accepted, in octets.
     pub const TEXT_MOST: usize = 64 << 10;
+    /// The most lines between two replies that are skipped because they have no code: banners of a
+    /// loader, empty lines.
+    pub const FOREIGN_MOST: usize = 16;
 
     /// Takes `octets` up to the end of one reply, and returns it and how many octets it took.
     ///
@@ -91,9 +96,9 @@ impl Replies {
                 // A client need not answer a server's Telnet options.
                 None | Some(LineEvent::Decline(_)) => continue,
                 Some(LineEvent::Line(line)) => line,
-                // A name in an old character set: the code still counts.
-                Some(LineEvent::NotText) => String::from("?"),
-                Some(LineEvent::TooLong) => return (Err(NotAReply::LineTooLong), taken),
+                Some(LineEvent::TooLong | LineEvent::NotText) => {
+                    return (Err(NotAReply::LineTooLong), taken);
+                }
             };
             match self.line(&line) {
                 Ok(None) => {}
@@ -120,7 +125,12 @@ impl Replies {
             }
             return Ok(None);
         }
-        let code = code.ok_or(NotAReply::NoCode)?;
+        let Some(code) = code else {
+            self.foreign += 1;
+            let few = self.foreign <= Self::FOREIGN_MOST;
+            return if few { Ok(None) } else { Err(NotAReply::NoCode) };
+        };
+        self.foreign = 0;
         let reply = Reply { code, text: rest.into() };
         if line.as_bytes().get(3) == Some(&b'-') {
             self.open = Some(reply);
@@ -197,10 +207,31 @@ mod tests {
     }
 
     #[test]
+    fn the_code_counts_whatever_the_text_is_written_in() {
+        let octets = b"220-f\xfcr\r\n\xfc\r\n220 r\xe4k\r\n331\xfc\r\n226 \xdc\r\n";
+        for piece in 1..octets.len() {
+            let replies = all(octets, piece);
+            let text = "f\u{fffd}r\n\u{fffd}\nr\u{fffd}k".into();
+            assert_eq!(replies[0], Ok(Reply { code: 220, text }));
+            assert_eq!(replies[1], Ok(Reply { code: 226, text: "\u{fffd}".into() }));
+            assert_eq!(replies.len(), 2, "331 and no blank is no code");
+        }
+    }
+
+    #[test]
+    fn a_few_lines_without_a_code_are_skipped() {
+        for foreign in ["hello\r\n", "\r\n", "099 x\r\n", "é1 x\r\n", "2200 x\r\n"] {
+            let few = foreign.repeat(Replies::FOREIGN_MOST);
+            let reply = Ok(Reply { code: 220, text: "x".into() });
+            let lines = format!("{few}220 x\r\n{few}220 x\r\n");
+            assert_eq!(all(lines.as_bytes(), 1000), [reply.clone(), reply]);
+            let many = format!("{few}{foreign}");
+            assert_eq!(all(many.as_bytes(), 1000), [Err(NotAReply::NoCode)]);
+        }
+    }
+
+    #[test]
     fn what_is_no_reply_is_refused() {
-        assert_eq!(all(b"hello\r\n", 100), [Err(NotAReply::NoCode)]);
-        assert_eq!(all(b"099 x\r\n", 100), [Err(NotAReply::NoCode)]);
-        assert_eq!(all("é1 x\r\n".as_bytes(), 100), [Err(NotAReply::NoCode)]);
         assert_eq!(
             all(&[b'2'; 5000], 6000),
             [Err(NotAReply::LineTooLong)],

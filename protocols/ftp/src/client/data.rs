@@ -1,5 +1,7 @@
 //! The opening of data associations.
 
+use alloc::format;
+use core::mem;
 use core::net::SocketAddr;
 
 use stackwright_contract::services::{Credit, Ended, Failure, StreamsRequest};
@@ -12,21 +14,44 @@ use crate::reply::{Reply, ReplyKind};
 use crate::{NAME, address};
 
 impl<M: Message> Client<M> {
-    /// Takes the first step of every transfer.
+    /// Takes the first step of every transfer. Where the size counts, it is asked for in the same
+    /// breath: not every server tells it when the transfer begins, and when it is over, the file may
+    /// be another.
     pub(super) fn arrange(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        let Some((local, _)) = state.ends else { return };
-        match self.config.data {
-            DataMode::Passive if state.only_pasv => self.say(cx, session, Step::Pasv, "PASV", out),
-            DataMode::Passive => self.say(cx, session, Step::Epsv, "EPSV", out),
-            DataMode::Active => {
-                state.step = Step::Listening;
-                let listener = self.streams.name(Stream::DataListener { session });
-                state.data = Data::Awaited { listener, association: None };
-                let local = SocketAddr::new(local.ip(), 0).into();
-                out.request(StreamsRequest::Listen { listener, local });
+        let size = self.wants_size(session).then(|| format!("SIZE {}", self.path_of(session)));
+        let (step, command) =
+            if self.only_pasv { (Step::Pasv, "PASV") } else { (Step::Epsv, "EPSV") };
+        match (self.config.data, size) {
+            (DataMode::Passive, None) => self.say(cx, session, step, command, out),
+            (DataMode::Passive, Some(size)) => {
+                self.say_both(cx, session, (Step::SizeBefore, &size), (step, command), out);
             }
+            (DataMode::Active, None) => self.listen(session, out),
+            (DataMode::Active, Some(size)) => self.say(cx, session, Step::SizeBefore, &size, out),
         }
+    }
+
+    /// Returns whether the size of the file has to be known before the transfer, and was not asked.
+    fn wants_size(&mut self, session: Handle) -> bool {
+        let Some(features) = self.sessions.get(session).map(|state| state.features) else {
+            return false;
+        };
+        match self.job_of(session).map(|(_, job)| &mut job.what) {
+            Some(What::Read(read)) => features.size && !mem::replace(&mut read.size_asked, true),
+            Some(What::Create(create)) => create.there.is_none() && create.next == 0,
+            _ => false,
+        }
+    }
+
+    /// Listens for the server's data association.
+    pub(super) fn listen(&mut self, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Some((mut local, _)) = state.ends else { return };
+        state.step = Step::Listening;
+        let listener = self.streams.name(Stream::DataListener { session });
+        state.data = Data::Awaited { listener, association: None };
+        local.set_port(0); // what else there is of an address, such as its zone, stays
+        out.request(StreamsRequest::Listen { listener, local: local.into() });
     }
 
     /// Handles the reply to EPSV or PASV. The data association goes to the server of the control
@@ -40,31 +65,32 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let Some((_, remote)) = state.ends else { return };
-        let port = match (state.step, reply.code) {
-            (Step::Epsv, 229) => address::find_epsv(&reply.text),
-            (Step::Pasv, 227) => address::find_port(&reply.text).map(|address| address.port()),
-            (Step::Epsv, _) if reply.kind() == ReplyKind::Permanent && remote.is_ipv4() => {
-                state.only_pasv = true;
-                return self.say(cx, session, Step::Pasv, "PASV", out);
-            }
+        let Some((_, mut remote)) = state.ends else { return };
+        let extended = state.step == Step::Epsv;
+        let port = match (extended, reply.code) {
+            (true, 229) => address::find_epsv(&reply.text),
+            (false, 227) => address::find_port(&reply.text).map(|address| address.port()),
             _ => None,
         };
         let Some(port) = port.filter(|port| *port > 0) else {
+            if extended && is_ipv4(remote) {
+                self.only_pasv = true;
+                return self.say(cx, session, Step::Pasv, "PASV", out);
+            }
             let failure = if reply.kind() == ReplyKind::Completion {
-                Failure::Broken
+                Failure::Garbled
             } else {
                 super::receive::failure(reply)
             };
             return self.session_job_failed(cx, session, failure, out);
         };
         let association = self.streams.name(Stream::Data { session });
-        state.data = Data::Opening { association };
+        state.data = Data::Opening { association, extended };
         let credit = self.first_credit(session);
-        let remote = SocketAddr::new(remote.ip(), port).into();
+        remote.set_port(port);
         out.request(StreamsRequest::Open {
             association,
-            remote,
+            remote: remote.into(),
             local: None,
             credit: Credit::of_octets(credit),
         });
@@ -83,8 +109,8 @@ impl<M: Message> Client<M> {
     ) {
         let Some(local) = local.internet() else { return };
         let command = match local {
-            SocketAddr::V4(local) => alloc::format!("PORT {}", address::format_port(local)),
-            SocketAddr::V6(_) => alloc::format!("EPRT {}", address::format_eprt(local)),
+            SocketAddr::V4(local) => format!("PORT {}", address::format_port(local)),
+            SocketAddr::V6(_) => format!("EPRT {}", address::format_eprt(local)),
         };
         self.say(cx, session, Step::Port, &command, out);
     }
@@ -203,6 +229,10 @@ impl<M: Message> Client<M> {
         if whole {
             return; // both ends are finished; the final reply says the rest
         }
+        if self.passive_failed(cx, session, out) {
+            return;
+        }
+        let Some(state) = self.sessions.get_mut(session) else { return };
         let never_open = matches!(state.data, Data::Opening { .. } | Data::Awaited { .. });
         // Where the server was awaited, the listener has to be closed, too.
         match state.data {
@@ -223,10 +253,29 @@ impl<M: Message> Client<M> {
         }
     }
 
+    /// Begins the transfer in another session, with PASV, if the port that EPSV named cannot be
+    /// reached: some firewalls understand only PASV. Returns whether it does.
+    pub(super) fn passive_failed(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        out: Out<'_, M>,
+    ) -> bool {
+        let Some(state) = self.sessions.get(session) else { return false };
+        let falls_back = matches!(state.data, Data::Opening { extended: true, .. })
+            && matches!(state.step, Step::Rest | Step::Begin | Step::Moving | Step::Complete)
+            && state.ends.is_some_and(|(_, remote)| is_ipv4(remote));
+        if falls_back {
+            self.only_pasv = true;
+            self.start_elsewhere(cx, session, out);
+        }
+        falls_back
+    }
+
     /// Resets the data association, in whichever state it is.
     pub(super) fn drop_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let data = core::mem::replace(&mut state.data, Data::Absent);
+        let data = mem::replace(&mut state.data, Data::Absent);
         let association = data.association();
         if let Some(association) = association {
             self.abandon(cx, association);
@@ -236,7 +285,7 @@ impl<M: Message> Client<M> {
                 self.abandon(cx, listener);
                 out.request(StreamsRequest::Close { name: listener });
             }
-            Data::Opening { association } | Data::Open { association, .. } => {
+            Data::Opening { association, .. } | Data::Open { association, .. } => {
                 out.request(StreamsRequest::Abort { association, code: 0 });
             }
             Data::Finished { .. } | Data::Absent | Data::Gone => {}
@@ -251,4 +300,8 @@ impl<M: Message> Client<M> {
             self.next = earliest(self.next, Some(until));
         }
     }
+}
+
+fn is_ipv4(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_ipv4()
 }

@@ -1,31 +1,55 @@
-//! Octets between a data association and the application.
+//! A job from its begin in a session to its end.
 
-use alloc::string::String;
-use alloc::vec::Vec;
+use alloc::format;
 use core::mem;
 
-use stackwright_contract::services::{
-    Credit, Failure, FileKind, FilesIndication, Keep, Status, StreamsRequest,
-};
+use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose, StreamsRequest};
 use stackwright_contract::{Context, Handle};
-use stackwright_wire::{Leaf, Message};
+use stackwright_wire::Message;
 
-use super::state::{Create, Data, Job, List, Step, What};
+use super::deed::relative;
+use super::state::{Data, Job, Step, What};
 use super::{Client, Out};
+use crate::NAME;
 use crate::reply::Reply;
-use crate::{NAME, listing};
-
-/// The longest line of a listing that is read, in octets.
-const LISTING_LINE_MOST: usize = 4096;
 
 impl<M: Message> Client<M> {
     /// Begins the job of a session that is logged in, or lets it wait for one.
     pub(super) fn start_job(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some((_, job)) = self.job_of(session) else { return self.free(cx, session, out) };
-        match &job.what {
-            What::Stat => self.ask_size(cx, session, out),
-            What::Read(_) | What::Create(_) | What::List(_) => self.arrange(cx, session, out),
+        let of_part = job.is_of_part();
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.away {
+            let Some(home) = &state.home else { return self.start_elsewhere(cx, session, out) };
+            let home = format!("CWD {home}");
+            return self.say(cx, session, Step::Home, &home, out);
         }
+        if of_part && !state.features.autorestart {
+            return self.refuse(cx, session, Failure::Unsupported, out);
+        }
+        // SIZE and HASH are about the part of an upload while ARST is in force.
+        if of_part != state.autorestart {
+            let command = if of_part { "ARST" } else { "NARS" };
+            return self.say(cx, session, Step::Autorestart, command, out);
+        }
+        let Some((_, job)) = self.job_of(session) else { return };
+        match &job.what {
+            What::Stat(_) => self.ask_status(cx, session, out),
+            What::Create(create) if create.purpose == Purpose::New => {
+                self.ask_existence(cx, session, out);
+            }
+            What::Read(_) | What::Create(_) => self.arrange(cx, session, out),
+            What::List(_) => self.enter(cx, session, out),
+            What::Deed(_) => self.begin_deed(cx, session, out),
+        }
+    }
+
+    /// Handles the reply to ARST or NARS.
+    pub(super) fn autorestart_replied(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.autorestart = !state.autorestart;
+        }
+        self.start_job(cx, session, out);
     }
 
     pub(super) fn job_of(&mut self, session: Handle) -> Option<(Handle, &mut Job<M>)> {
@@ -33,116 +57,18 @@ impl<M: Message> Client<M> {
         Some((name, self.jobs.get_mut(name)?))
     }
 
-    fn ask_size(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some((_, job)) = self.job_of(session) else { return };
-        let path = job.path.clone();
-        self.say_with_path(cx, session, Step::Size, "SIZE", &path, out);
-    }
-
-    pub(super) fn size_replied(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        reply: &Reply,
-        out: Out<'_, M>,
-    ) {
-        let size = reply.text.trim().parse().ok().filter(|_| reply.code == 213);
-        let unknown = matches!(reply.code, 500..=504); // a server older than RFC 3659
-        let Some((name, job)) = self.job_of(session) else { return };
-        match &mut job.what {
-            What::Stat => {
-                let result = match size {
-                    Some(size) => Ok(Status::new(FileKind::File, size)),
-                    None if unknown => Err(Failure::Unsupported),
-                    None => Err(super::receive::failure(reply)),
-                };
-                self.jobs.remove(name);
-                self.free(cx, session, out);
-                out.indicate(FilesIndication::Stated { token: name, result });
-            }
-            // All octets that the server sent are here: was that the file?
-            What::Read(read) if size.is_some() || unknown => {
-                read.size = Some(size.unwrap_or(read.position));
-                if let Some(state) = self.sessions.get_mut(session) {
-                    state.step = Step::Complete;
-                }
-                self.read_to_the_end(cx, session, out);
-            }
-            _ => self.session_job_failed(cx, session, super::receive::failure(reply), out),
-        }
-    }
-
-    // ---- reading --------------------------------------------------------------------------------
-
-    pub(super) fn read(
-        &mut self,
-        cx: &Context,
-        file: Handle,
-        offset: u64,
-        length: usize,
-        out: Out<'_, M>,
-    ) {
-        let Some(Job { session: Some(session), what: What::Read(read), .. }) =
-            self.jobs.get_mut(file)
-        else {
-            return cx.dropped(NAME, "read: no such file");
-        };
-        let session = *session;
-        let first = !mem::replace(&mut read.begun, true);
-        let restarts = first && offset != read.next_asked;
-        if restarts {
-            // It was begun at the first octet, and is requested from another one on. At or beyond
-            // the end there is nothing.
-            (read.next_asked, read.credit_to, read.position) = (offset, offset, offset);
-            read.gathered = None;
-            read.end = read.size.is_some_and(|size| offset >= size);
-        } else if offset != read.next_asked {
-            // FTP only reads forward; to go back would be another transfer.
-            return self.session_job_failed(cx, session, Failure::Unsupported, out);
-        }
-        read.next_asked = read.next_asked.saturating_add(length as u64);
-        read.asked.push_back((offset, length));
-        if read.end {
-            self.answer_reads(file, out);
-        } else if restarts {
-            self.begin_anew(cx, session, out);
-        } else {
-            self.give_credit(session, out);
-        }
-    }
-
-    /// Aborts the transfer that runs, or ran, for another one of the same file.
-    fn begin_anew(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        match self.sessions.get(session).map(|session| session.step) {
-            Some(Step::Complete) => {
-                self.drop_data(cx, session, out);
-                self.arrange(cx, session, out);
-            }
-            Some(_) => self.abort(cx, session, out),
-            None => {}
-        }
-    }
-
-    /// Handles the last reply to ABOR: the file is requested from another octet on, or not any
-    /// more.
-    pub(super) fn aborted(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        if self.job_of(session).is_some() {
-            self.arrange(cx, session, out);
-        } else {
-            self.free(cx, session, out);
-        }
-    }
+    // ---- the beginning of a transfer ------------------------------------------------------------
 
     /// Begins the transfer, for which everything is arranged but the position where it begins.
     pub(super) fn ready_to_begin(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some((_, job)) = self.job_of(session) else { return };
         let restart = match &job.what {
             What::Read(read) => read.position,
-            What::Create(create) => create.from,
-            What::List(_) | What::Stat => 0,
+            What::Create(create) if create.purpose != Purpose::Append => create.next,
+            _ => 0,
         };
         if restart > 0 {
-            self.say(cx, session, Step::Rest, &alloc::format!("REST {restart}"), out);
+            self.say(cx, session, Step::Rest, &format!("REST {restart}"), out);
         } else {
             self.begin(cx, session, out);
         }
@@ -152,172 +78,39 @@ impl<M: Message> Client<M> {
         let Some((_, job)) = self.job_of(session) else { return };
         let verb = match &job.what {
             What::Read(_) => "RETR",
+            What::Create(create) if create.purpose == Purpose::Append => "APPE",
             What::Create(_) => "STOR",
-            What::List(_) | What::Stat => "LIST",
+            // The session is in the folder: an argument would be options or a pattern to some.
+            What::List(list) => {
+                let verb = if list.facts { "MLSD" } else { "LIST" };
+                return self.say(cx, session, Step::Begin, verb, out);
+            }
+            What::Stat(_) | What::Deed(_) => return,
         };
         let path = job.path.clone();
         self.say_with_path(cx, session, Step::Begin, verb, &path, out);
     }
 
     /// Notes that the server has agreed to the transfer, and perhaps said how many octets it will
-    /// send: most do, in words like `(1000 bytes)`. Any other is asked when all octets are here.
+    /// send: most do, in words like `(1000 bytes)`.
     pub(super) fn begun(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some((file, job)) = self.job_of(session) else { return };
-        match &mut job.what {
-            // Where it was begun anew, the application knows.
-            What::Read(read) if read.begun => {}
+        let size = match &mut job.what {
             What::Read(read) => {
-                read.size = announced(&reply.text);
-                let size = read.size;
-                out.indicate(FilesIndication::Opened { file, size });
-            }
-            What::Create(_) | What::List(_) => {
-                out.indicate(FilesIndication::Opened { file, size: None })
-            }
-            What::Stat => {}
-        }
-        self.send_file(cx, session, out);
-    }
-
-    pub(super) fn data_delivered(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        message: M,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some((file, job)) = self.job_of(session) else { return };
-        match &mut job.what {
-            What::Read(read) => {
-                read.position = read.position.saturating_add(message.len() as u64);
-                match &mut read.gathered {
-                    Some(gathered) => gathered.join(message),
-                    None => read.gathered = Some(message),
+                // Behind REST, some servers tell the size of the file and others that of the rest.
+                if read.position == 0 {
+                    read.size = announced(&reply.text).or(read.size);
                 }
-                self.answer_reads(file, out);
+                read.size
             }
-            What::List(list) => {
-                list.withheld += message.len();
-                list.gather(cx, &message);
-                self.answer_next(file, association, out);
-            }
-            What::Create(_) | What::Stat => {
-                cx.dropped(NAME, "octets on an association on which we send")
-            }
-        }
-    }
-
-    /// Answers the reads that are complete, and at the end all of them.
-    fn answer_reads(&mut self, file: Handle, out: Out<'_, M>) {
-        let mut answers = Vec::new();
-        let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(file) else { return };
-        while let Some(&(offset, length)) = read.asked.front() {
-            let here = read.gathered.as_ref().map_or(0, M::len);
-            if here < length && !read.end {
-                break;
-            }
-            read.asked.pop_front();
-            let message = match &mut read.gathered {
-                Some(gathered) if here > length => gathered.split_to(length),
-                gathered => gathered.take().unwrap_or_else(|| M::with_headroom(0, &[])),
-            };
-            answers.push(FilesIndication::Read { file, offset, message });
-        }
-        for answer in answers {
-            out.indicate(answer);
-        }
-    }
-
-    // ---- writing --------------------------------------------------------------------------------
-
-    pub(super) fn write(
-        &mut self,
-        cx: &Context,
-        file: Handle,
-        offset: u64,
-        message: M,
-        out: Out<'_, M>,
-    ) {
-        let Some(Job { session: Some(session), what: What::Create(create), .. }) =
-            self.jobs.get_mut(file)
-        else {
-            return cx.dropped(NAME, "write: no such file");
+            What::Create(create) => create.there,
+            _ => None,
         };
-        let session = *session;
-        if offset != create.next || create.closing {
-            return self.session_job_failed(cx, session, Failure::Unsupported, out);
+        // Where it was begun anew, the application knows.
+        if !mem::replace(&mut job.opened, true) {
+            out.indicate(FilesIndication::Opened { file, size });
         }
-        create.next = create.next.saturating_add(message.len() as u64);
-        create.unsent.push_back(message); // bounded by what the application leaves unanswered
         self.send_file(cx, session, out);
-    }
-
-    /// Sends as much as there is credit for, and the end after the last octet.
-    pub(super) fn send_file(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        let (Some(file), Step::Moving) = (state.job, state.step) else { return };
-        let Data::Open { association, credit, .. } = &mut state.data else { return };
-        let Some(Job { what: What::Create(Create { unsent, closing, finished, .. }), .. }) =
-            self.jobs.get_mut(file)
-        else {
-            return;
-        };
-        let association = *association;
-        let mut written = 0;
-        while let Some(message) = unsent.front_mut() {
-            let length = message.len().min(*credit);
-            if length == 0 && !message.is_empty() {
-                break;
-            }
-            *credit -= length;
-            let whole = length == message.len();
-            let part = if whole { unsent.pop_front() } else { Some(message.split_to(length)) };
-            if let Some(message) = part.filter(|part| !part.is_empty()) {
-                out.request(StreamsRequest::Send {
-                    association,
-                    batch: message.into(),
-                    properties: Default::default(),
-                });
-            }
-            written += length;
-        }
-        if *closing && unsent.is_empty() && !mem::replace(finished, true) {
-            out.request(StreamsRequest::Finish { association });
-        }
-        if written > 0 {
-            self.touch(cx, session);
-            out.indicate(FilesIndication::Written { file, octets: written });
-        }
-    }
-
-    // ---- listing --------------------------------------------------------------------------------
-
-    pub(super) fn next_entries(&mut self, cx: &Context, file: Handle, out: Out<'_, M>) {
-        let Some(Job { session: Some(session), what: What::List(list), .. }) =
-            self.jobs.get_mut(file)
-        else {
-            return cx.dropped(NAME, "next: no such folder");
-        };
-        list.wanted = true;
-        let session = *session;
-        let association = self.sessions.get(session).and_then(|session| session.data.association());
-        self.answer_next(file, association.unwrap_or(file), out);
-    }
-
-    fn answer_next(&mut self, file: Handle, association: Handle, out: Out<'_, M>) {
-        let Some(Job { what: What::List(list), .. }) = self.jobs.get_mut(file) else { return };
-        if list.wanted && (list.end || !list.entries.is_empty()) {
-            list.wanted = false;
-            let entries = mem::take(&mut list.entries);
-            out.indicate(FilesIndication::Entries { file, entries });
-        }
-        // Credit is given back when the entries were taken, or when none was complete.
-        if list.withheld > 0 && list.entries.is_empty() && !list.end {
-            let credit = mem::take(&mut list.withheld);
-            out.request(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
-        }
     }
 
     // ---- the end --------------------------------------------------------------------------------
@@ -346,34 +139,16 @@ impl<M: Message> Client<M> {
             }
             _ if data_lost => self.session_job_failed(cx, session, Failure::Lost, out),
             _ if !data_finished => {} // the reply came first
-            What::Read(read) => {
-                let unknown = read.size.is_none();
+            What::Read(_) => {
                 self.abandon_data(cx, session, out);
-                if unknown {
-                    self.ask_size(cx, session, out);
-                } else {
-                    self.read_to_the_end(cx, session, out);
-                }
+                self.read_to_the_end(cx, session, out);
             }
-            What::List(list) => {
-                list.end = true;
+            What::List(_) => {
                 self.abandon_data(cx, session, out);
-                self.touch(cx, session);
-                self.answer_next(file, file, out);
+                self.listed(cx, session, out);
             }
-            What::Stat => {}
+            What::Stat(_) | What::Deed(_) => {}
         }
-    }
-
-    /// Handles the end of what the server sends.
-    fn read_to_the_end(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        self.touch(cx, session);
-        let Some((file, Job { what: What::Read(read), .. })) = self.job_of(session) else { return };
-        if read.size.is_some_and(|size| read.position < size) {
-            return self.session_job_failed(cx, session, Failure::Short, out);
-        }
-        read.end = true;
-        self.answer_reads(file, out);
     }
 
     fn abandon_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
@@ -394,18 +169,20 @@ impl<M: Message> Client<M> {
             return cx.dropped(NAME, "close: no such file");
         };
         let session = job.session;
-        match &mut job.what {
-            What::Create(create) if keep == Keep::Whole => {
-                create.closing = true;
-                if let Some(session) = session {
-                    self.send_file(cx, session, out);
-                }
-                return; // answered by the server's final reply
+        if let What::Create(create) = &mut job.what
+            && keep == Keep::Whole
+        {
+            create.closing = true;
+            if let Some(session) = session {
+                self.send_file(cx, session, out);
             }
-            _ => {}
+            return; // answered by the server's final reply
         }
+        let state = session.and_then(|session| self.sessions.get(session));
+        let keeps = keep == Keep::Part && state.is_some_and(|state| state.autorestart);
+        let interrupts = keeps && state.is_some_and(|state| state.features.interrupt);
         let result = match &job.what {
-            What::Create(_) => Err(Failure::GivenUp),
+            What::Create(_) if !keeps => Err(Failure::GivenUp),
             _ => Ok(()),
         };
         self.jobs.remove(file);
@@ -418,8 +195,12 @@ impl<M: Message> Client<M> {
                 self.drop_data(cx, session, out);
                 self.free(cx, session, out);
             }
-            Some(Step::Begin | Step::Moving) => self.abort(cx, session, out),
-            // While logging in or arranging, it is simpler to begin anew than to undo.
+            Some(Step::Begin | Step::Moving) if interrupts => {
+                self.say(cx, session, Step::Interrupting, "INTR", out);
+            }
+            Some(Step::Begin | Step::Moving) if !keeps => self.abort(cx, session, out),
+            // While logging in or arranging, it is simpler to begin anew than to undo; and where a
+            // part is kept, that is what keeps it.
             _ => self.drop_session(cx, session, Failure::GivenUp, out),
         }
     }
@@ -427,12 +208,11 @@ impl<M: Message> Client<M> {
     /// Fails a job that has no session.
     pub(super) fn job_failed(&mut self, name: Handle, failure: Failure, out: Out<'_, M>) {
         let Some(job) = self.jobs.remove(name) else { return };
-        match job.what {
-            What::Stat => {
-                out.indicate(FilesIndication::Stated { token: name, result: Err(failure) })
-            }
-            _ => out.indicate(FilesIndication::Closed { file: name, result: Err(failure) }),
-        }
+        out.indicate(match job.what {
+            What::Stat(_) => FilesIndication::Stated { token: name, result: Err(failure) },
+            What::Deed(deed) => deed.failed(name, failure),
+            _ => FilesIndication::Closed { file: name, result: Err(failure) },
+        });
     }
 
     /// Fails the job of a session. The session goes on where the server clearly refused, and is
@@ -448,17 +228,30 @@ impl<M: Message> Client<M> {
             failure,
             Failure::NotFound
                 | Failure::Denied
+                | Failure::Exists
+                | Failure::NotEmpty
                 | Failure::Full
                 | Failure::BadName
                 | Failure::Unsupported
         );
-        let between = self
-            .sessions
-            .get(session)
-            .is_some_and(|session| matches!(session.step, Step::Size | Step::Begin | Step::Rest));
-        if !(refused && between) {
-            return self.drop_session(cx, session, failure, out);
+        let between = self.sessions.get(session).is_some_and(|state| {
+            state.then.is_none() && matches!(state.step, Step::Begin | Step::Rest | Step::Enter)
+        });
+        if refused && between {
+            self.refuse(cx, session, failure, out);
+        } else {
+            self.drop_session(cx, session, failure, out);
         }
+    }
+
+    /// Fails the job of a session that is ready for another.
+    pub(super) fn refuse(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
         self.drop_data(cx, session, out);
         let job = self.sessions.get_mut(session).and_then(|session| session.job.take());
         if let Some(job) = job {
@@ -475,6 +268,50 @@ impl<M: Message> Client<M> {
         }
         self.assign(cx, out);
         self.touch(cx, session);
+    }
+
+    /// Begins the job of a session in another one, which knows more.
+    pub(super) fn start_elsewhere(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let job = self.sessions.get_mut(session).and_then(|state| state.job.take());
+        if let Some(name) = job
+            && let Some(job) = self.jobs.get_mut(name)
+        {
+            job.session = None;
+            self.waiting.push_front(name);
+        }
+        self.drop_session(cx, session, Failure::GivenUp, out);
+    }
+
+    /// Ends a session that the server has ended, or does not answer in. What is complete stays so.
+    pub(super) fn lose_session(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        let unconfirmed = self.is_whole(session);
+        if let Some((name, job)) = self.job_of(session) {
+            let complete = match &mut job.what {
+                What::Read(read) => {
+                    read.end |= unconfirmed;
+                    read.end
+                }
+                What::List(list) => list.end,
+                _ => false,
+            };
+            if complete {
+                job.session = None;
+                if let Some(state) = self.sessions.get_mut(session) {
+                    state.job = None;
+                }
+                if unconfirmed {
+                    cx.event(NAME, format_args!("{}", super::UNCONFIRMED));
+                }
+                self.answer_reads(name, out);
+            }
+        }
+        self.drop_session(cx, session, failure, out);
     }
 
     /// Ends the session, and its job with it.
@@ -496,27 +333,35 @@ impl<M: Message> Client<M> {
         }
         self.assign(cx, out);
     }
-}
 
-impl List {
-    /// Cuts lines, and parses those that have a known form.
-    fn gather<M: Message>(&mut self, cx: &Context, message: &M) {
-        for leaf in message.leaves() {
-            let Leaf::Octets(octets) = leaf else { continue };
-            for &octet in octets {
-                if octet != b'\n' {
-                    if self.partial.len() < LISTING_LINE_MOST {
-                        self.partial.push(octet);
-                    }
-                    continue;
-                }
-                let line = String::from_utf8(mem::take(&mut self.partial)).unwrap_or_default();
-                match listing::parse(line.trim_end_matches('\r')) {
-                    Some(entry) => self.entries.push(entry),
-                    None => cx.dropped(NAME, "a line of a listing that is of no known form"),
-                }
-            }
+    // ---- a file that must be new ----------------------------------------------------------------
+
+    fn ask_existence(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
+        let Some((_, job)) = self.job_of(session) else { return };
+        let path = job.path.clone();
+        let verb = if features.facts { "MLST" } else { "SIZE" };
+        self.say_with_path(cx, session, Step::Exists, verb, &path, out);
+    }
+
+    pub(super) fn existence_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        match reply.code {
+            200..300 => self.refuse(cx, session, Failure::Exists, out),
+            450 | 550 => self.arrange(cx, session, out),
+            // STOR would replace a file of which nothing is known.
+            _ => self.refuse(cx, session, super::receive::failure(reply), out),
         }
+    }
+
+    /// Returns the path of a session's job as the server is told it.
+    pub(super) fn path_of(&mut self, session: Handle) -> alloc::string::String {
+        self.job_of(session).map_or_else(Default::default, |(_, job)| relative(&job.path).into())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A job (a file that is fetched or stored, a folder that is listed, a status) is given to a
 //! session that is idle, or to a new one as long as there are few; more wait. A session speaks one
-//! command at a time.
+//! command at a time, or two where the second does not depend on the reply to the first.
 //!
 //! Files are read and written from the first octet asked to the last, without gaps, because FTP
 //! transfers are. A stored file is not whole or absent by itself: that is up to the server.
@@ -14,14 +14,23 @@
 //! | `send.rs` | requests from above, and commands downward |
 //! | `receive.rs` | replies and data from below |
 //! | `data.rs` | the opening of data associations |
-//! | `job.rs` | octets between a data association and the application |
+//! | `features.rs` | what the server offers |
+//! | `job.rs` | a job from its beginning to its end |
+//! | `read.rs`, `create.rs`, `list.rs` | octets between a data association and the application |
+//! | `stat.rs`, `deed.rs` | jobs without data |
 //! | `timers.rs` | every timer, and why |
 
 mod config;
+mod create;
 mod data;
+mod deed;
+mod features;
 mod job;
+mod list;
+mod read;
 mod receive;
 mod send;
+mod stat;
 mod state;
 mod timers;
 
@@ -37,6 +46,10 @@ use stackwright_wire::Message;
 
 use state::{Job, Session, Step, Stream};
 
+/// The event that a server did not confirm the end of a file, which is complete by its size.
+pub const UNCONFIRMED: &str =
+    "the server did not confirm the end; the file is complete by its size";
+
 /// An FTP client, over streams.
 pub struct Client<M> {
     config: Config,
@@ -45,6 +58,8 @@ pub struct Client<M> {
     jobs: Mirror<Job<M>>,
     /// Jobs for which no session is free.
     waiting: VecDeque<Handle>,
+    /// Whether EPSV is of no use with this server.
+    only_pasv: bool,
     /// The time before which no timer is due.
     next: Option<Instant>,
 }
@@ -60,6 +75,7 @@ impl<M: Message> Client<M> {
             streams: Names::default(),
             jobs: Mirror::default(),
             waiting: VecDeque::new(),
+            only_pasv: false,
             next: None,
         }
     }

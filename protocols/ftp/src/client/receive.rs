@@ -4,7 +4,8 @@ use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, 
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
-use super::state::{Data, Step, Stream};
+use super::features::Features;
+use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::{Reply, ReplyKind};
@@ -67,7 +68,7 @@ impl<M: Message> Client<M> {
             }
             // The server has ended; what it did not finish is lost.
             (Stream::Control { session }, StreamsIndication::Finished { .. }) => {
-                self.drop_session(cx, session, Failure::Lost, out)
+                self.lose_session(cx, session, Failure::Lost, out)
             }
 
             (Stream::DataListener { session }, StreamsIndication::Listening { local, .. }) => {
@@ -93,7 +94,14 @@ impl<M: Message> Client<M> {
             }
             (Stream::Data { session }, StreamsIndication::Delivered { batch, .. }) => {
                 let message = batch.into_octets();
-                self.data_delivered(cx, session, name, message, out);
+                self.touch(cx, session);
+                match self.job_of(session).map(|(file, job)| (file, &job.what)) {
+                    Some((file, What::Read(_))) => self.octets_arrived(file, message, out),
+                    Some((file, What::List(_))) => {
+                        self.listing_arrived(cx, file, name, &message, out);
+                    }
+                    _ => cx.dropped(NAME, "octets on an association on which we send"),
+                }
             }
             (Stream::Data { session }, StreamsIndication::Finished { .. }) => {
                 self.data_finished(cx, session, out)
@@ -118,7 +126,7 @@ impl<M: Message> Client<M> {
                     }
                     Err(wrong) => {
                         cx.event(NAME, format_args!("◂ what the server says is not FTP: {wrong}"));
-                        return self.drop_session(cx, session, Failure::Broken, out);
+                        return self.lose_session(cx, session, Failure::Garbled, out);
                     }
                 }
             }
@@ -128,7 +136,7 @@ impl<M: Message> Client<M> {
     fn replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if reply.code == 421 && state.step != Step::Quitting {
-            return self.drop_session(cx, session, Failure::Lost, out);
+            return self.lose_session(cx, session, Failure::Lost, out);
         }
         let kind = reply.kind();
         match (state.step, kind) {
@@ -142,16 +150,55 @@ impl<M: Message> Client<M> {
                 self.say(cx, session, Step::Pass, &password, out);
             }
             (Step::User | Step::Pass, ReplyKind::Completion) => {
-                self.say(cx, session, Step::Type, "TYPE I", out)
+                let (kind, features) = ((Step::Type, "TYPE I"), (Step::Features, "FEAT"));
+                self.say_both(cx, session, kind, features, out);
             }
-            (Step::Type, ReplyKind::Completion) => self.start_job(cx, session, out),
+            (Step::Type, ReplyKind::Completion) => {
+                state.then = None;
+                state.step = Step::Features;
+            }
+            (Step::Features, ReplyKind::Preliminary) => {}
+            (Step::Features, _) => {
+                if kind == ReplyKind::Completion {
+                    state.features = Features::parse(&reply.text);
+                }
+                self.start_job(cx, session, out);
+            }
+            (Step::Home, ReplyKind::Completion) => {
+                state.away = false;
+                self.start_job(cx, session, out);
+            }
+            (Step::Home, ReplyKind::Transient | ReplyKind::Permanent) => {
+                self.start_elsewhere(cx, session, out);
+            }
+            (Step::Autorestart, ReplyKind::Completion) => {
+                self.autorestart_replied(cx, session, out);
+            }
+            (Step::Autorestart, ReplyKind::Transient | ReplyKind::Permanent) => {
+                self.refuse(cx, session, Failure::Unsupported, out);
+            }
+            (Step::Facts, _) => self.facts_replied(cx, session, reply, out),
             (Step::Size, _) => self.size_replied(cx, session, reply, out),
+            (Step::Modified, _) => self.modified_replied(cx, session, reply, out),
+            (Step::Folder, _) => self.folder_replied(cx, session, reply, out),
+            (Step::Exists, _) => self.existence_replied(cx, session, reply, out),
+            (Step::SizeBefore, _) => self.size_known(cx, session, reply, out),
+            (Step::Working, _) => self.working_replied(cx, session, reply),
+            (Step::Enter, ReplyKind::Completion) => {
+                state.away = true;
+                self.arrange(cx, session, out);
+            }
+            (Step::Deed, _) => self.deed_replied(cx, session, reply, out),
             (Step::Epsv | Step::Pasv, _) => self.passive_replied(cx, session, reply, out),
             (Step::Port, ReplyKind::Completion) => self.port_replied(cx, session, out),
             (Step::Rest, ReplyKind::Intermediate) => self.begin(cx, session, out),
             (Step::Begin, ReplyKind::Preliminary) => {
                 state.step = Step::Moving;
                 self.begun(cx, session, reply, out);
+            }
+            (Step::Moving, ReplyKind::Preliminary) => {} // some say 125 and 150
+            (Step::Begin, ReplyKind::Transient | ReplyKind::Permanent) => {
+                self.transfer_refused(cx, session, reply, out);
             }
             (Step::Begin | Step::Moving, ReplyKind::Completion) => {
                 // A server that skips 1xx has begun all the same.
@@ -173,7 +220,12 @@ impl<M: Message> Client<M> {
                     self.aborted(cx, session, out);
                 }
             }
-            (Step::Aborting(_), ReplyKind::Preliminary) => {} // it crossed the ABOR
+            // It crossed the command.
+            (Step::Aborting(_) | Step::Interrupting, ReplyKind::Preliminary) => {}
+            (Step::Interrupting, _) => {
+                self.drop_data(cx, session, out);
+                self.free(cx, session, out);
+            }
             (Step::Quitting | Step::Idle, _) => {}
             // A refused login or greeting ends the session: no other command makes sense.
             (Step::Greeting | Step::User | Step::Pass | Step::Type, _) => {
@@ -188,7 +240,7 @@ impl<M: Message> Client<M> {
             }
             _ => {
                 cx.event(NAME, format_args!("◂ that reply was not expected"));
-                self.drop_session(cx, session, Failure::Broken, out);
+                self.drop_session(cx, session, Failure::Garbled, out);
             }
         }
     }
@@ -198,20 +250,45 @@ impl<M: Message> Client<M> {
             Some(Step::Connecting) if why != Ended::Aborted => Failure::Unreachable,
             _ => Failure::Lost,
         };
-        self.drop_session(cx, session, failure, out);
+        self.lose_session(cx, session, failure, out);
     }
 }
 
-/// Returns what a negative reply says about the file (RFC 959 §5.4).
+/// Returns what a negative reply says about the file (RFC 959 §5.4). One code stands for several
+/// reasons, which only the words tell.
 pub(super) fn failure(reply: &Reply) -> Failure {
     match reply.code {
-        450 | 550 => Failure::NotFound,
+        450 | 521 | 550 | 553 => {
+            let text = reply.text.to_ascii_lowercase();
+            let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+            match () {
+                () if says(&["not empty"]) => Failure::NotEmpty,
+                () if says(&["already exists", "file exists", "directory exists"]) => {
+                    Failure::Exists
+                }
+                () if says(&[
+                    "denied",
+                    "permission",
+                    "not permitted",
+                    "not allowed",
+                    "read-only",
+                ]) =>
+                {
+                    Failure::Denied
+                }
+                () if says(&["space", "quota"]) => Failure::Full,
+                () if reply.code == 553 => Failure::Denied,
+                () if reply.code == 521 => Failure::Exists,
+                () => Failure::NotFound,
+            }
+        }
         452 | 552 => Failure::Full,
-        553 => Failure::Denied,
         530 | 532 => Failure::NotLoggedIn,
         425 | 426 => Failure::Lost,
         500 | 502 | 504 => Failure::Unsupported,
+        501 => Failure::BadName,
         554 => Failure::Short,
+        100..400 => Failure::Garbled,
         _ => Failure::Broken,
     }
 }

@@ -1,58 +1,34 @@
 //! Requests from above become jobs; jobs become commands.
 
-use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::services::{
-    Credit, Failure, FilesIndication, FilesRequest, Purpose, StreamProperties, StreamsRequest,
+    Credit, Failure, FilesRequest, Purpose, StreamProperties, StreamsRequest,
 };
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{CONTROL_CREDIT, Create, Data, Job, List, Read, Session, Step, Stream, What};
+use super::deed::{Deed, DeedKind, relative};
+use super::features::Features;
+use super::state::{
+    CONTROL_CREDIT, Create, Data, Job, List, Read, Session, Stat, Step, Stream, What,
+};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::Replies;
 
 impl<M: Message> Client<M> {
     pub(super) fn asked(&mut self, cx: &Context, request: FilesRequest<M>, out: Out<'_, M>) {
+        let deed = |kind| What::Deed(Deed::new(kind));
         match request {
-            FilesRequest::Stat { token, path, part: false } => {
-                self.add_job(cx, token, path, What::Stat, out)
-            }
             FilesRequest::Open { file, path, purpose } => {
                 let what = match purpose {
-                    Purpose::Read { .. } => What::Read(Read {
-                        size: None,
-                        asked: VecDeque::new(),
-                        gathered: None,
-                        begun: false,
-                        next_asked: 0,
-                        credit_to: 0,
-                        position: 0,
-                        end: false,
-                    }),
-                    Purpose::Create { from } => What::Create(Create {
-                        from,
-                        next: from,
-                        unsent: VecDeque::new(),
-                        closing: false,
-                        finished: false,
-                    }),
-                    Purpose::Append | Purpose::New | Purpose::Resume => {
-                        let result = Err(Failure::Unsupported);
-                        return out.indicate(FilesIndication::Closed { file, result });
-                    }
-                    Purpose::List => What::List(List {
-                        partial: Vec::new(),
-                        entries: Vec::new(),
-                        withheld: 0,
-                        wanted: false,
-                        end: false,
-                    }),
+                    Purpose::Read { .. } => What::Read(Read::default()),
+                    Purpose::List => What::List(List::default()),
+                    purpose => What::Create(Create::new(purpose)),
                 };
                 self.add_job(cx, file, path, what, out);
             }
@@ -62,22 +38,27 @@ impl<M: Message> Client<M> {
             }
             FilesRequest::Next { file } => self.next_entries(cx, file, out),
             FilesRequest::Close { file, keep } => self.close(cx, file, keep, out),
-            FilesRequest::Stat { token, .. } => {
-                let result = Err(Failure::Unsupported);
-                out.indicate(FilesIndication::Stated { token, result });
+            FilesRequest::Stat { token, path, part } => {
+                self.add_job(cx, token, path, What::Stat(Stat::new(part)), out);
             }
-            FilesRequest::Digest { token, .. } => {
-                let result = Err(Failure::Unsupported);
-                out.indicate(FilesIndication::Digested { token, result });
+            FilesRequest::Digest { token, path, octets, part } => {
+                let kind = DeedKind::Digest { octets, part, count: None };
+                self.add_job(cx, token, path, deed(kind), out);
             }
-            FilesRequest::Room { token, .. } => {
-                out.indicate(FilesIndication::Room { token, result: Err(Failure::Unsupported) });
+            FilesRequest::Room { token, path } => {
+                self.add_job(cx, token, path, deed(DeedKind::Room), out);
             }
-            FilesRequest::MakeFolder { token, .. }
-            | FilesRequest::Set { token, .. }
-            | FilesRequest::Rename { token, .. }
-            | FilesRequest::Remove { token, .. } => {
-                out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
+            FilesRequest::MakeFolder { token, path } => {
+                self.add_job(cx, token, path, deed(DeedKind::MakeFolder), out);
+            }
+            FilesRequest::Set { token, path, attribute } => {
+                self.add_job(cx, token, path, deed(DeedKind::Set(attribute)), out);
+            }
+            FilesRequest::Rename { token, from, to } => {
+                self.add_job(cx, token, from, deed(DeedKind::Rename { to }), out);
+            }
+            FilesRequest::Remove { token, path } => {
+                self.add_job(cx, token, path, deed(DeedKind::Remove { refused: None }), out);
             }
         }
     }
@@ -90,8 +71,10 @@ impl<M: Message> Client<M> {
         what: What<M>,
         out: Out<'_, M>,
     ) {
-        let injects = path.contains(['\r', '\n', '\0']); // it would be a command of its own
-        self.jobs.insert(name, Job { path, session: None, what });
+        let is_command = |path: &str| path.contains(['\r', '\n', '\0']); // one of its own
+        let injects = is_command(&path)
+            || matches!(&what, What::Deed(Deed { kind: DeedKind::Rename { to }, .. }) if is_command(to));
+        self.jobs.insert(name, Job { path, session: None, opened: false, what });
         if injects {
             return self.job_failed(name, Failure::BadName, out);
         }
@@ -134,9 +117,13 @@ impl<M: Message> Client<M> {
             credit: 0,
             credit_most: 0,
             step: Step::Connecting,
+            then: None,
             job: None,
             data: Data::Absent,
-            only_pasv: false,
+            features: Features::UNTOLD,
+            home: None,
+            away: false,
+            autorestart: false,
             finished: false,
             deadline: cx.now(),
         });
@@ -163,12 +150,27 @@ impl<M: Message> Client<M> {
         command: &str,
         out: Out<'_, M>,
     ) {
-        let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
-        cx.event(NAME, format_args!("▸ {shown}"));
         let Some(state) = self.sessions.get_mut(session) else { return };
         state.step = step;
-        state.unsent.extend_from_slice(command.as_bytes());
-        state.unsent.extend_from_slice(b"\r\n");
+        queue(cx, state, command);
+        flush(state, out);
+        self.touch(cx, session);
+    }
+
+    /// Sends two commands at once, so that the second costs no round trip: the server executes one
+    /// after the other.
+    pub(super) fn say_both(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        (step, command): (Step, &str),
+        (then, next): (Step, &str),
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        (state.step, state.then) = (step, Some(then));
+        queue(cx, state, command);
+        queue(cx, state, next);
         flush(state, out);
         self.touch(cx, session);
     }
@@ -182,8 +184,7 @@ impl<M: Message> Client<M> {
         path: &str,
         out: Out<'_, M>,
     ) {
-        // The root of the files is the folder into which the server puts the user.
-        let path = path.strip_prefix('/').unwrap_or(path);
+        let path = relative(path);
         let command = if path.is_empty() { verb.into() } else { format!("{verb} {path}") };
         self.say(cx, session, step, &command, out);
     }
@@ -213,6 +214,14 @@ impl<M: Message> Client<M> {
         }
         self.say(cx, session, Step::Aborting(replies), "ABOR", out);
     }
+}
+
+/// Adds a command to what is to be sent.
+fn queue(cx: &Context, session: &mut Session, command: &str) {
+    let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
+    cx.event(NAME, format_args!("▸ {shown}"));
+    session.unsent.extend_from_slice(command.as_bytes());
+    session.unsent.extend_from_slice(b"\r\n");
 }
 
 pub(super) fn flush<M: Message>(session: &mut Session, out: Out<'_, M>) {

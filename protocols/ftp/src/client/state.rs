@@ -6,9 +6,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use stackwright_contract::services::FolderEntry;
+use stackwright_contract::services::{Failure, FileKind, FolderEntry, Purpose, Status};
 use stackwright_contract::{Handle, Instant};
 
+use super::deed::Deed;
+use super::features::Features;
 use crate::reply::Replies;
 
 /// Credit of a control association, in octets.
@@ -48,11 +50,18 @@ pub(super) struct Session {
     pub(super) credit: usize,
     pub(super) credit_most: usize,
     pub(super) step: Step,
+    /// The step whose command was sent together with that of `step`: its reply is the next one.
+    pub(super) then: Option<Step>,
     /// What it works for.
     pub(super) job: Option<Handle>,
     pub(super) data: Data,
-    /// Whether the server does not know EPSV.
-    pub(super) only_pasv: bool,
+    pub(super) features: Features,
+    /// The folder into which the server put the user, once it was asked.
+    pub(super) home: Option<String>,
+    /// Whether the working folder is another one.
+    pub(super) away: bool,
+    /// Whether the server keeps what arrived of an upload (ARST).
+    pub(super) autorestart: bool,
     /// Whether this end of the control association is finished.
     pub(super) finished: bool,
     pub(super) deadline: Instant,
@@ -66,16 +75,37 @@ pub(super) enum Step {
     User,
     Pass,
     Type,
+    /// FEAT was sent, together with TYPE.
+    Features,
     /// Logged in, nothing to do.
     Idle,
+    /// On the way back to the folder into which the server put the user.
+    Home,
+    /// ARST or NARS.
+    Autorestart,
+    /// MLST, or the commands that were there before it.
+    Facts,
     Size,
+    Modified,
+    /// PWD, together with the CWD that follows.
+    Working,
+    /// CWD, which shows that there is such a folder.
+    Folder,
+    /// CWD, to a folder that is to be listed.
+    Enter,
+    /// MLST or SIZE, which shows whether there is such a file.
+    Exists,
+    /// SIZE, together with the command that arranges the data association.
+    SizeBefore,
+    /// The commands of a job that moves no data.
+    Deed,
     Epsv,
     Pasv,
     /// The listener of the data association.
     Listening,
     Port,
     Rest,
-    /// RETR, STOR or LIST was sent.
+    /// RETR, STOR, APPE, LIST or MLSD was sent.
     Begin,
     /// The server replied 1xx. The final reply may come before or after the end of the data.
     Moving,
@@ -83,6 +113,8 @@ pub(super) enum Step {
     Complete,
     /// ABOR was sent, and this many final replies are still to come.
     Aborting(u8),
+    /// INTR was sent: the server keeps what arrived.
+    Interrupting,
     Quitting,
 }
 
@@ -98,6 +130,8 @@ pub(super) enum Data {
     },
     Opening {
         association: Handle,
+        /// Whether EPSV named the port.
+        extended: bool,
     },
     Open {
         association: Handle,
@@ -114,7 +148,7 @@ impl Data {
         match self {
             Data::Absent | Data::Gone => None,
             Data::Awaited { association, .. } => *association,
-            Data::Opening { association }
+            Data::Opening { association, .. }
             | Data::Open { association, .. }
             | Data::Finished { association } => Some(*association),
         }
@@ -125,24 +159,57 @@ impl Data {
 pub(super) struct Job<M> {
     pub(super) path: String,
     pub(super) session: Option<Handle>,
+    /// Whether `Opened` was told.
+    pub(super) opened: bool,
     pub(super) what: What<M>,
 }
 
+impl<M> Job<M> {
+    /// Returns whether it is about the part of an upload that was interrupted.
+    pub(super) fn is_of_part(&self) -> bool {
+        match &self.what {
+            What::Stat(stat) => stat.part,
+            What::Create(create) => create.purpose == Purpose::Resume,
+            What::Deed(deed) => deed.is_of_part(),
+            What::Read(_) | What::List(_) => false,
+        }
+    }
+}
+
 pub(super) enum What<M> {
-    Stat,
+    Stat(Stat),
     Read(Read<M>),
     Create(Create<M>),
     List(List),
+    Deed(Deed),
+}
+
+/// A status that is asked.
+pub(super) struct Stat {
+    pub(super) part: bool,
+    /// What is known so far.
+    pub(super) status: Status,
+    /// What the server said to SIZE, if that was a refusal.
+    pub(super) refused: Option<Failure>,
+}
+
+impl Stat {
+    pub(super) const fn new(part: bool) -> Self {
+        Stat { part, status: Status::new(FileKind::File, 0), refused: None }
+    }
 }
 
 /// A file that is fetched.
 pub(super) struct Read<M> {
+    /// The size, if the server told it before or at the beginning of the transfer.
     pub(super) size: Option<u64>,
+    /// Whether the server was asked for the size.
+    pub(super) size_asked: bool,
     /// Reads that were requested and not answered, in order: offset and length.
     pub(super) asked: VecDeque<(u64, usize)>,
     /// Octets that arrived, and that no complete read takes yet.
     pub(super) gathered: Option<M>,
-    /// Whether the first read was requested, and so the file is open.
+    /// Whether the first read was requested.
     pub(super) begun: bool,
     /// Where the next read must begin.
     pub(super) next_asked: u64,
@@ -154,9 +221,28 @@ pub(super) struct Read<M> {
     pub(super) end: bool,
 }
 
+impl<M> Default for Read<M> {
+    fn default() -> Self {
+        Read {
+            size: None,
+            size_asked: false,
+            asked: VecDeque::new(),
+            gathered: None,
+            begun: false,
+            next_asked: 0,
+            credit_to: 0,
+            position: 0,
+            end: false,
+        }
+    }
+}
+
 /// A file that is stored.
 pub(super) struct Create<M> {
-    pub(super) from: u64,
+    pub(super) purpose: Purpose,
+    /// Octets that are there already, where it is known.
+    pub(super) there: Option<u64>,
+    /// Where the next write must begin.
     pub(super) next: u64,
     /// What was written before the data association was open, and what it had no credit for.
     pub(super) unsent: VecDeque<M>,
@@ -166,10 +252,34 @@ pub(super) struct Create<M> {
     pub(super) finished: bool,
 }
 
+impl<M> Create<M> {
+    pub(super) fn new(purpose: Purpose) -> Self {
+        let from = if let Purpose::Create { from } = purpose { from } else { 0 };
+        let there = (!matches!(purpose, Purpose::Append | Purpose::Resume)).then_some(from);
+        Create {
+            purpose,
+            there,
+            next: from,
+            unsent: VecDeque::new(),
+            closing: false,
+            finished: false,
+        }
+    }
+}
+
 /// A folder that is listed.
+#[derive(Default)]
 pub(super) struct List {
     pub(super) partial: Vec<u8>,
+    /// Whether the line is longer than any that is read.
+    pub(super) overlong: bool,
+    /// Whether the server lists with MLSD.
+    pub(super) facts: bool,
     pub(super) entries: Vec<FolderEntry>,
+    /// How many entries there were.
+    pub(super) read: u64,
+    /// How many lines were not understood.
+    pub(super) unknown: u64,
     /// Octets for which no credit was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,

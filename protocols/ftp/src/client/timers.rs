@@ -4,6 +4,8 @@
 //! | --- | --- | --- |
 //! | idle | a session without a job | it sends QUIT |
 //! | timeout | a server that is silent, a transfer without progress | the session is dropped, its job has expired |
+//! | opening | a data association to the port that EPSV named | the transfer begins anew with PASV |
+//! | confirmation | a server that has sent all octets of a file and does not confirm it | the file is complete, the session is dropped |
 //! | farewell | a transfer whose data association is gone, and perhaps the server | the session is dropped, its job is lost |
 //! | timeout | a data association that the server does not close | it is reset |
 
@@ -20,15 +22,27 @@ use super::{Client, Out};
 /// or the reply to a transfer that cannot go on.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// How long the final reply is waited for when a file is whole by its size: some firewalls forget
+/// the control association while a long transfer runs.
+const CONFIRMATION: Duration = Duration::from_secs(15);
+
+/// Which part of the timeout the port that EPSV named may take to answer.
+const OPENING: u32 = 3;
+
 impl<M: Message> Client<M> {
     /// Restarts the timer of a session in which something happened.
     pub(super) fn touch(&mut self, cx: &Context, session: Handle) {
+        let is_whole = self.is_whole(session);
         let Some(state) = self.sessions.get_mut(session) else { return };
         let timeout = match state.step {
             Step::Idle => self.config.idle,
             // The file is whole, and the application takes its time.
             Step::Complete if matches!(state.data, Data::Absent) => Duration::MAX,
-            Step::Quitting | Step::Aborting(_) => FAREWELL,
+            Step::Quitting | Step::Aborting(_) | Step::Interrupting => FAREWELL,
+            _ if is_whole => CONFIRMATION.min(self.config.timeout),
+            _ if matches!(state.data, Data::Opening { extended: true, .. }) && !self.only_pasv => {
+                self.config.timeout / OPENING
+            }
             _ if matches!(state.data, Data::Gone) => FAREWELL.min(self.config.timeout),
             _ => self.config.timeout,
         };
@@ -51,7 +65,8 @@ impl<M: Message> Client<M> {
                 Some(Step::Idle) => self.quit(cx, session, out),
                 Some(Step::Moving) if !gone && self.asker_rests(session) => self.touch(cx, session),
                 Some(_) if gone => self.drop_session(cx, session, Failure::Lost, out),
-                Some(_) => self.drop_session(cx, session, Failure::Expired, out),
+                Some(_) if self.passive_failed(cx, session, out) => {}
+                Some(_) => self.lose_session(cx, session, Failure::Expired, out),
                 None => {}
             }
         }
@@ -80,7 +95,7 @@ impl<M: Message> Client<M> {
             Some(What::Read(read)) => read.asked.is_empty(),
             Some(What::Create(create)) => create.unsent.is_empty() && !create.closing,
             Some(What::List(list)) => !list.wanted && !list.entries.is_empty(),
-            Some(What::Stat) | None => false,
+            Some(What::Stat(_) | What::Deed(_)) | None => false,
         }
     }
 }

@@ -19,12 +19,13 @@ fn fails(to_retr: &[u8]) -> (Failure, Duration) {
     let ask =
         Ask::Copy { from: CopySide::Left, source: "x".into(), target: "y".into(), early: true };
     world.ask(client, ask);
-    let replies: [&[u8]; 6] = [
+    let replies: [&[u8]; 7] = [
         b"220 hello\r\n",
         b"331 password\r\n",
         b"230 in\r\n",
-        b"200 binary\r\n",
-        b"229 come (|||2000|)\r\n",
+        b"200 binary\r\n500 what\r\n",
+        b"550 no\r\n500 what\r\n",
+        b"227 come (10,0,0,1,7,208)\r\n",
         to_retr,
     ];
     for reply in replies {

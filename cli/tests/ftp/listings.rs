@@ -1,0 +1,77 @@
+//! What `ls` shows of what servers send.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use stackwright_programs::processes::Running;
+
+use crate::fake::{Fake, Script};
+use crate::{complaints, program, say};
+
+#[test]
+fn what_is_not_understood_is_counted_and_told() {
+    let server = Fake::start(Script::sending(
+        b"07-20-26  09:52AM  <DIR>  Docs\r\nhello\r\n-rw-r--r-- 1 u g 5 Jan 15 08:00 r\xe4k\r\n",
+    ));
+    let told = say(&["ls", &server.url("")]).succeeded();
+    assert_eq!(told.text().trim(), "Docs/");
+    let complaints = complaints(&told);
+    assert!(complaints.contains("2 lines of the listing could not be understood"), "{complaints}");
+}
+
+#[test]
+fn nothing_understood_is_not_nothing_there() {
+    let server = Fake::start(Script::sending("ls: cannot access 'x'\r\n"));
+    let told = say(&["ls", &server.url("")]).exited(1);
+    assert!(!complaints(&told).contains("(nothing)"), "{}", complaints(&told));
+    let server = Fake::start(Script::sending("total 0\r\n"));
+    let told = say(&["ls", &server.url("")]).succeeded();
+    assert_eq!(complaints(&told), "(nothing)\n");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told() {
+    let script = Script::sending("").reply("CWD", "550 nonexistent: No such directory\r\n");
+    let told = say(&["ls", &Fake::start(script).url("nonexistent/")]).exited(1);
+    assert!(
+        complaints(&told).contains("550 nonexistent: No such directory"),
+        "{}",
+        complaints(&told)
+    );
+}
+
+#[test]
+fn nothing_a_server_says_reaches_a_terminal_as_it_is() {
+    let evil = "evil\x1b[2J\x1b]0;owned\x07\u{9b}31m\u{202e}name";
+    let line = format!("-rw-r--r-- 1 u g 5 Jan 15 08:00 {evil}\r\n");
+    let raw = |octets: &[u8]| {
+        String::from_utf8_lossy(octets)
+            .chars()
+            .any(|letter| letter.is_control() && letter != '\n' || letter == '\u{202e}')
+    };
+    let mut script = Script::sending(line).reply("RETR", format!("550 {evil}: no\r\n"));
+    script.greeting = Some(format!("220-{evil}\r\n220 {evil}\r\n").into_bytes());
+    let server = Fake::start(script);
+    for arguments in [&["ls"][..], &["ls", "-v"], &["get", "-v"], &["get"]] {
+        let told = say(
+            &[arguments, &[&server.url(if arguments[0] == "get" { "f" } else { "" })]].concat()
+        );
+        assert!(!raw(&told.output) && !raw(&told.complaints), "{}", complaints(&told));
+        let shown = told.text() + &complaints(&told);
+        assert!(shown.contains("evil\\x1b[2J"), "{shown}");
+    }
+}
+
+#[test]
+fn a_listing_without_end_is_shown_as_it_comes() {
+    let mut script = Script::sending("-rw-r--r-- 1 u g 5 Jan 15 08:00 a\r\n".repeat(1000));
+    script.endless = true;
+    let server = Fake::start(script);
+    let mut command = program();
+    command.args(["ls", &server.url("")]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running::start(command.stdin(Stdio::null()));
+    let lines = BufReader::new(running.output()).lines().map_while(Result::ok);
+    assert_eq!(lines.take(200_000).filter(|line| line.ends_with("  a")).count(), 200_000);
+    let memory = running.status("VmHWM");
+    assert!(memory < 64 << 10, "{memory} kB");
+}

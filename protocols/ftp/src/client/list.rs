@@ -1,0 +1,227 @@
+//! A folder that is listed. The session goes there first: to many servers, an argument of LIST is
+//! options or a pattern, and a folder that does not exist is an empty one.
+
+use alloc::format;
+use alloc::string::String;
+use core::mem;
+
+use stackwright_contract::services::{Credit, Failure, FilesIndication, StreamsRequest};
+use stackwright_contract::{Context, Handle};
+use stackwright_wire::{Leaf, Message};
+
+use super::state::{Job, List, Step, What};
+use super::{Client, Out};
+use crate::NAME;
+use crate::listing::{self, Line};
+use crate::reply::Reply;
+
+/// The longest line of a listing that is read, in octets.
+const LINE_MOST: usize = 4096;
+
+impl<M: Message> Client<M> {
+    /// Goes to the folder that is to be listed.
+    pub(super) fn enter(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let facts = self.sessions.get(session).is_some_and(|state| state.features.facts);
+        if let Some((_, Job { what: What::List(list), .. })) = self.job_of(session) {
+            list.facts = facts;
+        }
+        let path = self.path_of(session);
+        match path.trim_end_matches('/') {
+            "" if path.is_empty() => self.arrange(cx, session, out),
+            "" => self.go_to(cx, session, Step::Enter, "/", out),
+            folder => self.go_to(cx, session, Step::Enter, folder, out),
+        }
+    }
+
+    /// Sends CWD, and PWD before it where the way back is not known.
+    pub(super) fn go_to(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        step: Step,
+        folder: &str,
+        out: Out<'_, M>,
+    ) {
+        let command = format!("CWD {folder}");
+        if self.sessions.get(session).is_some_and(|state| state.home.is_some()) {
+            self.say(cx, session, step, &command, out);
+        } else {
+            self.say_both(cx, session, (Step::Working, "PWD"), (step, &command), out);
+        }
+    }
+
+    /// Handles the reply to PWD.
+    pub(super) fn working_replied(&mut self, cx: &Context, session: Handle, reply: &Reply) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        // Without the way back, the session is of no use for another job.
+        state.home = quoted(&reply.text).filter(|_| reply.code == 257);
+        if let Some(then) = state.then.take() {
+            state.step = then;
+        }
+        self.touch(cx, session);
+    }
+
+    /// Handles the refusal of a transfer: of a listing, it may mean something else.
+    pub(super) fn transfer_refused(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        let Some((file, Job { opened, what: What::List(list), .. })) = self.job_of(session) else {
+            return self.session_job_failed(cx, session, super::receive::failure(reply), out);
+        };
+        let is_empty =
+            matches!(reply.code, 450 | 550) && reply.text.to_ascii_lowercase().contains("no files");
+        if is_empty {
+            list.end = true;
+            if !mem::replace(opened, true) {
+                out.indicate(FilesIndication::Opened { file, size: None });
+            }
+            self.drop_data(cx, session, out);
+            if let Some(state) = self.sessions.get_mut(session) {
+                state.step = Step::Complete;
+            }
+            self.touch(cx, session);
+            self.answer_next(file, file, out);
+        } else if matches!(reply.code, 500..=504) && mem::take(&mut list.facts) {
+            // It offered MLST only, or not even that.
+            if let Some(state) = self.sessions.get_mut(session) {
+                state.features.facts = false;
+            }
+            self.drop_data(cx, session, out);
+            self.arrange(cx, session, out);
+        } else {
+            self.session_job_failed(cx, session, super::receive::failure(reply), out);
+        }
+    }
+
+    pub(super) fn next_entries(&mut self, cx: &Context, file: Handle, out: Out<'_, M>) {
+        let Some(Job { session, what: What::List(list), .. }) = self.jobs.get_mut(file) else {
+            return cx.dropped(NAME, "next: no such folder");
+        };
+        list.wanted = true;
+        let association = session
+            .and_then(|session| self.sessions.get(session))
+            .and_then(|session| session.data.association());
+        self.answer_next(file, association.unwrap_or(file), out);
+    }
+
+    pub(super) fn listing_arrived(
+        &mut self,
+        cx: &Context,
+        file: Handle,
+        association: Handle,
+        message: &M,
+        out: Out<'_, M>,
+    ) {
+        let Some(Job { what: What::List(list), .. }) = self.jobs.get_mut(file) else { return };
+        list.withheld += message.len();
+        list.gather(cx, message);
+        self.answer_next(file, association, out);
+    }
+
+    fn answer_next(&mut self, file: Handle, association: Handle, out: Out<'_, M>) {
+        let Some(Job { what: What::List(list), .. }) = self.jobs.get_mut(file) else { return };
+        if list.wanted && (list.end || !list.entries.is_empty()) {
+            list.wanted = false;
+            let entries = mem::take(&mut list.entries);
+            out.indicate(FilesIndication::Entries { file, entries });
+        }
+        // Credit is given back when the entries were taken, or when none was complete.
+        if list.withheld > 0 && list.entries.is_empty() && !list.end {
+            let credit = mem::take(&mut list.withheld);
+            out.request(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
+        }
+    }
+
+    /// Handles the end of a listing.
+    pub(super) fn listed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some((file, Job { what: What::List(list), .. })) = self.job_of(session) else { return };
+        // The last line may lack its end.
+        if !list.partial.is_empty() {
+            list.complete(cx);
+        }
+        if list.read == 0 && list.unknown > 0 {
+            // Nothing was understood: that is no empty folder.
+            return self.session_job_failed(cx, session, Failure::Garbled, out);
+        }
+        list.end = true;
+        self.touch(cx, session);
+        self.answer_next(file, file, out);
+    }
+}
+
+impl List {
+    /// Cuts lines, and parses them.
+    fn gather<M: Message>(&mut self, cx: &Context, message: &M) {
+        for leaf in message.leaves() {
+            let Leaf::Octets(octets) = leaf else { continue };
+            for &octet in octets {
+                if octet == b'\n' {
+                    self.complete(cx);
+                } else if self.partial.len() < LINE_MOST {
+                    self.partial.push(octet);
+                } else {
+                    self.overlong = true;
+                }
+            }
+        }
+    }
+
+    fn complete(&mut self, cx: &Context) {
+        let partial = mem::take(&mut self.partial);
+        let line = partial.strip_suffix(b"\r").unwrap_or(&partial);
+        let line = match mem::take(&mut self.overlong) {
+            true => Line::Unknown,
+            false if self.facts => listing::facts::parse(line),
+            false => listing::parse(line),
+        };
+        match line {
+            Line::Entry(entry) => {
+                self.read += 1;
+                self.entries.push(entry);
+            }
+            Line::Nothing => {}
+            Line::Unknown => {
+                self.unknown += 1;
+                cx.dropped(NAME, listing::UNREADABLE);
+            }
+        }
+    }
+}
+
+/// Returns the path in the text of a reply to PWD, in which quotes are doubled (RFC 959, appendix
+/// II).
+fn quoted(text: &str) -> Option<String> {
+    let mut path = String::new();
+    let mut rest = text.split_once('"')?.1;
+    loop {
+        let (before, behind) = rest.split_once('"')?;
+        path.push_str(before);
+        match behind.strip_prefix('"') {
+            Some(behind) => {
+                path.push('"');
+                rest = behind;
+            }
+            None => break,
+        }
+    }
+    let sound = !path.is_empty() && !path.contains(['\r', '\n', '\0', '\u{fffd}']);
+    sound.then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn the_working_folder_is_read() {
+        assert_eq!(quoted("\"/\" is the folder").as_deref(), Some("/"));
+        assert_eq!(quoted(" \"/a \"\"b\"\"\"").as_deref(), Some("/a \"b\""));
+        for wrong in ["", "/", "\"/", "\"\"", "\"/\u{fffd}\""] {
+            assert_eq!(quoted(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The status of a file: MLST, or the commands that were there before it.
+
+use stackwright_contract::services::{Failure, FileKind, FilesIndication, Status};
+use stackwright_contract::{Context, Handle};
+use stackwright_wire::Message;
+
+use super::receive::failure;
+use super::state::{Job, Stat, Step, What};
+use super::{Client, Out};
+use crate::listing::facts;
+use crate::reply::Reply;
+use crate::time;
+
+impl<M: Message> Client<M> {
+    pub(super) fn ask_status(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
+        let Some((_, Job { path, what: What::Stat(stat), .. })) = self.job_of(session) else {
+            return;
+        };
+        let (path, part) = (path.clone(), stat.part);
+        if features.facts && !part {
+            self.say_with_path(cx, session, Step::Facts, "MLST", &path, out);
+        } else if path.trim_matches('/').is_empty() {
+            // The folder into which the server puts the user is there.
+            self.stated(cx, session, Ok(Status::new(FileKind::Folder, 0)), out);
+        } else {
+            self.say_with_path(cx, session, Step::Size, "SIZE", &path, out);
+        }
+    }
+
+    /// Handles the reply to MLST.
+    pub(super) fn facts_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        match reply.code {
+            200..300 => {
+                let status = facts::find_status(&reply.text).ok_or(Failure::Garbled);
+                self.stated(cx, session, status, out);
+            }
+            500..=504 => {
+                if let Some(state) = self.sessions.get_mut(session) {
+                    state.features.facts = false;
+                }
+                self.ask_status(cx, session, out);
+            }
+            _ => self.stated(cx, session, Err(failure(reply)), out),
+        }
+    }
+
+    pub(super) fn size_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
+        let Some((_, Job { path, what: What::Stat(stat), .. })) = self.job_of(session) else {
+            return;
+        };
+        let path = path.clone();
+        match reply.text.trim().parse().ok().filter(|_| reply.code == 213) {
+            Some(size) => {
+                stat.status = Status::new(FileKind::File, size);
+                if features.modified && !stat.part {
+                    return self.say_with_path(cx, session, Step::Modified, "MDTM", &path, out);
+                }
+                let status = stat.status;
+                self.stated(cx, session, Ok(status), out);
+            }
+            None if stat.part => self.stated(cx, session, Err(failure(reply)), out),
+            // It may be a folder.
+            None => {
+                stat.refused = Some(failure(reply));
+                let folder = path.strip_prefix('/').unwrap_or(&path).trim_end_matches('/');
+                self.go_to(cx, session, Step::Folder, folder, out);
+            }
+        }
+    }
+
+    /// Handles the reply to MDTM: where the time is not told, it is not known.
+    pub(super) fn modified_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        let Some((_, Job { what: What::Stat(stat), .. })) = self.job_of(session) else { return };
+        stat.status.modified = time::parse(reply.text.trim()).filter(|_| reply.code == 213);
+        let status = stat.status;
+        self.stated(cx, session, Ok(status), out);
+    }
+
+    /// Handles the reply to CWD where a folder is asked for.
+    pub(super) fn folder_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        let entered = matches!(reply.code, 200..300);
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.away |= entered;
+        }
+        let refused = match self.job_of(session) {
+            Some((_, Job { what: What::Stat(Stat { refused: Some(refused), .. }), .. })) => {
+                *refused
+            }
+            _ => failure(reply),
+        };
+        let status = if entered { Ok(Status::new(FileKind::Folder, 0)) } else { Err(refused) };
+        self.stated(cx, session, status, out);
+    }
+
+    fn stated(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        result: Result<Status, Failure>,
+        out: Out<'_, M>,
+    ) {
+        let Some((token, _)) = self.job_of(session) else { return };
+        self.jobs.remove(token);
+        self.free(cx, session, out);
+        out.indicate(FilesIndication::Stated { token, result });
+    }
+}
