@@ -91,11 +91,10 @@ fn who_does_not_read_stops_the_peer() {
 
 #[test]
 fn an_old_credit_takes_nothing_back() {
-    let mut alone = Alone::open(Config::default(), 100, 100);
+    let mut alone = Alone::open(Config { window: 1000, ..Config::default() }, 100, 100);
     alone.hear(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit: 70 }, &[]);
     alone.ask(send(&[0; 200]));
-    let label =
-        |kind, offset| OrderedHeader { kind, offset, credit: Config::default().window as u64 };
+    let label = |kind, offset| OrderedHeader { kind, offset, credit: 1000 };
     assert_eq!(
         alone.sent(),
         [(label(DatagramKind::Open, 0), 0), (label(DatagramKind::Octets, 0), 100)]
