@@ -26,8 +26,9 @@ use crate::{graphs, secret, stacks};
 pub(crate) const SERVER: CopySide = CopySide::Left;
 pub(crate) const DISK: CopySide = CopySide::Right;
 
-/// How long a farewell may take before the program ends all the same.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the program takes at most to close its associations once it has what was requested. It
+/// takes two round trips: a geostationary path needs more than a second.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 pub(crate) fn get(get: &Get) -> Result<(), Problem> {
     let remote = Remote::parse(&get.url)?;
@@ -181,26 +182,19 @@ fn run_at(
     let ended = match stack {
         Stack::Known(Below::Tcp) => {
             let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         Stack::Known(Below::Artp) => {
             let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            // No kernel says farewell for us when the program has ended: a server would wait for us
-            // until it takes us for dead.
-            let quiet = |stack: &stacks::ArtpCopyStack| {
-                let client = &stack.lower.left;
-                client.upper.is_quiet() && client.lower.upper.names() == 0
-            };
-            carry_out(driver, stack, quiet, request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         Stack::Described(described) => {
             let patient = connection.timeout.is_some();
-            let (driver, stack) =
+            let (driver, graph) =
                 graphs::copy(described, folder, config, patient, connection.packet, listener)?;
-            let graphs::CopyGraph { graph, clients } = stack;
-            carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
+            carry_out(driver, graph, request, watch)?
         }
     };
     ended.map_err(|(side, failure)| Problem::Transfer {
@@ -213,12 +207,13 @@ fn run_at(
 /// How a request ended: so many octets in that time, or which side failed and why.
 type Ended = Result<(u64, Duration), (CopySide, Failure)>;
 
-/// Drives any stack that copies until the request has its last word, and its clients have said
-/// farewell.
+/// Drives any stack that copies until the request has its last word, and the program may exit. The
+/// kernel closes TCP connections for a program that has exited; a transport of the program's own
+/// has to send its end before, or the server keeps the association until its idle timeout. The
+/// answer to that end is not awaited: it takes a round trip, and changes nothing here.
 fn carry_out<S>(
     mut driver: Driver,
     mut stack: S,
-    quiet: impl Fn(&S) -> bool,
     request: &Request,
     watch: &mut Watch<'_>,
 ) -> Result<Ended, Problem>
@@ -236,7 +231,7 @@ where
         driver.turn(&mut stack, &mut application, Some(Duration::from_millis(250)))?;
     }
     let since = std::time::Instant::now();
-    while !quiet(&stack) && since.elapsed() < FAREWELL {
+    while !stack.may_exit() && since.elapsed() < FAREWELL {
         driver.turn(&mut stack, &mut application, Some(FAREWELL))?;
     }
     match application.outcome {

@@ -275,6 +275,14 @@ impl<M: Message> Protocol for Ordered<M> {
         }
     }
 
+    /// Each side has all of the other's streams, and nothing waits for an end above.
+    fn may_exit(&self) -> bool {
+        let open = |above: &Above<M>| matches!(above, Above::Association(_));
+        let lingers = |below: &Below| matches!(below, Below::Lingering(_));
+        !self.above.iter().any(|(_, above)| open(above))
+            && !self.below.iter().any(|(_, below)| lingers(below))
+    }
+
     fn next_deadline(&self) -> Option<Instant> {
         self.timers.next_deadline()
     }

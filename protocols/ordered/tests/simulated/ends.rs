@@ -160,6 +160,17 @@ fn it_is_closed_below_when_the_peer_is_done_too() {
 }
 
 #[test]
+fn a_program_may_exit_once_the_peer_is_done_too() {
+    let mut alone = Alone::open(Config::default(), 100, FAR);
+    alone.ask(FINISH());
+    assert!(!alone.ordered.may_exit(), "the peer may not have it yet");
+    let mut alone = finished();
+    assert!(!alone.ordered.may_exit(), "the peer may not have our farewell");
+    alone.hear(label(DatagramKind::Farewell, 0), &[]);
+    assert!(alone.ordered.may_exit(), "the rest is up to the layer below");
+}
+
+#[test]
 fn a_farewell_may_overtake_what_it_follows() {
     let mut alone = Alone::open(Config::default(), 100, FAR);
     alone.ask(FINISH());
