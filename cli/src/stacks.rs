@@ -74,14 +74,6 @@ stack! {
         Copy<Message> over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Pipe)
 }
 
-/// A client over ARTP.
-type ArtpClient = Over<Client<Message>, Streams>;
-
-/// Returns whether a client has told its server that it leaves.
-pub(crate) fn has_left(client: &ArtpClient) -> bool {
-    client.upper.is_quiet() && client.lower.upper.names() == 0
-}
-
 /// Streams over ARTP.
 type Streams = Over<Ordered<Message>, Over<Artp, Udp<Message>>>;
 

@@ -27,8 +27,9 @@ use crate::{graphs, proxy, secret, stacks};
 pub(crate) const SERVER: CopySide = CopySide::Left;
 pub(crate) const DISK: CopySide = CopySide::Right;
 
-/// How long a farewell may take before the program ends all the same.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the program takes at most to close its associations once it has what was requested. It
+/// takes two round trips: a geostationary path needs more than a second.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 pub(crate) fn get(get: &Get) -> Result<(), Problem> {
     let remote = Remote::parse(&get.url)?;
@@ -212,42 +213,37 @@ fn run_at(
     let ended = match (stack, local) {
         (Stack::Known(Below::Tcp), Local::Folder(folder)) => {
             let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Proxied(proxy), Local::Folder(folder)) => {
             let stack = stacks::proxied_copy(folder, config, proxy, listener);
             let (driver, stack) = stack.map_err(unopened)?;
-            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Proxied(proxy), Local::Open(file, _)) => {
             let stack = stacks::proxied_pipe(file, config, proxy, listener);
             let (driver, stack) = stack.map_err(unopened)?;
-            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Known(Below::Tcp), Local::Open(file, _)) => {
             let (driver, stack) = stacks::pipe(file, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
-        // No kernel closes an association of ARTP for us when the program has ended: a server would
-        // wait until it takes us for dead.
         (Stack::Known(Below::Artp), Local::Folder(folder)) => {
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            let quiet = |stack: &stacks::ArtpCopyStack| stacks::has_left(&stack.lower.left);
-            carry_out(driver, stack, quiet, request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Known(Below::Artp), Local::Open(file, _)) => {
             let stack = stacks::artp_pipe(file, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            let quiet = |stack: &stacks::ArtpPipeStack| stacks::has_left(&stack.lower.left);
-            carry_out(driver, stack, quiet, request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Described(described), Local::Folder(folder)) => {
             let patient = connection.timeout.is_some();
-            let (driver, stack) =
+            let (driver, graph) =
                 graphs::copy(described, folder, config, patient, connection.packet, listener)?;
-            let graphs::CopyGraph { graph, clients } = stack;
-            carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
+            carry_out(driver, graph, request, watch)?
         }
         (Stack::Described(_), Local::Open(_, shown)) => {
             let why = "a described stack copies to and from folders only";
@@ -269,12 +265,13 @@ fn run_at(
 /// How a request ended: so many octets in that time, or which side failed and why.
 type Ended = Result<(u64, Duration), (CopySide, Failure)>;
 
-/// Drives any stack that copies until the request has its last word, and its clients have said
-/// farewell.
+/// Drives any stack that copies until the request has its last word, and the program may exit. The
+/// kernel closes TCP connections for a program that has exited; a transport of the program's own
+/// has to send its end before, or the server keeps the association until its idle timeout. The
+/// answer to that end is not awaited: it takes a round trip, and changes nothing here.
 fn carry_out<S>(
     mut driver: Driver,
     mut stack: S,
-    quiet: impl Fn(&S) -> bool,
     request: &Request,
     watch: &mut Watch<'_>,
 ) -> Result<Ended, Problem>
@@ -292,7 +289,7 @@ where
         driver.turn(&mut stack, &mut application, Some(Duration::from_millis(250)))?;
     }
     let since = std::time::Instant::now();
-    while !quiet(&stack) && since.elapsed() < FAREWELL {
+    while !stack.may_exit() && since.elapsed() < FAREWELL {
         driver.turn(&mut stack, &mut application, Some(FAREWELL))?;
     }
     match application.outcome {

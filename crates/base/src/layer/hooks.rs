@@ -251,6 +251,13 @@ pub trait Hooks: Sized + 'static {
     /// goes on to the layer below, with the header that the facts state taken into account.
     fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
 
+    /// Returns whether the peer of an association that was [closed](Hooks::close) has been told so,
+    /// and only its answer is awaited: the program [may exit](stackwright_contract::Protocol::may_exit).
+    /// By default it may not before the association has ended.
+    fn has_parted(_association: &Self::Association) -> bool {
+        false
+    }
+
     /// Handles a message from below, whose header was read. By default it is delivered; without
     /// credit of the layer above it is dropped.
     #[inline(always)]

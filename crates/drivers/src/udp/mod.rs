@@ -476,6 +476,10 @@ impl<M: Message> Protocol for Udp<M> {
         !self.due.is_empty()
     }
 
+    fn may_exit(&self) -> bool {
+        self.sockets.iter().all(|(_, socket)| socket.queue.is_empty())
+    }
+
     fn ask(&self, about: Handle, question: &mut Question<'_>, _below: &dyn Ask<Readiness>) {
         if let Some(Named::Open(open)) = self.names.get(about) {
             question

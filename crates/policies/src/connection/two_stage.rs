@@ -610,6 +610,10 @@ impl Connection for TwoStage {
         matches!(self.state, State::Granting(..))
     }
 
+    fn has_parted(&self) -> bool {
+        matches!(self.state, State::Leaving(Question { tries: 1.., .. }))
+    }
+
     #[inline]
     fn phase(&self, view: &View) -> Phase {
         match self.state {

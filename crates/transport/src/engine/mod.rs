@@ -283,6 +283,12 @@ impl<C: Configuration> Association<C> {
         self.stop();
     }
 
+    /// Makes what the peer is owed be acknowledged now: it waits for that before it closes, too.
+    pub(crate) fn hurry(&mut self, now: Instant) {
+        let view = self.view(now);
+        self.slots.acknowledgement.hurry(&view);
+    }
+
     /// Records that the layer above takes no more.
     fn stop(&mut self) {
         self.closing = true;
@@ -524,6 +530,12 @@ impl<C: Configuration> Association<C> {
     /// Returns whether the peer began it and has not shown that it receives our packets.
     pub fn is_half_open(&self) -> bool {
         self.slots.connection.is_half_open()
+    }
+
+    /// Returns whether the peer was told that the association is over, and only its answer is
+    /// awaited.
+    pub fn has_parted(&self) -> bool {
+        self.slots.connection.has_parted()
     }
 
     fn phase_in(&self, view: &View) -> Phase {

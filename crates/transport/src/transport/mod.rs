@@ -343,6 +343,10 @@ impl<H: Host> Hooks for Associations<H> {
         PathLimits { frame_time: below.frame_time, ..longest }
     }
 
+    fn has_parted(session: &HostedAssociation<H>) -> bool {
+        session.engine.has_parted()
+    }
+
     fn ask(&self, session: &HostedAssociation<H>, question: &mut Question<'_>) {
         let engine = &session.engine;
         question
@@ -416,6 +420,7 @@ impl<H: Host> Hooks for Associations<H> {
             return true;
         }
         session.engine.close();
+        session.engine.hurry(now);
         Self::deliver(at);
         at.later();
         false

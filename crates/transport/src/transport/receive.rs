@@ -26,7 +26,10 @@ impl<H: Host> Associations<H> {
         }
         Self::deliver(at);
         let now = at.cx().now();
-        let engine = &at.association().engine;
+        let engine = &mut at.association().engine;
+        if engine.is_closing() {
+            engine.hurry(now);
+        }
         if engine.may_transmit(now) || engine.has_released() {
             self.conclude(at);
             return at.later();
