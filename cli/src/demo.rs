@@ -165,6 +165,7 @@ impl There {
         Ok(There {
             remote: Remote { below, host, port, user: None, path: "/demo".into() },
             connection: Connection {
+                retries: None,
                 packet: None,
                 password_file: None,
                 active: false,
