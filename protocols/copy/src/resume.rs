@@ -11,6 +11,7 @@
 //!
 //! Where a side has no digests, nothing is compared at the end.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::marker::PhantomData;
@@ -29,7 +30,7 @@ impl<M: Message> Copying<M> {
         from: CopySide,
         source: String,
         target: String,
-        resume: Option<Resume>,
+        resume: Option<Box<Resume>>,
     ) -> Self {
         Copying {
             from,
@@ -80,8 +81,13 @@ impl<M: Message> Copy<M> {
         checked_first: bool,
         out: Out<'_, M>,
     ) {
-        let resume =
-            Resume { checked_first, is_anew: false, by_time: false, source: None, target: None };
+        let resume = Box::new(Resume {
+            checked_first,
+            is_anew: false,
+            by_time: false,
+            source: None,
+            target: None,
+        });
         let job =
             self.jobs.name(Job::Copy(Copying::new(cx.now(), from, source, target, Some(resume))));
         self.open_target(job, Purpose::Resume, out);

@@ -1,5 +1,6 @@
 //! A copy under way.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::marker::PhantomData;
@@ -30,7 +31,7 @@ pub(crate) struct Copying<M> {
     pub(crate) source_path: String,
     pub(crate) target_path: String,
     /// How it is resumed, unless it is a plain copy.
-    pub(crate) resume: Option<Resume>,
+    pub(crate) resume: Option<Box<Resume>>,
     /// The source, once it was requested.
     pub(crate) source: Option<Handle>,
     pub(crate) source_open: bool,
