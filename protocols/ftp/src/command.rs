@@ -5,7 +5,8 @@ use alloc::string::String;
 use core::net::SocketAddr;
 
 use crate::address;
-use crate::form::Representation;
+use crate::form::deflate::LEVEL;
+use crate::form::{Mode, Representation, Structure};
 
 /// A command of RFC 959 and its extensions, as far as this server knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,10 +33,10 @@ pub enum Command<'a> {
     Epsv(EpsvArgument),
     /// Sets the representation of files.
     Type(Representation),
-    /// Sets the mode, which can only be stream.
-    Mode,
-    /// Sets the structure, which can only be file.
-    Stru,
+    /// Sets the mode of transmission.
+    Mode(Mode),
+    /// Sets the structure of files.
+    Stru(Structure),
     /// Retrieves a file.
     Retr(&'a str),
     /// Stores a file.
@@ -135,7 +136,7 @@ const VERBS: &[Verb] = &[
     verb("FEAT", "list the extensions (RFC 2389)", |a| alone(a, Command::Feat)),
     verb("HELP", "list the commands (RFC 959)", |_| Ok(Command::Help)),
     verb("LIST", "list a folder (RFC 959)", |a| Ok(Command::List(a))),
-    verb("MODE", "only S, stream (RFC 959)", |a| only(a, "S", Command::Mode)),
+    verb("MODE", "S, B or Z: stream, blocks, compressed (RFC 959)", mode),
     verb("NLST", "list the names in a folder (RFC 959)", |a| Ok(Command::Nlst(a))),
     verb("NOOP", "nothing (RFC 959)", |_| Ok(Command::Noop)),
     verb("OPTS", "options of an extension (RFC 2389)", |a| argument(a).map(Command::Opts)),
@@ -152,7 +153,7 @@ const VERBS: &[Verb] = &[
     verb("RETR", "fetch a file (RFC 959)", |a| argument(a).map(Command::Retr)),
     verb("SIZE", "the size of a file (RFC 3659)", |a| argument(a).map(Command::Size)),
     verb("STOR", "store a file (RFC 959)", |a| argument(a).map(Command::Stor)),
-    verb("STRU", "only F, file (RFC 959)", |a| only(a, "F", Command::Stru)),
+    verb("STRU", "F or R: file, records (RFC 959)", structure),
     verb("SYST", "the operating system (RFC 959)", |a| alone(a, Command::Syst)),
     verb("TYPE", "A or I (RFC 959)", representation),
     verb("USER", "the user's name (RFC 959)", |a| argument(a).map(Command::User)),
@@ -205,18 +206,39 @@ fn argument(argument: &str) -> Result<&str, Mistake> {
     if argument.is_empty() { Err(Mistake::Argument) } else { Ok(argument) }
 }
 
-fn only<'a>(argument: &str, value: &str, command: Command<'a>) -> Result<Command<'a>, Mistake> {
-    match argument {
-        "" => Err(Mistake::Argument),
-        argument if argument.eq_ignore_ascii_case(value) => Ok(command),
-        _ => Err(Mistake::Parameter),
-    }
-}
-
 fn number(argument: &str) -> Result<u64, Mistake> {
     // `parse` would accept a plus sign, which is no part of the grammar.
     let digits = !argument.is_empty() && argument.bytes().all(|octet| octet.is_ascii_digit());
     argument.parse().ok().filter(|_| digits).ok_or(Mistake::Argument)
+}
+
+fn mode(argument: &str) -> Result<Command<'_>, Mistake> {
+    match argument.to_ascii_uppercase().as_str() {
+        "S" => Ok(Command::Mode(Mode::Stream)),
+        "B" => Ok(Command::Mode(Mode::Block)),
+        "Z" => Ok(Command::Mode(Mode::Deflate { level: LEVEL })),
+        "" => Err(Mistake::Argument),
+        _ => Err(Mistake::Parameter),
+    }
+}
+
+fn structure(argument: &str) -> Result<Command<'_>, Mistake> {
+    match argument.to_ascii_uppercase().as_str() {
+        "F" => Ok(Command::Stru(Structure::File)),
+        "R" => Ok(Command::Stru(Structure::Record)),
+        "" => Err(Mistake::Argument),
+        _ => Err(Mistake::Parameter),
+    }
+}
+
+/// Parses the option of MODE Z, as in `OPTS MODE Z LEVEL 9` (draft-preston-ftpext-deflate).
+pub(crate) fn deflate_level(option: &str) -> Option<u8> {
+    let mut words = option.split(' ').filter(|word| !word.is_empty());
+    for expected in ["MODE", "Z", "LEVEL"] {
+        words.next().filter(|word| word.eq_ignore_ascii_case(expected))?;
+    }
+    let level = words.next()?.parse().ok()?;
+    (words.next().is_none() && (1..=9).contains(&level)).then_some(level)
 }
 
 fn representation(argument: &str) -> Result<Command<'_>, Mistake> {
@@ -273,11 +295,21 @@ mod tests {
             ("PORT 1,2,3,4,5", 501),
             ("DELE x", 502),
             ("TYPE E", 504),
-            ("MODE B", 504),
+            ("MODE C", 504),
+            ("STRU P", 504),
             ("EPRT |3|::1|99|", 522),
             ("EPSV 3", 522),
         ] {
             assert_eq!(Command::parse(line).map_err(Mistake::code), Err(code), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_level_is_a_digit_but_0() {
+        assert_eq!(deflate_level("mode z level 9"), Some(9));
+        for option in ["", "MODE Z", "MODE Z LEVEL", "MODE Z LEVEL 0", "MODE Z LEVEL 10", "X Z L 1"]
+        {
+            assert_eq!(deflate_level(option), None, "{option:?}");
         }
     }
 

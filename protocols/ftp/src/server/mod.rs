@@ -7,12 +7,14 @@
 //! | `receive.rs` | from below: arrivals, lines, data, the disk's answers |
 //! | `obey.rs` | the commands |
 //! | `data.rs` | the opening and the end of data associations |
-//! | `transfer.rs` | octets between a data association and a file |
+//! | `transfer.rs` | the beginning and the end of transfers |
+//! | `moving.rs` | octets between a data association and a file |
 //! | `send.rs` | replies, downward |
 //! | `timers.rs` | every timer, and why |
 
 mod config;
 mod data;
+mod moving;
 mod obey;
 mod receive;
 mod send;

@@ -12,9 +12,10 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::state::{Data, File, FileUse, Leaving, Login, OBEYED_MOST, Question, Transfer, Work};
-use super::transfer::{last_part, refusal};
+use super::transfer::{NO_RESTART, last_part, refusal};
 use super::{Indication, Out, Server};
 use crate::command::{self, Command, EpsvArgument};
+use crate::form::{Mode, Representation};
 use crate::line::LineEvent;
 use crate::{NAME, listing, path, reply};
 
@@ -111,13 +112,20 @@ impl<M: Message> Server<M> {
                 self.reply_lines(cx, session, &help);
             }
             Command::Feat => {
-                let features = ["EPRT", "EPSV", "REST STREAM", "SIZE", "UTF8"]
+                let features = ["EPRT", "EPSV", "MODE Z", "REST STREAM", "SIZE", "UTF8"]
                     .map(|feature| format!(" {feature}"));
                 let features = reply::lines(211, "Extensions:", features.into_iter(), "End");
                 self.reply_lines(cx, session, &features);
             }
             Command::Opts(option) if option.eq_ignore_ascii_case("UTF8 ON") => {
                 self.reply(cx, session, 200, "Names are always UTF-8.");
+            }
+            Command::Opts(option) if let Some(level) = command::deflate_level(option) => {
+                state.level = level;
+                if let Mode::Deflate { .. } = state.form.mode {
+                    state.form.mode = Mode::Deflate { level };
+                }
+                self.reply(cx, session, 200, &format!("MODE Z LEVEL set to {level}."));
             }
             Command::Opts(_) => self.reply(cx, session, 501, "There is no such option."),
             Command::Acct | Command::Allo => {
@@ -147,12 +155,40 @@ impl<M: Message> Server<M> {
                 let path = resolved("..");
                 self.ask(cx, session, path.clone(), Question::Folder { path }, out);
             }
+            // What a transfer would have is known only where it has the octets of the file.
+            Command::Size(_) if !state.form.restarts() || state.form.mode == Mode::Block => {
+                self.reply(cx, session, 550, "SIZE needs TYPE I, STRU F, and MODE S or Z.");
+            }
             Command::Size(argument) => {
                 let path = resolved(argument);
                 self.ask(cx, session, path, Question::Size, out);
             }
-            Command::Type(_) => self.reply(cx, session, 200, "Files are sent as they are."),
-            Command::Mode | Command::Stru => self.reply(cx, session, 200, "So be it."),
+            Command::Type(representation) => {
+                state.form.representation = representation;
+                self.reply(
+                    cx,
+                    session,
+                    200,
+                    match representation {
+                        Representation::Ascii => "Lines end with CRLF from now on.",
+                        Representation::Image => "Files are sent as they are.",
+                    },
+                );
+            }
+            Command::Mode(mode) => {
+                state.form.mode = match mode {
+                    Mode::Deflate { .. } => Mode::Deflate { level: state.level },
+                    mode => mode,
+                };
+                self.reply(cx, session, 200, "The mode is set.");
+            }
+            Command::Stru(structure) => {
+                state.form.structure = structure;
+                self.reply(cx, session, 200, "The structure is set.");
+            }
+            Command::Rest(offset) if offset > 0 && !state.form.restarts() => {
+                self.reply(cx, session, 501, NO_RESTART);
+            }
             Command::Rest(offset) => {
                 state.restart = offset;
                 self.reply(cx, session, 350, &format!("The next transfer begins at {offset}."));

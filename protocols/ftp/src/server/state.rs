@@ -9,7 +9,10 @@ use core::net::SocketAddr;
 use stackwright_base::{Subject, generate};
 use stackwright_contract::{Duration, Handle, Instant};
 
+use super::moving::Coding;
 use super::{Rights, TransferDirection};
+use crate::form::Form;
+use crate::form::deflate::LEVEL;
 use crate::line::{LineEvent, Lines};
 
 generate! {
@@ -39,6 +42,9 @@ pub(super) const CONTROL_CREDIT: usize = 2048;
 pub(super) const DATA_CREDIT: usize = 1 << 20;
 /// How many octets are requested from the disk at once.
 pub(super) const READ_AT_ONCE: usize = 512 << 10;
+/// How many octets are requested from the disk at once where they are encoded, and made of what
+/// arrives at once where that is decoded.
+pub(super) const CODED_AT_ONCE: usize = 64 << 10;
 /// How many octets are gathered while the disk writes others: a client that sends octet by octet
 /// must not make a job of each.
 pub(super) const WRITE_AT_ONCE: usize = 32 << 10;
@@ -101,6 +107,10 @@ pub(super) struct Session<M> {
     pub(super) tries: u8,
     /// The working folder.
     pub(super) folder: String,
+    /// The form of the next transfers (TYPE, MODE, STRU).
+    pub(super) form: Form,
+    /// The level of compression in MODE Z (OPTS).
+    pub(super) level: u8,
     /// The octet at which the next transfer begins (REST).
     pub(super) restart: u64,
     /// Whether `EPSV ALL` was sent.
@@ -191,6 +201,8 @@ pub(super) struct Link<M> {
     pub(super) peer_finished: bool,
     /// Whether this end has sent everything.
     pub(super) finished: bool,
+    /// Whether it is open after a transfer, for another one.
+    pub(super) kept: bool,
 }
 
 /// What a session is busy with. Further commands wait until it is idle.
@@ -216,6 +228,9 @@ pub(super) struct Transfer<M> {
     pub(super) file: File,
     pub(super) link: Option<Link<M>>,
     pub(super) motion: Motion<M>,
+    pub(super) form: Form,
+    pub(super) coding: Coding<M>,
+    /// How many octets of the file, or of the listing, have moved.
     pub(super) octets: u64,
     pub(super) began: Instant,
 }
@@ -271,6 +286,8 @@ impl<M> Session<M> {
             login: Login::Stranger,
             tries: 0,
             folder: "/".into(),
+            form: Form::default(),
+            level: LEVEL,
             restart: 0,
             epsv_only: false,
             data: Data::Absent,

@@ -1,6 +1,4 @@
-//! Octets between a data association and a file. Credit ties the two together: nothing is read from
-//! the disk that the association has no credit for, and nothing from the association that the disk
-//! has not written.
+//! The beginning and the end of transfers.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -9,14 +7,18 @@ use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::services::{
-    Credit, Failure, FilesRequest, FolderEntry, Keep, Purpose, StreamsRequest,
+    Failure, FilesRequest, FolderEntry, Keep, Purpose, StreamsRequest,
 };
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{Data, File, FileUse, Motion, READ_AT_ONCE, Transfer, WRITE_AT_ONCE, Work};
-use super::{Indication, Out, Server, TransferDirection, Trouble};
+use super::moving::Coding;
+use super::state::{Data, File, FileUse, Motion, Transfer, Work};
+use super::{Indication, Out, Server, Trouble};
 use crate::listing;
+
+/// The reply to REST in a form in which it has no meaning.
+pub(super) const NO_RESTART: &str = "REST counts the octets of a file: it needs TYPE I and STRU F.";
 
 impl<M: Message> Server<M> {
     pub(super) fn retrieve(
@@ -28,13 +30,20 @@ impl<M: Message> Server<M> {
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let next = mem::take(&mut state.restart);
+        if next > 0 && !state.form.restarts() {
+            return self.reply(cx, session, 501, NO_RESTART);
+        }
+        let purpose = Purpose::Read { as_octets: !state.form.is_plain() };
         let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
-        self.open(cx, session, path, Purpose::Read { as_octets: false }, motion, out);
+        self.open(cx, session, path, purpose, motion, out);
     }
 
     pub(super) fn store(&mut self, cx: &Context, session: Handle, path: String, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let from = mem::take(&mut state.restart);
+        if from > 0 && !state.form.restarts() {
+            return self.reply(cx, session, 501, NO_RESTART);
+        }
         self.open(
             cx,
             session,
@@ -66,9 +75,11 @@ impl<M: Message> Server<M> {
         line: &str,
         out: Out<'_, M>,
     ) {
-        let text = Some(M::with_headroom(0, line.as_bytes()));
-        let motion = Motion::List { names_only: false, text, asked: false, end: true };
+        let motion = Motion::List { names_only: false, text: None, asked: false, end: false };
         self.begin(cx, session, path, File::Absent, motion);
+        if let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) {
+            transfer.list(line, true);
+        }
         self.accepted(cx, session, "Here is the listing.", out);
     }
 
@@ -95,8 +106,7 @@ impl<M: Message> Server<M> {
         motion: Motion<M>,
     ) {
         if let Some(state) = self.sessions.get_mut(session) {
-            let transfer = Transfer { path, file, link: None, motion, octets: 0, began: cx.now() };
-            state.work = Work::Transfer(transfer);
+            state.work = Work::Transfer(Transfer::new(path, file, motion, state.form, cx.now()));
         }
         self.touch(cx, session);
     }
@@ -121,7 +131,11 @@ impl<M: Message> Server<M> {
                 *next = size.min(*next);
                 let octets = size - *next;
                 *expected = Some(octets);
-                format!("Opening the data connection for {} ({octets} bytes).", transfer.path)
+                if transfer.form.is_plain() {
+                    format!("Opening the data connection for {} ({octets} bytes).", transfer.path)
+                } else {
+                    format!("Opening the data connection for {}.", transfer.path)
+                }
             }
             (Motion::List { .. }, _) => "Here is the listing.".into(),
             _ => format!("Opening the data connection for {}.", transfer.path),
@@ -130,219 +144,10 @@ impl<M: Message> Server<M> {
     }
 
     fn accepted(&mut self, cx: &Context, session: Handle, text: &str, out: Out<'_, M>) {
-        self.reply(cx, session, 150, text);
+        let Some(state) = self.sessions.get(session) else { return };
+        let kept = matches!(&state.data, Data::Arrived(link) if link.kept);
+        self.reply(cx, session, if kept { 125 } else { 150 }, text);
         self.want_data(cx, session, out);
-    }
-
-    /// Moves what can be moved.
-    pub(super) fn pump(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer { file, link: Some(link), motion, octets, .. } = transfer else { return };
-        let all_sent = match (motion, *file) {
-            (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
-                // No small reads while larger ones are on their way: the credit they use comes
-                // back.
-                let length = READ_AT_ONCE.min(link.credit_most.div_ceil(2));
-                while !*end && link.credit >= length {
-                    link.credit -= length;
-                    asked.push_back(length);
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    Self::ask_files(out, FilesRequest::Read { file, offset, length });
-                }
-                let all = *end && asked.is_empty();
-                // A regular end would pass for the whole file.
-                if all && expected.is_some_and(|expected| *octets < expected) {
-                    let text = "The file became shorter while it was sent.";
-                    return self.fail(cx, session, Trouble::File(Failure::Short), (451, text), out);
-                }
-                all
-            }
-            (Motion::List { text, asked, end, .. }, file) => {
-                if let Some(mut rest) = text.take() {
-                    let length = rest.len().min(link.credit);
-                    if length > 0 {
-                        link.credit -= length;
-                        *octets += length as u64;
-                        let (association, message) = (link.association, rest.split_to(length));
-                        Self::ask_streams(
-                            out,
-                            StreamsRequest::Send {
-                                association,
-                                batch: message.into(),
-                                properties: Default::default(),
-                            },
-                        );
-                    }
-                    *text = (!rest.is_empty()).then_some(rest);
-                }
-                if let (None, File::Open(file), false, false) = (&text, file, *end, *asked) {
-                    *asked = true;
-                    Self::ask_files(out, FilesRequest::Next { file });
-                }
-                *end && text.is_none()
-            }
-            (Motion::Store { next, unwritten }, File::Open(file)) => {
-                let enough = |message: &M| {
-                    *unwritten == 0 || link.peer_finished || message.len() >= WRITE_AT_ONCE
-                };
-                if let Some(message) = link.early.take_if(|message| enough(message)) {
-                    let length = message.len();
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    *unwritten += length;
-                    *octets += length as u64;
-                    Self::ask_files(out, FilesRequest::Write { file, offset, message });
-                }
-                if link.peer_finished && *unwritten == 0 {
-                    transfer.file = File::Keeping(file);
-                    Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
-                }
-                false
-            }
-            _ => false,
-        };
-        if all_sent {
-            let (association, left) = (link.association, link.credit >= link.credit_most);
-            if !mem::replace(&mut link.finished, true) {
-                Self::ask_streams(out, StreamsRequest::Finish { association });
-            }
-            if left {
-                self.succeed(cx, session, out);
-            }
-        }
-    }
-
-    pub(super) fn on_data_credit(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        credit: usize,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Data::Arrived(link) = &mut state.data
-            && link.association == association
-        {
-            link.credit += credit;
-            return;
-        }
-        if let Some(Transfer { link: Some(link), .. }) = state.transfer()
-            && link.association == association
-        {
-            link.credit += credit;
-            self.pump(cx, session, out);
-        }
-    }
-
-    pub(super) fn data_delivered(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        message: M,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        if let Some(link) = self.link(session, association) {
-            // Bounded by the credit that was given.
-            match &mut link.early {
-                Some(early) => early.join(message),
-                None => link.early = Some(message),
-            }
-            self.pump(cx, session, out);
-        }
-    }
-
-    pub(super) fn data_finished(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        // A client that fetches may close its half early; it still gets the file.
-        let stores =
-            matches!(state.transfer(), Some(Transfer { motion: Motion::Store { .. }, .. }) | None);
-        if stores && let Some(link) = self.link(session, association) {
-            link.peer_finished = true;
-            self.pump(cx, session, out);
-        }
-    }
-
-    fn link(&mut self, session: Handle, association: Handle) -> Option<&mut super::state::Link<M>> {
-        let state = self.sessions.get_mut(session)?;
-        let link = match (&mut state.data, &mut state.work) {
-            (Data::Arrived(link), _) => link,
-            (_, Work::Transfer(Transfer { link: Some(link), .. })) => link,
-            _ => return None,
-        };
-        (link.association == association).then_some(link)
-    }
-
-    pub(super) fn read(&mut self, cx: &Context, session: Handle, message: M, out: Out<'_, M>) {
-        self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer {
-            link: Some(link), motion: Motion::Retrieve { asked, end, .. }, octets, ..
-        } = transfer
-        else {
-            return;
-        };
-        let Some(wanted) = asked.pop_front() else { return };
-        let length = message.len();
-        let association = link.association;
-        link.credit += wanted - length;
-        *octets += length as u64;
-        *end |= length < wanted;
-        if length > 0 {
-            Self::ask_streams(
-                out,
-                StreamsRequest::Send {
-                    association,
-                    batch: message.into(),
-                    properties: Default::default(),
-                },
-            );
-        }
-        self.pump(cx, session, out);
-    }
-
-    pub(super) fn written(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        octets: usize,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer { link: Some(link), motion: Motion::Store { unwritten, .. }, .. } = transfer
-        else {
-            return;
-        };
-        *unwritten -= octets;
-        if octets > 0 && !link.peer_finished {
-            let association = link.association;
-            Self::ask_streams(
-                out,
-                StreamsRequest::Credit { association, credit: Credit::of_octets(octets) },
-            );
-        }
-        self.pump(cx, session, out);
     }
 
     pub(super) fn entries(
@@ -356,25 +161,22 @@ impl<M: Message> Server<M> {
         let now = self.config.epoch.map(|epoch| epoch + cx.now().nanoseconds() / 1_000_000_000);
         let Some(state) = self.sessions.get_mut(session) else { return };
         let writable = state.rights().is_some_and(|rights| rights.write);
-        let Some(Transfer { motion: Motion::List { names_only, text, asked, end }, .. }) =
-            state.transfer()
-        else {
-            return;
-        };
+        let Some(transfer) = state.transfer() else { return };
+        let Motion::List { names_only, asked, .. } = &mut transfer.motion else { return };
         *asked = false;
-        *end = entries.is_empty();
+        let names_only = *names_only;
         let lines: String = entries
             .iter()
             .filter(|entry| !entry.name.contains(['\r', '\n', '\0']))
             .map(|entry| {
-                if *names_only {
+                if names_only {
                     format!("{}\r\n", entry.name)
                 } else {
                     listing::line(entry, writable, now)
                 }
             })
             .collect();
-        *text = (!lines.is_empty()).then(|| M::with_headroom(0, lines.as_bytes()));
+        transfer.list(&lines, entries.is_empty());
         self.pump(cx, session, out);
     }
 
@@ -398,14 +200,23 @@ impl<M: Message> Server<M> {
     }
 
     pub(super) fn succeed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(transfer) = self.end_transfer(session, out) else { return };
-        if let Some(link) = &transfer.link {
-            if transfer.motion.direction() == TransferDirection::Received {
-                Self::ask_streams(out, StreamsRequest::Finish { association: link.association });
+        let Some(mut transfer) = self.end_transfer(session, out) else { return };
+        let mut code = 226;
+        match transfer.link.take() {
+            Some(link) if link.stays_open(transfer.form) => {
+                code = 250; // the association stays open (RFC 959 §3.3)
+                self.keep_data(session, link);
             }
-            self.linger(cx, session, link.association, out);
+            Some(link) => self.part_data(cx, session, &link, out),
+            None => {}
         }
-        self.reply(cx, session, 226, "Transfer complete.");
+        let text = match &transfer.coding {
+            Coding::Decode(decoder) if decoder.is_suspect() => {
+                "Transfer complete; you marked some of it as suspect."
+            }
+            _ => "Transfer complete.",
+        };
+        self.reply(cx, session, code, text);
         self.tell(cx, session, transfer, Ok(()), out);
         self.obeyed(cx, session, out);
     }

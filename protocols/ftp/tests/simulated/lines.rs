@@ -36,11 +36,15 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         13 => (pick(random, &["CDUP", "XCUP"]).into(), &[250, 530]),
         14 => (format!("SIZE {path}"), &[213, 550, 530]),
         15 => (
-            pick(random, &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "STRU F"]).into(),
+            pick(
+                random,
+                &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "MODE B", "MODE Z", "STRU F", "STRU R"],
+            )
+            .into(),
             &[200, 530],
         ),
-        16 => (pick(random, &["TYPE E", "MODE B", "STRU R"]).into(), &[504]),
-        17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 530]),
+        16 => (pick(random, &["TYPE E", "MODE C", "STRU P"]).into(), &[504]),
+        17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 501, 530]),
         18..21 => (pick(random, &["PASV", "EPSV", "EPSV 1"]).into(), &[227, 229, 501, 530]),
         21 => ("EPSV 2".into(), &[522, 530]),
         22 => (
@@ -50,11 +54,13 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         23 => {
             (pick(random, &["PORT 10,0,0,9,7,208", "PORT 10,0,0,2,0,22"]).into(), &[501, 504, 530])
         }
-        24..26 => (format!("RETR {path}"), &[226, 425, 426, 450, 451, 550, 553, 530]),
-        26..28 => (format!("STOR {path}"), &[226, 425, 426, 450, 451, 452, 550, 553, 554, 530]),
+        24..26 => (format!("RETR {path}"), &[226, 250, 425, 426, 450, 451, 501, 550, 553, 530]),
+        26..28 => {
+            (format!("STOR {path}"), &[226, 250, 425, 426, 450, 451, 452, 501, 550, 553, 554, 530])
+        }
         28 => (
             format!("{} {path}", pick(random, &["LIST", "NLST", "LIST -la"])),
-            &[226, 425, 426, 550, 553, 530],
+            &[226, 250, 425, 426, 550, 553, 530],
         ),
         29 => (pick(random, &["DELE x", "SITE CHMOD", "MLSD"]).into(), &[502]),
         30 => (

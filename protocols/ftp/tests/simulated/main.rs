@@ -7,6 +7,7 @@ mod copies;
 mod corners;
 mod crowd;
 mod data_gone;
+mod forms;
 mod graphs;
 mod lines;
 mod memory;
