@@ -160,7 +160,8 @@ pub static TABLE: &[Row] = &[
         .needs(Needs::Data),
     row("MLST", "[path]", "the facts about a name", RFC3659, |a| Ok(Names::Mlst(a).into()))
         .told(Brings::Facts),
-    row("MODE", "S", "how data is framed", RFC959, grammar::mode),
+    row("MODE", "S, B or Z", "stream, blocks, or compressed", RFC959, grammar::mode)
+        .brings("MODE Z"),
     row("NARS", "", "failed uploads leave no trace", SCPS, |a| alone(a, Parameters::Autorestart(false))),
     row("NLST", "[path or pattern]", "lists the names in a folder", RFC959, |a| Ok(Transfers::Nlst(a).into()))
         .needs(Needs::Data),
@@ -212,12 +213,12 @@ pub static TABLE: &[Row] = &[
         .needs(Needs::Store),
     row("STOU", "[name]", "stores under a name that nothing has", RFC959, |a| Ok(Transfers::Stou(a).into()))
         .needs(Needs::Store),
-    row("STRU", "F", "the structure of files", RFC959, grammar::structure),
+    row("STRU", "F or R", "files, or records", RFC959, grammar::structure),
     row("SUPP", "", "replies have no text but what is needed", SCPS, |a| alone(a, Parameters::Terse(true)))
         .needs(Needs::Nothing).brings("SUPP"),
     row("SYST", "", "the operating system", RFC959, |a| alone(a, Information::Syst))
         .needs(Needs::Nothing),
-    row("TYPE", "A or I", "the representation of files", RFC959, grammar::representation),
+    row("TYPE", "A or I", "text, or octets as they are", RFC959, grammar::representation),
     row("USER", "name", "the user's name", RFC959, |a| Ok(Access::User(some(a)?).into()))
         .needs(Needs::Nothing),
     // Old names that some clients still use (RFC 1123 §4.1.3.1).

@@ -155,6 +155,7 @@ impl<M: Message> Server<M> {
             early: None,
             peer_finished: false,
             finished: false,
+            kept: false,
         };
         let Some(state) = self.sessions.get_mut(session) else { return };
         match state.transfer() {
@@ -175,7 +176,7 @@ impl<M: Message> Server<M> {
         match mem::replace(&mut state.data, Data::Absent) {
             Data::Arrived(link) => {
                 if let Some(transfer) = state.transfer() {
-                    transfer.link = Some(link);
+                    transfer.link = Some(Link { kept: false, ..link });
                 }
                 self.pump(cx, session, out);
             }
@@ -261,6 +262,8 @@ impl<M: Message> Server<M> {
                 self.abandon(cx, association);
                 Self::ask_streams(out, StreamsRequest::Close { name: listener });
             }
+            // All that was sent on it has still to arrive.
+            Data::Arrived(link) if link.kept => self.part_data(cx, session, &link, out),
             Data::Arrived(link) => {
                 self.abandon(cx, link.association);
                 Self::ask_streams(

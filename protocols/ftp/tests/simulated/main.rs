@@ -9,6 +9,7 @@ mod corners;
 mod crowd;
 mod data_gone;
 mod dialogue;
+mod forms;
 mod graphs;
 mod lines;
 mod memory;
