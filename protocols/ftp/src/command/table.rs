@@ -125,8 +125,7 @@ pub static TABLE: &[Row] = &[
         .needs(Needs::Nothing).told(Brings::Secured("AUTH TLS")),
     row("AVBL", "[path]", "how many octets can be stored", "draft-peterson-streamlined-ftp", |a| Ok(Names::Avbl(a).into()))
         .brings("AVBL"),
-    row("CCC", "", "ends the protection of the control connection", RFC4217, |a| alone(a, Access::Ccc))
-        .told(Brings::Secured("CCC")),
+    row("CCC", "", "refused: the control connection stays protected", RFC4217, |a| alone(a, Access::Ccc)),
     row("CDUP", "", "changes to the folder above", RFC959, |a| alone(a, Folders::Cdup)),
     row("CWD", "path", "changes the working folder", RFC959, |a| Ok(Folders::Cwd(some(a)?).into()))
         .brings("TVFS"),

@@ -8,6 +8,7 @@ use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
+use super::secure::secure_data;
 use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream};
 use super::timers::LINGER;
 use super::{Out, Server, Trouble};
@@ -158,6 +159,7 @@ impl<M: Message> Server<M> {
             kept: false,
         };
         let Some(state) = self.sessions.get_mut(session) else { return };
+        secure_data(state, session, association, out);
         match state.transfer() {
             Some(transfer) if transfer.link.is_none() => {
                 transfer.link = Some(link);

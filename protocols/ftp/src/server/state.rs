@@ -182,6 +182,8 @@ pub(super) struct Control {
     /// Whether the client sends no more.
     pub(super) peer_finished: bool,
     pub(super) leaving: Leaving,
+    /// Whether TLS begins behind the replies that are gathered.
+    pub(super) secures: bool,
     /// Whether it is among the sessions that the end of the batch looks at.
     pub(super) due: bool,
 }
@@ -259,6 +261,8 @@ pub(super) enum Work<M> {
     Penalty,
     /// This password is not tried before the deadline: too many from that address were wrong.
     Delayed(String),
+    /// TLS begins on the control association.
+    Securing,
     /// A listing in the reply.
     Recital(Recital),
     Transfer(Transfer<M>),
@@ -509,6 +513,7 @@ impl Control {
             credit,
             peer_finished: false,
             leaving: Leaving::No,
+            secures: false,
             due: false,
         }
     }

@@ -36,7 +36,9 @@ impl<M: Message> Server<M> {
         if next > 0 && !state.form.restarts() {
             return self.reply(cx, session, 501, NO_RESTART);
         }
-        let purpose = Purpose::Read { as_octets: !state.form.is_plain() };
+        // What is encoded or encrypted is looked at.
+        let as_octets = !state.form.is_plain() || state.protection.data;
+        let purpose = Purpose::Read { as_octets };
         let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
         self.open(cx, session, path, purpose, motion, out);
     }

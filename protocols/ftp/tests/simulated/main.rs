@@ -20,5 +20,6 @@ mod replies;
 mod reported;
 mod resumed;
 mod scopes;
+mod secure;
 mod setting;
 mod sweep;
