@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -94,6 +94,14 @@ pub(crate) struct Serve {
     /// Read the user's password from the first line of FILE.
     #[arg(long, value_name = "FILE", requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
+    /// Let clients open data connections (PASV, EPSV) to these ports only: those that a firewall
+    /// in front of this machine lets through.
+    #[arg(long, value_name = "FROM-TO", value_parser = ports, conflicts_with = "artp")]
+    pub(crate) passive_ports: Option<RangeInclusive<u16>>,
+    /// Tell clients to open data connections to this IPv4 address: that of a router that translates
+    /// addresses, or of a container's host. It must forward the ports of --passive-ports.
+    #[arg(long, value_name = "ADDR", conflicts_with = "artp")]
+    pub(crate) public_address: Option<Ipv4Addr>,
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
@@ -109,6 +117,16 @@ pub(crate) struct Serve {
     /// Print the FTP dialogue on standard error, without passwords.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+}
+
+/// Parses a range of ports: `50000-50100`, or one port.
+fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let port = |text: &str| text.trim().parse::<u16>().ok().filter(|port| *port > 0);
+    match (port(from), port(to)) {
+        (Some(from), Some(to)) if from <= to => Ok(from..=to),
+        _ => Err("a range of ports is FROM-TO, such as 50000-50100".into()),
+    }
 }
 
 #[derive(Args)]
@@ -247,5 +265,19 @@ impl FromStr for PortOf {
             text.split_once('=').ok_or("write it as PORT=NAME, such as 5000=artp")?;
         let port = port.parse().map_err(|_| "a port is a number from 0 to 65535")?;
         Ok(PortOf { port, name: name.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_ports() {
+        assert_eq!(ports("50000-50100"), Ok(50_000..=50_100));
+        assert_eq!(ports("50000"), Ok(50_000..=50_000));
+        for wrong in ["", "0-5", "5-4", "1-65536", "a-b", "1-2-3"] {
+            assert!(ports(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -53,6 +53,10 @@ pub(crate) struct Wishes {
     /// Whether clients may store.
     pub(crate) writable: bool,
     pub(crate) sessions: Option<usize>,
+    /// The ports of passive data connections.
+    pub(crate) passive_ports: Option<RangeInclusive<u16>>,
+    /// The address that PASV tells.
+    pub(crate) public_address: Option<Ipv4Addr>,
     /// How long an ARTP packet may be at most, in octets.
     pub(crate) packet: Option<u16>,
     /// Whether what TCP delivers may stay in the kernel until the disk writes it: nobody in between
@@ -275,6 +279,8 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if let Some(greeting) = greeting {
         config.greeting = greeting.into();
     }
+    config.passive_ports = setting.wishes.passive_ports.clone();
+    config.public_address = setting.wishes.public_address;
     boxed(Server::<Message>::new(config))
 }
 
@@ -322,6 +328,7 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
     let registry = setting.driver.registry();
     let tcp = Tcp::<Message>::new(registry, lane, setting.pool.clone());
+    let tcp = tcp.with_keepalive(stacks::KEEPALIVE);
     boxed(if setting.wishes.splicing { tcp.splicing() } else { tcp })
 }
 

@@ -37,6 +37,8 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
             let rights = Rights { write: serve.writable };
             let config = server::Config {
                 sessions_most: serve.sessions.unwrap_or(SESSIONS),
+                passive_ports: serve.passive_ports.clone(),
+                public_address: serve.public_address,
                 ..server::Config::new(accounts(rights))
             };
             let told = Told::new(serve, shown, serve.writable);
@@ -56,6 +58,8 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 disk: options,
                 writable: serve.writable,
                 sessions: serve.sessions,
+                passive_ports: serve.passive_ports.clone(),
+                public_address: serve.public_address,
                 packet: serve.packet,
                 accounts: Some(accounts),
                 ..Wishes::default()

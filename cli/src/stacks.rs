@@ -77,6 +77,10 @@ type Streams = Over<Ordered<Message>, Over<Artp, Udp<Message>>>;
 const BLOCK: usize = 64 << 10;
 const BLOCKS_KEPT: usize = 256;
 
+/// After how long a silence a TCP connection is probed: a control connection has nothing to say
+/// while a file is on its way, and devices in between forget it.
+pub(crate) const KEEPALIVE: Duration = Duration::from_secs(60);
+
 /// Regions of files are used where all that lies between the disk and the outside sends them.
 const REGIONS: bool = <Tcp<Message> as Protocol>::FACTS.gives.has(Guarantees::REGIONS);
 
@@ -108,7 +112,8 @@ fn ground(root: &Path, options: DiskOptions) -> io::Result<Ground> {
 
 impl Ground {
     fn tcp(&self) -> io::Result<Tcp<Message>> {
-        Ok(Tcp::new(self.driver.registry(), NETWORK, self.pool.clone()))
+        let tcp = Tcp::new(self.driver.registry(), NETWORK, self.pool.clone());
+        Ok(tcp.with_keepalive(KEEPALIVE))
     }
 
     fn artp(&self, packet: u16) -> io::Result<Streams> {

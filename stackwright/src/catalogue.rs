@@ -128,4 +128,5 @@ catalogue! {
     stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])
         => stackwright_stop_and_wait::described,
+    stackwright_tls::Tls<M>: "secure streams over streams, from the start or from a command on",
 }

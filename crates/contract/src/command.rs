@@ -1,5 +1,7 @@
 //! Commands to a layer below: the other half of what the x-Kernel calls xControl.
 
+use crate::{Fingerprint, Secure, SecurityError};
+
 /// A command on an association, asked for by `Control` and answered by `Controlled`.
 ///
 /// It is `Copy`, so that a word has one thing to drop: what it carries.
@@ -9,8 +11,14 @@ pub enum Command {
     /// Declares that payload delivered from now on is not read above: it may come as regions of
     /// files, and milliseconds later where more comes together then. Returns 0.
     Unread,
-    /// Starts a TLS handshake here (RFC 4217 §4). Returns 0.
-    StartTls,
+    /// Secures the association from here on (RFC 4217 §4), or as soon as it is open. Answered when
+    /// the handshake is over, with [`Secure::FULL`] or [`Secure::RESUMED`]. An association that
+    /// could not be secured ends.
+    ///
+    /// What was delivered before is plaintext: the layer above discards what it has not handled
+    /// yet, or ends the association, because an attacker may have sent it (CVE-2011-1575). What
+    /// arrives afterwards is part of the handshake.
+    Secure(Secure),
     /// Negotiates parameters again (AX.25 §4.3.3.7 XID, XTP's traffic specifier). Returns 0.
     Renegotiate,
     /// A command of one protocol's own.
@@ -34,4 +42,21 @@ pub enum CommandError {
     /// The peer declined.
     #[error("the other side declined")]
     Declined,
+    /// The association could not be secured.
+    #[error("{why}{}", Shown(.certificate))]
+    Insecure {
+        /// Why.
+        why: SecurityError,
+        /// The peer's certificate where it is not trusted: for a person to compare and pin.
+        certificate: Option<Fingerprint>,
+    },
+}
+
+/// The end of a sentence that shows a certificate.
+struct Shown<'a>(&'a Option<Fingerprint>);
+
+impl core::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.map_or(Ok(()), |certificate| write!(f, " (its SHA-256 fingerprint: {certificate})"))
+    }
 }

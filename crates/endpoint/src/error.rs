@@ -99,6 +99,8 @@ impl From<Error> for io::Error {
                 Ended::Unavailable => io::ErrorKind::AddrInUse,
                 Ended::Unlistened | Ended::Refused(_) => io::ErrorKind::ConnectionRefused,
                 Ended::Expired => io::ErrorKind::TimedOut,
+                Ended::Truncated => io::ErrorKind::UnexpectedEof,
+                Ended::Insecure(_) => io::ErrorKind::InvalidData,
                 Ended::SourceShort | Ended::TooLong { .. } => io::ErrorKind::Other,
             },
         };

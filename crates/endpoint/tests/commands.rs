@@ -101,7 +101,10 @@ fn a_command_is_answered_and_the_path_is_what_was_told_last() {
     assert_eq!(one.path(), PathLimits::of_longest(LONGEST), "UDP has told it");
     assert_eq!(one.control(narrow(1200)).unwrap(), 1200);
     assert_eq!(one.path(), PathLimits::of_longest(1200));
-    assert!(matches!(one.control(Command::StartTls), Err(Error::Command(CommandError::Declined))));
+    assert!(matches!(
+        one.control(Command::Renegotiate),
+        Err(Error::Command(CommandError::Declined))
+    ));
     // An answer that comes too late is not that of the next command.
     one.set_timeout(Some(Duration::ZERO));
     assert!(one.control(later(1)).is_err_and(|error| error.is_not_yet()));
@@ -192,7 +195,7 @@ mod awaited {
             tokio::task::yield_now().await;
             other.abort(7);
         };
-        let (answer, ()) = tokio::join!(one.control(Command::StartTls), aborts);
+        let (answer, ()) = tokio::join!(one.control(Command::Renegotiate), aborts);
         let error = answer.unwrap_err();
         assert!(matches!(error, Error::Ended(Ended::Reset(0))), "TCP says no code: {error}");
     }

@@ -1,5 +1,5 @@
-//! The File Transfer Protocol (RFC 959, 1123, 2389, 2428, 3659), client and server, as machines
-//! without I/O.
+//! The File Transfer Protocol (RFC 959, 1123, 2389, 2428, 3659, CCSDS 717.0), client and server, as
+//! machines without I/O.
 //!
 //! ```text
 //! [`Server`]   provides [`Serving`]       uses `Both<Streams, Files>`
@@ -12,7 +12,9 @@
 //! | file | what |
 //! | --- | --- |
 //! | `line.rs` | octets → lines: bounded, and without Telnet commands |
-//! | `command.rs`, `reply.rs`, `address.rs`, `listing.rs`, `path.rs`, `time.rs` | the grammars, one each |
+//! | `command/` | the table of commands |
+//! | `reply.rs`, `address.rs`, `listing.rs`, `facts.rs`, `path.rs`, `pattern.rs`, `time.rs` | the other grammars, one each |
+//! | `form/` | how a file is represented on a data association |
 //! | `server/`, `client/` | the machines: `state.rs`, `receive.rs` up, `send.rs` down, `timers.rs`, `config.rs` |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -22,9 +24,12 @@ extern crate alloc;
 pub mod address;
 pub mod client;
 pub mod command;
+mod facts;
+pub mod form;
 mod line;
 pub mod listing;
 mod path;
+mod pattern;
 pub mod reply;
 pub mod server;
 pub mod time;

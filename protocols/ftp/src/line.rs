@@ -51,6 +51,13 @@ pub enum LineEvent {
     Decline([u8; 3]),
 }
 
+impl LineEvent {
+    /// Returns how many octets of memory the line holds.
+    pub(crate) fn length(&self) -> usize {
+        if let LineEvent::Line(line) = self { line.len() } else { 0 }
+    }
+}
+
 impl Lines {
     /// Creates an empty buffer for lines of at most `most` octets, without their end.
     pub fn new(most: usize) -> Self {
@@ -66,6 +73,11 @@ impl Lines {
     /// Returns whether the line that is being gathered is longer than allowed already.
     pub fn is_overlong(&self) -> bool {
         self.overlong
+    }
+
+    /// Forgets the line that is being gathered.
+    pub(crate) fn forget(&mut self) {
+        *self = Lines::new(self.most);
     }
 
     /// Takes `octets` up to the end of one line, and returns the event and how many octets it took.

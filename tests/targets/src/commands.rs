@@ -1,8 +1,9 @@
 //! Octets of a control association as lines and commands.
 
-use stackwright_ftp::address;
-use stackwright_ftp::command::Command;
-use stackwright_ftp::{LineEvent, Lines};
+use stackwright_ftp::command::{
+    Access, Command, Data, Folders, Information, Names, Parameters, Transfers,
+};
+use stackwright_ftp::{LineEvent, Lines, address, time};
 
 use crate::Input;
 
@@ -20,7 +21,7 @@ pub fn commands(octets: &[u8]) {
         assert!(line.len() <= MOST && !line.contains('\n'), "a line is bounded");
         match Command::parse(&line) {
             Ok(command) => understood(&line, &command),
-            Err(mistake) => assert!(matches!(mistake.code(), 500..=504 | 522)),
+            Err(mistake) => assert!(matches!(mistake.code(), 500..=504 | 522 | 536)),
         }
     }
 }
@@ -42,30 +43,65 @@ fn hear<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<LineEvent> {
 
 /// What a command holds is what the line said, and nothing in it ends a line.
 fn understood(line: &str, command: &Command<'_>) {
-    let argument = match command {
-        Command::User(argument)
-        | Command::Pass(argument)
-        | Command::Cwd(argument)
-        | Command::Retr(argument)
-        | Command::Stor(argument)
-        | Command::List(argument)
-        | Command::Nlst(argument)
-        | Command::Size(argument)
-        | Command::Opts(argument) => argument,
-        Command::Rest(offset) => {
-            let again = format!("REST {offset}");
-            assert_eq!(Command::parse(&again), Ok(Command::Rest(*offset)));
-            return;
+    // What is read as a number is written as that number.
+    let again = match command {
+        Command::Transfers(Transfers::Rest(offset)) => Some(format!("REST {offset}")),
+        Command::Data(Data::Port(target)) => {
+            Some(format!("EPRT {}", address::format_eprt(*target)))
         }
-        Command::Port(target) => {
-            let again = format!("EPRT {}", address::format_eprt(*target));
-            assert_eq!(Command::parse(&again), Ok(Command::Port(*target)));
-            return;
+        Command::Names(Names::Rang(Some(octets))) => {
+            Some(format!("RANG {} {}", octets.start, octets.end - 1))
         }
-        _ => return,
+        Command::Names(Names::Mfmt { modified, path }) => {
+            Some(format!("MFMT {} {path}", time::format(*modified)))
+        }
+        Command::Names(Names::Chmod { mode, path }) => {
+            Some(format!("SITE CHMOD {mode:03o} {path}"))
+        }
+        _ => None,
     };
+    if let Some(again) = again {
+        assert_eq!(Command::parse(&again).as_ref(), Ok(command));
+    }
+    let Some(argument) = text(command) else { return };
     assert!(!argument.contains(['\r', '\n', '\0']), "an argument ends no line");
-    let verb = line.split(' ').next().unwrap_or_default();
-    let expected = line.get(verb.len() + 1..).unwrap_or_default();
-    assert_eq!(*argument, expected, "the argument is the rest of the line");
+    assert!(line.ends_with(argument) || line.contains('"'), "an argument is the rest of the line");
+}
+
+fn text<'a>(command: &Command<'a>) -> Option<&'a str> {
+    Some(match command {
+        Command::Access(
+            Access::User(text)
+            | Access::Pass(text)
+            | Access::Host(text)
+            | Access::Lang(text)
+            | Access::Auth(text),
+        )
+        | Command::Folders(Folders::Cwd(text) | Folders::Mkd(text) | Folders::Rmd(text))
+        | Command::Names(
+            Names::Dele(text)
+            | Names::Rnfr(text)
+            | Names::Rnto(text)
+            | Names::Mdtm(text)
+            | Names::Mfmt { path: text, .. }
+            | Names::Size(text)
+            | Names::Mlst(text)
+            | Names::Chmod { path: text, .. }
+            | Names::Hash(text)
+            | Names::XSha256 { path: text, .. }
+            | Names::Avbl(text),
+        )
+        | Command::Transfers(
+            Transfers::Retr(text)
+            | Transfers::Stor(text)
+            | Transfers::Appe(text)
+            | Transfers::Stou(text)
+            | Transfers::List(text)
+            | Transfers::Nlst(text)
+            | Transfers::Mlsd(text),
+        )
+        | Command::Parameters(Parameters::Facts(text) | Parameters::Digest(Some(text)))
+        | Command::Information(Information::Help(text) | Information::Stat(text)) => text,
+        _ => return None,
+    })
 }

@@ -1,5 +1,7 @@
 //! The reasons for the end of a name.
 
+use crate::SecurityError;
+
 /// The code with which one side ended an association: a number that both applications know, as
 /// DIAG, GOAWAY and RESET_STREAM carry one. 0 gives no reason.
 pub type Code = u32;
@@ -51,4 +53,11 @@ pub enum Ended {
         "more messages were begun than the receiver can hold until they are complete: send fewer at a time"
     )]
     Overrun,
+    /// The octets ended without the peer's word that they are all (TLS: no close_notify): some may
+    /// be missing.
+    #[error("the connection was cut: what arrived may not be all")]
+    Truncated,
+    /// It is not secure.
+    #[error("the connection is not secure: {0}")]
+    Insecure(SecurityError),
 }

@@ -51,10 +51,27 @@ pub(super) fn outcome(stream: &TcpStream) -> Option<(SocketAddr, SocketAddr)> {
     }
 }
 
-/// Sets the options of a socket; of a congestion control, where one is named.
-pub(super) fn set_options(stream: &TcpStream, congestion: Option<&str>) -> io::Result<()> {
+/// What all sockets of an adapter have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SocketOptions {
+    /// The congestion control; the system's choice where none is named.
+    pub(super) congestion: Option<&'static str>,
+    /// After how long a silence the system probes whether the peer is there.
+    pub(super) keepalive: Option<Duration>,
+}
+
+/// Sets the options of a socket.
+pub(super) fn set_options(
+    stream: &TcpStream,
+    SocketOptions { congestion, keepalive }: SocketOptions,
+) -> io::Result<()> {
     if let Some(name) = congestion {
         sockopt::set_tcp_congestion(stream, name)?;
+    }
+    if let Some(idle) = keepalive {
+        sockopt::set_socket_keepalive(stream, true)?;
+        sockopt::set_tcp_keepidle(stream, idle)?;
+        sockopt::set_tcp_keepintvl(stream, idle)?;
     }
     stream.set_nodelay(true)?; // layers above say everything in one batch: nothing is gained by waiting for more
     sockopt::set_socket_oobinline(stream, true)?; // RFC 959's Telnet signals are read where they stand
@@ -152,12 +169,31 @@ mod tests {
         let here = listener.local_addr().expect("its address");
         for name in ["reno", "cubic", "bbr"].into_iter().filter(|name| has_congestion(name)) {
             let stream = TcpStream::connect(here).expect("begun");
-            set_options(&stream, Some(name)).expect("it was found out before");
+            let options = SocketOptions { congestion: Some(name), ..SocketOptions::default() };
+            set_options(&stream, options).expect("it was found out before");
             assert_eq!(sockopt::tcp_congestion(&stream).expect("known of each socket"), name);
         }
         assert!(!has_congestion("no such control"));
         let stream = TcpStream::connect(here).expect("begun");
-        assert!(set_options(&stream, Some("no such control")).is_err());
+        let options =
+            SocketOptions { congestion: Some("no such control"), ..SocketOptions::default() };
+        assert!(set_options(&stream, options).is_err());
+    }
+
+    #[test]
+    fn a_silent_peer_is_probed_where_that_is_asked_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let here = listener.local_addr().expect("its address");
+        for keepalive in [None, Some(Duration::from_secs(60))] {
+            let stream = TcpStream::connect(here).expect("begun");
+            set_options(&stream, SocketOptions { keepalive, ..SocketOptions::default() })
+                .expect("every system has it");
+            let probes = sockopt::socket_keepalive(&stream).expect("known of each socket");
+            assert_eq!(probes, keepalive.is_some());
+            if let Some(idle) = keepalive {
+                assert_eq!(sockopt::tcp_keepidle(&stream).expect("known, too"), idle);
+            }
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@ use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 use crate::splice::Pipes;
 use close::Closing;
+use connect::SocketOptions;
 use gather::{Found, LOOK};
 use listen::Listening;
 use receive::Receiving;
@@ -61,8 +62,7 @@ const NAME: &str = "tcp";
 pub struct Tcp<M: Message> {
     registry: Arc<Registry>,
     lane: usize,
-    /// The congestion control of all sockets; the system's choice where none is named.
-    congestion: Option<&'static str>,
+    options: SocketOptions,
     pool: Arc<Pool<M>>,
     pipes: Pipes,
     sockets: Mirror<Socket<M>>,
@@ -113,7 +113,7 @@ impl<M: Message> Tcp<M> {
         Tcp {
             registry,
             lane,
-            congestion: None,
+            options: SocketOptions::default(),
             pool,
             pipes: Pipes::default(),
             sockets: Mirror::default(),
@@ -139,7 +139,17 @@ impl<M: Message> Tcp<M> {
     /// [have](has_congestion) it.
     #[must_use]
     pub fn with_congestion(self, name: &'static str) -> Self {
-        Tcp { congestion: Some(name), ..self }
+        let options = SocketOptions { congestion: Some(name), ..self.options };
+        Tcp { options, ..self }
+    }
+
+    /// Has the system probe whether the peer is there when an association was silent for `idle`,
+    /// and as often again until it ends (`SO_KEEPALIVE`, RFC 1122 §4.2.3.6). That also keeps
+    /// translators of addresses on the path from forgetting it.
+    #[must_use]
+    pub fn with_keepalive(self, idle: Duration) -> Self {
+        let options = SocketOptions { keepalive: Some(idle), ..self.options };
+        Tcp { options, ..self }
     }
 
     /// Delivers what the layer above said to be [unread](Command::Unread) as regions, once an
@@ -171,7 +181,7 @@ impl<M: Message> Tcp<M> {
         ends: Option<(SocketAddr, SocketAddr)>,
         credit: usize,
     ) -> Result<(), Ended> {
-        connect::set_options(&stream, self.congestion).map_err(|_| Ended::Reset(0))?;
+        connect::set_options(&stream, self.options).map_err(|_| Ended::Reset(0))?;
         self.registry
             .register(&mut stream, token(self.lane, name), connect::INTEREST)
             .map_err(|_| Ended::Reset(0))?;

@@ -2,6 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+use core::ops::RangeInclusive;
 
 use stackwright_contract::Duration;
 
@@ -20,6 +23,15 @@ pub struct Config {
     pub data_wait: Duration,
     /// How long the reply to a wrong password is withheld.
     pub penalty: Duration,
+    /// The names of this server, for HOST (RFC 7151). Its address is one, too.
+    pub hosts: Vec<String>,
+    /// The ports that PASV and EPSV listen on; any where it is absent.
+    pub passive_ports: Option<RangeInclusive<u16>>,
+    /// The address that PASV tells, where that of the server is not the one that clients reach it
+    /// by: behind a translator of addresses. EPSV tells none.
+    pub public_address: Option<Ipv4Addr>,
+    /// Whether associations can be protected (RFC 4217).
+    pub security: Security,
     /// The seconds since 1970 at the start of the run, for the dates in listings.
     pub epoch: Option<u64>,
 }
@@ -34,8 +46,30 @@ impl Config {
             idle: Duration::from_secs(300),
             data_wait: Duration::from_secs(30),
             penalty: Duration::from_secs(1),
+            hosts: Vec::new(),
+            passive_ports: None,
+            public_address: None,
+            security: Security::Off,
             epoch: None,
         }
+    }
+}
+
+/// Whether associations can be protected by TLS (RFC 4217).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Security {
+    /// They cannot.
+    #[default]
+    Off,
+    /// They can.
+    Offered,
+    /// Nobody logs in, and no data is sent, without.
+    Required,
+}
+
+impl Security {
+    pub(super) fn required(self) -> bool {
+        self == Security::Required
     }
 }
 

@@ -8,13 +8,18 @@ use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
-use super::state::{DATA_CREDIT, Data, File, Link, Stream};
+use super::secure::secure_data;
+use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream};
 use super::timers::LINGER;
 use super::{Out, Server, Trouble};
 use crate::{NAME, address};
 
+/// How many ports of the configured ones are tried, where they are taken.
+const PORTS_TRIED: u16 = 64;
+
 impl<M: Message> Server<M> {
-    /// Handles PASV and EPSV: listens on the address to which the client came, on any port.
+    /// Handles PASV and EPSV: listens on the address to which the client came, on any port or one
+    /// of those that are configured.
     pub(super) fn go_passive(
         &mut self,
         cx: &Context,
@@ -23,11 +28,39 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         self.forget_data(cx, session, out);
+        let ports = match &self.config.passive_ports {
+            None => Ports { next: 0, left: 1 },
+            Some(range) => {
+                let count = range.end().saturating_sub(*range.start()).saturating_add(1);
+                // Anywhere in the range: what a stranger can guess is not the next one (RFC 2577
+                // §8).
+                let next = range.start() + cx.random(count.into()) as u16;
+                Ports { next, left: count.min(PORTS_TRIED) }
+            }
+        };
+        self.listen_for_data(session, extended, ports, out);
+    }
+
+    /// Listens on the first of `ports`.
+    fn listen_for_data(
+        &mut self,
+        session: Handle,
+        extended: bool,
+        Ports { next, left }: Ports,
+        out: Out<'_, M>,
+    ) {
+        let after = match &self.config.passive_ports {
+            Some(range) if next >= *range.end() => *range.start(),
+            _ => next.saturating_add(1),
+        };
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let local = SocketAddr::new(state.control.local.ip(), 0).into();
+        // With its scope: an IPv6 address may be valid on one link only (RFC 4007 §6).
+        let mut local = state.control.local;
+        local.set_port(next);
         let listener = self.streams.name(Stream::DataListener { session });
-        state.data = Data::Listening { listener, extended };
-        Self::ask_streams(out, StreamsRequest::Listen { listener, local });
+        let ports = Ports { next: after, left: left.saturating_sub(1) };
+        state.data = Data::Listening { listener, extended, ports };
+        Self::ask_streams(out, StreamsRequest::Listen { listener, local: local.into() });
     }
 
     /// Tells the client the address of the listener.
@@ -40,12 +73,13 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let Data::Listening { listener: expected, extended } = state.data else { return };
+        let Data::Listening { listener: expected, extended, .. } = state.data else { return };
         if expected != listener {
             return;
         }
         let text = match local.internet() {
-            Some(SocketAddr::V4(address)) if !extended => {
+            Some(SocketAddr::V4(mut address)) if !extended => {
+                address.set_ip(self.config.public_address.unwrap_or(*address.ip()));
                 (227, format!("Entering Passive Mode ({}).", address::format_port(address)))
             }
             Some(address) => {
@@ -54,7 +88,7 @@ impl<M: Message> Server<M> {
             None => (425, "There is no Internet address to listen on.".into()),
         };
         self.await_data(session, listener, out);
-        self.reply(cx, session, text.0, &text.1);
+        self.answer(cx, session, text.0, &text.1);
         self.obeyed(cx, session, out);
     }
 
@@ -77,8 +111,12 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if matches!(state.data, Data::Listening { listener: expected, .. } if expected == listener)
+        if let Data::Listening { listener: expected, extended, ports } = state.data
+            && expected == listener
         {
+            if ports.left > 0 {
+                return self.listen_for_data(session, extended, ports, out);
+            }
             state.data = Data::Absent;
             self.reply(cx, session, 425, "No port to listen on is free.");
             self.obeyed(cx, session, out);
@@ -118,8 +156,10 @@ impl<M: Message> Server<M> {
             early: None,
             peer_finished: false,
             finished: false,
+            kept: false,
         };
         let Some(state) = self.sessions.get_mut(session) else { return };
+        secure_data(state, session, association, out);
         match state.transfer() {
             Some(transfer) if transfer.link.is_none() => {
                 transfer.link = Some(link);
@@ -138,14 +178,15 @@ impl<M: Message> Server<M> {
         match mem::replace(&mut state.data, Data::Absent) {
             Data::Arrived(link) => {
                 if let Some(transfer) = state.transfer() {
-                    transfer.link = Some(link);
+                    transfer.link = Some(Link { kept: false, ..link });
                 }
                 self.pump(cx, session, out);
             }
             // It came while the disk was still opening the file.
             Data::Absent => self.pump(cx, session, out),
             Data::Target(target) => {
-                let local = SocketAddr::new(state.control.local.ip(), 0).into();
+                let mut local = state.control.local;
+                local.set_port(0);
                 let association = self.streams.name(Stream::Data { session });
                 state.data = Data::Opening { association };
                 Self::ask_streams(
@@ -153,7 +194,7 @@ impl<M: Message> Server<M> {
                     StreamsRequest::Open {
                         association,
                         remote: target.into(),
-                        local: Some(local),
+                        local: Some(local.into()),
                         credit: Credit::of_octets(DATA_CREDIT),
                     },
                 );
@@ -190,7 +231,7 @@ impl<M: Message> Server<M> {
         let code_and_text = match (&transfer.link, why) {
             (Some(link), _) if link.association != association => return,
             // All octets are here, and only the file's name is awaited.
-            (Some(_), _) if matches!(transfer.file, File::Keeping(_)) => {
+            (Some(_), _) if matches!(transfer.file, File::Keeping(_) | File::Parting(_)) => {
                 transfer.link = None;
                 return;
             }
@@ -223,6 +264,8 @@ impl<M: Message> Server<M> {
                 self.abandon(cx, association);
                 Self::ask_streams(out, StreamsRequest::Close { name: listener });
             }
+            // All that was sent on it has still to arrive.
+            Data::Arrived(link) if link.kept => self.part_data(cx, session, &link, out),
             Data::Arrived(link) => {
                 self.abandon(cx, link.association);
                 Self::ask_streams(

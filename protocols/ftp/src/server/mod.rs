@@ -5,23 +5,31 @@
 //! | `config.rs`, `words.rs` | the configuration, requests and indications |
 //! | `state.rs` | the state of its sessions |
 //! | `receive.rs` | from below: arrivals, lines, data, the disk's answers |
-//! | `obey.rs` | the commands |
+//! | `commands/` | the commands, a group a file |
 //! | `data.rs` | the opening and the end of data associations |
-//! | `transfer.rs` | octets between a data association and a file |
+//! | `transfer.rs` | the beginning and the end of transfers |
+//! | `moving.rs` | octets between a data association and a file |
+//! | `recital.rs` | listings in the reply to STAT |
+//! | `failures.rs` | wrong passwords, by address |
+//! | `secure.rs` | where TLS begins |
 //! | `send.rs` | replies, downward |
 //! | `timers.rs` | every timer, and why |
 
+mod commands;
 mod config;
 mod data;
-mod obey;
+mod failures;
+mod moving;
 mod receive;
+mod recital;
+mod secure;
 mod send;
 mod state;
 mod timers;
 mod transfer;
 mod words;
 
-pub use config::{Accounts, Anonymous, Config, Rights};
+pub use config::{Accounts, Anonymous, Config, Rights, Security};
 pub use words::{Indication, Request, Serving, TransferDirection, Trouble};
 
 use alloc::vec::Vec;
@@ -34,6 +42,7 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
+use failures::Failures;
 use state::{ARRIVALS, CONTROL_CREDIT, FileUse, FtpBase, Sessions, Stream};
 
 /// An FTP server, over streams and beside a disk.
@@ -42,6 +51,9 @@ pub struct Server<M: Message> {
     sessions: Base<FtpBase<M>, Sessions<M>>,
     streams: Names<Stream>,
     files: Names<FileUse>,
+    /// How many digests the disk computes.
+    digests: usize,
+    failures: Failures,
     /// The time before which no lingering association is due.
     next: Option<Instant>,
     stopping: bool,
@@ -59,6 +71,8 @@ impl<M: Message> Server<M> {
             sessions: Base::new(0), // its keys are handles of this server: no peer chooses them
             streams: Names::default(),
             files: Names::default(),
+            digests: 0,
+            failures: Failures::default(),
             next: None,
             stopping: false,
             due: Vec::new(),
@@ -123,6 +137,17 @@ impl<M: Message> Server<M> {
         if let Some(Stream::Listener { awaited }) = self.streams.get_mut(listener) {
             *awaited -= 1;
         }
+    }
+
+    /// Returns the seconds since 1970, where they are known.
+    fn since_1970(&self, cx: &Context) -> Option<u64> {
+        self.config.epoch.map(|epoch| epoch + cx.now().nanoseconds() / 1_000_000_000)
+    }
+
+    /// Returns whether the user of a session may change files.
+    fn writable(&self, session: Handle) -> bool {
+        let rights = self.sessions.get(session).and_then(|state| state.rights());
+        rights.is_some_and(|rights| rights.write)
     }
 
     fn ask_streams(out: Out<'_, M>, request: StreamsRequest<M>) {

@@ -1,11 +1,12 @@
 //! Arrivals, commands, data, and the disk's answers from below, each passed to its session.
 
 use stackwright_contract::services::{
-    Credit, Ended, FilesIndication, StreamsIndication, StreamsRequest,
+    Credit, Ended, Failure, FilesIndication, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Handle, Participant};
+use stackwright_contract::{CommandError, Context, Handle, Participant};
 use stackwright_wire::{Leaf, Message};
 
+use super::commands::Answer;
 use super::state::{Control, FileUse, Leaving, Session, Stream};
 use super::{Indication, Out, Server};
 use crate::NAME;
@@ -57,6 +58,16 @@ impl<M: Message> Server<M> {
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.control.peer_finished = true;
                     self.obey_waiting(cx, session, out);
+                }
+            }
+
+            (Stream::Control { session }, StreamsIndication::Controlled { outcome, .. }) => {
+                self.secured(cx, session, outcome, out);
+            }
+            (Stream::Data { .. }, StreamsIndication::Controlled { outcome, .. }) => {
+                // One that could not be secured ends by itself, unless no layer below knows how.
+                if !matches!(outcome, Ok(_) | Err(CommandError::Insecure { .. })) {
+                    Self::ask_streams(out, StreamsRequest::Abort { association: name, code: 0 });
                 }
             }
 
@@ -161,11 +172,12 @@ impl<M: Message> Server<M> {
                 let (heard, taken) = state.control.lines.feed(octets);
                 octets = &octets[taken..];
                 state.control.withheld += taken;
-                if state.control.leaving != Leaving::No {
-                    continue; // the session is leaving
+                // The session is leaving, or TLS begins: what arrives before it is not obeyed.
+                if state.control.leaving != Leaving::No || state.control.secures {
+                    continue;
                 }
                 if let Some(heard) = heard {
-                    state.control.waiting.push_back(heard);
+                    state.control.push(heard);
                 }
             }
         }
@@ -199,16 +211,35 @@ impl<M: Message> Server<M> {
                 self.files.forget(name);
                 self.file_closed(cx, session, result, out);
             }
+            (FileUse::Recital { session }, FilesIndication::Opened { .. }) => {
+                self.recital_opened(cx, session, out);
+            }
+            (FileUse::Recital { session }, FilesIndication::Entries { entries, .. }) => {
+                self.recital_entries(cx, session, &entries, out);
+            }
+            (FileUse::Recital { session }, FilesIndication::Closed { result, .. }) => {
+                self.files.forget(name);
+                let failure = result.err().unwrap_or(Failure::Broken);
+                self.recital_closed(cx, session, failure, out);
+            }
             (FileUse::Question { session }, FilesIndication::Stated { result, .. }) => {
                 self.files.forget(name);
-                self.stated(cx, session, result, out);
+                self.answered(cx, session, Answer::Stated(result), out);
             }
-            (
-                _,
-                FilesIndication::Closed { .. }
-                | FilesIndication::Stated { .. }
-                | FilesIndication::Done { .. },
-            ) => {
+            (FileUse::Question { session }, FilesIndication::Digested { result, .. }) => {
+                self.files.forget(name);
+                self.digests -= 1;
+                self.answered(cx, session, Answer::Digested(result), out);
+            }
+            (FileUse::Question { session }, FilesIndication::Room { result, .. }) => {
+                self.files.forget(name);
+                self.answered(cx, session, Answer::Room(result), out);
+            }
+            (FileUse::Question { session }, FilesIndication::Done { result, .. }) => {
+                self.files.forget(name);
+                self.answered(cx, session, Answer::Done(result), out);
+            }
+            (_, FilesIndication::Closed { .. }) => {
                 self.files.forget(name);
             }
             (FileUse::Forgotten, _) => {}

@@ -1,17 +1,28 @@
 //! Replies, downward: gathered, and sent once at the end of a batch.
 
+use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::services::{Credit, StreamsRequest};
 use stackwright_contract::{Context, Either, Handle};
 use stackwright_wire::Message;
 
-use super::state::{CONTROL_CREDIT, Control, Leaving, UNSENT_MOST, WAITING_MOST};
+use super::secure::secure_behind_replies;
+use super::state::{
+    CONTROL_CREDIT, Control, Leaving, UNSENT_KEPT, UNSENT_MOST, WAITING_MOST, WAITING_OCTETS_MOST,
+};
 use super::{Out, Server};
 use crate::{NAME, reply};
 
 impl<M: Message> Server<M> {
+    /// Gathers a reply whose text is for people: a client that suppresses text does not get it.
     pub(super) fn reply(&mut self, cx: &Context, session: Handle, code: u16, text: &str) {
+        let terse = self.sessions.get(session).is_some_and(|state| state.terse);
+        self.reply_lines(cx, session, &reply::line(code, if terse { "" } else { text }));
+    }
+
+    /// Gathers a reply whose text is what the client asked for.
+    pub(super) fn answer(&mut self, cx: &Context, session: Handle, code: u16, text: &str) {
         self.reply_lines(cx, session, &reply::line(code, text));
     }
 
@@ -41,7 +52,7 @@ impl<M: Message> Server<M> {
         if state.control.leaving == Leaving::No {
             state.control.leaving = Leaving::Said;
             // The credit is given back with which the client's end arrives.
-            state.control.waiting.clear();
+            state.control.forget_waiting();
         }
         self.mark(session);
     }
@@ -64,7 +75,10 @@ impl<M: Message> Server<M> {
             state.control.due = false;
             state.control.obeyed = 0;
             send(&mut state.control, out);
+            secure_behind_replies(&mut state.control, session, out);
             listen_on(&mut state.control, out);
+            self.go_on_reciting(session, out);
+            let Some(state) = self.sessions.get_mut(session) else { continue };
             let goes_on = !state.control.waiting.is_empty() || state.control.peer_finished;
             if goes_on && state.can_obey() {
                 self.mark(session);
@@ -79,6 +93,9 @@ fn send<M: Message>(control: &mut Control, out: Out<'_, M>) {
     if length > 0 {
         let message = M::with_headroom(0, &control.unsent[..length]);
         control.unsent.drain(..length);
+        if control.unsent.is_empty() && control.unsent.capacity() > UNSENT_KEPT {
+            control.unsent = Vec::new();
+        }
         control.credit -= length;
         let association = control.name;
         out.request(Either::Left(StreamsRequest::Send {
@@ -97,7 +114,8 @@ fn send<M: Message>(control: &mut Control, out: Out<'_, M>) {
 /// replies.
 fn listen_on<M: Message>(control: &mut Control, out: Out<'_, M>) {
     let reads = control.unsent.len() < UNSENT_MOST;
-    if control.withheld > 0 && control.waiting.len() < WAITING_MOST && reads {
+    let few = control.waiting.len() < WAITING_MOST && control.waiting_octets < WAITING_OCTETS_MOST;
+    if control.withheld > 0 && few && reads {
         debug_assert!(control.withheld <= CONTROL_CREDIT);
         let credit = mem::take(&mut control.withheld);
         out.request(Either::Left(StreamsRequest::Credit {

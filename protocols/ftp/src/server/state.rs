@@ -5,12 +5,19 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::net::SocketAddr;
+use core::ops::Range;
 
 use stackwright_base::{Subject, generate};
+use stackwright_contract::services::Purpose;
 use stackwright_contract::{Duration, Handle, Instant};
 
-use super::{Rights, TransferDirection};
+use super::moving::Coding;
+use super::{Rights, TransferDirection, Trouble};
+use crate::facts::Facts;
+use crate::form::Form;
+use crate::form::deflate::LEVEL;
 use crate::line::{LineEvent, Lines};
+use crate::pattern::Pattern;
 
 generate! {
     /// The base of the sessions, as in the documents (thesis §4.4): a session is found by its
@@ -31,24 +38,32 @@ impl<M> Subject for Sessions<M> {
     type Timer = ();
 }
 
-/// The longest command line, in octets.
-pub(super) const LINE_MOST: usize = 512;
-/// Credit of a control association, in octets: how much a client may send before it is obeyed.
+/// The longest command line, in octets: a path of PATH_MAX, and the verb.
+pub(super) const LINE_MOST: usize = 4096 + 16;
+/// Credit of a control association, in octets: how much a client may send before it is obeyed. It is
+/// less than a line: what belongs to the line that is being gathered is given back.
 pub(super) const CONTROL_CREDIT: usize = 2048;
 /// Credit of a data association, in octets: how much may be on its way to the disk.
 pub(super) const DATA_CREDIT: usize = 1 << 20;
 /// How many octets are requested from the disk at once.
 pub(super) const READ_AT_ONCE: usize = 512 << 10;
+/// How many octets are requested from the disk at once where they are encoded, and made of what
+/// arrives at once where that is decoded.
+pub(super) const CODED_AT_ONCE: usize = 64 << 10;
 /// How many octets are gathered while the disk writes others: a client that sends octet by octet
 /// must not make a job of each.
 pub(super) const WRITE_AT_ONCE: usize = 32 << 10;
 /// How many commands may wait while one is obeyed.
 pub(super) const WAITING_MOST: usize = 8;
+/// How many octets they may have.
+pub(super) const WAITING_OCTETS_MOST: usize = LINE_MOST;
 /// How many commands of one session are obeyed in one turn, so that the commands of one client do
 /// not keep the other sessions and their transfers waiting.
 pub(super) const OBEYED_MOST: usize = 32;
 /// How many octets of replies a client may leave unread before no more of its commands are obeyed.
 pub(super) const UNSENT_MOST: usize = 4096;
+/// How many octets of memory for replies a session keeps when all are sent.
+pub(super) const UNSENT_KEPT: usize = 1024;
 /// How many wrong passwords end a session.
 pub(super) const TRIES_MOST: u8 = 5;
 /// How many clients may arrive in one batch.
@@ -91,6 +106,9 @@ pub(super) enum FileUse {
     Question {
         session: Handle,
     },
+    Recital {
+        session: Handle,
+    },
     /// Only its end is awaited.
     Forgotten,
 }
@@ -101,10 +119,25 @@ pub(super) struct Session<M> {
     pub(super) tries: u8,
     /// The working folder.
     pub(super) folder: String,
+    /// The form of the next transfers (TYPE, MODE, STRU).
+    pub(super) form: Form,
+    /// The level of compression in MODE Z (OPTS).
+    pub(super) level: u8,
     /// The octet at which the next transfer begins (REST).
     pub(super) restart: u64,
+    /// The octets that the next HASH is about (RANG).
+    pub(super) range: Option<Range<u64>>,
+    /// What RNTO renames, if it is the next command.
+    pub(super) rename_from: Option<String>,
     /// Whether `EPSV ALL` was sent.
     pub(super) epsv_only: bool,
+    /// The facts of MLST and MLSD.
+    pub(super) facts: Facts,
+    /// Whether failed uploads are kept, to be resumed (ARST).
+    pub(super) autorestart: bool,
+    /// Whether replies have only the text that is needed (SUPP).
+    pub(super) terse: bool,
+    pub(super) protection: Protected,
     pub(super) data: Data<M>,
     pub(super) work: Work<M>,
     /// The data association of the last transfer, until the peer closes it.
@@ -114,6 +147,17 @@ pub(super) struct Session<M> {
     /// When its timer expires: then or before. A deadline that moves on costs one idle look, not a
     /// timer per event.
     pub(super) looked_at: Instant,
+}
+
+/// How the associations of a session are protected (RFC 4217).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Protected {
+    /// The control association is.
+    pub(super) control: bool,
+    /// PBSZ was sent, which PROT needs.
+    pub(super) sized: bool,
+    /// Data associations are.
+    pub(super) data: bool,
 }
 
 /// The control association.
@@ -126,6 +170,8 @@ pub(super) struct Control {
     pub(super) lines: Lines,
     /// Lines that arrived and were not obeyed.
     pub(super) waiting: VecDeque<LineEvent>,
+    /// The octets of these lines.
+    pub(super) waiting_octets: usize,
     /// Octets that arrived and for which no credit was given back.
     pub(super) withheld: usize,
     /// How many commands were obeyed in this turn.
@@ -136,6 +182,8 @@ pub(super) struct Control {
     /// Whether the client sends no more.
     pub(super) peer_finished: bool,
     pub(super) leaving: Leaving,
+    /// Whether TLS begins behind the replies that are gathered.
+    pub(super) secures: bool,
     /// Whether it is among the sessions that the end of the batch looks at.
     pub(super) due: bool,
 }
@@ -163,6 +211,8 @@ pub(super) enum Data<M> {
     Listening {
         listener: Handle,
         extended: bool,
+        /// The ports that are tried next, where this one is taken.
+        ports: Ports,
     },
     /// The client was told the address, and may connect.
     Awaited {
@@ -191,24 +241,90 @@ pub(super) struct Link<M> {
     pub(super) peer_finished: bool,
     /// Whether this end has sent everything.
     pub(super) finished: bool,
+    /// Whether it is open after a transfer, for another one.
+    pub(super) kept: bool,
+}
+
+/// Ports that may be listened on, of a configured range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Ports {
+    pub(super) next: u16,
+    pub(super) left: u16,
 }
 
 /// What a session is busy with. Further commands wait until it is idle.
 pub(super) enum Work<M> {
     Idle,
-    /// An answer of the disk is awaited.
-    Asked(Question),
+    /// An answer of the disk about this path is awaited.
+    Asked(Question, String),
     /// The reply to a wrong password is withheld until the deadline.
     Penalty,
+    /// This password is not tried before the deadline: too many from that address were wrong.
+    Delayed(String),
+    /// TLS begins on the control association.
+    Securing,
+    /// A listing in the reply.
+    Recital(Recital),
     Transfer(Transfer<M>),
 }
 
-/// The reason for which the disk was asked for a status.
+/// The reason for which the disk was asked, and what happens with its answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Question {
-    Size,
-    Folder { path: String },
-    List { path: String, names_only: bool },
+    /// CWD
+    Folder,
+    /// SIZE, of the part that can be resumed or of the file.
+    Size { part: bool },
+    /// MDTM
+    Modified,
+    /// MLST
+    Facts,
+    /// STAT with a path
+    Recital,
+    /// LIST, NLST, MLSD
+    List(Style),
+    /// DELE
+    Delete,
+    /// RMD
+    RemoveFolder,
+    /// RNFR
+    RenameFrom,
+    /// REST and STOR, where parts are resumed
+    Resume,
+    /// HASH, XSHA256
+    Digest { octets: Range<u64>, part: bool, hash: bool },
+    /// AVBL
+    Room,
+    /// What was asked is done: RNTO, MKD and the like.
+    Done(Deed),
+}
+
+/// What the disk does for a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Deed {
+    Made,
+    Removed,
+    Renamed,
+    Modified(u64),
+    Mode,
+}
+
+/// How a listing looks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// As `ls -l`; the names of this pattern.
+    Long(Option<Pattern>),
+    /// Names alone, of this pattern and behind this folder.
+    Names(Option<Pattern>, String),
+    /// The facts of MLSD.
+    Facts,
+}
+
+/// A listing in the reply to STAT.
+pub(super) struct Recital {
+    pub(super) file: File,
+    /// Whether more entries are awaited; otherwise the client reads slowly.
+    pub(super) asked: bool,
 }
 
 pub(super) struct Transfer<M> {
@@ -216,8 +332,35 @@ pub(super) struct Transfer<M> {
     pub(super) file: File,
     pub(super) link: Option<Link<M>>,
     pub(super) motion: Motion<M>,
+    pub(super) form: Form,
+    pub(super) coding: Coding<M>,
+    /// How many octets of the file, or of the listing, have moved.
     pub(super) octets: u64,
     pub(super) began: Instant,
+    pub(super) purpose: Purpose,
+    /// How many octets the file had that is being stored: with fewer, what is behind them would
+    /// stay.
+    pub(super) least: u64,
+    /// The end of an upload that is being kept as a part.
+    pub(super) ending: Option<Ending>,
+}
+
+impl<M> Transfer<M> {
+    /// Returns the file, if what was stored of it can be kept as a part.
+    pub(super) fn part(&self) -> Option<Handle> {
+        match (self.file, self.purpose) {
+            (File::Open(file), Purpose::Create { from: 0 } | Purpose::Resume)
+            | (File::Opening(file), Purpose::Resume) => Some(file),
+            _ => None,
+        }
+    }
+}
+
+/// The end of a transfer that is not whole.
+pub(super) struct Ending {
+    pub(super) trouble: Trouble,
+    pub(super) code: u16,
+    pub(super) text: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,6 +371,8 @@ pub(super) enum File {
     Open(Handle),
     /// A stored file is getting its name.
     Keeping(Handle),
+    /// What was stored is being kept as a part.
+    Parting(Handle),
 }
 
 /// The direction of the octets, and how far they are.
@@ -246,7 +391,7 @@ pub(super) enum Motion<M> {
         unwritten: usize,
     },
     List {
-        names_only: bool,
+        style: Style,
         /// Lines for which there is no credit.
         text: Option<M>,
         asked: bool,
@@ -271,14 +416,35 @@ impl<M> Session<M> {
             login: Login::Stranger,
             tries: 0,
             folder: "/".into(),
+            form: Form::default(),
+            level: LEVEL,
             restart: 0,
+            range: None,
+            rename_from: None,
             epsv_only: false,
+            facts: Facts::default(),
+            autorestart: false,
+            terse: false,
+            protection: Protected::default(),
             data: Data::Absent,
             work: Work::Idle,
             lingering: None,
             deadline: now + idle,
             looked_at: Instant::END,
         }
+    }
+
+    /// Forgets everything that commands have set (REIN). How often the password was wrong is not
+    /// forgotten.
+    pub(super) fn begin_anew(&mut self) {
+        self.login = Login::Stranger;
+        self.folder = "/".into();
+        (self.restart, self.range, self.rename_from) = (0, None, None);
+        (self.epsv_only, self.facts) = (false, Facts::default());
+        (self.form, self.level) = (Form::default(), LEVEL);
+        (self.autorestart, self.terse) = (false, false);
+        // The association stays what it is; what it was used for does not.
+        self.protection = Protected { control: self.protection.control, ..Protected::default() };
     }
 
     pub(super) fn rights(&self) -> Option<Rights> {
@@ -305,6 +471,27 @@ impl<M> Session<M> {
 }
 
 impl Control {
+    /// Takes a command that waits, the first or a later one.
+    pub(super) fn take(&mut self, place: usize) -> Option<LineEvent> {
+        let event = self.waiting.remove(place)?;
+        self.waiting_octets -= event.length();
+        // A client that has once sent much does not hold memory for it.
+        if self.waiting.is_empty() && self.waiting.capacity() > WAITING_MOST {
+            self.waiting = VecDeque::new();
+        }
+        Some(event)
+    }
+
+    pub(super) fn push(&mut self, event: LineEvent) {
+        self.waiting_octets += event.length();
+        self.waiting.push_back(event);
+    }
+
+    /// Forgets what waits.
+    pub(super) fn forget_waiting(&mut self) {
+        (self.waiting, self.waiting_octets) = (VecDeque::new(), 0);
+    }
+
     pub(super) fn new(
         name: Handle,
         listener: Handle,
@@ -319,12 +506,14 @@ impl Control {
             local,
             lines: Lines::new(LINE_MOST),
             waiting: VecDeque::new(),
+            waiting_octets: 0,
             withheld: 0,
             obeyed: 0,
             unsent: Vec::new(),
             credit,
             peer_finished: false,
             leaving: Leaving::No,
+            secures: false,
             due: false,
         }
     }

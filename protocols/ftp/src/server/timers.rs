@@ -6,19 +6,20 @@
 //! | data wait | a transfer without data association | 425 |
 //! | idle | a transfer without progress | 426 |
 //! | penalty | a wrong password | its reply |
+//! | delay | a password from an address of too many wrong ones | it is tried |
 //! | lingering | a data association whose peer does not close | it is reset |
 //!
 //! Those of the sessions are the base's; `next` is when the first association that lingers is cut
 //! off, or earlier.
 
 use alloc::vec::Vec;
-use core::iter;
+use core::{iter, mem};
 
 use stackwright_contract::services::{Ended, StreamsRequest};
 use stackwright_contract::{Context, Duration, Handle, Instant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, File, Stream, TRIES_MOST, Work};
+use super::state::{Data, File, Question, Stream, Transfer, Work};
 use super::{Out, Server, Trouble};
 
 /// How long a peer may hold a data association after all was sent.
@@ -29,6 +30,7 @@ impl<M: Message> Server<M> {
     pub(super) fn touch(&mut self, cx: &Context, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let timeout = match &state.work {
+            Work::Delayed(_) => return,
             Work::Transfer(transfer) if transfer.link.is_none() => self.config.data_wait,
             Work::Penalty => self.config.penalty,
             _ => self.config.idle,
@@ -38,7 +40,7 @@ impl<M: Message> Server<M> {
     }
 
     /// Has the session looked at when its deadline comes.
-    fn look_at(&mut self, session: Handle) {
+    pub(super) fn look_at(&mut self, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let deadline = state.deadline;
         if deadline < state.looked_at {
@@ -92,23 +94,22 @@ impl<M: Message> Server<M> {
 
     fn deadline_passed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        match &state.work {
+        match &mut state.work {
             Work::Penalty => {
+                self.wrong_password(cx, session);
+                self.obeyed(cx, session, out);
+            }
+            Work::Delayed(password) => {
+                let password = mem::take(password);
                 state.work = Work::Idle;
-                if state.tries >= TRIES_MOST {
-                    self.reply(cx, session, 421, "Too many wrong passwords.");
-                    self.leave(session);
-                } else {
-                    self.reply(cx, session, 530, "The user name or the password is wrong.");
-                }
-                self.touch(cx, session);
-                self.obey_waiting(cx, session, out);
+                self.try_password(cx, session, &password, true, out);
+                self.obeyed(cx, session, out);
             }
             // The disk answers, sooner or later; before that, it is not known whether the file has
             // its name.
-            Work::Transfer(transfer) if matches!(transfer.file, File::Keeping(_)) => {
-                self.touch(cx, session)
-            }
+            Work::Transfer(Transfer { file: File::Keeping(_) | File::Parting(_), .. })
+            // A large file takes its time.
+            | Work::Asked(Question::Digest { .. }, _) => self.touch(cx, session),
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
                     Data::Absent => (425, "The data connection could not be opened."),
@@ -125,8 +126,14 @@ impl<M: Message> Server<M> {
                     out,
                 );
             }
-            Work::Idle | Work::Asked(_) => {
+            Work::Securing => {
+                let association = state.control.name;
+                state.deadline = cx.now() + LINGER;
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            }
+            Work::Idle | Work::Asked(..) | Work::Recital(_) => {
                 if state.control.leaving == super::state::Leaving::No {
+                    self.end_recital(session, out);
                     self.reply(cx, session, 421, "You were silent for too long.");
                     self.leave(session);
                     self.touch(cx, session);

@@ -1,6 +1,4 @@
-//! Octets between a data association and a file. Credit ties the two together: nothing is read from
-//! the disk that the association has no credit for, and nothing from the association that the disk
-//! has not written.
+//! The beginning and the end of transfers.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -9,14 +7,21 @@ use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::services::{
-    Credit, Failure, FilesRequest, FolderEntry, Keep, Purpose, StreamsRequest,
+    Failure, FileKind, FilesRequest, FolderEntry, Keep, Purpose, StreamsRequest,
 };
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{Data, File, FileUse, Motion, READ_AT_ONCE, Transfer, WRITE_AT_ONCE, Work};
+use super::moving::Coding;
+use super::state::{Data, Ending, File, FileUse, Link, Motion, Style, Transfer, Work};
 use super::{Indication, Out, Server, TransferDirection, Trouble};
+use crate::form::Damage;
 use crate::listing;
+
+/// What announces a listing.
+const LISTING: &str = "Here is the listing.";
+/// The reply to REST in a form in which it has no meaning.
+pub(super) const NO_RESTART: &str = "REST counts the octets of a file: it needs TYPE I and STRU F.";
 
 impl<M: Message> Server<M> {
     pub(super) fn retrieve(
@@ -28,21 +33,37 @@ impl<M: Message> Server<M> {
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let next = mem::take(&mut state.restart);
+        if next > 0 && !state.form.restarts() {
+            return self.reply(cx, session, 501, NO_RESTART);
+        }
+        // What is encoded or encrypted is looked at.
+        let as_octets = !state.form.is_plain() || state.protection.data;
+        let purpose = Purpose::Read { as_octets };
         let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
-        self.open(cx, session, path, Purpose::Read { as_octets: false }, motion, out);
+        self.open(cx, session, path, purpose, motion, out);
     }
 
+    /// Stores a file from the octet that REST says.
     pub(super) fn store(&mut self, cx: &Context, session: Handle, path: String, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get(session) else { return };
+        let purpose = Purpose::Create { from: state.restart };
+        self.store_as(cx, session, path, purpose, out);
+    }
+
+    pub(super) fn store_as(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        path: String,
+        purpose: Purpose,
+        out: Out<'_, M>,
+    ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let from = mem::take(&mut state.restart);
-        self.open(
-            cx,
-            session,
-            path,
-            Purpose::Create { from },
-            Motion::Store { next: from, unwritten: 0 },
-            out,
-        );
+        let next = mem::take(&mut state.restart);
+        if next > 0 && !state.form.restarts() {
+            return self.reply(cx, session, 501, NO_RESTART);
+        }
+        self.open(cx, session, path, purpose, Motion::Store { next, unwritten: 0 }, out);
     }
 
     pub(super) fn list(
@@ -50,10 +71,10 @@ impl<M: Message> Server<M> {
         cx: &Context,
         session: Handle,
         path: String,
-        names_only: bool,
+        style: Style,
         out: Out<'_, M>,
     ) {
-        let motion = Motion::List { names_only, text: None, asked: false, end: false };
+        let motion = Motion::List { style, text: None, asked: false, end: false };
         self.open(cx, session, path, Purpose::List, motion, out);
     }
 
@@ -66,10 +87,12 @@ impl<M: Message> Server<M> {
         line: &str,
         out: Out<'_, M>,
     ) {
-        let text = Some(M::with_headroom(0, line.as_bytes()));
-        let motion = Motion::List { names_only: false, text, asked: false, end: true };
-        self.begin(cx, session, path, File::Absent, motion);
-        self.accepted(cx, session, "Here is the listing.", out);
+        let motion = Motion::List { style: Style::Facts, text: None, asked: false, end: false };
+        self.begin(cx, session, path, File::Absent, Purpose::List, motion);
+        if let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) {
+            transfer.list(line, true);
+        }
+        self.accepted(cx, session, LISTING, "", out);
     }
 
     fn open(
@@ -82,7 +105,7 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let file = self.files.name(FileUse::Transfer { session });
-        self.begin(cx, session, path.clone(), File::Opening(file), motion);
+        self.begin(cx, session, path.clone(), File::Opening(file), purpose, motion);
         Self::ask_files(out, FilesRequest::Open { file, path, purpose });
     }
 
@@ -92,11 +115,12 @@ impl<M: Message> Server<M> {
         session: Handle,
         path: String,
         file: File,
+        purpose: Purpose,
         motion: Motion<M>,
     ) {
         if let Some(state) = self.sessions.get_mut(session) {
-            let transfer = Transfer { path, file, link: None, motion, octets: 0, began: cx.now() };
-            state.work = Work::Transfer(transfer);
+            let (form, now) = (state.form, cx.now());
+            state.work = Work::Transfer(Transfer::new(path, file, purpose, motion, form, now));
         }
         self.touch(cx, session);
     }
@@ -114,235 +138,60 @@ impl<M: Message> Server<M> {
         };
         let File::Opening(file) = transfer.file else { return };
         transfer.file = File::Open(file);
-        let text = match (&mut transfer.motion, size) {
-            // Clients read the size from here for their progress bars.
+        let mut needed = String::new();
+        match (&mut transfer.motion, size) {
             (Motion::Retrieve { next, expected, .. }, Some(size)) => {
                 // A position beyond the end counts as the end, so that no sum of offsets overflows.
                 *next = size.min(*next);
                 let octets = size - *next;
                 *expected = Some(octets);
-                format!("Opening the data connection for {} ({octets} bytes).", transfer.path)
-            }
-            (Motion::List { .. }, _) => "Here is the listing.".into(),
-            _ => format!("Opening the data connection for {}.", transfer.path),
-        };
-        self.accepted(cx, session, &text, out);
-    }
-
-    fn accepted(&mut self, cx: &Context, session: Handle, text: &str, out: Out<'_, M>) {
-        self.reply(cx, session, 150, text);
-        self.want_data(cx, session, out);
-    }
-
-    /// Moves what can be moved.
-    pub(super) fn pump(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer { file, link: Some(link), motion, octets, .. } = transfer else { return };
-        let all_sent = match (motion, *file) {
-            (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
-                // No small reads while larger ones are on their way: the credit they use comes
-                // back.
-                let length = READ_AT_ONCE.min(link.credit_most.div_ceil(2));
-                while !*end && link.credit >= length {
-                    link.credit -= length;
-                    asked.push_back(length);
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    Self::ask_files(out, FilesRequest::Read { file, offset, length });
+                // Clients read the size from here for their progress bars.
+                if transfer.form.is_plain() {
+                    needed = format!("({octets} bytes)");
                 }
-                let all = *end && asked.is_empty();
-                // A regular end would pass for the whole file.
-                if all && expected.is_some_and(|expected| *octets < expected) {
-                    let text = "The file became shorter while it was sent.";
-                    return self.fail(cx, session, Trouble::File(Failure::Short), (451, text), out);
-                }
-                all
             }
-            (Motion::List { text, asked, end, .. }, file) => {
-                if let Some(mut rest) = text.take() {
-                    let length = rest.len().min(link.credit);
-                    if length > 0 {
-                        link.credit -= length;
-                        *octets += length as u64;
-                        let (association, message) = (link.association, rest.split_to(length));
-                        Self::ask_streams(
-                            out,
-                            StreamsRequest::Send {
-                                association,
-                                batch: message.into(),
-                                properties: Default::default(),
-                            },
-                        );
+            (Motion::Store { next, .. }, size) => {
+                let size = size.unwrap_or(*next);
+                match transfer.purpose {
+                    Purpose::Append => *next = size,
+                    // It has become shorter since it was asked for.
+                    Purpose::Resume if *next > size => {
+                        return self.refuse_transfer(cx, session, Failure::Short, out);
                     }
-                    *text = (!rest.is_empty()).then_some(rest);
+                    Purpose::Resume => transfer.least = size,
+                    // RFC 1123 §4.1.2.9
+                    Purpose::New => needed = format!("FILE: {}", last_part(&transfer.path)),
+                    _ => {}
                 }
-                if let (None, File::Open(file), false, false) = (&text, file, *end, *asked) {
-                    *asked = true;
-                    Self::ask_files(out, FilesRequest::Next { file });
-                }
-                *end && text.is_none()
             }
-            (Motion::Store { next, unwritten }, File::Open(file)) => {
-                let enough = |message: &M| {
-                    *unwritten == 0 || link.peer_finished || message.len() >= WRITE_AT_ONCE
-                };
-                if let Some(message) = link.early.take_if(|message| enough(message)) {
-                    let length = message.len();
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    *unwritten += length;
-                    *octets += length as u64;
-                    Self::ask_files(out, FilesRequest::Write { file, offset, message });
-                }
-                if link.peer_finished && *unwritten == 0 {
-                    transfer.file = File::Keeping(file);
-                    Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
-                }
-                false
-            }
-            _ => false,
-        };
-        if all_sent {
-            let (association, left) = (link.association, link.credit >= link.credit_most);
-            if !mem::replace(&mut link.finished, true) {
-                Self::ask_streams(out, StreamsRequest::Finish { association });
-            }
-            if left {
-                self.succeed(cx, session, out);
-            }
+            _ => {}
         }
+        let text = match transfer.purpose {
+            Purpose::List => LISTING.into(),
+            Purpose::New => needed.clone(),
+            _ if needed.is_empty() => {
+                format!("Opening the data connection for {}.", transfer.path)
+            }
+            _ => format!("Opening the data connection for {} {needed}.", transfer.path),
+        };
+        self.accepted(cx, session, &text, &needed, out);
     }
 
-    pub(super) fn on_data_credit(
+    /// Says that the data association may begin; `needed` is what a client that suppresses text
+    /// gets of it.
+    fn accepted(
         &mut self,
         cx: &Context,
         session: Handle,
-        association: Handle,
-        credit: usize,
+        text: &str,
+        needed: &str,
         out: Out<'_, M>,
     ) {
-        self.touch(cx, session);
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Data::Arrived(link) = &mut state.data
-            && link.association == association
-        {
-            link.credit += credit;
-            return;
-        }
-        if let Some(Transfer { link: Some(link), .. }) = state.transfer()
-            && link.association == association
-        {
-            link.credit += credit;
-            self.pump(cx, session, out);
-        }
-    }
-
-    pub(super) fn data_delivered(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        message: M,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        if let Some(link) = self.link(session, association) {
-            // Bounded by the credit that was given.
-            match &mut link.early {
-                Some(early) => early.join(message),
-                None => link.early = Some(message),
-            }
-            self.pump(cx, session, out);
-        }
-    }
-
-    pub(super) fn data_finished(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        // A client that fetches may close its half early; it still gets the file.
-        let stores =
-            matches!(state.transfer(), Some(Transfer { motion: Motion::Store { .. }, .. }) | None);
-        if stores && let Some(link) = self.link(session, association) {
-            link.peer_finished = true;
-            self.pump(cx, session, out);
-        }
-    }
-
-    fn link(&mut self, session: Handle, association: Handle) -> Option<&mut super::state::Link<M>> {
-        let state = self.sessions.get_mut(session)?;
-        let link = match (&mut state.data, &mut state.work) {
-            (Data::Arrived(link), _) => link,
-            (_, Work::Transfer(Transfer { link: Some(link), .. })) => link,
-            _ => return None,
-        };
-        (link.association == association).then_some(link)
-    }
-
-    pub(super) fn read(&mut self, cx: &Context, session: Handle, message: M, out: Out<'_, M>) {
-        self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer {
-            link: Some(link), motion: Motion::Retrieve { asked, end, .. }, octets, ..
-        } = transfer
-        else {
-            return;
-        };
-        let Some(wanted) = asked.pop_front() else { return };
-        let length = message.len();
-        let association = link.association;
-        link.credit += wanted - length;
-        *octets += length as u64;
-        *end |= length < wanted;
-        if length > 0 {
-            Self::ask_streams(
-                out,
-                StreamsRequest::Send {
-                    association,
-                    batch: message.into(),
-                    properties: Default::default(),
-                },
-            );
-        }
-        self.pump(cx, session, out);
-    }
-
-    pub(super) fn written(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        octets: usize,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer { link: Some(link), motion: Motion::Store { unwritten, .. }, .. } = transfer
-        else {
-            return;
-        };
-        *unwritten -= octets;
-        if octets > 0 && !link.peer_finished {
-            let association = link.association;
-            Self::ask_streams(
-                out,
-                StreamsRequest::Credit { association, credit: Credit::of_octets(octets) },
-            );
-        }
-        self.pump(cx, session, out);
+        let Some(state) = self.sessions.get(session) else { return };
+        let kept = matches!(&state.data, Data::Arrived(link) if link.kept);
+        let text = if state.terse { needed } else { text };
+        self.answer(cx, session, if kept { 125 } else { 150 }, text);
+        self.want_data(cx, session, out);
     }
 
     pub(super) fn entries(
@@ -353,28 +202,30 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         self.touch(cx, session);
-        let now = self.config.epoch.map(|epoch| epoch + cx.now().nanoseconds() / 1_000_000_000);
+        let (now, writable) = (self.since_1970(cx), self.writable(session));
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let writable = state.rights().is_some_and(|rights| rights.write);
-        let Some(Transfer { motion: Motion::List { names_only, text, asked, end }, .. }) =
-            state.transfer()
-        else {
-            return;
-        };
+        let facts = state.facts;
+        let Some(transfer) = state.transfer() else { return };
+        let Motion::List { style, asked, .. } = &mut transfer.motion else { return };
         *asked = false;
-        *end = entries.is_empty();
         let lines: String = entries
             .iter()
-            .filter(|entry| !entry.name.contains(['\r', '\n', '\0']))
-            .map(|entry| {
-                if *names_only {
-                    format!("{}\r\n", entry.name)
-                } else {
-                    listing::line(entry, writable, now)
+            .filter(|entry| is_listed(entry))
+            .filter_map(|entry| match style {
+                Style::Long(Some(pattern)) | Style::Names(Some(pattern), _)
+                    if !pattern.matches(&entry.name) =>
+                {
+                    None
+                }
+                Style::Long(_) => Some(listing::line(entry, writable, now)),
+                Style::Names(_, before) => Some(format!("{before}{}\r\n", entry.name)),
+                Style::Facts => {
+                    let facts = facts.of(&entry.status, entry.target.as_deref(), writable);
+                    Some(format!("{facts} {}\r\n", entry.name))
                 }
             })
             .collect();
-        *text = (!lines.is_empty()).then(|| M::with_headroom(0, lines.as_bytes()));
+        transfer.list(&lines, entries.is_empty());
         self.pump(cx, session, out);
     }
 
@@ -390,22 +241,59 @@ impl<M: Message> Server<M> {
         else {
             return;
         };
+        let opening = matches!(transfer.file, File::Opening(_));
         transfer.file = File::Absent;
-        match result {
-            Ok(()) => self.succeed(cx, session, out),
-            Err(failure) => self.fail(cx, session, Trouble::File(failure), refusal(failure), out),
+        match (transfer.ending.take(), result) {
+            (Some(ending), result) => self.parted(cx, session, ending, result, out),
+            (None, Ok(())) => self.succeed(cx, session, out),
+            (None, Err(failure)) if opening => self.refuse_transfer(cx, session, failure, out),
+            (None, Err(failure)) => {
+                self.fail(cx, session, Trouble::File(failure), refusal(failure), out);
+            }
         }
     }
 
-    pub(super) fn succeed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(transfer) = self.end_transfer(session, out) else { return };
-        if let Some(link) = &transfer.link {
-            if transfer.motion.direction() == TransferDirection::Received {
-                Self::ask_streams(out, StreamsRequest::Finish { association: link.association });
-            }
-            self.linger(cx, session, link.association, out);
+    /// Refuses a transfer that has not begun: what was arranged for its data association serves
+    /// the next one.
+    fn refuse_transfer(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        let Some(mut transfer) = self.end_transfer(session, Keep::Part, out) else { return };
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if let Some(link) = transfer.link.take() {
+            state.data = Data::Arrived(link);
         }
-        self.reply(cx, session, 226, "Transfer complete.");
+        let stores = transfer.motion.direction() == TransferDirection::Received;
+        let (code, text) = refusal(failure);
+        // A name that nothing can be stored under (RFC 959 §5.4).
+        let code = if stores && failure == Failure::BadName { 553 } else { code };
+        self.reply(cx, session, code, text);
+        self.tell(cx, session, transfer, Err(Trouble::File(failure)), out);
+        self.obeyed(cx, session, out);
+    }
+
+    pub(super) fn succeed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(mut transfer) = self.end_transfer(session, Keep::Nothing, out) else { return };
+        let mut code = 226;
+        match transfer.link.take() {
+            Some(link) if link.stays_open(transfer.form) => {
+                code = 250; // the association stays open (RFC 959 §3.3)
+                self.keep_data(session, link);
+            }
+            Some(link) => self.part_data(cx, session, &link, out),
+            None => {}
+        }
+        let text = match &transfer.coding {
+            Coding::Decode(decoder) if decoder.is_suspect() => {
+                "Transfer complete; you marked some of it as suspect."
+            }
+            _ => "Transfer complete.",
+        };
+        self.reply(cx, session, code, text);
         self.tell(cx, session, transfer, Ok(()), out);
         self.obeyed(cx, session, out);
     }
@@ -424,7 +312,7 @@ impl<M: Message> Server<M> {
     }
 
     /// Breaks a transfer off: the peer sees a reset, and a file that was being stored leaves no
-    /// trace.
+    /// trace, or is kept as a part where the client said so.
     pub(super) fn break_off(
         &mut self,
         cx: &Context,
@@ -433,35 +321,137 @@ impl<M: Message> Server<M> {
         (code, text): (u16, &str),
         out: Out<'_, M>,
     ) {
-        let Some(transfer) = self.end_transfer(session, out) else { return };
-        if let Some(link) = &transfer.link {
-            self.abandon(cx, link.association);
-            Self::ask_streams(
-                out,
-                StreamsRequest::Abort { association: link.association, code: 0 },
-            );
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let cut = matches!(trouble, Trouble::Data(_) | Trouble::Form(Damage::Truncated));
+        if state.autorestart && cut {
+            let ending = Ending { trouble, code, text: text.into() };
+            if self.keep_part(cx, session, ending, out) {
+                return;
+            }
         }
+        let Some(mut transfer) = self.end_transfer(session, Keep::Nothing, out) else { return };
+        self.cut_off(cx, transfer.link.take(), out);
         self.forget_data(cx, session, out);
         self.reply(cx, session, code, text);
         self.tell(cx, session, transfer, Err(trouble), out);
     }
 
-    fn end_transfer(&mut self, session: Handle, out: Out<'_, M>) -> Option<Transfer<M>> {
+    /// Resets a data association.
+    fn cut_off(&mut self, cx: &Context, link: Option<Link<M>>, out: Out<'_, M>) {
+        let Some(Link { association, .. }) = link else { return };
+        self.abandon(cx, association);
+        Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+    }
+
+    /// Keeps what was stored as a part, and ends the transfer when that is done: the size of the
+    /// part may be the client's next question. Returns whether there is something to keep.
+    fn keep_part(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        ending: Ending,
+        out: Out<'_, M>,
+    ) -> bool {
+        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
+        else {
+            return false;
+        };
+        let Some(file) = transfer.part() else { return false };
+        (transfer.file, transfer.ending) = (File::Parting(file), Some(ending));
+        let link = transfer.link.take();
+        self.cut_off(cx, link, out);
+        self.forget_data(cx, session, out);
+        self.touch(cx, session);
+        Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Part });
+        true
+    }
+
+    /// Ends a transfer whose part is kept, or could not be.
+    fn parted(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        ending: Ending,
+        result: Result<(), Failure>,
+        out: Out<'_, M>,
+    ) {
+        let Some(transfer) = self.end_transfer(session, Keep::Nothing, out) else { return };
+        match result {
+            Ok(()) => self.answer(cx, session, ending.code, &ending.text),
+            Err(failure) => {
+                let (code, text) = refusal(failure);
+                self.reply(cx, session, code, text);
+            }
+        }
+        self.tell(cx, session, transfer, Err(ending.trouble), out);
+        self.obeyed(cx, session, out);
+    }
+
+    /// Interrupts the transfer (CCSDS 717.0 §3.3): what was stored is kept, and the reply says how
+    /// many octets that is. It is the reply to the transfer, too.
+    pub(super) fn interrupt_transfer(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
+        else {
+            return;
+        };
+        let at = match (&transfer.motion, transfer.part()) {
+            (Motion::Store { next, .. }, Some(_)) => *next,
+            (Motion::Store { .. }, None) => 0,
+            _ => transfer.octets,
+        };
+        let text = format!("Transfer interrupted at {at}.");
+        let (trouble, code) = (Trouble::GivenUp, 256);
+        let ending = Ending { trouble, code, text: text.clone() };
+        if self.keep_part(cx, session, ending, out) {
+            return;
+        }
+        let Some(mut transfer) = self.end_transfer(session, Keep::Nothing, out) else { return };
+        self.cut_off(cx, transfer.link.take(), out);
+        self.forget_data(cx, session, out);
+        self.answer(cx, session, code, &text);
+        self.tell(cx, session, transfer, Err(trouble), out);
+    }
+
+    /// Ends the transfer of a session that is gone.
+    pub(super) fn lose_transfer(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let keep = if state.autorestart { Keep::Part } else { Keep::Nothing };
+        let Some(mut transfer) = self.end_transfer(session, keep, out) else { return };
+        self.cut_off(cx, transfer.link.take(), out);
+        self.tell(cx, session, transfer, Err(Trouble::GivenUp), out);
+    }
+
+    /// Takes the transfer from its session. A file that is open is closed; `keep` says what becomes
+    /// of one that can be kept as a part.
+    fn end_transfer(
+        &mut self,
+        session: Handle,
+        keep: Keep,
+        out: Out<'_, M>,
+    ) -> Option<Transfer<M>> {
         let state = self.sessions.get_mut(session)?;
         state.transfer()?;
         let Work::Transfer(transfer) = mem::replace(&mut state.work, Work::Idle) else {
             return None;
         };
-        if let File::Opening(file) | File::Open(file) | File::Keeping(file) = transfer.file
-            && let Some(use_) = self.files.get_mut(file)
-        {
-            *use_ = FileUse::Forgotten;
-            // A file that is getting its name was closed already.
-            if !matches!(transfer.file, File::Keeping(_)) {
-                Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Nothing });
+        let keep = if transfer.part().is_some() { keep } else { Keep::Nothing };
+        match transfer.file {
+            File::Absent => {}
+            // Closed already.
+            File::Keeping(file) | File::Parting(file) => self.forget_file(file),
+            File::Opening(file) | File::Open(file) => {
+                self.forget_file(file);
+                Self::ask_files(out, FilesRequest::Close { file, keep });
             }
         }
         Some(transfer)
+    }
+
+    /// Expects nothing but the end of this file.
+    fn forget_file(&mut self, file: Handle) {
+        if let Some(use_) = self.files.get_mut(file) {
+            *use_ = FileUse::Forgotten;
+        }
     }
 
     fn tell(
@@ -497,7 +487,7 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
         Failure::Exists => (550, "There is a file or folder of that name already."),
         Failure::NotEmpty => (550, "The folder is not empty."),
         Failure::BadName => {
-            (553, "That cannot be the name of a file, or it names the wrong kind of thing.")
+            (550, "That cannot be such a name, or it names the wrong kind of thing.")
         }
         Failure::Full => (452, "There is no room left on the disk."),
         Failure::Short => (554, "The file has fewer octets than REST says."),
@@ -513,6 +503,12 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
             (451, "The disk reports an error.")
         }
     }
+}
+
+/// Returns whether listings tell of an entry: they do of what can be fetched, entered or removed,
+/// and of names that a line can hold.
+pub(super) fn is_listed(entry: &FolderEntry) -> bool {
+    entry.status.kind != FileKind::Other && !entry.name.contains(['\r', '\n', '\0'])
 }
 
 /// Returns the last part of a path.

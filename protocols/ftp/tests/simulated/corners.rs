@@ -10,82 +10,17 @@ use stackwright_ftp::client::DataMode;
 use stackwright_ftp::server::{Indication as ServerTold, Trouble};
 use stackwright_simulator::{Conditions, DiskFaults, Habits, Pace, Tree, World};
 
+use crate::dialogue::Dialogue;
 use crate::raw::Raw;
 use crate::setting::{
-    AGES, CLIENT, Disk, M, Pair, SERVER, ServerStation, add_server, client_config, content, door,
-    server_config, server_is_empty,
+    AGES, CLIENT, M, Pair, SERVER, add_server, client_config, content, door, server_config,
+    server_is_empty,
 };
 
 const STRANGER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9));
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
-}
-
-/// A server, and a raw client that has logged in on `control`.
-struct Dialogue {
-    world: World<M>,
-    server: ServerStation,
-    disk: Disk,
-    raw: Raw,
-    control: stackwright_contract::Handle,
-}
-
-impl Dialogue {
-    fn new(config: stackwright_ftp::server::Config) -> Self {
-        let mut world = World::new(1);
-        let disk = Tree::shared();
-        let server = add_server(&mut world, config, Habits::default(), &disk);
-        let mut raw = Raw::add(&mut world, CLIENT);
-        let control = raw.open(&mut world, door());
-        let mut dialogue = Dialogue { world, server, disk, raw, control };
-        dialogue.say("USER ftp\r\nPASS x\r\n");
-        assert_eq!(dialogue.codes(), [220, 331, 230]);
-        dialogue
-    }
-
-    fn say(&mut self, text: &str) {
-        self.raw.say(&mut self.world, self.control, text.as_bytes());
-        self.world.run_for(Duration::from_millis(100));
-    }
-
-    fn codes(&self) -> Vec<u16> {
-        self.raw.codes(&self.world, self.control)
-    }
-
-    fn new_codes(&self, before: usize) -> Vec<u16> {
-        self.codes().split_off(before)
-    }
-
-    /// Where the last PASV was answered to.
-    fn passive(&mut self) -> SocketAddr {
-        self.say("PASV\r\n");
-        let replies = self.raw.replies(&self.world, self.control);
-        let last = replies.last().expect("a reply to PASV");
-        assert_eq!(last.code, 227);
-        address::find_port(&last.text).expect("six numbers")
-    }
-
-    fn connect(&mut self) -> stackwright_contract::Handle {
-        let remote = self.passive();
-        let data = self.raw.open(&mut self.world, remote);
-        self.world.run_for(seconds(1));
-        data
-    }
-
-    fn transfers(&self) -> Vec<Result<(), Trouble>> {
-        let told = &self.world.application(self.server).0;
-        let result = |told: &ServerTold| match told {
-            ServerTold::Transferred { result, .. } => Some(*result),
-            _ => None,
-        };
-        told.iter().filter_map(result).collect()
-    }
-
-    fn settle(mut self) {
-        self.world.run_for(AGES);
-        server_is_empty(&mut self.world, self.server);
-    }
 }
 
 fn slow(milliseconds: u64) -> DiskFaults {

@@ -21,26 +21,44 @@ fn pick<'a>(random: &mut Rng, these: &[&'a str]) -> &'a str {
 pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
     let path = pick(
         random,
-        &["a", "/a", "new", "folder", "folder/b", "..", "/", "no such", "nowhere/x", "é", "\"q\""],
+        &[
+            "a",
+            "/a",
+            "new",
+            "folder",
+            "folder/b",
+            "..",
+            "/",
+            "no such",
+            "nowhere/x",
+            "é",
+            "\"q\"",
+            "*",
+            "[a-f]*",
+        ],
     );
-    let (text, codes): (String, &'static [u16]) = match random.u8(..34) {
+    let (text, codes): (String, &'static [u16]) = match random.u8(..48) {
         0..3 => ("USER ftp".into(), &[331]),
         3..6 => ("PASS x".into(), &[230, 503, 530, 421]),
         6 => (format!("USER {path}"), &[331]),
         7 => ("NOOP".into(), &[200]),
         8 => ("syst".into(), &[215]),
         9 => ("FEAT".into(), &[211]),
-        10 => ("HELP me".into(), &[214]),
+        10 => (pick(random, &["HELP", "HELP stor", "SITE HELP"]).into(), &[214]),
         11 => ("PWD".into(), &[257, 530]),
-        12 => (format!("CWD {path}"), &[250, 550, 553, 530]),
+        12 => (format!("CWD {path}"), &[250, 550, 530]),
         13 => (pick(random, &["CDUP", "XCUP"]).into(), &[250, 530]),
         14 => (format!("SIZE {path}"), &[213, 550, 530]),
         15 => (
-            pick(random, &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "STRU F"]).into(),
+            pick(
+                random,
+                &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "MODE B", "MODE Z", "STRU F", "STRU R"],
+            )
+            .into(),
             &[200, 530],
         ),
-        16 => (pick(random, &["TYPE E", "MODE B", "STRU R"]).into(), &[504]),
-        17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 530]),
+        16 => (pick(random, &["TYPE E", "MODE C", "STRU P", "SITE x"]).into(), &[504]),
+        17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 501, 530]),
         18..21 => (pick(random, &["PASV", "EPSV", "EPSV 1"]).into(), &[227, 229, 501, 530]),
         21 => ("EPSV 2".into(), &[522, 530]),
         22 => (
@@ -50,23 +68,51 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         23 => {
             (pick(random, &["PORT 10,0,0,9,7,208", "PORT 10,0,0,2,0,22"]).into(), &[501, 504, 530])
         }
-        24..26 => (format!("RETR {path}"), &[226, 425, 426, 450, 451, 550, 553, 530]),
-        26..28 => (format!("STOR {path}"), &[226, 425, 426, 450, 451, 452, 550, 553, 554, 530]),
+        24..26 => (format!("RETR {path}"), &[226, 250, 425, 426, 450, 451, 501, 550, 530]),
+        26..28 => {
+            (format!("STOR {path}"), &[226, 250, 425, 426, 450, 451, 452, 501, 550, 553, 554, 530])
+        }
         28 => (
-            format!("{} {path}", pick(random, &["LIST", "NLST", "LIST -la"])),
-            &[226, 425, 426, 550, 553, 530],
+            format!("{} {path}", pick(random, &["LIST", "NLST", "LIST -la", "MLSD"])),
+            &[226, 250, 425, 426, 501, 550, 530],
         ),
-        29 => (pick(random, &["DELE x", "SITE CHMOD", "MLSD"]).into(), &[502]),
+        29 => (pick(random, &["SMNT x", "AUTH TLS", "PROT P", "HELP me"]).into(), &[502]),
+        33 => (format!("{} {path}", pick(random, &["DELE", "RMD", "XRMD"])), &[250, 550, 530]),
+        34 => (format!("MKD {path}"), &[257, 550, 530]),
+        35 => (format!("RNFR {path}"), &[350, 550, 530]),
+        36 => (format!("RNTO {path}"), &[250, 503, 550, 553, 530]),
+        37 => (format!("MDTM {path}"), &[213, 550, 530]),
+        38 => (format!("MFMT 20250101000000 {path}"), &[213, 550, 530]),
+        39 => (format!("SITE CHMOD 640 {path}"), &[200, 550, 530]),
+        40 => (format!("MLST {path}"), &[250, 550, 530]),
+        41 => (
+            format!("{} {path}", pick(random, &["HASH", "XSHA256"])),
+            &[213, 250, 450, 550, 501, 530],
+        ),
+        42 => (format!("AVBL {path}"), &[213, 550, 530]),
+        43 => (
+            format!("{} {path}", pick(random, &["APPE", "STOU"])),
+            &[226, 250, 425, 426, 450, 451, 452, 503, 550, 553, 530],
+        ),
+        44 => (
+            pick(random, &["ARST", "NARS", "SUPP", "NSUP", "OPTS MLST type;", "OPTS HASH"]).into(),
+            &[200, 530],
+        ),
+        45 => (pick(random, &["RANG 1 0", "RANG 3 9"]).into(), &[350, 530]),
+        46 => (pick(random, &["LANG EN", "HOST 10.0.0.1", "REIN"]).into(), &[200, 220, 503]),
         30 => (
             pick(
                 random,
-                &["RETR", "PASV 1", "REST -1", "PORT 1,2", "EPRT |9", "CWD a\0b", "QUIT now"],
+                &[
+                    "RETR", "PASV 1", "REST -1", "PORT 1,2", "EPRT |9", "CWD a\0b", "QUIT now",
+                    "OPTS x", "MFMT 1 a",
+                ],
             )
             .into(),
             &[501],
         ),
         31 => (pick(random, &["", " ", "FOO", "RETRa", "226 no"]).into(), &[500]),
-        32 => ("X".repeat(random.usize(513..3000)), &[500]),
+        32 => ("X".repeat(random.usize(4113..9000)), &[500]),
         _ => return (vec![b'R', 0xC3, 0x28, b' ', 0x80], &[501]),
     };
     let mut octets = Vec::new();

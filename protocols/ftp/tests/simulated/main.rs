@@ -3,10 +3,13 @@
 //!
 //! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
 
+mod commands;
 mod copies;
 mod corners;
 mod crowd;
 mod data_gone;
+mod dialogue;
+mod forms;
 mod graphs;
 mod lines;
 mod memory;
@@ -15,6 +18,10 @@ mod raw;
 mod recordings;
 mod relay;
 mod replies;
+mod reported;
+mod resumed;
+mod scopes;
+mod secure;
 mod setting;
 mod strange;
 mod sweep;

@@ -1,0 +1,185 @@
+//! Sessions that may be resumed.
+//!
+//! rustls asks a store for sessions in the middle of a handshake, and does not say for which
+//! association. So the layer tells its stores before it calls rustls: the group at a client, the
+//! lineage at a server.
+//!
+//! A *lineage* is a session and all that were resumed from it: their clients hold the secret of the
+//! first. That is how a server knows that an association for data belongs to the same client as an
+//! association for control, and not to another client that was quicker.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustls::NamedGroup;
+use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
+use rustls::pki_types::ServerName;
+use rustls::server::StoresServerSessions;
+
+/// How many groups of a server a client remembers.
+const GROUPS_MOST: usize = 64;
+/// How many tickets of a group it remembers, as each serves once.
+const TICKETS_MOST: usize = 8;
+
+/// The sessions of a client with one server.
+#[derive(Default, Debug)]
+pub(crate) struct ClientSessions(Mutex<ClientKept>);
+
+#[derive(Default, Debug)]
+struct ClientKept {
+    /// The group of the association that is calling.
+    group: u64,
+    /// The group used last is the last.
+    groups: VecDeque<(u64, Group)>,
+}
+
+#[derive(Default, Debug)]
+struct Group {
+    hint: Option<NamedGroup>,
+    tls12: Option<Tls12ClientSessionValue>,
+    tickets: VecDeque<Tls13ClientSessionValue>,
+}
+
+impl ClientSessions {
+    /// Tells the group of the association that rustls is called for.
+    pub(crate) fn enter(&self, group: u64) {
+        self.lock().group = group;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ClientKept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientKept {
+    fn find(&self) -> Option<&Group> {
+        self.groups.iter().find(|(number, _)| *number == self.group).map(|(_, group)| group)
+    }
+
+    /// Returns the group of the association that is calling, as the one used last.
+    fn group(&mut self) -> &mut Group {
+        let place = self.groups.iter().position(|(number, _)| *number == self.group);
+        let found = place.and_then(|place| self.groups.remove(place));
+        if self.groups.len() >= GROUPS_MOST {
+            self.groups.pop_front();
+        }
+        self.groups.push_back(found.unwrap_or((self.group, Group::default())));
+        let last = self.groups.len() - 1;
+        &mut self.groups[last].1
+    }
+}
+
+impl ClientSessionStore for ClientSessions {
+    fn set_kx_hint(&self, _: ServerName<'static>, hint: NamedGroup) {
+        self.lock().group().hint = Some(hint);
+    }
+
+    fn kx_hint(&self, _: &ServerName<'_>) -> Option<NamedGroup> {
+        self.lock().find()?.hint
+    }
+
+    fn set_tls12_session(&self, _: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.lock().group().tls12 = Some(value);
+    }
+
+    fn tls12_session(&self, _: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.lock().find()?.tls12.clone()
+    }
+
+    fn remove_tls12_session(&self, _: &ServerName<'static>) {
+        self.lock().group().tls12 = None;
+    }
+
+    fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {
+        let mut kept = self.lock();
+        let tickets = &mut kept.group().tickets;
+        if tickets.len() >= TICKETS_MOST {
+            tickets.pop_front();
+        }
+        tickets.push_back(value);
+    }
+
+    fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.lock().group().tickets.pop_back()
+    }
+}
+
+/// The sessions of a server with all its clients.
+#[derive(Debug)]
+pub(crate) struct ServerSessions(Mutex<ServerKept>);
+
+#[derive(Debug)]
+struct ServerKept {
+    most: usize,
+    /// The lineage of the association that is calling.
+    lineage: u64,
+    /// The lineage of the session that was found last.
+    found: Option<u64>,
+    sessions: BTreeMap<Vec<u8>, (u64, Vec<u8>)>,
+    /// The keys in the order in which they were given; of some the session is gone.
+    oldest: VecDeque<Vec<u8>>,
+}
+
+impl ServerSessions {
+    pub(crate) fn new(most: usize) -> Self {
+        ServerSessions(Mutex::new(ServerKept {
+            most,
+            lineage: 0,
+            found: None,
+            sessions: BTreeMap::new(),
+            oldest: VecDeque::new(),
+        }))
+    }
+
+    /// Tells the lineage of the association that rustls is called for.
+    pub(crate) fn enter(&self, lineage: u64) {
+        let mut kept = self.lock();
+        (kept.lineage, kept.found) = (lineage, None);
+    }
+
+    /// Returns the lineage of the session that was found since [`enter`](Self::enter).
+    pub(crate) fn found(&self) -> Option<u64> {
+        self.lock().found
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ServerKept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StoresServerSessions for ServerSessions {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        let mut kept = self.lock();
+        if kept.most == 0 {
+            return false;
+        }
+        // Keys that are gone are dropped with the oldest: there are at most twice as many keys.
+        while kept.sessions.len() >= kept.most || kept.oldest.len() >= kept.most.saturating_mul(2) {
+            let Some(oldest) = kept.oldest.pop_front() else { break };
+            kept.sessions.remove(&oldest);
+        }
+        let lineage = kept.lineage;
+        kept.sessions.insert(key.clone(), (lineage, value));
+        kept.oldest.push_back(key);
+        true
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut kept = self.lock();
+        let (lineage, value) = kept.sessions.get(key)?.clone();
+        kept.found = Some(lineage);
+        Some(value)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut kept = self.lock();
+        let (lineage, value) = kept.sessions.remove(key)?;
+        kept.found = Some(lineage);
+        Some(value)
+    }
+
+    fn can_cache(&self) -> bool {
+        self.lock().most > 0
+    }
+}

@@ -1,0 +1,263 @@
+//! How the state of an association changes: it is secured, its handshake is over, it fails.
+
+use alloc::boxed::Box;
+
+use stackwright_base::events::Events as _;
+use stackwright_contract::services::{Ended, StreamsIndication, StreamsRequest};
+use stackwright_contract::{
+    Command, CommandError, Context, Fingerprint, Handle, Secure, SecurityError, SessionGroup,
+    TlsRole,
+};
+use stackwright_wire::Message;
+
+use crate::connection::{Connection, reason};
+use crate::state::{Answer, Association, Ending, Secured, Stage};
+use crate::{NAME, Out, Tls};
+
+/// Why an association fails: what its command is answered with, and how it ends.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What rustls says.
+    Library(rustls::Error),
+    /// What this layer says.
+    Security(SecurityError),
+    /// The octets ended without an announcement.
+    Truncated,
+    /// Time is over after `Close`.
+    Expired,
+}
+
+impl<M: Message> Tls<M> {
+    /// Takes over a name that is being opened.
+    pub(crate) fn begin(&mut self, name: Handle, credit: usize) {
+        let stage = self.limits.from_start.map_or(Stage::Plain, Stage::Asked);
+        self.associations.insert(name, Association::new(credit, stage));
+    }
+
+    pub(crate) fn opened(&mut self, cx: &Context, name: Handle, credit: usize, out: Out<'_, M>) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        (association.below, association.is_open) = (credit, true);
+        if let Stage::Asked(secure) = association.stage {
+            self.secure(cx, name, secure, out);
+        }
+    }
+
+    /// Handles a command.
+    pub(crate) fn control(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        command: Command,
+        out: Out<'_, M>,
+    ) {
+        let Some(association) = self.associations.get_mut(name) else {
+            return cx.dropped(NAME, "a command for an association that is over");
+        };
+        let answer = match (&association.stage, command) {
+            (Stage::Over(_), _) => {
+                return cx.dropped(NAME, "a command for an association that is over");
+            }
+            (Stage::Plain, Command::Secure(_)) if association.is_unread => {
+                Answer::Ready(Err(CommandError::Busy))
+            }
+            (Stage::Plain, Command::Secure(secure)) => {
+                association.stage = Stage::Asked(secure);
+                Answer::Handshake
+            }
+            (Stage::Plain, command) => {
+                association.is_unread |= command == Command::Unread;
+                out.request(StreamsRequest::Control { association: name, command });
+                Answer::FromBelow
+            }
+            (Stage::Asked(_), command) => Answer::Later(command),
+            (Stage::Secure(secured), command) if secured.shaking => Answer::Later(command),
+            (Stage::Secure(secured), command) => {
+                if secured.ended_below.is_some() {
+                    Answer::Ready(Err(CommandError::Busy))
+                } else {
+                    Self::while_secure(name, command, out)
+                }
+            }
+        };
+        association.answers.push_back(answer);
+        if let Stage::Asked(secure) = association.stage
+            && association.is_open
+        {
+            self.secure(cx, name, secure, out);
+        }
+        self.tell_answers(name, out);
+    }
+
+    /// Handles a command on a secure association.
+    fn while_secure(name: Handle, command: Command, out: Out<'_, M>) -> Answer {
+        match command {
+            // This layer reads payload, so the stream below must not deliver regions.
+            Command::Unread => Answer::Ready(Ok(0)),
+            Command::Secure(_) => Answer::Ready(Err(CommandError::Busy)),
+            command => {
+                out.request(StreamsRequest::Control { association: name, command });
+                Answer::FromBelow
+            }
+        }
+    }
+
+    /// Takes the answer of the stream below.
+    pub(crate) fn controlled(
+        &mut self,
+        name: Handle,
+        outcome: Result<u32, CommandError>,
+        out: Out<'_, M>,
+    ) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        if let Some(answer) =
+            association.answers.iter_mut().find(|answer| matches!(answer, Answer::FromBelow))
+        {
+            *answer = Answer::Ready(outcome);
+        }
+        self.tell_answers(name, out);
+    }
+
+    /// Answers the commands that wait for a handshake which will not be.
+    pub(crate) fn refuse(
+        &mut self,
+        name: Handle,
+        why: SecurityError,
+        certificate: Option<Fingerprint>,
+        out: Out<'_, M>,
+    ) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        for answer in &mut association.answers {
+            match answer {
+                Answer::Handshake => {
+                    *answer = Answer::Ready(Err(CommandError::Insecure { why, certificate }));
+                }
+                Answer::Later(_) => *answer = Answer::Ready(Err(CommandError::Busy)),
+                Answer::FromBelow | Answer::Ready(_) => {}
+            }
+        }
+        self.tell_answers(name, out);
+    }
+
+    /// Answers the commands that can be answered in order.
+    pub(crate) fn tell_answers(&mut self, name: Handle, out: Out<'_, M>) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        while let Some(Answer::Ready(outcome)) = association.answers.front() {
+            let outcome = *outcome;
+            association.answers.pop_front();
+            out.indicate(StreamsIndication::Controlled { association: name, outcome });
+        }
+    }
+
+    /// Begins the handshake of an open association.
+    fn secure(&mut self, cx: &Context, name: Handle, secure: Secure, out: Out<'_, M>) {
+        self.lineages += 1;
+        let (lineage, identity) = (self.lineages, secure.identity as usize);
+        let joins = matches!(secure.sessions, SessionGroup::Joins(_));
+        self.clock.set(cx);
+        let made = match secure.role {
+            TlsRole::Client => self.clients.get(identity).map(|client| {
+                client.sessions.enter(secure.sessions.number());
+                Connection::client(client)
+            }),
+            TlsRole::Server => {
+                self.servers.get(identity).map(|server| Connection::server(server, joins))
+            }
+        };
+        let Some(association) = self.associations.get_mut(name) else { return };
+        let connection = match made {
+            Some(Ok(connection)) => connection,
+            Some(Err(error)) => return self.fail(cx, name, Failure::Library(error), out),
+            None => {
+                let why = Failure::Security(SecurityError::Unconfigured);
+                return self.fail(cx, name, why, out);
+            }
+        };
+        let mut secured =
+            Secured::new(connection, secure, lineage, association.above, association.below);
+        let deadline = cx.now() + self.limits.handshake;
+        secured.deadline = Some(self.timers.schedule(deadline, name));
+        association.stage = Stage::Secure(Box::new(secured));
+        // A client speaks first.
+        self.absorb(cx, name, None, out);
+    }
+
+    /// Notes that the handshake is over: its command is answered, and those that waited for it are
+    /// handled.
+    pub(crate) fn shaken(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        let Stage::Secure(secured) = &mut association.stage else { return };
+        secured.shaking = false;
+        if !secured.closes()
+            && let Some(ticket) = secured.deadline.take()
+        {
+            self.timers.cancel(ticket);
+        }
+        let resumes = secured.connection.resumes();
+        let outcome = match (&secured.connection, secured.group) {
+            (Connection::Client(_), SessionGroup::Joins(_)) if resumes => Secure::RESUMED,
+            (Connection::Server(_), SessionGroup::Joins(group))
+                if resumes && self.groups.get(&group) == Some(&secured.lineage) =>
+            {
+                Secure::RESUMED
+            }
+            (Connection::Server(_), SessionGroup::Begins(group)) => {
+                self.groups.insert(group, secured.lineage);
+                Secure::FULL
+            }
+            _ => Secure::FULL,
+        };
+        cx.event(NAME, format_args!("{name:?} is secure: {:?}", secured.connection.facts()));
+        for answer in &mut association.answers {
+            match answer {
+                Answer::Handshake => *answer = Answer::Ready(Ok(outcome)),
+                Answer::Later(command) => *answer = Self::while_secure(name, *command, out),
+                Answer::FromBelow | Answer::Ready(_) => {}
+            }
+        }
+        self.tell_answers(name, out);
+    }
+
+    /// Ends an association that cannot go on: the peer is told by an alert where rustls has one,
+    /// and by a reset elsewhere.
+    pub(crate) fn fail(&mut self, cx: &Context, name: Handle, failure: Failure, out: Out<'_, M>) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        let (mut certificate, mut shakes, mut spoke, mut has_alert) = (None, true, false, false);
+        let mut ended_below = None;
+        if let Stage::Secure(secured) = &mut association.stage {
+            (shakes, spoke, ended_below) = (secured.shaking, secured.spoke, secured.ended_below);
+            if let Failure::Library(error) = &failure {
+                if matches!(error, rustls::Error::InvalidCertificate(_))
+                    && let Connection::Client(_) = secured.connection
+                    && let Some(client) = self.clients.get(secured.identity)
+                {
+                    certificate = client.verifier.take_shown();
+                }
+                let can_send = ended_below.is_none() && !matches!(secured.ending, Ending::Done(_));
+                has_alert = can_send && secured.send_alert(name, &mut association.below, out);
+            }
+        }
+        let why = match &failure {
+            Failure::Library(error) => reason(error, spoke),
+            Failure::Security(why) => *why,
+            Failure::Truncated | Failure::Expired => SecurityError::Cut,
+        };
+        cx.event(NAME, format_args!("{name:?} fails: {failure:?}, certificate {certificate:?}"));
+        let end = match failure {
+            Failure::Truncated if !shakes => Ended::Truncated,
+            Failure::Expired => Ended::Expired,
+            Failure::Library(rustls::Error::DecryptError) if !shakes => Ended::Forged,
+            _ => Ended::Insecure(why),
+        };
+        let stage = core::mem::replace(&mut association.stage, Stage::Over(end));
+        if let Stage::Secure(secured) = stage {
+            self.forget(&secured);
+        }
+        self.refuse(name, why, certificate, out);
+        match ended_below {
+            Some(_) => self.ended(name, end, out),
+            // Behind a close, an alert still leaves; a reset could overtake it.
+            None if has_alert => out.request(StreamsRequest::Close { name }),
+            None => out.request(StreamsRequest::Abort { association: name, code: 0 }),
+        }
+    }
+}
