@@ -64,8 +64,10 @@ impl<M: Message> Copying<M> {
     /// Returns what becomes of the target after a failure.
     pub(crate) fn worth(&self, failure: Failure) -> Keep {
         let is_wrong = matches!(failure, Failure::Short | Failure::Damaged);
+        // What was handed to the target may not be told as written yet.
+        let handed = self.next - self.asked.iter().sum::<usize>() as u64;
         match self.resume {
-            Some(_) if self.target_open && !is_wrong && self.there + self.written > 0 => Keep::Part,
+            Some(_) if self.target_open && !is_wrong && self.there + handed > 0 => Keep::Part,
             _ => Keep::Nothing,
         }
     }

@@ -19,6 +19,7 @@ mod recordings;
 mod relay;
 mod replies;
 mod reported;
+mod resume;
 mod resumed;
 mod scopes;
 mod secure;
