@@ -20,7 +20,7 @@ Exit codes:
   5    what arrived is not what was sent
   6    it took too long
   7    the connection was lost
-  130  interrupted; no partial file is left behind";
+  130  interrupted; what arrived is kept, hidden, and the same command goes on there";
 
 /// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and
 /// captures.
@@ -207,6 +207,10 @@ pub(crate) struct Connection {
     /// [default: 60s].
     #[arg(long, value_name = "TIME", value_parser = patience)]
     pub(crate) timeout: Option<Duration>,
+    /// Try again up to N times when the connection of a transfer is lost, each time after twice as
+    /// long, and go on where it ended [default: 3].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=20))]
+    pub(crate) retries: Option<u32>,
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -220,7 +224,7 @@ pub(crate) struct Get {
     /// The file's address: ftp://user@host:port/path, ftp+artp://… over ARTP, or NAME:path with a
     /// bookmark. User and port are optional.
     pub(crate) url: String,
-    /// Where to save it: a file or a folder [default: the current folder].
+    /// Where to save it: a file, a folder, or - for standard output [default: the current folder].
     pub(crate) dest: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) connection: Connection,
@@ -228,7 +232,7 @@ pub(crate) struct Get {
 
 #[derive(Args)]
 pub(crate) struct Put {
-    /// The file to upload.
+    /// The file to upload; - is standard input.
     pub(crate) file: PathBuf,
     /// The target's address: ftp://user@host:port/path, or ftp+artp://… over ARTP. If it ends in /,
     /// the file keeps its name.

@@ -171,6 +171,7 @@ impl There {
                 proxy: None,
                 stack,
                 timeout: None,
+                retries: None,
                 json: false,
                 verbose: false,
             },

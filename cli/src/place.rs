@@ -83,6 +83,11 @@ impl Place {
         }
     }
 
+    /// Whether a copy that fails can go on later where it ended.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        matches!(self, Place::Folder { .. })
+    }
+
     pub(crate) fn is_input(&self) -> bool {
         matches!(self, Place::Open { shown, .. } if shown == INPUT)
     }

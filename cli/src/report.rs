@@ -12,6 +12,7 @@ use stackwright::ftp::client::UNCONFIRMED;
 use stackwright::ftp::listing::UNREADABLE;
 
 use crate::printable::Printable;
+use crate::transfer::Done;
 
 /// Says a line on standard output. Where nobody reads it any more (`| head`), the work goes on all
 /// the same.
@@ -46,7 +47,7 @@ impl Progress {
         Progress { output_taken: true, ..self }
     }
 
-    pub(crate) fn began(&self, size: Option<u64>) {
+    pub(crate) fn began(&self, size: Option<u64>, there: u64) {
         if let (Some(size), Some(bar)) = (size, &self.bar) {
             bar.set_length(size);
             let style =
@@ -57,7 +58,11 @@ impl Progress {
             );
         }
         if self.json {
-            say!("{}", json!({ "event": "began", "url": self.url, "size": size }));
+            let mut told = json!({ "event": "began", "url": self.url, "size": size });
+            if there > 0 {
+                told["resumed_at"] = there.into();
+            }
+            say!("{told}");
         }
     }
 
@@ -67,7 +72,8 @@ impl Progress {
         }
     }
 
-    pub(crate) fn done(&self, what: &str, octets: u64, took: Duration) {
+    pub(crate) fn done(&self, what: &str, done: &Done) {
+        let &Done { octets, moved, took, .. } = done;
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -77,15 +83,15 @@ impl Progress {
                 "{}",
                 json!({
                     "event": "done", "url": self.url, "file": what, "octets": octets, "seconds": seconds,
-                    "octets_per_second": rate(octets, took),
+                    "octets_per_second": rate(moved, took),
                 })
             );
         } else if !self.output_taken {
             say!(
                 "{what}: {} in {} ({}/s)",
-                HumanBytes(octets),
+                HumanBytes(moved),
                 short(took),
-                HumanBytes(rate(octets, took))
+                HumanBytes(rate(moved, took))
             );
         }
     }

@@ -37,11 +37,11 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
         .file_name()
         .ok_or(Problem::Url { url: get.url.clone(), why: "it names a folder, not a file" })?;
     let place = Place::target(get.dest.as_deref(), name)?;
-    let request = Request::Copy {
-        from: SERVER,
-        source: remote.path.clone(),
-        target: place.name().into(),
-        early: true,
+    let (from, source, target) = (SERVER, remote.path.clone(), place.name().into());
+    let request = if place.is_repeatable() {
+        Request::Resume { from, source, target, checked_first: true }
+    } else {
+        Request::Copy { from, source, target, early: true }
     };
     let mut progress = Progress::new(&get.url, get.connection.json);
     if place.is_output() {
@@ -53,8 +53,8 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
     }
     let shown = place.shown();
     let watch = &mut Watch::Bar(&progress);
-    let Done { octets, took, .. } = run(&remote, &get.connection, &place.into(), &request, watch)?;
-    progress.done(&shown, octets, took);
+    let done = run(&remote, &get.connection, &place.into(), &request, watch)?;
+    progress.done(&shown, &done);
     Ok(())
 }
 
@@ -72,16 +72,16 @@ pub(crate) fn put(put: &Put) -> Result<(), Problem> {
         url.push_str(if url.ends_with('/') { "" } else { "/" });
         url.push_str(name);
     }
-    let request = Request::Copy {
-        from: DISK,
-        source: place.name().into(),
-        target: remote.path.clone(),
-        early: false,
+    let (from, source, target) = (DISK, place.name().into(), remote.path.clone());
+    let request = if place.is_repeatable() {
+        Request::Resume { from, source, target, checked_first: false }
+    } else {
+        Request::Copy { from, source, target, early: false }
     };
     let progress = Progress::new(&url, put.connection.json);
     let watch = &mut Watch::Bar(&progress);
-    let Done { octets, took, .. } = run(&remote, &put.connection, &place.into(), &request, watch)?;
-    progress.done(&url, octets, took);
+    let done = run(&remote, &put.connection, &place.into(), &request, watch)?;
+    progress.done(&url, &done);
     Ok(())
 }
 
@@ -118,7 +118,10 @@ pub(crate) enum Watch<'a> {
 
 /// What a request that succeeded did.
 pub(crate) struct Done {
+    /// The length of the file.
     pub(crate) octets: u64,
+    /// How many octets of it were moved: the others were there.
+    pub(crate) moved: u64,
     pub(crate) took: Duration,
     /// How many lines of a listing were not understood.
     pub(crate) unreadable: u64,
@@ -127,7 +130,8 @@ pub(crate) struct Done {
 /// How long a silent server is waited for where nobody says it.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Runs one request to its end, trying each address of the server.
+/// Runs one request to its end, trying each address of the server, and again what may succeed a
+/// little later.
 pub(crate) fn run(
     remote: &Remote,
     connection: &Connection,
@@ -144,27 +148,71 @@ pub(crate) fn run(
         }
         _ => None,
     };
-    let mut outcome = Err(Problem::Interrupted);
-    for address in remote.addresses()? {
-        let mut config = client::Config::anonymous(address);
-        if let Some((user, password)) = &login {
-            (config.user, config.password) = (user.clone(), password.clone());
+    let addresses = remote.addresses()?;
+    let retries = connection.retries.unwrap_or(RETRIES);
+    let mut pause = PAUSE;
+    let mut tries = 0;
+    loop {
+        let mut outcome = Err(Problem::Interrupted);
+        for &address in &addresses {
+            let mut config = client::Config::anonymous(address);
+            if let Some((user, password)) = &login {
+                (config.user, config.password) = (user.clone(), password.clone());
+            }
+            config.data = if connection.active {
+                client::DataMode::Active
+            } else {
+                client::DataMode::Passive
+            };
+            config.timeout = connection.timeout.unwrap_or(TIMEOUT);
+            config.idle = Duration::ZERO;
+            let stack = match (&described, &proxy) {
+                (Some(described), _) => Stack::Described(described),
+                (None, Some(proxy)) => Stack::Proxied(proxy),
+                (None, None) => Stack::Known(remote.below),
+            };
+            outcome = run_at(address, config, connection, stack, local, request, watch);
+            if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
+                break;
+            }
         }
-        config.data =
-            if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
-        config.timeout = connection.timeout.unwrap_or(TIMEOUT);
-        config.idle = Duration::ZERO;
-        let stack = match (&described, &proxy) {
-            (Some(described), _) => Stack::Described(described),
-            (None, Some(proxy)) => Stack::Proxied(proxy),
-            (None, None) => Stack::Known(remote.below),
+        let Err(problem) = outcome else { return outcome };
+        // A server that was never reached is not there; one that was may come back.
+        let may_pass = match &problem {
+            Problem::Transfer { failure: Failure::Lost, .. } => true,
+            Problem::Transfer { failure: Failure::Unreachable | Failure::Expired, .. } => tries > 0,
+            _ => false,
         };
-        outcome = run_at(address, config, connection, stack, local, request, watch);
-        if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
-            break;
+        if !may_pass || tries == retries || !matches!(request, Request::Resume { .. }) {
+            return Err(problem);
         }
+        tries += 1;
+        if !connection.json {
+            let seconds = pause.as_secs();
+            eprintln!("stackwright: {problem}; trying again in {seconds} s ({tries} of {retries})");
+        }
+        wait(pause)?;
+        pause *= 2;
     }
-    outcome
+}
+
+/// How often a transfer whose connection is lost is tried again, where nobody says it.
+const RETRIES: u32 = 3;
+/// How long it is waited before the first of these tries; each waits twice as long as the one
+/// before.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Waits, unless a person wants the program to end.
+fn wait(pause: Duration) -> Result<(), Problem> {
+    let interrupted = interrupts()?;
+    let since = std::time::Instant::now();
+    while since.elapsed() < pause {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Problem::Interrupted);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
 }
 
 /// The application above the stack.
@@ -176,11 +224,18 @@ struct Application<'a, 'w> {
 impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
     fn indicate(&mut self, indication: Indication) {
         match (indication, &mut *self.watch) {
-            (Indication::Began { size }, Watch::Bar(progress)) => progress.began(size),
+            (Indication::Began { size, there }, Watch::Bar(progress)) => {
+                progress.began(size, there);
+            }
             (Indication::Moved { octets }, Watch::Bar(progress)) => progress.moved(octets),
             (Indication::Entries { entries }, Watch::Entries(show)) => show(&entries),
-            (Indication::Copied { octets, took }, _) => self.outcome = Some(Ok((octets, took))),
-            (Indication::Listed, _) => self.outcome = Some(Ok((0, Duration::ZERO))),
+            (Indication::Copied { octets, moved, took }, _) => {
+                self.outcome = Some(Ok(Done { octets, moved, took, unreadable: 0 }));
+            }
+            (Indication::Listed, _) => {
+                let took = Duration::ZERO;
+                self.outcome = Some(Ok(Done { octets: 0, moved: 0, took, unreadable: 0 }));
+            }
             (Indication::Failed { side, failure }, _) => self.outcome = Some(Err((side, failure))),
             _ => {}
         }
@@ -253,7 +308,7 @@ fn run_at(
     let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
     let unreadable = said.unreadable;
     match ended {
-        Ok((octets, took)) => Ok(Done { octets, took, unreadable }),
+        Ok(done) => Ok(Done { unreadable, ..done }),
         Err((side, failure)) => Err(Problem::Transfer {
             place: if side == SERVER { address.to_string() } else { local.shown() },
             failure,
@@ -262,8 +317,8 @@ fn run_at(
     }
 }
 
-/// How a request ended: so many octets in that time, or which side failed and why.
-type Ended = Result<(u64, Duration), (CopySide, Failure)>;
+/// How a request ended: what it did, or which side failed and why.
+type Ended = Result<Done, (CopySide, Failure)>;
 
 /// Drives any stack that copies until the request has its last word, and the program may exit. The
 /// kernel closes TCP connections for a program that has exited; a transport of the program's own

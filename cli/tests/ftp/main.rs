@@ -3,6 +3,7 @@
 mod fake;
 mod files;
 mod listings;
+mod resume;
 mod strangers;
 mod words;
 

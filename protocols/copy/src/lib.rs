@@ -9,6 +9,7 @@
 //! | `words.rs` | requests and indications |
 //! | `state.rs` | a copy under way |
 //! | `send.rs` | requests downward: reads, writes, the end |
+//! | `resume.rs` | what was left of an earlier copy: whether it is a beginning of the source |
 //! | `receive.rs` | answers from below |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@
 extern crate alloc;
 
 mod receive;
+mod resume;
 mod send;
 mod state;
 mod words;
@@ -82,6 +84,9 @@ impl<M: Message> Protocol for Copy<M> {
         match request {
             Request::Copy { from, source, target, early } => {
                 self.copy(cx, from, source, target, early, out)
+            }
+            Request::Resume { from, source, target, checked_first } => {
+                self.resume(cx, from, source, target, checked_first, out)
             }
             Request::List { side, path } => self.list(side, path, out),
             Request::GiveUp => self.give_up(out),

@@ -1,10 +1,10 @@
 //! Answers from below.
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest};
+use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use crate::state::{Job, Step, Use};
+use crate::state::{Job, Said, Step, Use};
 use crate::{Copy, CopySide, Indication, NAME, Out};
 
 impl<M: Message> Copy<M> {
@@ -22,67 +22,91 @@ impl<M: Message> Copy<M> {
         match indication {
             FilesIndication::Closed { result, .. } => {
                 self.names_at(side).forget(file);
-                self.closed(cx, job, side, result, out);
+                self.closed(cx, job, side, file, result, out);
             }
-            FilesIndication::Opened { size, .. } => self.opened(job, side, size, out),
+            FilesIndication::Opened { size, .. } => self.opened(job, side, file, size, out),
             FilesIndication::Read { message, .. } => {
-                self.read(job, message, out);
+                self.read(job, file, message, out);
             }
             FilesIndication::Written { octets, .. } => {
-                if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+                if let Some(Job::Copy(copying)) = self.jobs.get_mut(job)
+                    && copying.target == Some(file)
+                    && copying.from != side
+                {
                     copying.between -= octets;
                     copying.written += octets as u64;
-                    let octets = copying.written;
+                    let octets = copying.there + copying.written;
                     Self::read_ahead(copying, out);
                     out.indicate(Indication::Moved { octets });
+                    self.keep_when_whole(job, out);
                 }
             }
             FilesIndication::Entries { entries, .. } => {
                 if self.jobs.get(job).is_none() {
                 } else if entries.is_empty() {
                     self.jobs.forget(job);
-                    self.close(side, file, out);
+                    self.close(side, file, Keep::Nothing, out);
                     out.indicate(Indication::Listed);
                 } else {
                     Self::ask(out, side, FilesRequest::Next { file });
                     out.indicate(Indication::Entries { entries });
                 }
             }
-            FilesIndication::Stated { .. }
-            | FilesIndication::Digested { .. }
-            | FilesIndication::Room { .. }
-            | FilesIndication::Done { .. } => {}
+            FilesIndication::Digested { result, .. } => {
+                self.names_at(side).forget(file);
+                let said = result.map(|(digest, count)| Said::Digest(digest, count));
+                self.said(cx, job, side, said, out);
+            }
+            FilesIndication::Stated { result, .. } => {
+                self.names_at(side).forget(file);
+                let said = result.map(|status| Said::Status(status.size, status.modified));
+                self.said(cx, job, side, said, out);
+            }
+            FilesIndication::Room { .. } | FilesIndication::Done { .. } => {}
         }
     }
 
-    fn opened(&mut self, job: Handle, side: CopySide, size: Option<u64>, out: Out<'_, M>) {
+    fn opened(
+        &mut self,
+        job: Handle,
+        side: CopySide,
+        file: Handle,
+        size: Option<u64>,
+        out: Out<'_, M>,
+    ) {
         match self.jobs.get_mut(job) {
             Some(Job::List { side, folder }) => {
                 let (side, file) = (*side, *folder);
                 Self::ask(out, side, FilesRequest::Next { file });
             }
             Some(Job::Copy(copying)) => {
-                if side == copying.from {
+                if copying.source == Some(file) && side == copying.from {
                     copying.source_open = true;
                     copying.size = size;
-                } else {
+                } else if copying.target == Some(file) && side != copying.from {
                     copying.target_open = true;
+                    if copying.resume.is_some() {
+                        return self.target_resumed(job, size.unwrap_or(0), out);
+                    }
                 }
                 if copying.source_open && copying.target_open {
                     copying.step = Step::Moving;
-                    let size = copying.size;
+                    let (size, there) = (copying.size, copying.there);
                     Self::read_ahead(copying, out);
-                    out.indicate(Indication::Began { size });
-                } else if copying.target.is_none() {
-                    self.open_target(job, out);
+                    out.indicate(Indication::Began { size, there });
+                } else if copying.target.is_none() && copying.source_open {
+                    self.open_target(job, Purpose::Create { from: 0 }, out);
                 }
             }
             None => {}
         }
     }
 
-    fn read(&mut self, job: Handle, message: M, out: Out<'_, M>) {
+    fn read(&mut self, job: Handle, source: Handle, message: M, out: Out<'_, M>) {
         let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        if copying.source != Some(source) {
+            return; // one of an earlier try
+        }
         let (Some(wanted), Some(file)) = (copying.asked.pop_front(), copying.target) else {
             return;
         };
@@ -100,7 +124,7 @@ impl<M: Message> Copy<M> {
         if length > 0 {
             Self::ask(out, copying.from.other(), FilesRequest::Write { file, offset, message });
         }
-        Self::keep_when_whole(copying, out);
+        self.keep_when_whole(job, out);
     }
 
     fn closed(
@@ -108,26 +132,45 @@ impl<M: Message> Copy<M> {
         cx: &Context,
         job: Handle,
         side: CopySide,
+        file: Handle,
         result: Result<(), Failure>,
         out: Out<'_, M>,
     ) {
-        let keeping = match self.jobs.get(job) {
-            Some(Job::Copy(copying)) if copying.step == Step::Keeping => Some(copying.from),
-            _ => None,
+        let Some(Job::Copy(copying)) = self.jobs.get(job) else {
+            if let Err(failure) = result {
+                self.fail(job, side, failure, out);
+            }
+            return;
         };
+        let (from, step) = (copying.from, copying.step);
+        let own = if side == from { copying.source } else { copying.target };
+        if own != Some(file) {
+            return; // one of an earlier try
+        }
         match result {
-            Ok(()) if keeping.is_some_and(|from| from != side) => {
-                let Some(Job::Copy(copying)) = self.jobs.forget(job) else { return };
-                self.close(copying.from, copying.source, out);
-                out.indicate(Indication::Copied {
-                    octets: copying.written,
-                    took: cx.now().since(copying.began),
-                });
+            Ok(()) if step == Step::Keeping && from != side => {
+                if copying.is_checked(false) {
+                    self.check(job, Step::Confirming, out);
+                } else {
+                    self.copied(cx, job, out);
+                }
             }
             Ok(()) => {} // closed by this side
             // All of it was read: only the target can still fail.
-            Err(_) if keeping == Some(side) => {}
-            Err(failure) => self.fail(job, side, failure, out),
+            Err(_) if from == side && matches!(step, Step::Keeping | Step::Checking) => {}
+            Err(failure) => self.failed(job, side, failure, out),
         }
+    }
+
+    pub(crate) fn copied(&mut self, cx: &Context, job: Handle, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.forget(job) else { return };
+        if let Some(source) = copying.source {
+            self.close(copying.from, source, Keep::Nothing, out);
+        }
+        out.indicate(Indication::Copied {
+            octets: copying.there + copying.written,
+            moved: copying.written,
+            took: cx.now().since(copying.began),
+        });
     }
 }

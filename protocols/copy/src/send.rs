@@ -1,9 +1,7 @@
 //! Requests downward.
 
-use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::marker::PhantomData;
 
 use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle};
@@ -22,50 +20,36 @@ impl<M: Message> Copy<M> {
         early: bool,
         out: Out<'_, M>,
     ) {
-        let nothing = Handle { index: 0, generation: 0 };
-        let job = self.jobs.name(Job::Copy(Copying {
-            from,
-            target_path: target,
-            source: nothing,
-            source_open: false,
-            target: None,
-            target_open: false,
-            size: None,
-            began: cx.now(),
-            next: 0,
-            asked: VecDeque::new(),
-            between: 0,
-            written: 0,
-            end: false,
-            step: Step::Opening,
-            message: PhantomData,
-        }));
-        let file = self.names_at(from).name(Use { job });
-        if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
-            copying.source = file;
-        }
-        Self::ask(
-            out,
-            from,
-            FilesRequest::Open { file, path: source, purpose: Purpose::Read { as_octets: false } },
-        );
+        let job = self.jobs.name(Job::Copy(Copying::new(cx.now(), from, source, target, None)));
+        self.open_source(job, out);
         if early {
-            self.open_target(job, out);
+            self.open_target(job, Purpose::Create { from: 0 }, out);
         }
     }
 
-    pub(crate) fn open_target(&mut self, job: Handle, out: Out<'_, M>) {
+    /// Opens the source. Behind what is there already, the first read is requested at once, so that
+    /// it need not be opened at its beginning.
+    pub(crate) fn open_source(&mut self, job: Handle, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get(job) else { return };
+        let (side, path) = (copying.from, copying.source_path.clone());
+        let file = self.names_at(side).name(Use { job });
+        let purpose = Purpose::Read { as_octets: false };
+        Self::ask(out, side, FilesRequest::Open { file, path, purpose });
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        copying.source = Some(file);
+        if copying.there > 0 {
+            Self::read_once(copying, out);
+        }
+    }
+
+    pub(crate) fn open_target(&mut self, job: Handle, purpose: Purpose, out: Out<'_, M>) {
         let Some(Job::Copy(copying)) = self.jobs.get(job) else { return };
         let (side, path) = (copying.from.other(), copying.target_path.clone());
         let file = self.names_at(side).name(Use { job });
         if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
             copying.target = Some(file);
         }
-        Self::ask(
-            out,
-            side,
-            FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } },
-        );
+        Self::ask(out, side, FilesRequest::Open { file, path, purpose });
     }
 
     pub(crate) fn list(&mut self, side: CopySide, path: String, out: Out<'_, M>) {
@@ -80,46 +64,73 @@ impl<M: Message> Copy<M> {
     /// Requests as many octets as may be between the two sides.
     pub(crate) fn read_ahead(copying: &mut Copying<M>, out: Out<'_, M>) {
         while !copying.end && copying.between + READ_AT_ONCE <= AHEAD {
-            copying.asked.push_back(READ_AT_ONCE);
-            copying.between += READ_AT_ONCE;
-            let offset = copying.next;
-            copying.next += READ_AT_ONCE as u64;
-            let request = FilesRequest::Read { file: copying.source, offset, length: READ_AT_ONCE };
-            Self::ask(out, copying.from, request);
+            Self::read_once(copying, out);
         }
+    }
+
+    fn read_once(copying: &mut Copying<M>, out: Out<'_, M>) {
+        let Some(file) = copying.source else { return };
+        copying.asked.push_back(READ_AT_ONCE);
+        copying.between += READ_AT_ONCE;
+        let offset = copying.next;
+        copying.next += READ_AT_ONCE as u64;
+        let request = FilesRequest::Read { file, offset, length: READ_AT_ONCE };
+        Self::ask(out, copying.from, request);
     }
 
     /// Lets the target have its name where all octets were handed on. Answers about one file come
     /// in the order of the requests, so nothing has to be waited for; if one of them cannot be
-    /// written, the file fails as a whole.
-    pub(crate) fn keep_when_whole(copying: &mut Copying<M>, out: Out<'_, M>) {
-        if let (Some(file), true, true, Step::Moving) =
-            (copying.target, copying.end, copying.asked.is_empty(), copying.step)
-        {
-            copying.step = Step::Keeping;
-            Self::ask(out, copying.from.other(), FilesRequest::Close { file, keep: Keep::Whole });
+    /// written, the file fails as a whole. What was resumed is checked first.
+    pub(crate) fn keep_when_whole(&mut self, job: Handle, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let is_whole = copying.end && copying.asked.is_empty() && copying.step == Step::Moving;
+        if !is_whole || copying.target.is_none() {
+            return;
         }
+        if copying.is_checked(true) {
+            // A digest is that of what is written.
+            if copying.between == 0 {
+                self.check(job, Step::Checking, out);
+            }
+        } else {
+            self.keep(job, out);
+        }
+    }
+
+    pub(crate) fn keep(&mut self, job: Handle, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let Some(file) = copying.target else { return };
+        copying.step = Step::Keeping;
+        Self::ask(out, copying.from.other(), FilesRequest::Close { file, keep: Keep::Whole });
     }
 
     pub(crate) fn fail(&mut self, job: Handle, side: CopySide, failure: Failure, out: Out<'_, M>) {
         match self.jobs.forget(job) {
             Some(Job::Copy(copying)) => {
-                self.close(copying.from, copying.source, out);
-                // A target that is getting its name was closed already.
-                if let (Some(target), false) = (copying.target, copying.step == Step::Keeping) {
-                    self.close(copying.from.other(), target, out);
-                }
+                let keep = copying.worth(failure);
+                self.close_both(&copying, keep, out);
             }
-            Some(Job::List { side, folder }) => self.close(side, folder, out),
+            Some(Job::List { side, folder }) => self.close(side, folder, Keep::Nothing, out),
             None => return,
         }
         out.indicate(Indication::Failed { side, failure });
     }
 
-    /// Closes a file without keeping it, unless it closed already.
-    pub(crate) fn close(&mut self, side: CopySide, file: Handle, out: Out<'_, M>) {
+    /// Closes both files; `keep` says what becomes of the target.
+    pub(crate) fn close_both(&mut self, copying: &Copying<M>, keep: Keep, out: Out<'_, M>) {
+        if let Some(source) = copying.source {
+            self.close(copying.from, source, Keep::Nothing, out);
+        }
+        // A target that is getting its name was closed already.
+        if let (Some(target), false) = (copying.target, copying.step == Step::Keeping) {
+            self.close(copying.from.other(), target, keep, out);
+        }
+    }
+
+    /// Closes a file unless it closed already.
+    pub(crate) fn close(&mut self, side: CopySide, file: Handle, keep: Keep, out: Out<'_, M>) {
         if self.names_at(side).get(file).is_some() {
-            Self::ask(out, side, FilesRequest::Close { file, keep: Keep::Nothing });
+            Self::ask(out, side, FilesRequest::Close { file, keep });
         }
     }
 
@@ -128,7 +139,11 @@ impl<M: Message> Copy<M> {
         for job in jobs {
             let side = match self.jobs.get(job) {
                 // Whether the target gets its name could not be told; the answer comes soon.
-                Some(Job::Copy(copying)) if copying.step == Step::Keeping => continue,
+                Some(Job::Copy(copying))
+                    if matches!(copying.step, Step::Keeping | Step::Confirming) =>
+                {
+                    continue;
+                }
                 Some(Job::Copy(copying)) => copying.from,
                 Some(Job::List { side, .. }) => *side,
                 None => continue,

@@ -1,5 +1,6 @@
 //! A copy under way.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::marker::PhantomData;
@@ -27,13 +28,19 @@ pub(crate) enum Job<M> {
 
 pub(crate) struct Copying<M> {
     pub(crate) from: CopySide,
+    pub(crate) source_path: String,
     pub(crate) target_path: String,
-    pub(crate) source: Handle,
+    /// How it is resumed, unless it is a plain copy.
+    pub(crate) resume: Option<Box<Resume>>,
+    /// The source, once it was requested.
+    pub(crate) source: Option<Handle>,
     pub(crate) source_open: bool,
     /// The target, once it was requested.
     pub(crate) target: Option<Handle>,
     pub(crate) target_open: bool,
     pub(crate) size: Option<u64>,
+    /// Octets of the target that were there.
+    pub(crate) there: u64,
     pub(crate) began: Instant,
     /// Where the next read begins.
     pub(crate) next: u64,
@@ -41,6 +48,7 @@ pub(crate) struct Copying<M> {
     pub(crate) asked: VecDeque<usize>,
     /// Octets that were read or requested, and are not written.
     pub(crate) between: usize,
+    /// Octets that were written.
     pub(crate) written: u64,
     pub(crate) end: bool,
     pub(crate) step: Step,
@@ -51,7 +59,36 @@ pub(crate) struct Copying<M> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     Opening,
+    /// What is there of the target is compared with the source.
+    Comparing,
     Moving,
+    /// All octets are written, and compared with the source.
+    Checking,
     /// The target is getting its name.
     Keeping,
+    /// It has its name, and is compared with the source.
+    Confirming,
+}
+
+/// How a copy is resumed.
+pub(crate) struct Resume {
+    pub(crate) checked_first: bool,
+    /// Whether what was there was no beginning of the source: there is no third try.
+    pub(crate) is_anew: bool,
+    /// Whether there are no digests: sizes and times are compared.
+    pub(crate) by_time: bool,
+    /// What was said of both so far.
+    pub(crate) source: Option<Said>,
+    pub(crate) target: Option<Said>,
+}
+
+/// What a side says of a file that is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Said {
+    /// A digest, and of how many octets.
+    Digest([u8; 32], u64),
+    /// Size and time of modification.
+    Status(u64, Option<u64>),
+    /// It cannot say it.
+    Nothing,
 }

@@ -56,6 +56,20 @@ pub enum Request {
         /// and is right only where the target's side makes files whole or not at all.
         early: bool,
     },
+    /// Copies a file as `Copy` does, and goes on behind what an earlier one left of it, if that is
+    /// the beginning of the source. What arrives is kept for the next time if the copy fails. Where
+    /// the target's side cannot do that, it is a `Copy`.
+    Resume {
+        /// The side of the source.
+        from: CopySide,
+        /// The path of the source there.
+        source: String,
+        /// The path of the target on the other side.
+        target: String,
+        /// Whether the target is compared with the source before it gets its name: its side has
+        /// written what it has told to be written. Otherwise that is done afterwards.
+        checked_first: bool,
+    },
     /// Lists a folder. Answered by `Entries`, any number of times, then `Listed` or `Failed`.
     List {
         /// The side of the folder.
@@ -75,6 +89,8 @@ pub enum Indication {
     Began {
         /// The source's size in octets, where it is known.
         size: Option<u64>,
+        /// How many octets of it are there already.
+        there: u64,
     },
     /// More octets of the file are written.
     Moved {
@@ -85,6 +101,8 @@ pub enum Indication {
     Copied {
         /// Its length in octets.
         octets: u64,
+        /// How many of them were moved now.
+        moved: u64,
         /// The time from the request to now.
         took: Duration,
     },
@@ -95,7 +113,8 @@ pub enum Indication {
     },
     /// The folder was listed to its end.
     Listed,
-    /// A request failed. No file has the target's name that did not have it before.
+    /// A request failed. No file has the target's name that did not have it before; except where
+    /// it was resumed and [damaged](Failure::Damaged), and was not checked first.
     Failed {
         /// The side that failed.
         side: CopySide,

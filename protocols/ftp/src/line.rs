@@ -75,6 +75,11 @@ impl Lines {
         self.overlong
     }
 
+    /// Forgets the line that is being gathered.
+    pub(crate) fn forget(&mut self) {
+        *self = Lines::new(self.most);
+    }
+
     /// Takes `octets` up to the end of one line, and returns the event and how many octets it took.
     /// Where nothing is complete, it takes all of them.
     pub fn feed(&mut self, octets: &[u8]) -> (Option<LineEvent>, usize) {

@@ -187,11 +187,11 @@ fn blocks_have_headers() {
 
 #[test]
 fn markers_and_suspect_data_are_told_at_their_place() {
-    let wire = b"\0\0\x02ab\x10\0\x03m 1\x20\0\x01c\x50\0\x01z";
+    let wire = b"\0\0\x02ab\x10\0\x03m:1\x20\0\x01c\x50\0\x01z";
     let mut decoder = Decoder::new(BLOCK).expect("not the plain form");
     let (mut file, mut taken) = (Vec::new(), 0);
     taken += decoder.feed(wire, 100, &mut file).expect("no damage");
-    assert_eq!((&file[..], decoder.take_marker()), (&b"ab"[..], Some(b"m 1".into())));
+    assert_eq!((&file[..], decoder.take_marker()), (&b"ab"[..], Some(b"m:1".into())));
     assert!(!decoder.is_suspect());
     taken += decoder.feed(&wire[taken..], 100, &mut file).expect("no damage");
     assert_eq!((&file[..], decoder.take_marker()), (&b"abc"[..], Some(b"z".into())));
@@ -199,6 +199,7 @@ fn markers_and_suspect_data_are_told_at_their_place() {
     assert!(!decoder.has_ended() && decoder.holds());
     taken += decoder.feed(&wire[taken..], 100, &mut file).expect("no damage");
     assert!(decoder.has_ended() && taken == wire.len());
+    assert_eq!(decoded(BLOCK, b"\x10\0\x03a\r\n"), Err(Damage::Block), "it would reach a reply");
     for count in [0, 65] {
         let mut wire = vec![0x10, 0, count];
         wire.extend(vec![b'm'; count.into()]);

@@ -8,7 +8,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::deed::relative;
-use super::state::{Data, Job, Step, What};
+use super::state::{Create, Data, Job, Step, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::Reply;
@@ -27,9 +27,20 @@ impl<M: Message> Client<M> {
         if of_part && !state.features.autorestart {
             return self.refuse(cx, session, Failure::Unsupported, out);
         }
-        // SIZE and HASH are about the part of an upload while ARST is in force.
-        if of_part != state.autorestart {
-            let command = if of_part { "ARST" } else { "NARS" };
+        // SIZE and HASH are about the part of an upload while ARST is in force. Where there is no
+        // part, they are about the file: so that is asked for first.
+        let asks_for_file = matches!(
+            self.job_of(session),
+            Some((_, Job { what: What::Create(Create { file: None, .. }), .. })) if of_part
+        );
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if asks_for_file && !state.autorestart {
+            let size = format!("SIZE {}", self.path_of(session));
+            let (size, restart) = ((Step::SizeOfFile, &*size), (Step::Autorestart, "ARST"));
+            return self.say_both(cx, session, size, restart, out);
+        }
+        if (of_part && !asks_for_file) != state.autorestart {
+            let command = if state.autorestart { "NARS" } else { "ARST" };
             return self.say(cx, session, Step::Autorestart, command, out);
         }
         let Some((_, job)) = self.job_of(session) else { return };

@@ -105,6 +105,9 @@ impl<M: Message> Client<M> {
                 // Without a file of that name there is nothing to go on behind.
                 let nothing = matches!(reply.code, 450 | 550).then_some(0);
                 create.there = size.or(nothing);
+                if create.file == Some(size) {
+                    create.there = Some(0); // that is the file: it has no part
+                }
                 create.next = create.there.unwrap_or(0);
             }
             _ => {}
@@ -113,6 +116,19 @@ impl<M: Message> Client<M> {
         match state.then.take() {
             Some(then) => state.step = then,
             None => self.listen(session, out),
+        }
+        self.touch(cx, session);
+    }
+
+    /// Handles the reply to a SIZE that was sent together with ARST.
+    pub(super) fn size_of_file(&mut self, cx: &Context, session: Handle, reply: &Reply) {
+        let size = reply.text.trim().parse().ok().filter(|_| reply.code == 213);
+        if let Some((_, Job { what: What::Create(create), .. })) = self.job_of(session) {
+            create.file = Some(size);
+        }
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if let Some(then) = state.then.take() {
+            state.step = then;
         }
         self.touch(cx, session);
     }

@@ -95,6 +95,8 @@ pub(super) enum Step {
     Enter,
     /// MLST or SIZE, which shows whether there is such a file.
     Exists,
+    /// SIZE, together with ARST: of the file, and not of its part.
+    SizeOfFile,
     /// SIZE, together with the command that arranges the data association.
     SizeBefore,
     /// The commands of a job that moves no data.
@@ -242,6 +244,8 @@ pub(super) struct Create<M> {
     pub(super) purpose: Purpose,
     /// Octets that are there already, where it is known.
     pub(super) there: Option<u64>,
+    /// The size of the file whose part is resumed, once it was asked; `None` inside: there is none.
+    pub(super) file: Option<Option<u64>>,
     /// Where the next write must begin.
     pub(super) next: u64,
     /// What was written before the data association was open, and what it had no credit for.
@@ -259,6 +263,7 @@ impl<M> Create<M> {
         Create {
             purpose,
             there,
+            file: None,
             next: from,
             unsent: VecDeque::new(),
             closing: false,

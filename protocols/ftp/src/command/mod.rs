@@ -12,7 +12,6 @@ mod table;
 use core::net::SocketAddr;
 use core::ops::Range;
 
-pub(crate) use grammar::DEFLATE_LEVEL;
 pub use table::{Brings, Needs, Row, TABLE};
 
 use crate::form::{Mode, Representation, Structure};
@@ -323,6 +322,7 @@ mod tests {
             ("TYPE E", 504),
             ("TYPE L 7", 504),
             ("MODE C", 504),
+            ("STRU P", 504),
             ("SITE EXEC x", 504),
             ("EPRT |3|::1|99|", 522),
             ("EPSV 3", 522),

@@ -125,8 +125,7 @@ pub static TABLE: &[Row] = &[
         .needs(Needs::Nothing).told(Brings::Secured("AUTH TLS")),
     row("AVBL", "[path]", "how many octets can be stored", "draft-peterson-streamlined-ftp", |a| Ok(Names::Avbl(a).into()))
         .brings("AVBL"),
-    row("CCC", "", "ends the protection of the control connection", RFC4217, |a| alone(a, Access::Ccc))
-        .told(Brings::Secured("CCC")),
+    row("CCC", "", "refused: the control connection stays protected", RFC4217, |a| alone(a, Access::Ccc)),
     row("CDUP", "", "changes to the folder above", RFC959, |a| alone(a, Folders::Cdup)),
     row("CWD", "path", "changes the working folder", RFC959, |a| Ok(Folders::Cwd(some(a)?).into()))
         .brings("TVFS"),
@@ -160,7 +159,8 @@ pub static TABLE: &[Row] = &[
         .needs(Needs::Data),
     row("MLST", "[path]", "the facts about a name", RFC3659, |a| Ok(Names::Mlst(a).into()))
         .told(Brings::Facts),
-    row("MODE", "S", "how data is framed", RFC959, grammar::mode),
+    row("MODE", "S, B or Z", "stream, blocks, or compressed", RFC959, grammar::mode)
+        .brings("MODE Z"),
     row("NARS", "", "failed uploads leave no trace", SCPS, |a| alone(a, Parameters::Autorestart(false))),
     row("NLST", "[path or pattern]", "lists the names in a folder", RFC959, |a| Ok(Transfers::Nlst(a).into()))
         .needs(Needs::Data),
@@ -212,12 +212,12 @@ pub static TABLE: &[Row] = &[
         .needs(Needs::Store),
     row("STOU", "[name]", "stores under a name that nothing has", RFC959, |a| Ok(Transfers::Stou(a).into()))
         .needs(Needs::Store),
-    row("STRU", "F", "the structure of files", RFC959, grammar::structure),
+    row("STRU", "F or R", "files, or records", RFC959, grammar::structure),
     row("SUPP", "", "replies have no text but what is needed", SCPS, |a| alone(a, Parameters::Terse(true)))
         .needs(Needs::Nothing).brings("SUPP"),
     row("SYST", "", "the operating system", RFC959, |a| alone(a, Information::Syst))
         .needs(Needs::Nothing),
-    row("TYPE", "A or I", "the representation of files", RFC959, grammar::representation),
+    row("TYPE", "A or I", "text, or octets as they are", RFC959, grammar::representation),
     row("USER", "name", "the user's name", RFC959, |a| Ok(Access::User(some(a)?).into()))
         .needs(Needs::Nothing),
     // Old names that some clients still use (RFC 1123 §4.1.3.1).

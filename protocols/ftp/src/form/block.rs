@@ -86,7 +86,8 @@ impl Decoder {
     /// `None` where they are too few for one.
     ///
     /// # Errors
-    /// [`Damage::Block`] where a header has bits without meaning, or a marker is too long.
+    /// [`Damage::Block`] where a header has bits without meaning, or a marker is too long or is no
+    /// text.
     pub fn next<'a>(&mut self, octets: &mut &'a [u8]) -> Result<Option<Part<'a>>, Damage> {
         loop {
             if self.missing > 0 {
@@ -100,6 +101,10 @@ impl Decoder {
                 }
                 self.marker.extend_from_slice(data);
             } else if self.ends(MARKER) {
+                // It reaches a reply.
+                if !self.marker.iter().all(u8::is_ascii_graphic) {
+                    return Err(Damage::Block);
+                }
                 return Ok(Some(Part::Marker(core::mem::take(&mut self.marker))));
             } else if self.ends(RECORD) {
                 return Ok(Some(Part::EndOfRecord));

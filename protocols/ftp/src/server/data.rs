@@ -8,6 +8,7 @@ use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
+use super::secure::secure_data;
 use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream};
 use super::timers::LINGER;
 use super::{Out, Server, Trouble};
@@ -155,8 +156,10 @@ impl<M: Message> Server<M> {
             early: None,
             peer_finished: false,
             finished: false,
+            kept: false,
         };
         let Some(state) = self.sessions.get_mut(session) else { return };
+        secure_data(state, session, association, out);
         match state.transfer() {
             Some(transfer) if transfer.link.is_none() => {
                 transfer.link = Some(link);
@@ -175,7 +178,7 @@ impl<M: Message> Server<M> {
         match mem::replace(&mut state.data, Data::Absent) {
             Data::Arrived(link) => {
                 if let Some(transfer) = state.transfer() {
-                    transfer.link = Some(link);
+                    transfer.link = Some(Link { kept: false, ..link });
                 }
                 self.pump(cx, session, out);
             }
@@ -261,6 +264,8 @@ impl<M: Message> Server<M> {
                 self.abandon(cx, association);
                 Self::ask_streams(out, StreamsRequest::Close { name: listener });
             }
+            // All that was sent on it has still to arrive.
+            Data::Arrived(link) if link.kept => self.part_data(cx, session, &link, out),
             Data::Arrived(link) => {
                 self.abandon(cx, link.association);
                 Self::ask_streams(

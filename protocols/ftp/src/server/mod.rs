@@ -7,7 +7,8 @@
 //! | `receive.rs` | from below: arrivals, lines, data, the disk's answers |
 //! | `commands/` | the commands, a group a file |
 //! | `data.rs` | the opening and the end of data associations |
-//! | `transfer.rs` | octets between a data association and a file |
+//! | `transfer.rs` | the beginning and the end of transfers |
+//! | `moving.rs` | octets between a data association and a file |
 //! | `recital.rs` | listings in the reply to STAT |
 //! | `failures.rs` | wrong passwords, by address |
 //! | `secure.rs` | where TLS begins |
@@ -18,6 +19,7 @@ mod commands;
 mod config;
 mod data;
 mod failures;
+mod moving;
 mod receive;
 mod recital;
 mod secure;

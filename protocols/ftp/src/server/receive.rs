@@ -3,7 +3,7 @@
 use stackwright_contract::services::{
     Credit, Ended, Failure, FilesIndication, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Handle, Participant};
+use stackwright_contract::{CommandError, Context, Handle, Participant};
 use stackwright_wire::{Leaf, Message};
 
 use super::commands::Answer;
@@ -58,6 +58,16 @@ impl<M: Message> Server<M> {
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.control.peer_finished = true;
                     self.obey_waiting(cx, session, out);
+                }
+            }
+
+            (Stream::Control { session }, StreamsIndication::Controlled { outcome, .. }) => {
+                self.secured(cx, session, outcome, out);
+            }
+            (Stream::Data { .. }, StreamsIndication::Controlled { outcome, .. }) => {
+                // One that could not be secured ends by itself, unless no layer below knows how.
+                if !matches!(outcome, Ok(_) | Err(CommandError::Insecure { .. })) {
+                    Self::ask_streams(out, StreamsRequest::Abort { association: name, code: 0 });
                 }
             }
 
@@ -162,8 +172,9 @@ impl<M: Message> Server<M> {
                 let (heard, taken) = state.control.lines.feed(octets);
                 octets = &octets[taken..];
                 state.control.withheld += taken;
-                if state.control.leaving != Leaving::No {
-                    continue; // the session is leaving
+                // The session is leaving, or TLS begins: what arrives before it is not obeyed.
+                if state.control.leaving != Leaving::No || state.control.secures {
+                    continue;
                 }
                 if let Some(heard) = heard {
                     state.control.push(heard);

@@ -1,14 +1,96 @@
-//! Where TLS begins (RFC 4217).
+//! Where TLS begins (RFC 4217): a layer below secures associations when it is commanded to.
+//!
+//! ```text
+//! AUTH TLS ─▸ 234, when that has left ─▸ Control(Secure) ─▸ handshake ─▸ the next command
+//! PROT P   ─▸ Control(Secure) for each data association, as soon as it is open
+//! ```
 
-use stackwright_contract::{Context, Handle};
+use stackwright_contract::services::StreamsRequest;
+use stackwright_contract::{Command, CommandError, Context, Handle, Secure, SessionGroup, TlsRole};
 use stackwright_wire::Message;
 
-use super::Server;
+use super::state::{Control, Session, Work};
+use super::{Out, Server};
+use crate::NAME;
 
 impl<M: Message> Server<M> {
-    /// Protects the control association.
-    pub(super) fn secure_control(&mut self, cx: &Context, session: Handle) {
-        // No layer below can do so yet.
-        self.reply(cx, session, 431, "Encryption is not available now.");
+    /// Agrees to secure the control association. What the client has sent behind AUTH is plaintext
+    /// that an attacker may have put there (CVE-2011-1575): it is discarded.
+    pub(super) fn secure_control(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.forget_data(cx, session, out);
+        self.reply(cx, session, 234, "TLS begins.");
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        state.begin_anew();
+        state.control.forget_waiting();
+        state.work = Work::Securing;
+        state.control.secures = true;
+        self.touch(cx, session);
     }
+
+    /// Handles the answer to the command: a control association that could not be secured ends.
+    pub(super) fn secured(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        outcome: Result<u32, CommandError>,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if !matches!(state.work, Work::Securing) {
+            return;
+        }
+        match outcome {
+            Ok(_) => {
+                state.work = Work::Idle;
+                state.protection.control = true;
+                self.obeyed(cx, session, out);
+            }
+            // It ends, behind an alert that says why.
+            Err(CommandError::Insecure { .. }) => {
+                cx.dropped(NAME, "a control connection that could not be encrypted");
+            }
+            // No layer below can do so: nothing that is not encrypted follows 234.
+            Err(_) => {
+                let association = state.control.name;
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            }
+        }
+    }
+}
+
+/// Commands to secure the control association, once reply 234 was sent.
+pub(super) fn secure_behind_replies<M: Message>(
+    control: &mut Control,
+    session: Handle,
+    out: Out<'_, M>,
+) {
+    if control.secures && control.unsent.is_empty() {
+        control.secures = false;
+        control.lines.forget();
+        let sessions = SessionGroup::Begins(group(session));
+        secure(control.name, sessions, out);
+    }
+}
+
+/// Commands to secure a data association, in the group of its control association: whoever comes
+/// there holds the secret of that one.
+pub(super) fn secure_data<M: Message>(
+    state: &Session<M>,
+    session: Handle,
+    association: Handle,
+    out: Out<'_, M>,
+) {
+    if state.protection.data {
+        secure(association, SessionGroup::Joins(group(session)), out);
+    }
+}
+
+fn secure<M: Message>(association: Handle, sessions: SessionGroup, out: Out<'_, M>) {
+    let command = Command::Secure(Secure { role: TlsRole::Server, identity: 0, sessions });
+    Server::ask_streams(out, StreamsRequest::Control { association, command });
+}
+
+/// A number that no other session has had.
+fn group(session: Handle) -> u64 {
+    u64::from(session.generation) << 32 | u64::from(session.index)
 }

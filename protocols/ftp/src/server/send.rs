@@ -7,6 +7,7 @@ use stackwright_contract::services::{Credit, StreamsRequest};
 use stackwright_contract::{Context, Either, Handle};
 use stackwright_wire::Message;
 
+use super::secure::secure_behind_replies;
 use super::state::{
     CONTROL_CREDIT, Control, Leaving, UNSENT_KEPT, UNSENT_MOST, WAITING_MOST, WAITING_OCTETS_MOST,
 };
@@ -74,6 +75,7 @@ impl<M: Message> Server<M> {
             state.control.due = false;
             state.control.obeyed = 0;
             send(&mut state.control, out);
+            secure_behind_replies(&mut state.control, session, out);
             listen_on(&mut state.control, out);
             self.go_on_reciting(session, out);
             let Some(state) = self.sessions.get_mut(session) else { continue };

@@ -11,10 +11,11 @@ use stackwright_base::{Subject, generate};
 use stackwright_contract::services::Purpose;
 use stackwright_contract::{Duration, Handle, Instant};
 
+use super::moving::Coding;
 use super::{Rights, TransferDirection, Trouble};
-use crate::command::DEFLATE_LEVEL;
 use crate::facts::Facts;
 use crate::form::Form;
+use crate::form::deflate::LEVEL;
 use crate::line::{LineEvent, Lines};
 use crate::pattern::Pattern;
 
@@ -46,6 +47,9 @@ pub(super) const CONTROL_CREDIT: usize = 2048;
 pub(super) const DATA_CREDIT: usize = 1 << 20;
 /// How many octets are requested from the disk at once.
 pub(super) const READ_AT_ONCE: usize = 512 << 10;
+/// How many octets are requested from the disk at once where they are encoded, and made of what
+/// arrives at once where that is decoded.
+pub(super) const CODED_AT_ONCE: usize = 64 << 10;
 /// How many octets are gathered while the disk writes others: a client that sends octet by octet
 /// must not make a job of each.
 pub(super) const WRITE_AT_ONCE: usize = 32 << 10;
@@ -115,6 +119,10 @@ pub(super) struct Session<M> {
     pub(super) tries: u8,
     /// The working folder.
     pub(super) folder: String,
+    /// The form of the next transfers (TYPE, MODE, STRU).
+    pub(super) form: Form,
+    /// The level of compression in MODE Z (OPTS).
+    pub(super) level: u8,
     /// The octet at which the next transfer begins (REST).
     pub(super) restart: u64,
     /// The octets that the next HASH is about (RANG).
@@ -123,10 +131,6 @@ pub(super) struct Session<M> {
     pub(super) rename_from: Option<String>,
     /// Whether `EPSV ALL` was sent.
     pub(super) epsv_only: bool,
-    /// The form of transfers (TYPE, MODE, STRU).
-    pub(super) form: Form,
-    /// The level of compression in mode Z.
-    pub(super) level: u8,
     /// The facts of MLST and MLSD.
     pub(super) facts: Facts,
     /// Whether failed uploads are kept, to be resumed (ARST).
@@ -178,6 +182,8 @@ pub(super) struct Control {
     /// Whether the client sends no more.
     pub(super) peer_finished: bool,
     pub(super) leaving: Leaving,
+    /// Whether TLS begins behind the replies that are gathered.
+    pub(super) secures: bool,
     /// Whether it is among the sessions that the end of the batch looks at.
     pub(super) due: bool,
 }
@@ -235,6 +241,8 @@ pub(super) struct Link<M> {
     pub(super) peer_finished: bool,
     /// Whether this end has sent everything.
     pub(super) finished: bool,
+    /// Whether it is open after a transfer, for another one.
+    pub(super) kept: bool,
 }
 
 /// Ports that may be listened on, of a configured range.
@@ -253,6 +261,8 @@ pub(super) enum Work<M> {
     Penalty,
     /// This password is not tried before the deadline: too many from that address were wrong.
     Delayed(String),
+    /// TLS begins on the control association.
+    Securing,
     /// A listing in the reply.
     Recital(Recital),
     Transfer(Transfer<M>),
@@ -322,6 +332,9 @@ pub(super) struct Transfer<M> {
     pub(super) file: File,
     pub(super) link: Option<Link<M>>,
     pub(super) motion: Motion<M>,
+    pub(super) form: Form,
+    pub(super) coding: Coding<M>,
+    /// How many octets of the file, or of the listing, have moved.
     pub(super) octets: u64,
     pub(super) began: Instant,
     pub(super) purpose: Purpose,
@@ -333,17 +346,6 @@ pub(super) struct Transfer<M> {
 }
 
 impl<M> Transfer<M> {
-    pub(super) fn new(
-        path: String,
-        file: File,
-        purpose: Purpose,
-        motion: Motion<M>,
-        now: Instant,
-    ) -> Self {
-        let (link, octets, least) = (None, 0, 0);
-        Transfer { path, file, link, motion, octets, began: now, purpose, least, ending: None }
-    }
-
     /// Returns the file, if what was stored of it can be kept as a part.
     pub(super) fn part(&self) -> Option<Handle> {
         match (self.file, self.purpose) {
@@ -414,12 +416,12 @@ impl<M> Session<M> {
             login: Login::Stranger,
             tries: 0,
             folder: "/".into(),
+            form: Form::default(),
+            level: LEVEL,
             restart: 0,
             range: None,
             rename_from: None,
             epsv_only: false,
-            form: Form::default(),
-            level: DEFLATE_LEVEL,
             facts: Facts::default(),
             autorestart: false,
             terse: false,
@@ -439,7 +441,7 @@ impl<M> Session<M> {
         self.folder = "/".into();
         (self.restart, self.range, self.rename_from) = (0, None, None);
         (self.epsv_only, self.facts) = (false, Facts::default());
-        (self.form, self.level) = (Form::default(), DEFLATE_LEVEL);
+        (self.form, self.level) = (Form::default(), LEVEL);
         (self.autorestart, self.terse) = (false, false);
         // The association stays what it is; what it was used for does not.
         self.protection = Protected { control: self.protection.control, ..Protected::default() };
@@ -511,6 +513,7 @@ impl Control {
             credit,
             peer_finished: false,
             leaving: Leaving::No,
+            secures: false,
             due: false,
         }
     }

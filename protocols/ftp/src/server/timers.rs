@@ -126,6 +126,11 @@ impl<M: Message> Server<M> {
                     out,
                 );
             }
+            Work::Securing => {
+                let association = state.control.name;
+                state.deadline = cx.now() + LINGER;
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            }
             Work::Idle | Work::Asked(..) | Work::Recital(_) => {
                 if state.control.leaving == super::state::Leaving::No {
                     self.end_recital(session, out);

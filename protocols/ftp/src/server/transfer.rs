@@ -1,6 +1,4 @@
-//! Octets between a data association and a file. Credit ties the two together: nothing is read from
-//! the disk that the association has no credit for, and nothing from the association that the disk
-//! has not written.
+//! The beginning and the end of transfers.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -9,19 +7,21 @@ use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::services::{
-    Credit, Failure, FileKind, FilesRequest, FolderEntry, Keep, Purpose, StreamsRequest,
+    Failure, FileKind, FilesRequest, FolderEntry, Keep, Purpose, StreamsRequest,
 };
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{
-    Data, Ending, File, FileUse, Link, Motion, READ_AT_ONCE, Style, Transfer, WRITE_AT_ONCE, Work,
-};
+use super::moving::Coding;
+use super::state::{Data, Ending, File, FileUse, Link, Motion, Style, Transfer, Work};
 use super::{Indication, Out, Server, TransferDirection, Trouble};
+use crate::form::Damage;
 use crate::listing;
 
 /// What announces a listing.
 const LISTING: &str = "Here is the listing.";
+/// The reply to REST in a form in which it has no meaning.
+pub(super) const NO_RESTART: &str = "REST counts the octets of a file: it needs TYPE I and STRU F.";
 
 impl<M: Message> Server<M> {
     pub(super) fn retrieve(
@@ -33,8 +33,14 @@ impl<M: Message> Server<M> {
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let next = mem::take(&mut state.restart);
+        if next > 0 && !state.form.restarts() {
+            return self.reply(cx, session, 501, NO_RESTART);
+        }
+        // What is encoded or encrypted is looked at.
+        let as_octets = !state.form.is_plain() || state.protection.data;
+        let purpose = Purpose::Read { as_octets };
         let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
-        self.open(cx, session, path, Purpose::Read { as_octets: false }, motion, out);
+        self.open(cx, session, path, purpose, motion, out);
     }
 
     /// Stores a file from the octet that REST says.
@@ -54,6 +60,9 @@ impl<M: Message> Server<M> {
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let next = mem::take(&mut state.restart);
+        if next > 0 && !state.form.restarts() {
+            return self.reply(cx, session, 501, NO_RESTART);
+        }
         self.open(cx, session, path, purpose, Motion::Store { next, unwritten: 0 }, out);
     }
 
@@ -78,9 +87,11 @@ impl<M: Message> Server<M> {
         line: &str,
         out: Out<'_, M>,
     ) {
-        let text = Some(M::with_headroom(0, line.as_bytes()));
-        let motion = Motion::List { style: Style::Facts, text, asked: false, end: true };
-        self.begin(cx, session, Transfer::new(path, File::Absent, Purpose::List, motion, cx.now()));
+        let motion = Motion::List { style: Style::Facts, text: None, asked: false, end: false };
+        self.begin(cx, session, path, File::Absent, Purpose::List, motion);
+        if let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) {
+            transfer.list(line, true);
+        }
         self.accepted(cx, session, LISTING, "", out);
     }
 
@@ -94,14 +105,22 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let file = self.files.name(FileUse::Transfer { session });
-        let opening = File::Opening(file);
-        self.begin(cx, session, Transfer::new(path.clone(), opening, purpose, motion, cx.now()));
+        self.begin(cx, session, path.clone(), File::Opening(file), purpose, motion);
         Self::ask_files(out, FilesRequest::Open { file, path, purpose });
     }
 
-    fn begin(&mut self, cx: &Context, session: Handle, transfer: Transfer<M>) {
+    fn begin(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        path: String,
+        file: File,
+        purpose: Purpose,
+        motion: Motion<M>,
+    ) {
         if let Some(state) = self.sessions.get_mut(session) {
-            state.work = Work::Transfer(transfer);
+            let (form, now) = (state.form, cx.now());
+            state.work = Work::Transfer(Transfer::new(path, file, purpose, motion, form, now));
         }
         self.touch(cx, session);
     }
@@ -119,39 +138,41 @@ impl<M: Message> Server<M> {
         };
         let File::Opening(file) = transfer.file else { return };
         transfer.file = File::Open(file);
-        let Transfer { path, purpose, least, .. } = transfer;
-        let (text, needed) = match (&mut transfer.motion, size) {
-            // Clients read the size from here for their progress bars.
+        let mut needed = String::new();
+        match (&mut transfer.motion, size) {
             (Motion::Retrieve { next, expected, .. }, Some(size)) => {
                 // A position beyond the end counts as the end, so that no sum of offsets overflows.
                 *next = size.min(*next);
                 let octets = size - *next;
                 *expected = Some(octets);
-                let needed = format!("({octets} bytes)");
-                (format!("Opening the data connection for {path} {needed}."), needed)
+                // Clients read the size from here for their progress bars.
+                if transfer.form.is_plain() {
+                    needed = format!("({octets} bytes)");
+                }
             }
-            (Motion::List { .. }, _) => (LISTING.into(), String::new()),
             (Motion::Store { next, .. }, size) => {
                 let size = size.unwrap_or(*next);
-                match purpose {
+                match transfer.purpose {
                     Purpose::Append => *next = size,
                     // It has become shorter since it was asked for.
                     Purpose::Resume if *next > size => {
                         return self.refuse_transfer(cx, session, Failure::Short, out);
                     }
-                    Purpose::Resume => *least = size,
+                    Purpose::Resume => transfer.least = size,
+                    // RFC 1123 §4.1.2.9
+                    Purpose::New => needed = format!("FILE: {}", last_part(&transfer.path)),
                     _ => {}
                 }
-                match purpose {
-                    // RFC 1123 §4.1.2.9
-                    Purpose::New => {
-                        let needed = format!("FILE: {}", last_part(path));
-                        (needed.clone(), needed)
-                    }
-                    _ => (format!("Opening the data connection for {path}."), String::new()),
-                }
             }
-            _ => (format!("Opening the data connection for {path}."), String::new()),
+            _ => {}
+        }
+        let text = match transfer.purpose {
+            Purpose::List => LISTING.into(),
+            Purpose::New => needed.clone(),
+            _ if needed.is_empty() => {
+                format!("Opening the data connection for {}.", transfer.path)
+            }
+            _ => format!("Opening the data connection for {} {needed}.", transfer.path),
         };
         self.accepted(cx, session, &text, &needed, out);
     }
@@ -166,224 +187,11 @@ impl<M: Message> Server<M> {
         needed: &str,
         out: Out<'_, M>,
     ) {
-        let terse = self.sessions.get(session).is_some_and(|state| state.terse);
-        self.answer(cx, session, 150, if terse { needed } else { text });
+        let Some(state) = self.sessions.get(session) else { return };
+        let kept = matches!(&state.data, Data::Arrived(link) if link.kept);
+        let text = if state.terse { needed } else { text };
+        self.answer(cx, session, if kept { 125 } else { 150 }, text);
         self.want_data(cx, session, out);
-    }
-
-    /// Moves what can be moved.
-    pub(super) fn pump(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer { file, link: Some(link), motion, octets, .. } = transfer else { return };
-        let all_sent = match (motion, *file) {
-            (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
-                // No small reads while larger ones are on their way: the credit they use comes
-                // back.
-                let length = READ_AT_ONCE.min(link.credit_most.div_ceil(2));
-                while !*end && link.credit >= length {
-                    link.credit -= length;
-                    asked.push_back(length);
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    Self::ask_files(out, FilesRequest::Read { file, offset, length });
-                }
-                let all = *end && asked.is_empty();
-                // A regular end would pass for the whole file.
-                if all && expected.is_some_and(|expected| *octets < expected) {
-                    let text = "The file became shorter while it was sent.";
-                    return self.fail(cx, session, Trouble::File(Failure::Short), (451, text), out);
-                }
-                all
-            }
-            (Motion::List { text, asked, end, .. }, file) => {
-                if let Some(mut rest) = text.take() {
-                    let length = rest.len().min(link.credit);
-                    if length > 0 {
-                        link.credit -= length;
-                        *octets += length as u64;
-                        let (association, message) = (link.association, rest.split_to(length));
-                        Self::ask_streams(
-                            out,
-                            StreamsRequest::Send {
-                                association,
-                                batch: message.into(),
-                                properties: Default::default(),
-                            },
-                        );
-                    }
-                    *text = (!rest.is_empty()).then_some(rest);
-                }
-                if let (None, File::Open(file), false, false) = (&text, file, *end, *asked) {
-                    *asked = true;
-                    Self::ask_files(out, FilesRequest::Next { file });
-                }
-                *end && text.is_none()
-            }
-            (Motion::Store { next, unwritten }, File::Open(file)) => {
-                let enough = |message: &M| {
-                    *unwritten == 0 || link.peer_finished || message.len() >= WRITE_AT_ONCE
-                };
-                if let Some(message) = link.early.take_if(|message| enough(message)) {
-                    let length = message.len();
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    *unwritten += length;
-                    *octets += length as u64;
-                    Self::ask_files(out, FilesRequest::Write { file, offset, message });
-                }
-                if link.peer_finished && *unwritten == 0 && *next < transfer.least {
-                    let text = "The file has fewer octets than were there before.";
-                    return self.fail(cx, session, Trouble::File(Failure::Short), (451, text), out);
-                }
-                if link.peer_finished && *unwritten == 0 {
-                    transfer.file = File::Keeping(file);
-                    Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
-                }
-                false
-            }
-            _ => false,
-        };
-        if all_sent {
-            let (association, left) = (link.association, link.credit >= link.credit_most);
-            if !mem::replace(&mut link.finished, true) {
-                Self::ask_streams(out, StreamsRequest::Finish { association });
-            }
-            if left {
-                self.succeed(cx, session, out);
-            }
-        }
-    }
-
-    pub(super) fn on_data_credit(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        credit: usize,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Data::Arrived(link) = &mut state.data
-            && link.association == association
-        {
-            link.credit += credit;
-            return;
-        }
-        if let Some(Transfer { link: Some(link), .. }) = state.transfer()
-            && link.association == association
-        {
-            link.credit += credit;
-            self.pump(cx, session, out);
-        }
-    }
-
-    pub(super) fn data_delivered(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        message: M,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        if let Some(link) = self.link(session, association) {
-            // Bounded by the credit that was given.
-            match &mut link.early {
-                Some(early) => early.join(message),
-                None => link.early = Some(message),
-            }
-            self.pump(cx, session, out);
-        }
-    }
-
-    pub(super) fn data_finished(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        association: Handle,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        // A client that fetches may close its half early; it still gets the file.
-        let stores =
-            matches!(state.transfer(), Some(Transfer { motion: Motion::Store { .. }, .. }) | None);
-        if stores && let Some(link) = self.link(session, association) {
-            link.peer_finished = true;
-            self.pump(cx, session, out);
-        }
-    }
-
-    fn link(&mut self, session: Handle, association: Handle) -> Option<&mut super::state::Link<M>> {
-        let state = self.sessions.get_mut(session)?;
-        let link = match (&mut state.data, &mut state.work) {
-            (Data::Arrived(link), _) => link,
-            (_, Work::Transfer(Transfer { link: Some(link), .. })) => link,
-            _ => return None,
-        };
-        (link.association == association).then_some(link)
-    }
-
-    pub(super) fn read(&mut self, cx: &Context, session: Handle, message: M, out: Out<'_, M>) {
-        self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer {
-            link: Some(link), motion: Motion::Retrieve { asked, end, .. }, octets, ..
-        } = transfer
-        else {
-            return;
-        };
-        let Some(wanted) = asked.pop_front() else { return };
-        let length = message.len();
-        let association = link.association;
-        link.credit += wanted - length;
-        *octets += length as u64;
-        *end |= length < wanted;
-        if length > 0 {
-            Self::ask_streams(
-                out,
-                StreamsRequest::Send {
-                    association,
-                    batch: message.into(),
-                    properties: Default::default(),
-                },
-            );
-        }
-        self.pump(cx, session, out);
-    }
-
-    pub(super) fn written(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        octets: usize,
-        out: Out<'_, M>,
-    ) {
-        self.touch(cx, session);
-        let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer())
-        else {
-            return;
-        };
-        let Transfer { link: Some(link), motion: Motion::Store { unwritten, .. }, .. } = transfer
-        else {
-            return;
-        };
-        *unwritten -= octets;
-        if octets > 0 && !link.peer_finished {
-            let association = link.association;
-            Self::ask_streams(
-                out,
-                StreamsRequest::Credit { association, credit: Credit::of_octets(octets) },
-            );
-        }
-        self.pump(cx, session, out);
     }
 
     pub(super) fn entries(
@@ -397,13 +205,9 @@ impl<M: Message> Server<M> {
         let (now, writable) = (self.since_1970(cx), self.writable(session));
         let Some(state) = self.sessions.get_mut(session) else { return };
         let facts = state.facts;
-        let Some(Transfer { motion: Motion::List { style, text, asked, end }, .. }) =
-            state.transfer()
-        else {
-            return;
-        };
+        let Some(transfer) = state.transfer() else { return };
+        let Motion::List { style, asked, .. } = &mut transfer.motion else { return };
         *asked = false;
-        *end = entries.is_empty();
         let lines: String = entries
             .iter()
             .filter(|entry| is_listed(entry))
@@ -421,7 +225,7 @@ impl<M: Message> Server<M> {
                 }
             })
             .collect();
-        *text = (!lines.is_empty()).then(|| M::with_headroom(0, lines.as_bytes()));
+        transfer.list(&lines, entries.is_empty());
         self.pump(cx, session, out);
     }
 
@@ -473,14 +277,23 @@ impl<M: Message> Server<M> {
     }
 
     pub(super) fn succeed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some(transfer) = self.end_transfer(session, Keep::Nothing, out) else { return };
-        if let Some(link) = &transfer.link {
-            if transfer.motion.direction() == TransferDirection::Received {
-                Self::ask_streams(out, StreamsRequest::Finish { association: link.association });
+        let Some(mut transfer) = self.end_transfer(session, Keep::Nothing, out) else { return };
+        let mut code = 226;
+        match transfer.link.take() {
+            Some(link) if link.stays_open(transfer.form) => {
+                code = 250; // the association stays open (RFC 959 §3.3)
+                self.keep_data(session, link);
             }
-            self.linger(cx, session, link.association, out);
+            Some(link) => self.part_data(cx, session, &link, out),
+            None => {}
         }
-        self.reply(cx, session, 226, "Transfer complete.");
+        let text = match &transfer.coding {
+            Coding::Decode(decoder) if decoder.is_suspect() => {
+                "Transfer complete; you marked some of it as suspect."
+            }
+            _ => "Transfer complete.",
+        };
+        self.reply(cx, session, code, text);
         self.tell(cx, session, transfer, Ok(()), out);
         self.obeyed(cx, session, out);
     }
@@ -509,7 +322,8 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if state.autorestart && matches!(trouble, Trouble::Data(_)) {
+        let cut = matches!(trouble, Trouble::Data(_) | Trouble::Form(Damage::Truncated));
+        if state.autorestart && cut {
             let ending = Ending { trouble, code, text: text.into() };
             if self.keep_part(cx, session, ending, out) {
                 return;

@@ -7,6 +7,8 @@ use stackwright_contract::words::Speaks;
 use stackwright_contract::{Participant, Service};
 use stackwright_wire::Message;
 
+use crate::form::Damage;
+
 /// The service of a server: it is started, and tells what happens.
 #[derive(Debug)]
 pub struct Serving;
@@ -101,6 +103,9 @@ pub enum Trouble {
     /// The end of the data association.
     #[error("the data connection: {0}")]
     Data(#[from] Ended),
+    /// What arrived is no file in the form that was agreed on.
+    #[error("{0}")]
+    Form(#[from] Damage),
     /// The client aborted it.
     #[error("the client gave it up")]
     GivenUp,

@@ -175,6 +175,7 @@ fn run(seed: u64) {
     let (here, there) = (habits(random, tightness), habits(random, tightness));
     let mut pair = Pair::with(seed, server_config(), config, there, here);
     pair.early = random.bool();
+    pair.resumes = seed.is_multiple_of(3);
     pair.world.network_mut().set_conditions(conditions(random, tightness));
     let mut jobs = jobs(random, tightness, &pair.far, &pair.near);
 

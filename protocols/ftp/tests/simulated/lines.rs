@@ -50,11 +50,15 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         13 => (pick(random, &["CDUP", "XCUP"]).into(), &[250, 530]),
         14 => (format!("SIZE {path}"), &[213, 550, 530]),
         15 => (
-            pick(random, &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "STRU F"]).into(),
+            pick(
+                random,
+                &["TYPE I", "TYPE A", "TYPE L 8", "MODE S", "MODE B", "MODE Z", "STRU F", "STRU R"],
+            )
+            .into(),
             &[200, 530],
         ),
         16 => (pick(random, &["TYPE E", "MODE C", "STRU P", "SITE x"]).into(), &[504]),
-        17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 530]),
+        17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 501, 530]),
         18..21 => (pick(random, &["PASV", "EPSV", "EPSV 1"]).into(), &[227, 229, 501, 530]),
         21 => ("EPSV 2".into(), &[522, 530]),
         22 => (
@@ -64,11 +68,13 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         23 => {
             (pick(random, &["PORT 10,0,0,9,7,208", "PORT 10,0,0,2,0,22"]).into(), &[501, 504, 530])
         }
-        24..26 => (format!("RETR {path}"), &[226, 425, 426, 450, 451, 550, 530]),
-        26..28 => (format!("STOR {path}"), &[226, 425, 426, 450, 451, 452, 550, 553, 554, 530]),
+        24..26 => (format!("RETR {path}"), &[226, 250, 425, 426, 450, 451, 501, 550, 530]),
+        26..28 => {
+            (format!("STOR {path}"), &[226, 250, 425, 426, 450, 451, 452, 501, 550, 553, 554, 530])
+        }
         28 => (
             format!("{} {path}", pick(random, &["LIST", "NLST", "LIST -la", "MLSD"])),
-            &[226, 425, 426, 501, 550, 530],
+            &[226, 250, 425, 426, 501, 550, 530],
         ),
         29 => (pick(random, &["SMNT x", "AUTH TLS", "PROT P", "HELP me"]).into(), &[502]),
         33 => (format!("{} {path}", pick(random, &["DELE", "RMD", "XRMD"])), &[250, 550, 530]),
@@ -86,7 +92,7 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         42 => (format!("AVBL {path}"), &[213, 550, 530]),
         43 => (
             format!("{} {path}", pick(random, &["APPE", "STOU"])),
-            &[226, 425, 426, 450, 451, 452, 503, 550, 553, 530],
+            &[226, 250, 425, 426, 450, 451, 452, 503, 550, 553, 530],
         ),
         44 => (
             pick(random, &["ARST", "NARS", "SUPP", "NSUP", "OPTS MLST type;", "OPTS HASH"]).into(),

@@ -48,6 +48,16 @@ fn right_reply(line: &str, random: &mut Rng) -> Vec<u8> {
         "USER" => "331 password\r\n".into(),
         "PASS" => "230 in\r\n".into(),
         "TYPE" | "PORT" => "200 ok\r\n".into(),
+        "FEAT" => match random.u8(..3) {
+            0 => "502 no\r\n".into(),
+            _ => "211-Features\r\n SIZE\r\n MLST type*;\r\n ARST\r\n INTR\r\n HASH SHA-256*\r\n211 End\r\n".into(),
+        },
+        "ARST" | "NARS" => "200 ok\r\n".into(),
+        "PWD" => "257 \"/\"\r\n".into(),
+        "CWD" => "250 ok\r\n".into(),
+        "HASH" => format!("213 SHA-256 0-9 {} x\r\n", "01".repeat(32)),
+        "RANG" => "350 ok\r\n".into(),
+        "INTR" => "256 interrupted\r\n".into(),
         "SIZE" => match random.u8(..4) {
             0 => "550 no\r\n".into(),
             1 => "500 what\r\n".into(),
@@ -57,7 +67,7 @@ fn right_reply(line: &str, random: &mut Rng) -> Vec<u8> {
         "EPSV" => "502 what\r\n".into(),
         "PASV" => format!("227 come (10,0,0,1,{},{})\r\n", DATA / 256, DATA % 256),
         "REST" => "350 go on\r\n".into(),
-        "RETR" | "STOR" | "LIST" => match random.u8(..4) {
+        "RETR" | "STOR" | "LIST" | "MLSD" => match random.u8(..4) {
             0 => "550 no\r\n".into(),
             1 => "226 done\r\n".into(),
             2 => "150 now\r\n".into(),
@@ -166,7 +176,19 @@ fn one(seed: u64) {
     let evil = [10, 40, 128][random.usize(..3)];
     let jobs = random.usize(1..8);
     for nth in 0..jobs {
-        let ask = match random.u8(..4) {
+        let ask = match random.u8(..6) {
+            4 => Ask::Resume {
+                from: CopySide::Left,
+                source: "x".into(),
+                target: format!("new {nth}"),
+                checked_first: true,
+            },
+            5 => Ask::Resume {
+                from: CopySide::Right,
+                source: "source".into(),
+                target: "x".into(),
+                checked_first: false,
+            },
             0 => Ask::List { side: CopySide::Left, path: "/x".into() },
             1 => Ask::Copy {
                 from: CopySide::Right,

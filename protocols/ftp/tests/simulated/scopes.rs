@@ -8,13 +8,13 @@ use stackwright_contract::{
     Context, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
 use stackwright_ftp::Server;
-use stackwright_ftp::server::Request as ServerAsk;
-use stackwright_wire::Message;
+use stackwright_ftp::server::{Config, Request as ServerAsk};
+use stackwright_wire::{Leaf, Message};
 
 use crate::setting::{M, server_config};
 
 #[derive(Default)]
-struct Asked(Vec<RequestOf<Server<M>>>);
+pub(crate) struct Asked(Vec<RequestOf<Server<M>>>);
 
 impl Outlet<Server<M>> for Asked {
     fn indicate(&mut self, _: IndicationOf<Server<M>>) {}
@@ -25,7 +25,16 @@ impl Outlet<Server<M>> for Asked {
 }
 
 impl Asked {
-    fn streams<T>(&mut self, mut which: impl FnMut(&StreamsRequest<M>) -> Option<T>) -> T {
+    pub(crate) fn has_aborted(&self, name: Handle) -> bool {
+        self.0.iter().any(|request| {
+            matches!(request, Either::Left(StreamsRequest::Abort { association, .. }) if *association == name)
+        })
+    }
+
+    pub(crate) fn streams<T>(
+        &mut self,
+        mut which: impl FnMut(&StreamsRequest<M>) -> Option<T>,
+    ) -> T {
         let found = self.0.iter().find_map(|request| match request {
             Either::Left(request) => which(request),
             Either::Right(_) => None,
@@ -40,17 +49,24 @@ fn link_local(last: u16, port: u16) -> SocketAddr {
     SocketAddr::V6(SocketAddrV6::new(address, port, 0, 4))
 }
 
-struct Session {
+pub(crate) struct Session {
     cx: Context,
     server: Server<M>,
-    asked: Asked,
-    control: Handle,
+    pub(crate) asked: Asked,
+    pub(crate) control: Handle,
 }
 
 impl Session {
     fn new() -> Self {
+        let mut session = Self::with(server_config());
+        session.say("USER ftp\r\nPASS x\r\n");
+        session
+    }
+
+    /// A client has come, and heard the greeting.
+    pub(crate) fn with(config: Config) -> Self {
         let (cx, mut asked) = (Context::new(1), Asked::default());
-        let mut server = Server::<M>::new(server_config());
+        let mut server = Server::<M>::new(config);
         let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 21).into();
         server.handle_request(&cx, ServerAsk::Serve { local: any }, &mut asked);
         let listener = asked.streams(|request| match request {
@@ -71,15 +87,14 @@ impl Session {
             credit: Credit::of_octets(1 << 20),
             path: PathLimits::UNBOUNDED,
         });
-        session.say("USER ftp\r\nPASS x\r\n");
         session
     }
 
-    fn hear(&mut self, told: StreamsIndication<M>) {
+    pub(crate) fn hear(&mut self, told: StreamsIndication<M>) {
         self.server.handle_indication(&self.cx, Either::Left(told), &mut self.asked);
     }
 
-    fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         self.asked.0.clear();
         let message = M::with_headroom(0, line.as_bytes());
         self.hear(StreamsIndication::Delivered {
@@ -87,6 +102,27 @@ impl Session {
             batch: message.into(),
             properties: Default::default(),
         });
+    }
+}
+
+impl Session {
+    /// The end of a batch: everything that the server sends then, as text.
+    pub(crate) fn flush(&mut self) -> String {
+        self.server.flush(&self.cx, &mut self.asked);
+        let mut text = Vec::new();
+        for request in std::mem::take(&mut self.asked.0) {
+            match request {
+                Either::Left(StreamsRequest::Send { batch, .. }) => {
+                    for leaf in batch.into_octets().leaves() {
+                        if let Leaf::Octets(octets) = leaf {
+                            text.extend_from_slice(octets);
+                        }
+                    }
+                }
+                request => self.asked.0.push(request),
+            }
+        }
+        String::from_utf8(text).expect("text")
     }
 }
 

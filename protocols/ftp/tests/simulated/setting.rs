@@ -89,6 +89,8 @@ pub(crate) struct Pair {
     pub(crate) near: Disk,
     /// Whether targets are opened side by side with their sources.
     pub(crate) early: bool,
+    /// Whether copies go on where earlier ones ended.
+    pub(crate) resumes: bool,
 }
 
 impl Pair {
@@ -107,7 +109,7 @@ impl Pair {
         let (far, near) = (Tree::shared(), Tree::shared());
         let server = add_server(&mut world, server, server_habits, &far);
         let client = add_client(&mut world, client, client_habits, &near);
-        Pair { world, server, client, far, near, early: false }
+        Pair { world, server, client, far, near, early: false, resumes: false }
     }
 
     pub(crate) fn fetch(&mut self, source: &str, target: &str) {
@@ -119,10 +121,14 @@ impl Pair {
     }
 
     pub(crate) fn copy(&mut self, from: CopySide, source: &str, target: &str) {
-        self.world.ask(
-            self.client,
-            Ask::Copy { from, source: source.into(), target: target.into(), early: self.early },
-        );
+        let (source, target) = (source.into(), target.into());
+        let ask = if self.resumes {
+            let checked_first = from == CopySide::Left;
+            Ask::Resume { from, source, target, checked_first }
+        } else {
+            Ask::Copy { from, source, target, early: self.early }
+        };
+        self.world.ask(self.client, ask);
     }
 
     /// All last words of copies and listings so far.

@@ -581,10 +581,13 @@ fn an_upload_is_resumed_where_the_server_keeps_parts() {
         .features(&["ARST", "INTR", "SIZE"])
         .reply("ARST", "200 on\r\n")
         .reply("NARS", "200 off\r\n")
+        .reply("SIZE", "550 no\r\n")
         .reply("SIZE", "213 100\r\n");
     assert_eq!(store(&mut odd, Purpose::Resume, HELLO), (Some(100), Ok(())));
-    assert_eq!(odd.lines[4..], ["ARST", "SIZE f", "EPSV", "REST 100", "STOR f"]);
+    assert_eq!(odd.lines[4..], ["SIZE f", "ARST", "SIZE f", "EPSV", "REST 100", "STOR f"]);
     assert_eq!(odd.stored, HELLO);
+    // A file without a part is nothing to go on behind.
+    assert_eq!(store(&mut odd, Purpose::Resume, HELLO), (Some(0), Ok(())));
     // What follows is about the file again.
     stat(&mut odd, "/f").unwrap();
     assert!(odd.lines.contains(&"NARS".into()));

@@ -48,7 +48,7 @@ impl<M: Message> Server<M> {
             {
                 self.reply(cx, session, 502, "There is no encryption here.");
             }
-            Access::Auth(mechanism) => self.auth(cx, session, mechanism),
+            Access::Auth(mechanism) => self.auth(cx, session, mechanism, out),
             Access::Pbsz(_) => {
                 let Some(state) = self.sessions.get_mut(session) else { return };
                 if !state.protection.control {
@@ -156,7 +156,7 @@ impl<M: Message> Server<M> {
     }
 
     /// Obeys AUTH (RFC 4217 §4).
-    fn auth(&mut self, cx: &Context, session: Handle, mechanism: &str) {
+    fn auth(&mut self, cx: &Context, session: Handle, mechanism: &str, out: Out<'_, M>) {
         let Some(state) = self.sessions.get(session) else { return };
         let known = ["TLS", "TLS-C", "SSL"].iter().any(|name| name.eq_ignore_ascii_case(mechanism));
         if !known {
@@ -164,7 +164,7 @@ impl<M: Message> Server<M> {
         } else if state.protection.control {
             self.reply(cx, session, 503, "The control connection is encrypted already.");
         } else {
-            self.secure_control(cx, session);
+            self.secure_control(cx, session, out);
         }
     }
 }

@@ -10,6 +10,7 @@ use stackwright_wire::Message;
 use super::super::state::{Deed, Question};
 use super::super::{Out, Server};
 use crate::command::Names;
+use crate::form::Mode;
 use crate::path;
 
 /// How many digests are computed at once. Each keeps the disk busy for as long as it takes to read
@@ -27,6 +28,10 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let resolved = |argument: &str| path::resolve(&state.folder, argument);
         match command {
+            // What a transfer would have is known only where it has the octets of the file.
+            Names::Size(_) if !state.form.restarts() || state.form.mode == Mode::Block => {
+                self.reply(cx, session, 550, "SIZE needs TYPE I, STRU F, and MODE S or Z.");
+            }
             Names::Size(argument) => {
                 let question = Question::Size { part: state.autorestart };
                 let path = resolved(argument);

@@ -6,9 +6,9 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::super::Server;
-use crate::command::{Mistake, Parameters};
+use crate::command::Parameters;
 use crate::facts::Facts;
-use crate::form::{Form, Mode, Representation};
+use crate::form::{Mode, Representation};
 
 impl<M: Message> Server<M> {
     pub(super) fn obey_parameters(
@@ -18,26 +18,32 @@ impl<M: Message> Server<M> {
         command: Parameters<'_>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let form = state.form;
         match command {
             Parameters::Type(representation) => {
-                self.set_form(cx, session, Form { representation, ..form });
-            }
-            Parameters::Stru(structure) => {
-                self.set_form(cx, session, Form { structure, ..form });
+                state.form.representation = representation;
+                let text = match representation {
+                    Representation::Ascii => "Lines end with CRLF from now on.",
+                    Representation::Image => "Files are sent as they are.",
+                };
+                self.reply(cx, session, 200, text);
             }
             Parameters::Mode(mode) => {
-                let level = state.level;
-                let mode =
-                    if let Mode::Deflate { .. } = mode { Mode::Deflate { level } } else { mode };
-                self.set_form(cx, session, Form { mode, ..form });
+                state.form.mode = match mode {
+                    Mode::Deflate { .. } => Mode::Deflate { level: state.level },
+                    mode => mode,
+                };
+                self.reply(cx, session, 200, "The mode is set.");
+            }
+            Parameters::Stru(structure) => {
+                state.form.structure = structure;
+                self.reply(cx, session, 200, "The structure is set.");
             }
             Parameters::DeflateLevel(level) => {
                 state.level = level;
-                if let Mode::Deflate { level: now } = &mut state.form.mode {
-                    *now = level;
+                if let Mode::Deflate { .. } = state.form.mode {
+                    state.form.mode = Mode::Deflate { level };
                 }
-                self.reply(cx, session, 200, &format!("The level of compression is {level}."));
+                self.reply(cx, session, 200, &format!("MODE Z LEVEL set to {level}."));
             }
             Parameters::Facts(facts) => {
                 state.facts = Facts::parse(facts);
@@ -65,18 +71,4 @@ impl<M: Message> Server<M> {
             }
         }
     }
-
-    fn set_form(&mut self, cx: &Context, session: Handle, form: Form) {
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        if !is_carried(form) {
-            return self.mistake(cx, session, Mistake::Parameter);
-        }
-        state.form = form;
-        self.reply(cx, session, 200, "So be it.");
-    }
-}
-
-/// Returns whether transfers have this form: TYPE A sends files as they are.
-fn is_carried(form: Form) -> bool {
-    Form { representation: Representation::Image, ..form }.is_plain()
 }

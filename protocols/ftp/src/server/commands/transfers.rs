@@ -8,6 +8,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::super::state::{Question, Style};
+use super::super::transfer::NO_RESTART;
 use super::super::{Out, Server};
 use crate::command::Transfers;
 use crate::path;
@@ -24,6 +25,9 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let resolved = |argument: &str| path::resolve(&state.folder, argument);
         match command {
+            Transfers::Rest(offset) if offset > 0 && !state.form.restarts() => {
+                self.reply(cx, session, 501, NO_RESTART);
+            }
             Transfers::Rest(offset) => {
                 state.restart = offset;
                 self.reply(cx, session, 350, &format!("The next transfer begins at {offset}."));

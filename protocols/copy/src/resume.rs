@@ -1,0 +1,267 @@
+//! What was left of an earlier copy: whether it is a beginning of the source.
+//!
+//! ```text
+//! open the target ──▸ nothing there ──────────────────────────────▸ move all
+//!        │                                                            ▴
+//!        ▾                                                            │ not the beginning: removed, once
+//! some octets there ──▸ same digest of as many octets of the source? ─┤
+//!                       (or: the source was not modified since?)      │
+//!                                  └─▸ move the rest ──▸ same digest of all? ──▸ the target gets its name
+//! ```
+//!
+//! Where a side has no digests, nothing is compared at the end.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use core::marker::PhantomData;
+use core::mem;
+
+use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
+use stackwright_contract::{Context, Handle, Instant};
+use stackwright_wire::Message;
+
+use crate::state::{Copying, Job, Resume, Said, Step, Use};
+use crate::{Copy, CopySide, Out};
+
+impl<M: Message> Copying<M> {
+    pub(crate) fn new(
+        began: Instant,
+        from: CopySide,
+        source: String,
+        target: String,
+        resume: Option<Box<Resume>>,
+    ) -> Self {
+        Copying {
+            from,
+            source_path: source,
+            target_path: target,
+            resume,
+            source: None,
+            source_open: false,
+            target: None,
+            target_open: false,
+            size: None,
+            there: 0,
+            began,
+            next: 0,
+            asked: VecDeque::new(),
+            between: 0,
+            written: 0,
+            end: false,
+            step: Step::Opening,
+            message: PhantomData,
+        }
+    }
+
+    /// Returns whether the whole target is compared with the source, before it gets its name or
+    /// afterwards.
+    pub(crate) fn is_checked(&self, first: bool) -> bool {
+        let resume = self.resume.as_ref();
+        self.there > 0 && resume.is_some_and(|resume| resume.checked_first == first)
+    }
+
+    /// Returns what becomes of the target after a failure.
+    pub(crate) fn worth(&self, failure: Failure) -> Keep {
+        let is_wrong = matches!(failure, Failure::Short | Failure::Damaged);
+        // What was handed to the target may not be told as written yet.
+        let handed = self.next - self.asked.iter().sum::<usize>() as u64;
+        match self.resume {
+            Some(_) if self.target_open && !is_wrong && self.there + handed > 0 => Keep::Part,
+            _ => Keep::Nothing,
+        }
+    }
+}
+
+impl<M: Message> Copy<M> {
+    pub(crate) fn resume(
+        &mut self,
+        cx: &Context,
+        from: CopySide,
+        source: String,
+        target: String,
+        checked_first: bool,
+        out: Out<'_, M>,
+    ) {
+        let resume = Box::new(Resume {
+            checked_first,
+            is_anew: false,
+            by_time: false,
+            source: None,
+            target: None,
+        });
+        let job =
+            self.jobs.name(Job::Copy(Copying::new(cx.now(), from, source, target, Some(resume))));
+        self.open_target(job, Purpose::Resume, out);
+    }
+
+    /// Handles the target that is open: this many of its octets are there.
+    pub(crate) fn target_resumed(&mut self, job: Handle, there: u64, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        if there == 0 {
+            return self.open_source(job, out);
+        }
+        copying.there = there;
+        copying.step = Step::Comparing;
+        self.ask_digests(job, 0..there, true, out);
+    }
+
+    /// Asks for the digests of all octets of both.
+    pub(crate) fn check(&mut self, job: Handle, step: Step, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        copying.step = step;
+        // What was read is at its end, and whoever read it has a hand free.
+        if let Some(source) = copying.source.take() {
+            let from = copying.from;
+            self.close(from, source, Keep::Nothing, out);
+        }
+        self.ask_digests(job, 0..u64::MAX, step == Step::Checking, out);
+    }
+
+    fn ask_digests(
+        &mut self,
+        job: Handle,
+        octets: core::ops::Range<u64>,
+        part: bool,
+        out: Out<'_, M>,
+    ) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let (from, source, target) =
+            (copying.from, copying.source_path.clone(), copying.target_path.clone());
+        if let Some(resume) = &mut copying.resume {
+            (resume.source, resume.target) = (None, None);
+        }
+        for (side, path, part) in [(from.other(), target, part), (from, source, false)] {
+            let token = self.names_at(side).name(Use { job });
+            let octets = octets.clone();
+            Self::ask(out, side, FilesRequest::Digest { token, path, octets, part });
+        }
+    }
+
+    /// Handles what a side says of a file that is compared.
+    pub(crate) fn said(
+        &mut self,
+        cx: &Context,
+        job: Handle,
+        side: CopySide,
+        said: Result<Said, Failure>,
+        out: Out<'_, M>,
+    ) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let (from, there, step) = (copying.from, copying.there, copying.step);
+        let said = match said {
+            Ok(said) => said,
+            // Whether it is a beginning will be known another time.
+            Err(failure) if step == Step::Comparing && failure != Failure::Unsupported => {
+                return self.fail(job, side, failure, out);
+            }
+            Err(_) => Said::Nothing,
+        };
+        let Some(resume) = &mut copying.resume else { return };
+        if side == from {
+            resume.source = Some(said);
+        } else {
+            resume.target = Some(said);
+        }
+        let (Some(source), Some(target)) = (resume.source, resume.target) else { return };
+        let same = match (source, target) {
+            (Said::Digest(source, count), Said::Digest(target, counted)) => {
+                Some(source == target && count == counted)
+            }
+            // Behind what was written last, nothing was changed.
+            (Said::Status(size, Some(modified)), Said::Status(_, Some(written))) => {
+                Some(size >= there && modified <= written)
+            }
+            (Said::Status(..), _) | (_, Said::Status(..)) => Some(false),
+            _ => None,
+        };
+        match (step, same) {
+            (Step::Comparing, None) if !mem::replace(&mut resume.by_time, true) => {
+                let (source, target) = (copying.source_path.clone(), copying.target_path.clone());
+                (resume.source, resume.target) = (None, None);
+                for (side, path, part) in [(from.other(), target, true), (from, source, false)] {
+                    let token = self.names_at(side).name(Use { job });
+                    Self::ask(out, side, FilesRequest::Stat { token, path, part });
+                }
+            }
+            (Step::Comparing, Some(true)) => {
+                copying.next = there;
+                copying.step = Step::Opening;
+                self.open_source(job, out);
+            }
+            (Step::Comparing, Some(false) | None) => self.begin_anew(job, out),
+            (Step::Checking, Some(true) | None) => self.keep(job, out),
+            (Step::Confirming, Some(true) | None) => self.copied(cx, job, out),
+            (Step::Checking | Step::Confirming, Some(false)) => {
+                self.failed(job, from.other(), Failure::Damaged, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Handles the failure of a side: a copy that was resumed is begun anew where what was there is
+    /// to blame.
+    pub(crate) fn failed(
+        &mut self,
+        job: Handle,
+        side: CopySide,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        let Some(Job::Copy(copying)) = self.jobs.get(job) else {
+            return self.fail(job, side, failure, out);
+        };
+        let is_target = side != copying.from;
+        let resumes = copying.resume.as_ref().is_some_and(|resume| !resume.is_anew);
+        // Where there is nothing to resume with, it is a plain copy.
+        let cannot = is_target
+            && !copying.target_open
+            && matches!(failure, Failure::Unsupported | Failure::Denied);
+        let is_rest_refused = !is_target && copying.there > 0 && copying.written == 0;
+        let is_wrong = failure == Failure::Damaged
+            || is_rest_refused
+                && matches!(
+                    failure,
+                    Failure::Short | Failure::Unsupported | Failure::BadName | Failure::Broken
+                );
+        if copying.resume.is_some() && cannot {
+            self.begin_plainly(job, out);
+        } else if resumes && is_wrong {
+            self.begin_anew(job, out);
+        } else {
+            self.fail(job, side, failure, out);
+        }
+    }
+
+    /// Removes what is there, and begins with nothing, once.
+    fn begin_anew(&mut self, job: Handle, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let tried =
+            copying.resume.as_mut().is_some_and(|resume| mem::replace(&mut resume.is_anew, true));
+        if tried {
+            // The target's side does not forget what is there.
+            return self.begin_plainly(job, out);
+        }
+        self.forget_files(job, out);
+        self.open_target(job, Purpose::Resume, out);
+    }
+
+    fn begin_plainly(&mut self, job: Handle, out: Out<'_, M>) {
+        self.forget_files(job, out);
+        if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+            copying.resume = None;
+        }
+        self.open_source(job, out);
+    }
+
+    /// Closes both files, and keeps nothing.
+    fn forget_files(&mut self, job: Handle, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let (source, target) =
+            (mem::take(&mut copying.source_path), mem::take(&mut copying.target_path));
+        let resume = copying.resume.take();
+        let fresh = Copying::new(copying.began, copying.from, source, target, resume);
+        let earlier = mem::replace(copying, fresh);
+        self.close_both(&earlier, Keep::Nothing, out);
+    }
+}

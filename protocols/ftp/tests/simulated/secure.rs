@@ -1,0 +1,102 @@
+//! Where TLS begins (RFC 4217), above a layer that is only said to be there.
+
+use std::net::SocketAddr;
+
+use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
+use stackwright_contract::{
+    Command, CommandError, PathLimits, Secure, SecurityError, SessionGroup, TlsRole,
+};
+use stackwright_ftp::server::{Config, Security};
+
+use crate::scopes::Session;
+use crate::setting::server_config;
+
+fn session(security: Security) -> Session {
+    let mut session = Session::with(Config { security, ..server_config() });
+    session.flush();
+    session
+}
+
+fn secures(session: &mut Session) -> Secure {
+    session.asked.streams(|request| match request {
+        StreamsRequest::Control { command: Command::Secure(secure), .. } => Some(*secure),
+        _ => None,
+    })
+}
+
+fn said(session: &mut Session, lines: &str) -> String {
+    session.say(lines);
+    session.flush()
+}
+
+#[test]
+fn what_was_sent_behind_auth_is_not_obeyed() {
+    let mut session = session(Security::Offered);
+    assert!(said(&mut session, "FEAT\r\n").contains(" AUTH TLS\r\n"));
+    assert!(said(&mut session, "USER ftp\r\n").starts_with("331 "));
+    let text = said(&mut session, "AUTH TLS\r\nNOOP\r\nUSER evil\r\nPASS");
+    assert_eq!(text, "234 TLS begins.\r\n");
+    let Secure { role, sessions, .. } = secures(&mut session);
+    assert_eq!(role, TlsRole::Server);
+    let SessionGroup::Begins(group) = sessions else { panic!("it begins a group") };
+    session.hear(StreamsIndication::Controlled { association: session.control, outcome: Ok(0) });
+    assert_eq!(session.flush(), "");
+    // The user of before is forgotten, and so is the line that was begun.
+    assert!(said(&mut session, "PASS x\r\n").starts_with("503 "));
+    assert!(said(&mut session, "AUTH TLS\r\n").starts_with("503 "), "it is encrypted already");
+    assert!(said(&mut session, "PROT P\r\n").starts_with("503 "), "PBSZ comes first");
+    assert_eq!(said(&mut session, "PBSZ 1024\r\n"), "200 PBSZ=0\r\n");
+    let text = said(&mut session, "PROT P\r\nCCC\r\nUSER ftp\r\nPASS x\r\n");
+    let codes: Vec<_> = text.lines().map(|line| &line[..3]).collect();
+    assert_eq!(codes, ["200", "530", "331", "230"]);
+    assert!(said(&mut session, "CCC\r\n").starts_with("534 "));
+
+    // A data association is secured as soon as it is open, in the group of its session.
+    session.say("EPSV\r\n");
+    let listener = session.asked.streams(|request| match request {
+        StreamsRequest::Listen { listener, .. } => Some(*listener),
+        _ => None,
+    });
+    let local: SocketAddr = "[fe80::1%4]:5000".parse().expect("an address");
+    session.hear(StreamsIndication::Listening { listener, local: local.into() });
+    let association = session.asked.streams(|request| match request {
+        StreamsRequest::Await { association, .. } => Some(*association),
+        _ => None,
+    });
+    let remote: SocketAddr = "[fe80::2%4]:40001".parse().expect("an address");
+    session.hear(StreamsIndication::Opened {
+        association,
+        local: local.into(),
+        remote: remote.into(),
+        credit: Credit::of_octets(1 << 20),
+        path: PathLimits::UNBOUNDED,
+    });
+    assert_eq!(secures(&mut session).sessions, SessionGroup::Joins(group));
+}
+
+#[test]
+fn a_control_association_that_cannot_be_secured_ends() {
+    for (error, aborts) in [
+        (CommandError::Unknown, true),
+        (CommandError::Insecure { why: SecurityError::NotTls, certificate: None }, false),
+    ] {
+        let mut session = session(Security::Offered);
+        said(&mut session, "AUTH TLS\r\n");
+        secures(&mut session);
+        let association = session.control;
+        session.hear(StreamsIndication::Controlled { association, outcome: Err(error) });
+        assert_eq!(session.asked.has_aborted(association), aborts);
+        assert_eq!(said(&mut session, "NOOP\r\n"), "", "nothing is obeyed in plain");
+    }
+}
+
+#[test]
+fn where_tls_is_required_nobody_logs_in_without() {
+    let mut session = session(Security::Required);
+    assert!(said(&mut session, "USER ftp\r\n").starts_with("530 "));
+    assert!(said(&mut session, "PASS x\r\n").starts_with("530 "));
+    said(&mut session, "AUTH TLS\r\n");
+    session.hear(StreamsIndication::Controlled { association: session.control, outcome: Ok(0) });
+    assert!(said(&mut session, "USER ftp\r\nPASS x\r\n").contains("\r\n230 "));
+    assert!(said(&mut session, "EPRT |2|fe80::2|2000|\r\nLIST\r\n").contains("\r\n521 "));
+}
