@@ -124,9 +124,12 @@ impl Flow for CreditWindow {
         if view.now >= self.round.0 && view.rtt.smoothed > 0 {
             self.tune(view);
         }
-        // The peer is at the edge, or half of the window is free again.
+        // A peer that was told no edge has a limit of its own, and is told with the first report.
+        // Later it is at the edge, or half of the window is free again.
         let edge = self.edge(view);
-        edge > self.said && (edge - self.said > self.window / 2 || self.said <= view.received_upto)
+        self.said > 0
+            && edge > self.said
+            && (edge - self.said > self.window / 2 || self.said <= view.received_upto)
     }
 
     fn tries_after(&self, view: &View) -> Option<Nanoseconds> {
