@@ -75,6 +75,8 @@ pub(crate) struct Link<M> {
     statistics: Statistics,
     /// The application has dropped it.
     pub(crate) abandoned: bool,
+    /// It is listed as changed.
+    pub(crate) is_listed: bool,
     /// Measured from the first message on that has a lifetime.
     pace: Option<Box<Pace>>,
     /// Slots of tasks that wait for something on it.
@@ -107,6 +109,7 @@ impl<M: Message> Link<M> {
             finished: false,
             statistics: Statistics::default(),
             abandoned: false,
+            is_listed: false,
             pace: None,
             waits: Vec::new(),
             qlog: None,

@@ -154,6 +154,8 @@ struct Socket<M: Message> {
     /// The ECN codepoint of datagrams that leave alone; also tells whether the codepoints of
     /// arriving datagrams are read.
     ecn: Ecn,
+    /// How many datagrams in a row left with another one.
+    differing: u32,
     hears_marks: bool,
     /// Whether its buffer is so large that nothing is lost if it is read somewhat later.
     roomy: bool,
@@ -253,6 +255,7 @@ impl<M: Message> Udp<M> {
             socket: Arc::new(socket),
             local,
             ecn: Ecn::NotEct,
+            differing: 0,
             hears_marks: false,
             roomy,
             peers,

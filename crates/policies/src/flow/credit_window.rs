@@ -141,6 +141,10 @@ impl CreditWindow {
         if is_over || self.reserved > self.window && self.owed(view) <= self.window {
             return CreditUpdate::Reserve;
         }
+        // A peer that was told no edge has a limit of its own, and is told with the first report.
+        if self.said == 0 {
+            return CreditUpdate::None;
+        }
         // Half of the window is free again, or the peer is at the edge and some of it is free.
         let edge = view.received_upto + self.window.saturating_sub(view.pending);
         let known = if self.said > view.received_upto { self.window / 2 } else { 0 };
