@@ -421,7 +421,10 @@ impl<M> Session<M> {
 impl Control {
     /// Takes a command that waits, the first or a later one.
     pub(super) fn take(&mut self, place: usize) -> Option<LineEvent> {
-        let event = self.waiting.remove(place)?;
+        let event = match place {
+            0 => self.waiting.pop_front(),
+            later => self.waiting.remove(later),
+        }?;
         self.waiting_octets -= event.length();
         // A client that has once sent much does not hold memory for it.
         if self.waiting.is_empty() && self.waiting.capacity() > WAITING_MOST {

@@ -144,6 +144,9 @@ impl<M: Message> Server<M> {
     ) -> Option<(u16, &'static str)> {
         let state = self.sessions.get(session)?;
         let rights = state.rights();
+        if needs == Needs::Login && rights.is_some() {
+            return None;
+        }
         match command {
             Command::Access(Access::User(_) | Access::Pass(_))
                 if self.config.security.required() && !state.protection.control =>
