@@ -364,7 +364,7 @@ impl<M> Session<M> {
             login: Login::Stranger,
             tries: 0,
             folder: "/".into(),
-            form: Form::default(),
+            form: Form::INITIAL,
             level: LEVEL,
             restart: 0,
             range: None,
@@ -389,7 +389,7 @@ impl<M> Session<M> {
         self.folder = "/".into();
         (self.restart, self.range, self.rename_from) = (0, None, None);
         (self.epsv_only, self.facts) = (false, Facts::default());
-        (self.form, self.level) = (Form::default(), LEVEL);
+        (self.form, self.level) = (Form::INITIAL, LEVEL);
         (self.autorestart, self.terse) = (false, false);
         // The association stays what it is; what it was used for does not.
         self.protection = Protected { control: self.protection.control, ..Protected::default() };
