@@ -12,6 +12,7 @@ mod proxies;
 mod scripted;
 mod setting;
 mod their_clients;
+mod their_forms;
 mod their_servers;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let trials = [
         their_servers::trials(&setting),
         their_clients::trials(&setting),
+        their_forms::trials(),
         proxies::trials(&setting),
         crowd::trials(),
         hostile_clients::trials(),
