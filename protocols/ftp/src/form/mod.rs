@@ -10,12 +10,12 @@
 //!
 //! All of it is octets to octets, in pieces of any length.
 
-pub mod ascii;
-pub mod block;
+mod ascii;
+mod block;
 mod decoder;
-pub mod deflate;
+mod deflate;
 mod encoder;
-pub mod record;
+mod record;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;
