@@ -3,8 +3,7 @@
 use core::ops::Range;
 
 use super::{Command, Data, EpsvArgument, Mistake, Names, Parameters, Protection};
-use crate::form::deflate::LEVEL;
-use crate::form::{Mode, Representation, Structure};
+use crate::form::{LEVEL, Mode, Representation, Structure};
 use crate::{address, time};
 
 type Parsed<'a> = Result<Command<'a>, Mistake>;

@@ -15,8 +15,7 @@ use super::moving::Coding;
 use super::question::{Question, Style};
 use super::{Rights, TransferDirection, Trouble};
 use crate::facts::Facts;
-use crate::form::Form;
-use crate::form::deflate::LEVEL;
+use crate::form::{Form, LEVEL};
 use crate::line::{LineEvent, Lines};
 
 generate! {
