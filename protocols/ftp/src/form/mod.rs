@@ -20,9 +20,6 @@ mod record;
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 
-/// The level of compression before another is set: zlib's default.
-pub(crate) const LEVEL: u8 = 6;
-
 /// The form of a transfer: what TYPE, MODE and STRU have set.
 ///
 /// The default is plain: the octets of the file as they are, ended by the end of the association.
