@@ -1,7 +1,7 @@
 //! Users and passwords from `~/.netrc`, the file that FTP clients share.
 //!
-//! Of its words `machine`, `default`, `login`, `password` and `account` are read; a macro (`macdef`)
-//! is passed over. The file is used only if no one but its owner may read it.
+//! Of its words `machine`, `default`, `login`, `password` and `account` are read; a macro
+//! (`macdef`) is passed over. The file is used only if no one but its owner may read it.
 
 use std::env;
 use std::fs::File;

@@ -64,8 +64,8 @@ stack! {
 
 stack! {
     /// The same over ARTP.
-    pub(crate) ArtpPipeStack =
-        Copy<Message> over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Pipe)
+    pub(crate) ArtpPipeStack = Copy<Message>
+        over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Pipe)
 }
 
 stack! {

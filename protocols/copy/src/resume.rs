@@ -3,10 +3,10 @@
 //! ```text
 //! open the target ──▸ nothing there ──────────────────────────────▸ move all
 //!        │                                                            ▴
-//!        ▾                                                            │ not the beginning: removed, once
+//!        ▾                                                            │ no: it is removed, once
 //! some octets there ──▸ same digest of as many octets of the source? ─┤
 //!                       (or: the source was not modified since?)      │
-//!                                  └─▸ move the rest ──▸ same digest of all? ──▸ the target gets its name
+//!                                  └─▸ move the rest ──▸ same digest of all? ──▸ it has its name
 //! ```
 //!
 //! Where a side has no digests, nothing is compared at the end.

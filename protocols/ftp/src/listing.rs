@@ -17,7 +17,7 @@ mod netware;
 mod parse;
 mod unix;
 
-pub use parse::{Line, UNREADABLE, parse};
+pub use parse::{ListedLine, UNREADABLE, parse};
 
 use alloc::format;
 use alloc::string::String;
@@ -98,7 +98,9 @@ mod tests {
             entry("d", FileKind::Folder, 0, 1_800_000_000),
         ] {
             let text = line(&one, true, Some(1_800_000_100));
-            let Line::Entry(read) = parse(text.trim_end().as_bytes()) else { panic!("{text}") };
+            let ListedLine::Entry(read) = parse(text.trim_end().as_bytes()) else {
+                panic!("{text}")
+            };
             assert_eq!(
                 (read.name, read.status.kind, read.status.size),
                 (one.name, one.status.kind, one.status.size)

@@ -126,7 +126,11 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_off_is_no_file(form in forms(), file in octets(), cut in any::<prop::sample::Index>()) {
+    fn what_is_cut_off_is_no_file(
+        form in forms(),
+        file in octets(),
+        cut in any::<prop::sample::Index>(),
+    ) {
         let wire = encoded(form, &file);
         let cut = cut.index(wire.len().max(1));
         // Only the end of the association ends a file of lines in a stream.

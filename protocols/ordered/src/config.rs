@@ -7,9 +7,9 @@ use stackwright_contract::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The most octets of one association that a peer is granted at a time: they may be in flight
-    /// to this end or wait for the layer above, where a piece counts as 64 at least. At least 128. A
-    /// stream moves no more than this in a round trip. The first grant is 256 KiB; a peer
-    /// is granted more once the layer above took as much.
+    /// to this end or wait for the layer above, where a piece counts as 64 at least. At least 128.
+    /// A stream moves no more than this in a round trip. The first grant is 256 KiB; a peer is
+    /// granted more once the layer above took as much.
     pub window: usize,
     /// The octets of one association that may wait to leave: the initial credit downward. At least
     /// 1.

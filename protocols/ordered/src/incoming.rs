@@ -70,8 +70,8 @@ impl<M: Message> Incoming<M> {
     }
 
     /// Returns how much may be in flight or wait: as much as the layer above has taken, within
-    /// bounds. So the window keeps up with a sender in slow start on any path, and a peer that is to
-    /// be held much for has sent as much that was taken.
+    /// bounds. So the window keeps up with a sender in slow start on any path, and a peer that is
+    /// to be held much for has sent as much that was taken.
     fn window(&self) -> u64 {
         self.released.max(WINDOW_FIRST as u64).min(self.window_most)
     }

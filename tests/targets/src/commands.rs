@@ -1,7 +1,7 @@
 //! Octets of a control association as lines and commands.
 
 use stackwright_ftp::command::{
-    Access, Command, Data, Folders, Information, Names, Parameters, Transfers,
+    Access, Command, Data, Folders, Information, NameCommand, ParameterCommand, Transfers,
 };
 use stackwright_ftp::{LineEvent, Lines, address, time};
 
@@ -49,13 +49,13 @@ fn understood(line: &str, command: &Command<'_>) {
         Command::Data(Data::Port(target)) => {
             Some(format!("EPRT {}", address::format_eprt(*target)))
         }
-        Command::Names(Names::Rang(Some(octets))) => {
+        Command::Names(NameCommand::Rang(Some(octets))) => {
             Some(format!("RANG {} {}", octets.start, octets.end - 1))
         }
-        Command::Names(Names::Mfmt { modified, path }) => {
+        Command::Names(NameCommand::Mfmt { modified, path }) => {
             Some(format!("MFMT {} {path}", time::format(*modified)))
         }
-        Command::Names(Names::Chmod { mode, path }) => {
+        Command::Names(NameCommand::Chmod { mode, path }) => {
             Some(format!("SITE CHMOD {mode:03o} {path}"))
         }
         _ => None,
@@ -79,17 +79,17 @@ fn text<'a>(command: &Command<'a>) -> Option<&'a str> {
         )
         | Command::Folders(Folders::Cwd(text) | Folders::Mkd(text) | Folders::Rmd(text))
         | Command::Names(
-            Names::Dele(text)
-            | Names::Rnfr(text)
-            | Names::Rnto(text)
-            | Names::Mdtm(text)
-            | Names::Mfmt { path: text, .. }
-            | Names::Size(text)
-            | Names::Mlst(text)
-            | Names::Chmod { path: text, .. }
-            | Names::Hash(text)
-            | Names::XSha256 { path: text, .. }
-            | Names::Avbl(text),
+            NameCommand::Dele(text)
+            | NameCommand::Rnfr(text)
+            | NameCommand::Rnto(text)
+            | NameCommand::Mdtm(text)
+            | NameCommand::Mfmt { path: text, .. }
+            | NameCommand::Size(text)
+            | NameCommand::Mlst(text)
+            | NameCommand::Chmod { path: text, .. }
+            | NameCommand::Hash(text)
+            | NameCommand::XSha256 { path: text, .. }
+            | NameCommand::Avbl(text),
         )
         | Command::Transfers(
             Transfers::Retr(text)
@@ -100,7 +100,9 @@ fn text<'a>(command: &Command<'a>) -> Option<&'a str> {
             | Transfers::Nlst(text)
             | Transfers::Mlsd(text),
         )
-        | Command::Parameters(Parameters::Facts(text) | Parameters::Digest(Some(text)))
+        | Command::Parameters(
+            ParameterCommand::Facts(text) | ParameterCommand::Digest(Some(text)),
+        )
         | Command::Information(Information::Help(text) | Information::Stat(text)) => text,
         _ => return None,
     })

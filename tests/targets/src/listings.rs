@@ -1,14 +1,14 @@
 //! Lines of listings.
 
 use stackwright_contract::services::{FileKind, FolderEntry, Status};
-use stackwright_ftp::listing::{Line, line, parse};
+use stackwright_ftp::listing::{ListedLine, line, parse};
 
 use crate::Input;
 
 /// Any text as a line, and any entry written as a line.
 pub fn listings(octets: &[u8]) {
     for one in octets.split(|octet| *octet == b'\n') {
-        if let Line::Entry(entry) = parse(one) {
+        if let ListedLine::Entry(entry) = parse(one) {
             assert!(is_name(&entry.name), "{one:?} names {:?}", entry.name);
             again(&entry, true, None);
         }
@@ -36,7 +36,7 @@ fn is_name(name: &str) -> bool {
 fn again(entry: &FolderEntry, writable: bool, now: Option<u64>) {
     let written = line(entry, writable, now);
     assert!(written.ends_with("\r\n") && written.matches('\n').count() == 1);
-    let Line::Entry(read) = parse(written.trim_end_matches(['\r', '\n']).as_bytes()) else {
+    let ListedLine::Entry(read) = parse(written.trim_end_matches(['\r', '\n']).as_bytes()) else {
         panic!("our own line is of a known form: {written:?}")
     };
     assert_eq!(read.name, entry.name);

@@ -252,8 +252,9 @@ pub trait Hooks: Sized + 'static {
     fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
 
     /// Returns whether the peer of an association that was [closed](Hooks::close) has been told so,
-    /// and only its answer is awaited: the program [may exit](stackwright_contract::Protocol::may_exit).
-    /// By default it may not before the association has ended.
+    /// and only its answer is awaited: the program [may
+    /// exit](stackwright_contract::Protocol::may_exit). By default it may not before the
+    /// association has ended.
     fn has_parted(_association: &Self::Association) -> bool {
         false
     }

@@ -15,8 +15,8 @@ use crate::{NAME, address};
 
 impl<M: Message> Client<M> {
     /// Takes the first step of every transfer. Where the size counts, it is asked for in the same
-    /// breath: not every server tells it when the transfer begins, and when it is over, the file may
-    /// be another.
+    /// breath: not every server tells it when the transfer begins, and when it is over, the file
+    /// may be another.
     pub(super) fn arrange(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let size = self.wants_size(session).then(|| format!("SIZE {}", self.path_of(session)));
         let (step, command) =

@@ -12,7 +12,7 @@ use stackwright_wire::{Leaf, Message};
 use super::state::{Job, List, Step, What};
 use super::{Client, Out};
 use crate::NAME;
-use crate::listing::{self, Line};
+use crate::listing::{self, ListedLine};
 use crate::reply::Reply;
 
 /// The longest line of a listing that is read, in octets.
@@ -174,17 +174,17 @@ impl List {
         let partial = mem::take(&mut self.partial);
         let line = partial.strip_suffix(b"\r").unwrap_or(&partial);
         let line = match mem::take(&mut self.overlong) {
-            true => Line::Unknown,
+            true => ListedLine::Unknown,
             false if self.facts => listing::facts::parse(line),
             false => listing::parse(line),
         };
         match line {
-            Line::Entry(entry) => {
+            ListedLine::Entry(entry) => {
                 self.read += 1;
                 self.entries.push(entry);
             }
-            Line::Nothing => {}
-            Line::Unknown => {
+            ListedLine::Nothing => {}
+            ListedLine::Unknown => {
                 self.unknown += 1;
                 cx.dropped(NAME, listing::UNREADABLE);
             }

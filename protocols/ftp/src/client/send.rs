@@ -72,8 +72,11 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let is_command = |path: &str| path.contains(['\r', '\n', '\0']); // one of its own
-        let injects = is_command(&path)
-            || matches!(&what, What::Deed(Deed { kind: DeedKind::Rename { to }, .. }) if is_command(to));
+        let renamed = match &what {
+            What::Deed(Deed { kind: DeedKind::Rename { to }, .. }) => is_command(to),
+            _ => false,
+        };
+        let injects = is_command(&path) || renamed;
         self.jobs.insert(name, Job { path, session: None, opened: false, what });
         if injects {
             return self.job_failed(name, Failure::BadName, out);

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Command, Data, EpsvArgument, Mistake, Names, Parameters, Protection};
+use super::{Command, Data, EpsvArgument, Mistake, NameCommand, ParameterCommand, ProtectionLevel};
 use crate::form::{Mode, Representation, Structure};
 use crate::{address, time};
 
@@ -38,14 +38,14 @@ fn octets(first: &str, last: &str) -> Result<Range<u64>, Mistake> {
 pub(super) fn rang(argument: &str) -> Parsed<'_> {
     let (first, last) = argument.split_once(' ').ok_or(Mistake::Argument)?;
     let octets = if (first, last) == ("1", "0") { None } else { Some(octets(first, last)?) };
-    Ok(Names::Rang(octets).into())
+    Ok(NameCommand::Rang(octets).into())
 }
 
 /// `XSHA256 path` or `XSHA256 "path" [first [end]]`. The end is not part of the range; it is that
 /// of the file where it is absent.
 pub(super) fn xsha256(argument: &str) -> Parsed<'_> {
     let Some(quoted) = argument.strip_prefix('"') else {
-        return Ok(Names::XSha256 { path: some(argument)?, octets: None }.into());
+        return Ok(NameCommand::XSha256 { path: some(argument)?, octets: None }.into());
     };
     let (path, rest) = quoted.rsplit_once('"').ok_or(Mistake::Argument)?;
     let mut numbers = rest.split_ascii_whitespace().map(number);
@@ -57,13 +57,13 @@ pub(super) fn xsha256(argument: &str) -> Parsed<'_> {
         Some(_) => return Err(Mistake::Argument),
         None => None,
     };
-    Ok(Names::XSha256 { path: some(path)?, octets }.into())
+    Ok(NameCommand::XSha256 { path: some(path)?, octets }.into())
 }
 
 pub(super) fn mfmt(argument: &str) -> Parsed<'_> {
     let (when, path) = argument.split_once(' ').ok_or(Mistake::Argument)?;
     let modified = time::parse(when).ok_or(Mistake::Argument)?;
-    Ok(Names::Mfmt { modified, path: some(path)? }.into())
+    Ok(NameCommand::Mfmt { modified, path: some(path)? }.into())
 }
 
 pub(super) fn chmod(argument: &str) -> Parsed<'_> {
@@ -71,7 +71,7 @@ pub(super) fn chmod(argument: &str) -> Parsed<'_> {
     let digits = (3..=4).contains(&mode.len()) && mode.bytes().all(|digit| digit.is_ascii_digit());
     // Nothing here makes a file that changes who runs it.
     let mode = u16::from_str_radix(mode, 8).ok().filter(|mode| digits && *mode <= 0o777);
-    Ok(Names::Chmod { mode: mode.ok_or(Mistake::Argument)?, path: some(path)? }.into())
+    Ok(NameCommand::Chmod { mode: mode.ok_or(Mistake::Argument)?, path: some(path)? }.into())
 }
 
 /// `ALLO octets [R octets]` (RFC 959 §5.3.2).
@@ -99,7 +99,7 @@ pub(super) fn representation(argument: &str) -> Parsed<'_> {
         _ => return Err(Mistake::Parameter),
     };
     match words.next() {
-        None => Ok(Parameters::Type(representation).into()),
+        None => Ok(ParameterCommand::Type(representation).into()),
         Some(_) => Err(Mistake::Parameter),
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn mode(argument: &str) -> Parsed<'_> {
         "Z" => Mode::Deflate { level: DEFLATE_LEVEL },
         _ => return Err(Mistake::Parameter),
     };
-    Ok(Parameters::Mode(mode).into())
+    Ok(ParameterCommand::Mode(mode).into())
 }
 
 pub(super) fn structure(argument: &str) -> Parsed<'_> {
@@ -120,7 +120,7 @@ pub(super) fn structure(argument: &str) -> Parsed<'_> {
         "R" => Structure::Record,
         _ => return Err(Mistake::Parameter),
     };
-    Ok(Parameters::Stru(structure).into())
+    Ok(ParameterCommand::Stru(structure).into())
 }
 
 /// `OPTS MODE Z LEVEL n` (draft-preston-ftpext-deflate §4).
@@ -134,23 +134,25 @@ pub(super) fn deflate_level(argument: &str) -> Parsed<'_> {
     }
     let level = number(words.next().unwrap_or_default())?;
     match u8::try_from(level) {
-        Ok(level @ 1..=9) if words.next().is_none() => Ok(Parameters::DeflateLevel(level).into()),
+        Ok(level @ 1..=9) if words.next().is_none() => {
+            Ok(ParameterCommand::DeflateLevel(level).into())
+        }
         _ => Err(Mistake::Argument),
     }
 }
 
 pub(super) fn utf8(argument: &str) -> Parsed<'_> {
     match argument.trim().to_ascii_uppercase().as_str() {
-        "" | "ON" | "NLST" => Ok(Parameters::Utf8(true).into()),
-        "OFF" => Ok(Parameters::Utf8(false).into()),
+        "" | "ON" | "NLST" => Ok(ParameterCommand::Utf8(true).into()),
+        "OFF" => Ok(ParameterCommand::Utf8(false).into()),
         _ => Err(Mistake::Argument),
     }
 }
 
 pub(super) fn protection(argument: &str) -> Parsed<'_> {
     let protection = match some(argument)?.to_ascii_uppercase().as_str() {
-        "C" => Protection::Clear,
-        "P" => Protection::Private,
+        "C" => ProtectionLevel::Clear,
+        "P" => ProtectionLevel::Private,
         "S" | "E" => return Err(Mistake::Protection),
         _ => return Err(Mistake::Parameter),
     };
@@ -190,14 +192,14 @@ mod tests {
 
     #[test]
     fn ranges() {
-        assert_eq!(rang("0 0"), Ok(Names::Rang(Some(0..1)).into()));
-        assert_eq!(rang("1 0"), Ok(Names::Rang(None).into()));
+        assert_eq!(rang("0 0"), Ok(NameCommand::Rang(Some(0..1)).into()));
+        assert_eq!(rang("1 0"), Ok(NameCommand::Rang(None).into()));
         assert_eq!(rang("10 9"), Err(Mistake::Argument));
         assert_eq!(rang("0 18446744073709551615"), Err(Mistake::Argument));
-        let all = |path| Names::XSha256 { path, octets: None }.into();
+        let all = |path| NameCommand::XSha256 { path, octets: None }.into();
         assert_eq!(xsha256("a b"), Ok(all("a b")));
         assert_eq!(xsha256("\"a b\""), Ok(all("a b")));
-        let some = Names::XSha256 { path: "a", octets: Some(5..u64::MAX) }.into();
+        let some = NameCommand::XSha256 { path: "a", octets: Some(5..u64::MAX) }.into();
         assert_eq!(xsha256("\"a\" 5"), Ok(some));
         assert_eq!(xsha256("\"a\" 5 4"), Err(Mistake::Argument));
         assert_eq!(xsha256("\"a"), Err(Mistake::Argument));
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn levels_and_space() {
-        assert_eq!(deflate_level("z level 9"), Ok(Parameters::DeflateLevel(9).into()));
+        assert_eq!(deflate_level("z level 9"), Ok(ParameterCommand::DeflateLevel(9).into()));
         for wrong in ["Z LEVEL 0", "Z LEVEL 10", "Z LEVEL", "Z LEVEL 1 1"] {
             assert_eq!(deflate_level(wrong), Err(Mistake::Argument), "{wrong}");
         }

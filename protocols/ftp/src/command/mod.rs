@@ -13,7 +13,7 @@ use core::net::SocketAddr;
 use core::ops::Range;
 
 pub(crate) use grammar::DEFLATE_LEVEL;
-pub use table::{Brings, Needs, Row, TABLE};
+pub use table::{Brings, CommandNeeds, Row, TABLE};
 
 use crate::form::{Mode, Representation, Structure};
 
@@ -25,13 +25,13 @@ pub enum Command<'a> {
     /// The working folder, and folders.
     Folders(Folders<'a>),
     /// Names, and what is known of them.
-    Names(Names<'a>),
+    Names(NameCommand<'a>),
     /// Transfers.
     Transfers(Transfers<'a>),
     /// Data associations.
     Data(Data),
     /// How transfers and replies look.
-    Parameters(Parameters<'a>),
+    Parameters(ParameterCommand<'a>),
     /// What the server tells of itself.
     Information(Information<'a>),
 }
@@ -58,7 +58,7 @@ pub enum Access<'a> {
     /// Sets the size of protected buffers.
     Pbsz(u64),
     /// Sets the protection of data associations.
-    Prot(Protection),
+    Prot(ProtectionLevel),
     /// Ends the protection of the control association.
     Ccc,
 }
@@ -80,7 +80,7 @@ pub enum Folders<'a> {
 
 /// Names, and what is known of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Names<'a> {
+pub enum NameCommand<'a> {
     /// Removes a file.
     Dele(&'a str),
     /// Names what RNTO renames.
@@ -162,7 +162,7 @@ pub enum Data {
 
 /// How transfers and replies look.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Parameters<'a> {
+pub enum ParameterCommand<'a> {
     /// Sets the representation of files.
     Type(Representation),
     /// Sets the mode of transmission; a level of compression is that of `DeflateLevel`.
@@ -202,7 +202,7 @@ pub enum Information<'a> {
 
 /// The protection of data associations (RFC 4217 §9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Protection {
+pub enum ProtectionLevel {
     /// None.
     Clear,
     /// Encrypted.
@@ -284,20 +284,20 @@ mod tests {
             Command::parse("REST 18446744073709551615"),
             Ok(Transfers::Rest(u64::MAX).into())
         );
-        let chmod = Names::Chmod { mode: 0o640, path: " a b" };
+        let chmod = NameCommand::Chmod { mode: 0o640, path: " a b" };
         assert_eq!(Command::parse("site chmod 640  a b"), Ok(chmod.into()));
-        let facts = Parameters::Facts("Type;size;");
+        let facts = ParameterCommand::Facts("Type;size;");
         assert_eq!(Command::parse("opts mlst Type;size;"), Ok(facts.into()));
     }
 
     #[test]
     fn types_are_read_with_and_without_blanks() {
         for text in ["TYPE I", "TYPE I ", "type l8", "TYPE L 8"] {
-            let image = Parameters::Type(Representation::Image);
+            let image = ParameterCommand::Type(Representation::Image);
             assert_eq!(Command::parse(text), Ok(image.into()), "{text:?}");
         }
         for text in ["TYPE A", "TYPE a n", "TYPE A N "] {
-            let ascii = Parameters::Type(Representation::Ascii);
+            let ascii = ParameterCommand::Type(Representation::Ascii);
             assert_eq!(Command::parse(text), Ok(ascii.into()), "{text:?}");
         }
     }

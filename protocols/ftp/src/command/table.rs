@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::String;
 
 use super::{
-    Access, Command, Data, Folders, Information, Mistake, Names, Parameters, Transfers, grammar,
+    Access, Command, Data, Folders, Information, Mistake, NameCommand, ParameterCommand, Transfers,
+    grammar,
 };
 use grammar::{alone, number, some};
 
@@ -21,7 +22,7 @@ pub struct Row {
     /// The line of FEAT.
     pub brings: Brings,
     /// What it needs.
-    pub needs: Needs,
+    pub needs: CommandNeeds,
     /// Whether it is obeyed while a transfer runs. Others wait for the end.
     pub overtakes: bool,
     parse: for<'a> fn(&'a str) -> Result<Command<'a>, Mistake>,
@@ -44,7 +45,7 @@ pub enum Brings {
 
 /// What a command needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Needs {
+pub enum CommandNeeds {
     /// Nothing.
     Nothing,
     /// A user.
@@ -57,20 +58,20 @@ pub enum Needs {
     Store,
 }
 
-impl Needs {
+impl CommandNeeds {
     /// Returns whether it needs a user.
     pub const fn login(self) -> bool {
-        !matches!(self, Needs::Nothing)
+        !matches!(self, CommandNeeds::Nothing)
     }
 
     /// Returns whether it needs the right to change files.
     pub const fn write(self) -> bool {
-        matches!(self, Needs::Write | Needs::Store)
+        matches!(self, CommandNeeds::Write | CommandNeeds::Store)
     }
 
     /// Returns whether it needs a data association.
     pub const fn data(self) -> bool {
-        matches!(self, Needs::Data | Needs::Store)
+        matches!(self, CommandNeeds::Data | CommandNeeds::Store)
     }
 }
 
@@ -81,13 +82,13 @@ const fn row(
     specification: &'static str,
     parse: for<'a> fn(&'a str) -> Result<Command<'a>, Mistake>,
 ) -> Row {
-    let (brings, needs) = (Brings::Nothing, Needs::Login);
+    let (brings, needs) = (Brings::Nothing, CommandNeeds::Login);
     let key = key(name.as_bytes());
     Row { name, argument, help, specification, brings, needs, overtakes: false, parse, key }
 }
 
 impl Row {
-    const fn needs(self, needs: Needs) -> Self {
+    const fn needs(self, needs: CommandNeeds) -> Self {
         Row { needs, ..self }
     }
 
@@ -118,116 +119,116 @@ pub static TABLE: &[Row] = &[
     row("ACCT", "name", "accepted, not needed", RFC959, |a| some(a).map(|_| Access::Acct.into())),
     row("ALLO", "octets", "accepted, not needed", RFC959, |a| grammar::allo(a, Transfers::Allo)),
     row("APPE", "path", "stores behind what the file has", RFC959, |a| Ok(Transfers::Appe(some(a)?).into()))
-        .needs(Needs::Store),
-    row("ARST", "", "failed uploads are kept, to be resumed", SCPS, |a| alone(a, Parameters::Autorestart(true)))
+        .needs(CommandNeeds::Store),
+    row("ARST", "", "failed uploads are kept, to be resumed", SCPS, |a| alone(a, ParameterCommand::Autorestart(true)))
         .brings("ARST"),
     row("AUTH", "TLS", "protects the control connection", RFC4217, |a| Ok(Access::Auth(some(a)?).into()))
-        .needs(Needs::Nothing).told(Brings::Secured("AUTH TLS")),
-    row("AVBL", "[path]", "how many octets can be stored", "draft-peterson-streamlined-ftp", |a| Ok(Names::Avbl(a).into()))
+        .needs(CommandNeeds::Nothing).told(Brings::Secured("AUTH TLS")),
+    row("AVBL", "[path]", "how many octets can be stored", "draft-peterson-streamlined-ftp", |a| Ok(NameCommand::Avbl(a).into()))
         .brings("AVBL"),
     row("CCC", "", "refused: the control connection stays protected", RFC4217, |a| alone(a, Access::Ccc)),
     row("CDUP", "", "changes to the folder above", RFC959, |a| alone(a, Folders::Cdup)),
     row("CWD", "path", "changes the working folder", RFC959, |a| Ok(Folders::Cwd(some(a)?).into()))
         .brings("TVFS"),
-    row("DELE", "path", "removes a file", RFC959, |a| Ok(Names::Dele(some(a)?).into()))
-        .needs(Needs::Write),
+    row("DELE", "path", "removes a file", RFC959, |a| Ok(NameCommand::Dele(some(a)?).into()))
+        .needs(CommandNeeds::Write),
     row("EPRT", "|family|address|port|", "the server connects for data", "RFC 2428", grammar::eprt)
         .brings("EPRT"),
     row("EPSV", "[family or ALL]", "the server listens for data", "RFC 2428", grammar::epsv)
         .brings("EPSV"),
     row("FEAT", "", "lists the extensions", "RFC 2389", |a| alone(a, Information::Feat))
-        .needs(Needs::Nothing),
-    row("HASH", "path", "the digest of a file, or of the octets of RANG", "draft-bryan-ftpext-hash", |a| Ok(Names::Hash(some(a)?).into()))
+        .needs(CommandNeeds::Nothing),
+    row("HASH", "path", "the digest of a file, or of the octets of RANG", "draft-bryan-ftpext-hash", |a| Ok(NameCommand::Hash(some(a)?).into()))
         .brings("HASH SHA-256*"),
     row("HELP", "[command]", "lists the commands, or tells of one", RFC959, |a| Ok(Information::Help(a).into()))
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
     row("HOST", "name", "the host that is meant", "RFC 7151", |a| Ok(Access::Host(some(a)?).into()))
-        .needs(Needs::Nothing).brings("HOST"),
+        .needs(CommandNeeds::Nothing).brings("HOST"),
     row("INTR", "", "interrupts the transfer; an upload is kept, to be resumed", SCPS, |a| alone(a, Transfers::Intr))
         .overtakes().brings("INTR"),
     row("LANG", "[tag]", "the language of replies: EN", "RFC 2640", |a| Ok(Access::Lang(a).into()))
-        .needs(Needs::Nothing).brings("LANG EN*"),
+        .needs(CommandNeeds::Nothing).brings("LANG EN*"),
     row("LIST", "[path or pattern]", "lists a folder, as ls -l", RFC959, |a| Ok(Transfers::List(a).into()))
-        .needs(Needs::Data),
-    row("MDTM", "path", "when a file was modified", RFC3659, |a| Ok(Names::Mdtm(some(a)?).into()))
+        .needs(CommandNeeds::Data),
+    row("MDTM", "path", "when a file was modified", RFC3659, |a| Ok(NameCommand::Mdtm(some(a)?).into()))
         .brings("MDTM"),
     row("MFMT", "time path", "sets when a file was modified", "draft-somers-ftp-mfxx", grammar::mfmt)
-        .needs(Needs::Write).brings("MFMT"),
+        .needs(CommandNeeds::Write).brings("MFMT"),
     row("MKD", "path", "makes a folder", RFC959, |a| Ok(Folders::Mkd(some(a)?).into()))
-        .needs(Needs::Write),
+        .needs(CommandNeeds::Write),
     row("MLSD", "[path]", "lists the facts about all names in a folder", RFC3659, |a| Ok(Transfers::Mlsd(a).into()))
-        .needs(Needs::Data),
-    row("MLST", "[path]", "the facts about a name", RFC3659, |a| Ok(Names::Mlst(a).into()))
+        .needs(CommandNeeds::Data),
+    row("MLST", "[path]", "the facts about a name", RFC3659, |a| Ok(NameCommand::Mlst(a).into()))
         .told(Brings::Facts),
     row("MODE", "S, B or Z", "stream, blocks, or compressed", RFC959, grammar::mode)
         .brings("MODE Z"),
-    row("NARS", "", "failed uploads leave no trace", SCPS, |a| alone(a, Parameters::Autorestart(false))),
+    row("NARS", "", "failed uploads leave no trace", SCPS, |a| alone(a, ParameterCommand::Autorestart(false))),
     row("NLST", "[path or pattern]", "lists the names in a folder", RFC959, |a| Ok(Transfers::Nlst(a).into()))
-        .needs(Needs::Data),
+        .needs(CommandNeeds::Data),
     row("NOOP", "", "nothing", RFC959, |_| Ok(Information::Noop.into()))
-        .needs(Needs::Nothing),
-    row("NSUP", "", "replies have text", SCPS, |a| alone(a, Parameters::Terse(false)))
-        .needs(Needs::Nothing),
-    row("OPTS HASH", "[SHA-256]", "the digest of HASH", "draft-bryan-ftpext-hash", |a| Ok(Parameters::Digest(Some(a).filter(|a| !a.is_empty())).into()))
-        .needs(Needs::Nothing),
-    row("OPTS MLST", "[fact;…]", "the facts of MLST and MLSD", RFC3659, |a| Ok(Parameters::Facts(a).into()))
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
+    row("NSUP", "", "replies have text", SCPS, |a| alone(a, ParameterCommand::Terse(false)))
+        .needs(CommandNeeds::Nothing),
+    row("OPTS HASH", "[SHA-256]", "the digest of HASH", "draft-bryan-ftpext-hash", |a| Ok(ParameterCommand::Digest(Some(a).filter(|a| !a.is_empty())).into()))
+        .needs(CommandNeeds::Nothing),
+    row("OPTS MLST", "[fact;…]", "the facts of MLST and MLSD", RFC3659, |a| Ok(ParameterCommand::Facts(a).into()))
+        .needs(CommandNeeds::Nothing),
     row("OPTS MODE", "Z LEVEL n", "the level of compression, 1 to 9", "draft-preston-ftpext-deflate", grammar::deflate_level)
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
     row("OPTS UTF8", "[ON]", "names are UTF-8, always", "RFC 2640", grammar::utf8)
-        .needs(Needs::Nothing).brings("UTF8"),
+        .needs(CommandNeeds::Nothing).brings("UTF8"),
     row("PASS", "password", "the password", RFC959, |a| Ok(Access::Pass(a).into()))
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
     row("PASV", "", "the server listens for data, over IPv4", RFC959, |a| alone(a, Data::Pasv)),
     row("PBSZ", "0", "the size of protected buffers", RFC4217, |a| Ok(Access::Pbsz(number(a)?).into()))
-        .needs(Needs::Nothing).told(Brings::Secured("PBSZ")),
+        .needs(CommandNeeds::Nothing).told(Brings::Secured("PBSZ")),
     row("PORT", "h1,h2,h3,h4,p1,p2", "the server connects for data, over IPv4", RFC959, grammar::port),
     row("PROT", "C or P", "the protection of data connections", RFC2228, grammar::protection)
-        .needs(Needs::Nothing).told(Brings::Secured("PROT")),
+        .needs(CommandNeeds::Nothing).told(Brings::Secured("PROT")),
     row("PWD", "", "the name of the working folder", RFC959, |a| alone(a, Folders::Pwd)),
     row("QUIT", "", "ends the session", RFC959, |a| alone(a, Access::Quit))
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
     row("RANG", "first last", "the octets that the next HASH is about", "draft-bryan-ftp-range", grammar::rang),
     row("REIN", "", "begins the session anew", RFC959, |a| alone(a, Access::Rein))
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
     row("REST", "octet", "where the next transfer begins", RFC3659, |a| Ok(Transfers::Rest(number(a)?).into()))
         .brings("REST STREAM"),
     row("RETR", "path", "fetches a file", RFC959, |a| Ok(Transfers::Retr(some(a)?).into()))
-        .needs(Needs::Data),
+        .needs(CommandNeeds::Data),
     row("RMD", "path", "removes an empty folder", RFC959, |a| Ok(Folders::Rmd(some(a)?).into()))
-        .needs(Needs::Write),
-    row("RNFR", "path", "names what RNTO renames", RFC959, |a| Ok(Names::Rnfr(some(a)?).into()))
-        .needs(Needs::Write),
-    row("RNTO", "path", "renames what RNFR named", RFC959, |a| Ok(Names::Rnto(some(a)?).into()))
-        .needs(Needs::Write),
+        .needs(CommandNeeds::Write),
+    row("RNFR", "path", "names what RNTO renames", RFC959, |a| Ok(NameCommand::Rnfr(some(a)?).into()))
+        .needs(CommandNeeds::Write),
+    row("RNTO", "path", "renames what RNFR named", RFC959, |a| Ok(NameCommand::Rnto(some(a)?).into()))
+        .needs(CommandNeeds::Write),
     row("SITE CHMOD", "mode path", "sets the permissions", "BSD", grammar::chmod)
-        .needs(Needs::Write),
+        .needs(CommandNeeds::Write),
     row("SITE HELP", "", "lists the commands below SITE", RFC959, |_| Ok(Information::SiteHelp.into()))
-        .needs(Needs::Nothing),
-    row("SIZE", "path", "how many octets a transfer would have", RFC3659, |a| Ok(Names::Size(some(a)?).into()))
+        .needs(CommandNeeds::Nothing),
+    row("SIZE", "path", "how many octets a transfer would have", RFC3659, |a| Ok(NameCommand::Size(some(a)?).into()))
         .brings("SIZE"),
     row("STAT", "[path]", "the state of the session, or a listing in the reply", RFC959, |a| Ok(Information::Stat(a).into()))
-        .needs(Needs::Nothing).overtakes(),
+        .needs(CommandNeeds::Nothing).overtakes(),
     row("STOR", "path", "stores a file", RFC959, |a| Ok(Transfers::Stor(some(a)?).into()))
-        .needs(Needs::Store),
+        .needs(CommandNeeds::Store),
     row("STOU", "[name]", "stores under a name that nothing has", RFC959, |a| Ok(Transfers::Stou(a).into()))
-        .needs(Needs::Store),
+        .needs(CommandNeeds::Store),
     row("STRU", "F or R", "files, or records", RFC959, grammar::structure),
-    row("SUPP", "", "replies have no text but what is needed", SCPS, |a| alone(a, Parameters::Terse(true)))
-        .needs(Needs::Nothing).brings("SUPP"),
+    row("SUPP", "", "replies have no text but what is needed", SCPS, |a| alone(a, ParameterCommand::Terse(true)))
+        .needs(CommandNeeds::Nothing).brings("SUPP"),
     row("SYST", "", "the operating system", RFC959, |a| alone(a, Information::Syst))
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
     row("TYPE", "A or I", "text, or octets as they are", RFC959, grammar::representation),
     row("USER", "name", "the user's name", RFC959, |a| Ok(Access::User(some(a)?).into()))
-        .needs(Needs::Nothing),
+        .needs(CommandNeeds::Nothing),
     // Old names that some clients still use (RFC 1123 §4.1.3.1).
     row("XCUP", "", "as CDUP", RFC775, |a| alone(a, Folders::Cdup)),
     row("XCWD", "path", "as CWD", RFC775, |a| Ok(Folders::Cwd(some(a)?).into())),
     row("XMKD", "path", "as MKD", RFC775, |a| Ok(Folders::Mkd(some(a)?).into()))
-        .needs(Needs::Write),
+        .needs(CommandNeeds::Write),
     row("XPWD", "", "as PWD", RFC775, |a| alone(a, Folders::Pwd)),
     row("XRMD", "path", "as RMD", RFC775, |a| Ok(Folders::Rmd(some(a)?).into()))
-        .needs(Needs::Write),
+        .needs(CommandNeeds::Write),
     row("XSHA256", "path", "the SHA-256 of a file", "as other servers have it", grammar::xsha256)
         .brings("XSHA256"),
 ];
@@ -306,11 +307,11 @@ impl Row {
     pub fn documented(&self) -> String {
         let Row { name, argument, help, specification, needs, .. } = self;
         let needs = match needs {
-            Needs::Nothing => "nothing",
-            Needs::Login => "login",
-            Needs::Write => "write",
-            Needs::Data => "login, data",
-            Needs::Store => "write, data",
+            CommandNeeds::Nothing => "nothing",
+            CommandNeeds::Login => "login",
+            CommandNeeds::Write => "write",
+            CommandNeeds::Data => "login, data",
+            CommandNeeds::Store => "write, data",
         };
         let command = format!("{name} {argument}").trim_end().replace('|', "\\|");
         format!("| `{command}` | {help} | {specification} | {needs} |")
@@ -318,16 +319,24 @@ impl Row {
 }
 
 macro_rules! groups {
-    ($($group:ident $(<$life:lifetime>)?),*) => {
-        $(impl<'a> From<$group$(<$life>)?> for Command<'a> {
-            fn from(command: $group$(<$life>)?) -> Self {
+    ($($group:ident: $of:ty),*) => {
+        $(impl<'a> From<$of> for Command<'a> {
+            fn from(command: $of) -> Self {
                 Command::$group(command)
             }
         })*
     };
 }
 
-groups!(Access<'a>, Folders<'a>, Names<'a>, Transfers<'a>, Data, Parameters<'a>, Information<'a>);
+groups!(
+    Access: Access<'a>,
+    Folders: Folders<'a>,
+    Names: NameCommand<'a>,
+    Transfers: Transfers<'a>,
+    Data: Data,
+    Parameters: ParameterCommand<'a>,
+    Information: Information<'a>
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
-//! The Easily Parsed LIST Format (D. J. Bernstein): `+i8388621.48594,m825718503,r,s280,` and, behind
-//! a tab, the name.
+//! The Easily Parsed LIST Format (D. J. Bernstein): `+i8388621.48594,m825718503,r,s280,` and,
+//! behind a tab, the name.
 
 use stackwright_contract::services::{FileKind, FolderEntry, Status};
 

@@ -5,18 +5,18 @@ use core::str;
 
 use stackwright_contract::services::{FileKind, FolderEntry, Status};
 
-use super::Line;
+use super::ListedLine;
 use super::parse::checked;
 use crate::time;
 
 /// Parses a line of MLSD, without its end.
-pub fn parse(line: &[u8]) -> Line {
-    let Ok(line) = str::from_utf8(line) else { return Line::Unknown };
+pub fn parse(line: &[u8]) -> ListedLine {
+    let Ok(line) = str::from_utf8(line) else { return ListedLine::Unknown };
     match entry(line) {
         Some((Some(entry), _)) => checked(entry),
-        Some((None, _)) => Line::Nothing,
-        None if line.is_empty() => Line::Nothing,
-        None => Line::Unknown,
+        Some((None, _)) => ListedLine::Nothing,
+        None if line.is_empty() => ListedLine::Nothing,
+        None => ListedLine::Unknown,
     }
 }
 
@@ -102,32 +102,32 @@ mod tests {
     fn facts_are_read_in_any_case_and_order() {
         let line =
             b"Size=5;TYPE=file;x.y=z;modify=20000229000000.5;unix.mode=0640;UNIQUE=fe0Ag1;  a; b";
-        let Line::Entry(entry) = parse(line) else { panic!() };
+        let ListedLine::Entry(entry) = parse(line) else { panic!() };
         assert_eq!(entry.name, " a; b");
         let status = entry.status;
         assert_eq!((status.kind, status.size), (FileKind::File, 5));
         assert_eq!((status.modified, status.mode), (Some(951_782_400), Some(0o640)));
         assert!(status.unique.is_some_and(|number| number != unique("fe0Ag2")));
         assert_eq!(unique("ff"), 255);
-        let Line::Entry(link) = parse(b"type=OS.unix=slink:a/b; l") else { panic!() };
+        let ListedLine::Entry(link) = parse(b"type=OS.unix=slink:a/b; l") else { panic!() };
         assert_eq!((link.status.kind, link.target.as_deref()), (FileKind::Link, Some("a/b")));
     }
 
     #[test]
     fn the_folder_itself_is_none_of_its_entries() {
-        assert_eq!(parse(b"type=cdir;modify=20000229000000; /x"), Line::Nothing);
-        assert_eq!(parse(b"type=pdir; .."), Line::Nothing);
-        assert_eq!(parse(b"type=dir; .."), Line::Nothing);
-        assert_eq!(parse(b""), Line::Nothing);
+        assert_eq!(parse(b"type=cdir;modify=20000229000000; /x"), ListedLine::Nothing);
+        assert_eq!(parse(b"type=pdir; .."), ListedLine::Nothing);
+        assert_eq!(parse(b"type=dir; .."), ListedLine::Nothing);
+        assert_eq!(parse(b""), ListedLine::Nothing);
     }
 
     #[test]
     fn what_is_no_entry_is_unknown() {
         for line in [&b"type=file; ../x"[..], b"type=file;", b"type=file x", b"hello", b" x"] {
-            assert_eq!(parse(line), Line::Unknown);
+            assert_eq!(parse(line), ListedLine::Unknown);
         }
-        assert_eq!(parse(b"type=file;size=-1; x"), Line::Unknown);
-        assert_eq!(parse(b"type=file; r\xe4k"), Line::Unknown);
+        assert_eq!(parse(b"type=file;size=-1; x"), ListedLine::Unknown);
+        assert_eq!(parse(b"type=file; r\xe4k"), ListedLine::Unknown);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub const UNREADABLE: &str = "a line of a listing that is of no known form";
 
 /// What a line of a listing says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Line {
+pub enum ListedLine {
     /// A name in the folder.
     Entry(FolderEntry),
     /// Nothing that is in the folder: an empty line, a sum, the folder itself.
@@ -21,22 +21,22 @@ pub enum Line {
 }
 
 /// Parses a line of LIST, without its end.
-pub fn parse(line: &[u8]) -> Line {
-    let Ok(line) = str::from_utf8(line) else { return Line::Unknown };
+pub fn parse(line: &[u8]) -> ListedLine {
+    let Ok(line) = str::from_utf8(line) else { return ListedLine::Unknown };
     let forms = [eplf::parse, dos::parse, netware::parse, unix::parse];
     match forms.into_iter().find_map(|form| form(line)) {
         Some(entry) => checked(entry),
-        None if is_sum(line) => Line::Nothing,
-        None => Line::Unknown,
+        None if is_sum(line) => ListedLine::Nothing,
+        None => ListedLine::Unknown,
     }
 }
 
 /// Lets an entry pass if its name is one: a name that is a path would lead elsewhere.
-pub(super) fn checked(entry: FolderEntry) -> Line {
+pub(super) fn checked(entry: FolderEntry) -> ListedLine {
     match entry.name.as_str() {
-        "." | ".." => Line::Nothing,
-        name if name.is_empty() || name.contains(['/', '\r', '\n', '\0']) => Line::Unknown,
-        _ => Line::Entry(entry),
+        "." | ".." => ListedLine::Nothing,
+        name if name.is_empty() || name.contains(['/', '\r', '\n', '\0']) => ListedLine::Unknown,
+        _ => ListedLine::Entry(entry),
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     fn entry(line: &str) -> FolderEntry {
         match parse(line.as_bytes()) {
-            Line::Entry(entry) => entry,
+            ListedLine::Entry(entry) => entry,
             other => panic!("{line:?}: {other:?}"),
         }
     }
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn what_is_nothing_is_not_unknown() {
         for nothing in ["", "total 12", "insgesamt 4", "drwxr-xr-x 2 u g 5 Jan 15 08:00 .", "\t"] {
-            assert_eq!(parse(nothing.as_bytes()), Line::Nothing, "{nothing}");
+            assert_eq!(parse(nothing.as_bytes()), ListedLine::Nothing, "{nothing}");
         }
     }
 
@@ -151,9 +151,9 @@ mod tests {
             "+r,s280 no tab",
             "+,\t..\u{0}",
         ] {
-            assert_eq!(parse(unknown.as_bytes()), Line::Unknown, "{unknown}");
+            assert_eq!(parse(unknown.as_bytes()), ListedLine::Unknown, "{unknown}");
         }
-        assert_eq!(parse(b"-rw-r--r-- 1 u g 5 Jan 15 08:00 r\xe4k"), Line::Unknown);
+        assert_eq!(parse(b"-rw-r--r-- 1 u g 5 Jan 15 08:00 r\xe4k"), ListedLine::Unknown);
     }
 
     #[test]

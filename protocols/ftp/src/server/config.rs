@@ -31,7 +31,7 @@ pub struct Config {
     /// by: behind a translator of addresses. EPSV tells none.
     pub public_address: Option<Ipv4Addr>,
     /// Whether associations can be protected (RFC 4217).
-    pub security: Security,
+    pub security: SecurityLevel,
     /// The seconds since 1970 at the start of the run, for the dates in listings.
     pub epoch: Option<u64>,
 }
@@ -49,7 +49,7 @@ impl Config {
             hosts: Vec::new(),
             passive_ports: None,
             public_address: None,
-            security: Security::Off,
+            security: SecurityLevel::Off,
             epoch: None,
         }
     }
@@ -57,7 +57,7 @@ impl Config {
 
 /// Whether associations can be protected by TLS (RFC 4217).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Security {
+pub enum SecurityLevel {
     /// They cannot.
     #[default]
     Off,
@@ -67,9 +67,9 @@ pub enum Security {
     Required,
 }
 
-impl Security {
+impl SecurityLevel {
     pub(super) fn required(self) -> bool {
-        self == Security::Required
+        self == SecurityLevel::Required
     }
 }
 

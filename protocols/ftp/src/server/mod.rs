@@ -32,7 +32,7 @@ mod timers;
 mod transfer;
 mod words;
 
-pub use config::{Accounts, Anonymous, Config, Rights, Security};
+pub use config::{Accounts, Anonymous, Config, Rights, SecurityLevel};
 pub use words::{Indication, Request, Serving, TransferDirection, Trouble};
 
 use alloc::vec::Vec;

@@ -40,8 +40,8 @@ impl<M> Subject for Sessions<M> {
 
 /// The longest command line, in octets: a path of PATH_MAX, and the verb.
 pub(super) const LINE_MOST: usize = 4096 + 16;
-/// Credit of a control association, in octets: how much a client may send before it is obeyed. It is
-/// less than a line: what belongs to the line that is being gathered is given back.
+/// Credit of a control association, in octets: how much a client may send before it is obeyed. It
+/// is less than a line: what belongs to the line that is being gathered is given back.
 pub(super) const CONTROL_CREDIT: usize = 2048;
 /// Credit of a data association, in octets: how much may be on its way to the disk.
 pub(super) const DATA_CREDIT: usize = 1 << 20;

@@ -26,8 +26,9 @@ impl Outlet<Server<M>> for Asked {
 
 impl Asked {
     pub(crate) fn has_aborted(&self, name: Handle) -> bool {
-        self.0.iter().any(|request| {
-            matches!(request, Either::Left(StreamsRequest::Abort { association, .. }) if *association == name)
+        self.0.iter().any(|request| match request {
+            Either::Left(StreamsRequest::Abort { association, .. }) => *association == name,
+            _ => false,
         })
     }
 

@@ -6,12 +6,12 @@ use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
     Command, CommandError, PathLimits, Secure, SecurityError, SessionGroup, TlsRole,
 };
-use stackwright_ftp::server::{Config, Security};
+use stackwright_ftp::server::{Config, SecurityLevel};
 
 use crate::scopes::Session;
 use crate::setting::server_config;
 
-fn session(security: Security) -> Session {
+fn session(security: SecurityLevel) -> Session {
     let mut session = Session::with(Config { security, ..server_config() });
     session.flush();
     session
@@ -31,7 +31,7 @@ fn said(session: &mut Session, lines: &str) -> String {
 
 #[test]
 fn what_was_sent_behind_auth_is_not_obeyed() {
-    let mut session = session(Security::Offered);
+    let mut session = session(SecurityLevel::Offered);
     assert!(said(&mut session, "FEAT\r\n").contains(" AUTH TLS\r\n"));
     assert!(said(&mut session, "USER ftp\r\n").starts_with("331 "));
     let text = said(&mut session, "AUTH TLS\r\nNOOP\r\nUSER evil\r\nPASS");
@@ -80,7 +80,7 @@ fn a_control_association_that_cannot_be_secured_ends() {
         (CommandError::Unknown, true),
         (CommandError::Insecure { why: SecurityError::NotTls, certificate: None }, false),
     ] {
-        let mut session = session(Security::Offered);
+        let mut session = session(SecurityLevel::Offered);
         said(&mut session, "AUTH TLS\r\n");
         secures(&mut session);
         let association = session.control;
@@ -92,7 +92,7 @@ fn a_control_association_that_cannot_be_secured_ends() {
 
 #[test]
 fn where_tls_is_required_nobody_logs_in_without() {
-    let mut session = session(Security::Required);
+    let mut session = session(SecurityLevel::Required);
     assert!(said(&mut session, "USER ftp\r\n").starts_with("530 "));
     assert!(said(&mut session, "PASS x\r\n").starts_with("530 "));
     said(&mut session, "AUTH TLS\r\n");

@@ -7,8 +7,8 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::super::state::{Login, TRIES_MOST, Work};
-use super::super::{Indication, Out, Security, Server};
-use crate::command::{Access, Protection};
+use super::super::{Indication, Out, SecurityLevel, Server};
+use crate::command::{Access, ProtectionLevel};
 
 impl<M: Message> Server<M> {
     pub(super) fn obey_access(
@@ -44,7 +44,7 @@ impl<M: Message> Server<M> {
                 }
             }
             Access::Auth(_) | Access::Pbsz(_) | Access::Prot(_) | Access::Ccc
-                if self.config.security == Security::Off =>
+                if self.config.security == SecurityLevel::Off =>
             {
                 self.reply(cx, session, 502, "There is no encryption here.");
             }
@@ -63,7 +63,7 @@ impl<M: Message> Server<M> {
                 if !state.protection.sized {
                     return self.reply(cx, session, 503, "Say PBSZ 0 first.");
                 }
-                state.protection.data = protection == Protection::Private;
+                state.protection.data = protection == ProtectionLevel::Private;
                 self.reply(cx, session, 200, "So be it.");
             }
             Access::Ccc => {

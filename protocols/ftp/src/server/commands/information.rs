@@ -9,7 +9,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::super::question::Question;
-use super::super::{Out, Security, Server, TransferDirection};
+use super::super::{Out, SecurityLevel, Server, TransferDirection};
 use super::transfers::without_options;
 use crate::command::{Brings, Information, Row, TABLE};
 use crate::{path, reply};
@@ -58,7 +58,7 @@ impl<M: Message> Server<M> {
     /// Returns the lines of FEAT.
     fn features(&self, session: Handle) -> impl Iterator<Item = String> {
         let facts = self.sessions.get(session).map(|state| state.facts).unwrap_or_default();
-        let secures = self.config.security != Security::Off;
+        let secures = self.config.security != SecurityLevel::Off;
         TABLE.iter().filter_map(move |row| match row.brings {
             Brings::Feature(feature) => Some(format!(" {feature}")),
             Brings::Secured(feature) if secures => Some(format!(" {feature}")),

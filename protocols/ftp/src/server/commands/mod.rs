@@ -32,7 +32,7 @@ use super::question::{Deed, Question};
 use super::state::{Data, File, FileUse, Leaving, OBEYED_MOST, Transfer, UNSENT_MOST, Work};
 use super::{Indication, Out, Server};
 use crate::NAME;
-use crate::command::{Access, Command, Mistake, Names, Needs, Row};
+use crate::command::{Access, Command, CommandNeeds, Mistake, NameCommand, Row};
 use crate::line::LineEvent;
 
 impl<M: Message> Server<M> {
@@ -116,7 +116,7 @@ impl<M: Message> Server<M> {
         cx.event(NAME, format_args!("{} ▸ {shown}", state.control.peer));
         let parsed = Row::of(line).and_then(|(row, argument)| Ok((row, row.parse(argument)?)));
         // RNTO follows RNFR at once (RFC 959 §4.1.3).
-        if !matches!(parsed, Ok((_, Command::Names(Names::Rnto(_))))) {
+        if !matches!(parsed, Ok((_, Command::Names(NameCommand::Rnto(_))))) {
             state.rename_from = None;
         }
         match parsed {
@@ -139,12 +139,12 @@ impl<M: Message> Server<M> {
     fn lacks(
         &self,
         session: Handle,
-        needs: Needs,
+        needs: CommandNeeds,
         command: &Command<'_>,
     ) -> Option<(u16, &'static str)> {
         let state = self.sessions.get(session)?;
         let rights = state.rights();
-        if needs == Needs::Login && rights.is_some() {
+        if needs == CommandNeeds::Login && rights.is_some() {
             return None;
         }
         match command {

@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 
 use super::super::question::{Deed, Question};
 use super::super::{Out, Server};
-use crate::command::Names;
+use crate::command::NameCommand;
 use crate::form::Mode;
 use crate::path;
 
@@ -22,42 +22,42 @@ impl<M: Message> Server<M> {
         &mut self,
         cx: &Context,
         session: Handle,
-        command: Names<'_>,
+        command: NameCommand<'_>,
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let resolved = |argument: &str| path::resolve(&state.folder, argument);
         match command {
             // What a transfer would have is known only where it has the octets of the file.
-            Names::Size(_) if !state.form.restarts() || state.form.mode == Mode::Block => {
+            NameCommand::Size(_) if !state.form.restarts() || state.form.mode == Mode::Block => {
                 self.reply(cx, session, 550, "SIZE needs TYPE I, STRU F, and MODE S or Z.");
             }
-            Names::Size(argument) => {
+            NameCommand::Size(argument) => {
                 let question = Question::Size { part: state.autorestart };
                 let path = resolved(argument);
                 self.ask(cx, session, question, path, out);
             }
-            Names::Mdtm(argument) => {
+            NameCommand::Mdtm(argument) => {
                 let path = resolved(argument);
                 self.ask(cx, session, Question::Modified, path, out);
             }
-            Names::Mlst(argument) => {
+            NameCommand::Mlst(argument) => {
                 let path = resolved(argument);
                 self.ask(cx, session, Question::Facts, path, out);
             }
-            Names::Avbl(argument) => {
+            NameCommand::Avbl(argument) => {
                 let path = resolved(argument);
                 self.ask(cx, session, Question::Room, path, out);
             }
-            Names::Dele(argument) => {
+            NameCommand::Dele(argument) => {
                 let path = resolved(argument);
                 self.ask(cx, session, Question::Delete, path, out);
             }
-            Names::Rnfr(argument) => {
+            NameCommand::Rnfr(argument) => {
                 let path = resolved(argument);
                 self.ask(cx, session, Question::RenameFrom, path, out);
             }
-            Names::Rnto(argument) => {
+            NameCommand::Rnto(argument) => {
                 let to = resolved(argument);
                 let Some(from) = state.rename_from.take() else {
                     return self.reply(cx, session, 503, "Say RNFR first.");
@@ -66,19 +66,19 @@ impl<M: Message> Server<M> {
                 let request = |token| FilesRequest::Rename { token, from, to };
                 self.ask_to_do(cx, session, renamed, request, out);
             }
-            Names::Mfmt { modified, path: argument } => {
+            NameCommand::Mfmt { modified, path: argument } => {
                 let (path, attribute) = (resolved(argument), Attribute::Modified(modified));
                 let set = (Deed::Modified(modified), path.clone());
                 let request = |token| FilesRequest::Set { token, path, attribute };
                 self.ask_to_do(cx, session, set, request, out);
             }
-            Names::Chmod { mode, path: argument } => {
+            NameCommand::Chmod { mode, path: argument } => {
                 let (path, attribute) = (resolved(argument), Attribute::Mode(mode));
                 let set = (Deed::Mode, path.clone());
                 let request = |token| FilesRequest::Set { token, path, attribute };
                 self.ask_to_do(cx, session, set, request, out);
             }
-            Names::Rang(range) => {
+            NameCommand::Rang(range) => {
                 let text = match &range {
                     Some(range) => format!("From octet {} to {}.", range.start, range.end - 1),
                     None => "All octets.".into(),
@@ -86,17 +86,17 @@ impl<M: Message> Server<M> {
                 state.range = range;
                 self.reply(cx, session, 350, &text);
             }
-            Names::Hash(_) | Names::XSha256 { .. } if self.digests >= DIGESTS_MOST => {
+            NameCommand::Hash(_) | NameCommand::XSha256 { .. } if self.digests >= DIGESTS_MOST => {
                 self.reply(cx, session, 450, "Too many digests are being computed; try again.");
             }
-            Names::Hash(argument) => {
+            NameCommand::Hash(argument) => {
                 let path = resolved(argument);
                 let octets = state.range.take().unwrap_or(0..u64::MAX);
                 let part = state.autorestart;
                 self.digests += 1;
                 self.ask(cx, session, Question::Digest { octets, part, hash: true }, path, out);
             }
-            Names::XSha256 { path: argument, octets } => {
+            NameCommand::XSha256 { path: argument, octets } => {
                 let (path, part) = (resolved(argument), state.autorestart);
                 let octets = octets.unwrap_or(0..u64::MAX);
                 self.digests += 1;

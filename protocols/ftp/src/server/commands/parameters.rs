@@ -6,7 +6,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::super::Server;
-use crate::command::Parameters;
+use crate::command::ParameterCommand;
 use crate::facts::Facts;
 use crate::form::{Mode, Representation};
 
@@ -15,11 +15,11 @@ impl<M: Message> Server<M> {
         &mut self,
         cx: &Context,
         session: Handle,
-        command: Parameters<'_>,
+        command: ParameterCommand<'_>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match command {
-            Parameters::Type(representation) => {
+            ParameterCommand::Type(representation) => {
                 state.form.representation = representation;
                 let text = match representation {
                     Representation::Ascii => "Lines end with CRLF from now on.",
@@ -27,36 +27,38 @@ impl<M: Message> Server<M> {
                 };
                 self.reply(cx, session, 200, text);
             }
-            Parameters::Mode(mode) => {
+            ParameterCommand::Mode(mode) => {
                 state.form.mode = match mode {
                     Mode::Deflate { .. } => Mode::Deflate { level: state.level },
                     mode => mode,
                 };
                 self.reply(cx, session, 200, "The mode is set.");
             }
-            Parameters::Stru(structure) => {
+            ParameterCommand::Stru(structure) => {
                 state.form.structure = structure;
                 self.reply(cx, session, 200, "The structure is set.");
             }
-            Parameters::DeflateLevel(level) => {
+            ParameterCommand::DeflateLevel(level) => {
                 state.level = level;
                 if let Mode::Deflate { .. } = state.form.mode {
                     state.form.mode = Mode::Deflate { level };
                 }
                 self.reply(cx, session, 200, &format!("MODE Z LEVEL set to {level}."));
             }
-            Parameters::Facts(facts) => {
+            ParameterCommand::Facts(facts) => {
                 state.facts = Facts::parse(facts);
                 let chosen = state.facts.chosen();
                 self.answer(cx, session, 200, &chosen);
             }
-            Parameters::Digest(Some(name)) if !name.eq_ignore_ascii_case("SHA-256") => {
+            ParameterCommand::Digest(Some(name)) if !name.eq_ignore_ascii_case("SHA-256") => {
                 self.reply(cx, session, 504, "The digest is SHA-256.");
             }
-            Parameters::Digest(_) => self.answer(cx, session, 200, "SHA-256"),
-            Parameters::Utf8(true) => self.reply(cx, session, 200, "Names are always UTF-8."),
-            Parameters::Utf8(false) => self.reply(cx, session, 504, "Names are always UTF-8."),
-            Parameters::Autorestart(autorestart) => {
+            ParameterCommand::Digest(_) => self.answer(cx, session, 200, "SHA-256"),
+            ParameterCommand::Utf8(true) => self.reply(cx, session, 200, "Names are always UTF-8."),
+            ParameterCommand::Utf8(false) => {
+                self.reply(cx, session, 504, "Names are always UTF-8.")
+            }
+            ParameterCommand::Autorestart(autorestart) => {
                 state.autorestart = autorestart;
                 let text = if autorestart {
                     "Failed uploads are kept, to be resumed."
@@ -65,7 +67,7 @@ impl<M: Message> Server<M> {
                 };
                 self.reply(cx, session, 200, text);
             }
-            Parameters::Terse(terse) => {
+            ParameterCommand::Terse(terse) => {
                 state.terse = terse;
                 self.reply(cx, session, 200, "Replies have text.");
             }
