@@ -30,7 +30,7 @@ fn copy(pair: &mut Pair, from: CopySide) -> Result<u64, Failure> {
 }
 
 fn pair(from: CopySide) -> Pair {
-    let mut pair = Pair::new(1);
+    let pair = Pair::new(1);
     let source = if from == CopySide::Left { &pair.far } else { &pair.near };
     source.borrow_mut().put("a", content(LENGTH, 1));
     pair
