@@ -4,20 +4,28 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+
+use crate::quantity::patience;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    failed; the message says why
   2    the command line is wrong or asks for something unsafe
+  3    the host is not found, or nobody answers there
+  4    refused: the password, the certificate, or the right to do it
+  5    what arrived is not what was sent
+  6    it took too long
+  7    the connection was lost
   130  interrupted; what arrived is kept, hidden, and the same command goes on there";
 
 /// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and
 /// captures.
 #[derive(Parser)]
-#[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(name = "stackwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -39,6 +47,9 @@ pub(crate) enum Command {
     Put(Put),
     /// List a folder.
     Ls(Ls),
+    /// Keep addresses under names: NAME:path then stands for one.
+    #[command(subcommand)]
+    Bookmark(Bookmark),
     /// Measure a transport between two processes: throughput, latency, associations, processor
     /// time.
     #[command(subcommand)]
@@ -54,6 +65,46 @@ pub(crate) enum Command {
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Print the completions of a shell: source <(stackwright completions bash).
+    Completions(Completions),
+    /// Write the manual pages into a folder, one for each command.
+    Manual(Manual),
+}
+
+#[derive(Subcommand)]
+#[command(defer = true)]
+pub(crate) enum Bookmark {
+    /// Keep an address under a name, of letters, digits, - and _.
+    Add {
+        /// The name, at least two characters.
+        name: String,
+        /// The address of a folder: ftp://user@host:port/folder/.
+        url: String,
+    },
+    /// Forget a name.
+    Remove {
+        /// The name.
+        name: String,
+    },
+    /// List the names and their addresses.
+    List {
+        /// Print JSON lines.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct Manual {
+    /// The folder, such as ~/.local/share/man/man1.
+    pub(crate) folder: PathBuf,
 }
 
 /// The range of ARTP's longest packet, in octets.
@@ -135,8 +186,14 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// Let the server open data connections (active mode, PORT) instead of the client (PASV).
-    #[arg(long)]
+    #[arg(long, conflicts_with = "proxy")]
     pub(crate) active: bool,
+    /// Go through a proxy: socks5://user@host:port or http://host:port (CONNECT) [default:
+    /// ALL_PROXY].
+    ///
+    /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
+    #[arg(long, value_name = "URL", conflicts_with = "stack")]
+    pub(crate) proxy: Option<String>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
@@ -146,9 +203,10 @@ pub(crate) struct Connection {
     /// local network with jumbo frames. Both ends agree on the smaller value.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
-    /// Give up when the server is silent for this long, in seconds [default: 60].
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) timeout: Option<u64>,
+    /// Give up when the server is silent for this long, in seconds or with a unit (500ms, 2m)
+    /// [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = patience)]
+    pub(crate) timeout: Option<Duration>,
     /// Try again up to N times when the connection of a transfer is lost, each time after twice as
     /// long, and go on where it ended [default: 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=20))]
@@ -163,8 +221,8 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Get {
-    /// The file's address: ftp://user@host:port/path, or ftp+artp://… over ARTP. User and port are
-    /// optional.
+    /// The file's address: ftp://user@host:port/path, ftp+artp://… over ARTP, or NAME:path with a
+    /// bookmark. User and port are optional.
     pub(crate) url: String,
     /// Where to save it: a file, a folder, or - for standard output [default: the current folder].
     pub(crate) dest: Option<PathBuf>,

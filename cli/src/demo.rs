@@ -165,12 +165,13 @@ impl There {
         Ok(There {
             remote: Remote { below, host, port, user: None, path: "/demo".into() },
             connection: Connection {
-                retries: None,
                 packet: None,
                 password_file: None,
                 active: false,
+                proxy: None,
                 stack,
                 timeout: None,
+                retries: None,
                 json: false,
                 verbose: false,
             },

@@ -9,8 +9,8 @@ use stackwright::compose::graph::Graph;
 use stackwright::contract::words::Speaks;
 use stackwright::contract::{Guarantees, Listener};
 use stackwright::copy::Copying;
+use stackwright::ftp::client;
 use stackwright::ftp::server::Serving;
-use stackwright::ftp::{Client, client};
 use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
@@ -28,19 +28,7 @@ pub(crate) fn load<T: Speaks<Message, Readiness>>(name: &Path) -> Result<Describ
     Ok(described)
 }
 
-/// A copy, as a file describes it.
-pub(crate) struct CopyGraph {
-    pub(crate) graph: Graph<Message, Readiness, Copying>,
-    /// The names of its FTP clients.
-    pub(crate) clients: Vec<String>,
-}
-
-/// Whether every one of the FTP clients with these names has said its farewell.
-pub(crate) fn are_quiet<T>(graph: &Graph<Message, Readiness, T>, clients: &[String]) -> bool {
-    let client = |name: &String| graph.protocol::<Client<Message>>(name);
-    clients.iter().filter_map(client).all(|client| client.is_quiet())
-}
-
+/// Builds a copy, as a file describes it.
 pub(crate) fn copy(
     described: &Described,
     folder: &Path,
@@ -48,7 +36,7 @@ pub(crate) fn copy(
     patient: bool,
     packet: Option<u16>,
     listener: Box<dyn Listener>,
-) -> Result<(Driver, CopyGraph), Problem> {
+) -> Result<(Driver, Graph<Message, Readiness, Copying>), Problem> {
     let unread = !reads_payload(described)?;
     // Below the copy there is a client, and its streams below that.
     let regions = unread && send_regions(described, 2)?;
@@ -73,7 +61,7 @@ pub(crate) fn copy(
         ));
     }
     driver.context().listen(listener);
-    Ok((driver, CopyGraph { graph, clients: taken.clients }))
+    Ok((driver, graph))
 }
 
 /// A server, as a file describes it.

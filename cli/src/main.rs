@@ -3,20 +3,25 @@
 
 mod address;
 mod arguments;
+mod bookmark;
 mod demo;
 mod described;
 mod dissect;
 mod dissector;
 mod explain;
 mod features;
+mod generate;
 mod graphs;
 mod ls;
+mod netrc;
 mod perf;
 mod pipe;
 mod place;
 mod power;
 mod printable;
 mod problem;
+mod proxy;
+mod quantity;
 mod registry;
 mod remote;
 mod report;
@@ -29,7 +34,7 @@ mod transfer;
 
 use clap::Parser;
 
-use arguments::{Arguments, Command};
+use arguments::{Arguments, Bookmark, Command};
 
 /// Does what the command line says; gives the exit code.
 fn run() -> u8 {
@@ -40,12 +45,17 @@ fn run() -> u8 {
         Command::Get(get) => (get.connection.json, transfer::get(get)),
         Command::Put(put) => (put.connection.json, transfer::put(put)),
         Command::Ls(ls) => (ls.connection.json, ls::run(ls)),
+        Command::Bookmark(bookmark) => {
+            (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
+        }
         Command::Perf(perf) => (perf.json(), perf::run(perf)),
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
+        Command::Completions(completions) => (false, generate::completions(completions)),
+        Command::Manual(manual) => (false, generate::manual(manual)),
     };
     match done {
         Ok(()) => 0,

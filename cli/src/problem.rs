@@ -14,8 +14,18 @@ use crate::report::say;
 pub(crate) enum Problem {
     #[error("`{url}` is not an FTP address: {why}")]
     Url { url: String, why: &'static str },
+    #[error("`{url}` is not a proxy: {why}")]
+    Proxy { url: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
+    #[error("others may read {}, and so the passwords in it", .path.display())]
+    OpenNetrc { path: PathBuf },
+    #[error("there is no bookmark `{name}`")]
+    NoBookmark { name: String },
+    #[error("`{name}` cannot be the name of a bookmark")]
+    BookmarkName { name: String },
+    #[error("neither HOME nor XDG_CONFIG_HOME says where bookmarks are kept")]
+    NoHome,
     #[error("`{user}` needs a password, and there is no terminal to ask for it")]
     NoPassword { user: String },
     #[error("cannot read the password from {}: {why}", .path.display())]
@@ -60,6 +70,18 @@ pub(crate) enum Problem {
     System(#[from] io::Error),
 }
 
+/// The exit code of a failed transfer.
+fn failed(failure: Failure) -> u8 {
+    match failure {
+        Failure::Unreachable => 3,
+        Failure::NotLoggedIn | Failure::Denied | Failure::Untrusted | Failure::Insecure => 4,
+        Failure::Damaged | Failure::Short => 5,
+        Failure::Expired => 6,
+        Failure::Lost => 7,
+        _ => 1,
+    }
+}
+
 /// What a failure means to a person who transfers files by FTP.
 fn what_failed(failure: Failure) -> String {
     match failure {
@@ -89,12 +111,19 @@ impl Problem {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Problem::Url { .. }
+            | Problem::Proxy { .. }
             | Problem::Unfit { .. }
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
+            | Problem::OpenNetrc { .. }
+            | Problem::NoBookmark { .. }
+            | Problem::BookmarkName { .. }
             | Problem::WritableByEverybody { .. }
             | Problem::Protocol { .. }
             | Problem::NoPackets { .. } => 2,
+            Problem::Transfer { failure, .. } => failed(*failure),
+            Problem::Host { .. } | Problem::Nobody { .. } => 3,
+            Problem::Altered => 5,
             Problem::Interrupted => 130,
             _ => 1,
         }
@@ -115,6 +144,14 @@ impl Problem {
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
+            }
+            Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
+            Problem::OpenNetrc { .. } => "keep it to yourself: chmod 600",
+            Problem::NoBookmark { .. } => {
+                "`stackwright bookmark list` shows the names; an address begins with ftp://"
+            }
+            Problem::BookmarkName { .. } => {
+                "use at least two letters, digits, - or _, such as work-files"
             }
             Problem::NoPassword { .. } => {
                 "put it on the first line of a file, and pass --password-file FILE"

@@ -76,8 +76,6 @@ pub(crate) struct Taken {
     pub(crate) client: Option<String>,
     /// Who has the command's folder.
     pub(crate) disk: Option<String>,
-    /// All FTP clients.
-    pub(crate) clients: Vec<String>,
     /// Some server lets clients store.
     pub(crate) writable: bool,
 }
@@ -244,10 +242,8 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if let Some(idle) = setting.wishes.idle {
         config.idle = idle;
     }
-    let mut taken = setting.taken.borrow_mut();
-    taken.clients.push(table.node().into());
     if !own {
-        taken.client = Some(table.node().into());
+        setting.taken.borrow_mut().client = Some(table.node().into());
     }
     boxed(Client::<Message>::new(config))
 }

@@ -1,4 +1,4 @@
-//! Passwords: from a file or from a person, never from the command line.
+//! Passwords: from a file, from `~/.netrc` or from a person, never from the command line.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -6,7 +6,26 @@ use std::path::Path;
 use ring::digest::SHA256;
 use stackwright::ftp::server::{Accounts, Rights};
 
+use crate::netrc::{self, Login};
 use crate::problem::Problem;
+use crate::remote::Remote;
+
+/// The user and the password for a server; `None` is anonymous.
+pub(crate) fn login(
+    remote: &Remote,
+    file: Option<&Path>,
+) -> Result<Option<(String, String)>, Problem> {
+    let user = remote.user.as_deref();
+    if file.is_none() {
+        let host = remote.host.trim_matches(['[', ']']);
+        if let Some(Login { user: known, password: Some(password) }) = netrc::find(host, user)?
+            && let Some(user) = user.map(str::to_owned).or(known)
+        {
+            return Ok(Some((user, password)));
+        }
+    }
+    user.map(|user| Ok((user.to_owned(), password(user, file)?))).transpose()
+}
 
 /// The password of `user`.
 pub(crate) fn password(user: &str, file: Option<&Path>) -> Result<String, Problem> {

@@ -13,6 +13,7 @@ use stackwright::contract::{Guarantees, Listener, Protocol};
 use stackwright::copy::Copy;
 use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
+use stackwright::proxy::{self, Proxy};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -51,6 +52,12 @@ stack! {
 }
 
 stack! {
+    /// A copy between an FTP server behind a proxy (on the left) and a disk (on the right).
+    pub(crate) ProxiedCopyStack = Copy<Message>
+        over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Disk<Message>)
+}
+
+stack! {
     /// A copy between an FTP server (on the left) and a file that is in no folder (on the right).
     pub(crate) PipeStack = Copy<Message> over ((Client<Message> over Tcp<Message>) beside Pipe)
 }
@@ -61,12 +68,10 @@ stack! {
         Copy<Message> over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Pipe)
 }
 
-/// A client over ARTP.
-type ArtpClient = Over<Client<Message>, Streams>;
-
-/// Returns whether a client has told its server that it leaves.
-pub(crate) fn has_left(client: &ArtpClient) -> bool {
-    client.upper.is_quiet() && client.lower.upper.names() == 0
+stack! {
+    /// The same through a proxy.
+    pub(crate) ProxiedPipeStack =
+        Copy<Message> over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Pipe)
 }
 
 /// Streams over ARTP.
@@ -212,6 +217,22 @@ pub(crate) fn copy(
     Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
 }
 
+/// The same through a proxy.
+pub(crate) fn proxied_copy(
+    root: &Path,
+    config: client::Config,
+    proxy: &proxy::Config,
+    listener: Box<dyn Listener>,
+) -> io::Result<(Driver, ProxiedCopyStack)> {
+    let ground = ground(root, copy_options())?;
+    let tcp = ground.tcp()?;
+    let tcp = if UNREAD { tcp.splicing() } else { tcp };
+    let streams = Over::new(Proxy::new(proxy.clone()), tcp);
+    let client = Over::new(Client::new(config), streams);
+    ground.driver.context().listen(listener);
+    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+}
+
 /// The same over ARTP, in packets of at most `packet` octets.
 pub(crate) fn artp_copy(
     root: &Path,
@@ -233,6 +254,21 @@ pub(crate) fn pipe(
 ) -> io::Result<(Driver, PipeStack)> {
     let driver = Driver::new(fastrand::u64(..))?;
     let client = Over::new(Client::new(config), Tcp::new(driver.registry(), NETWORK, pool()));
+    driver.context().listen(listener);
+    let pipe = Pipe::new(file.try_clone()?);
+    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+}
+
+/// The same through a proxy.
+pub(crate) fn proxied_pipe(
+    file: &File,
+    config: client::Config,
+    proxy: &proxy::Config,
+    listener: Box<dyn Listener>,
+) -> io::Result<(Driver, ProxiedPipeStack)> {
+    let driver = Driver::new(fastrand::u64(..))?;
+    let tcp = Tcp::new(driver.registry(), NETWORK, pool());
+    let client = Over::new(Client::new(config), Over::new(Proxy::new(proxy.clone()), tcp));
     driver.context().listen(listener);
     let pipe = Pipe::new(file.try_clone()?);
     Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))

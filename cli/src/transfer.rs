@@ -21,14 +21,15 @@ use crate::place::Place;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote};
 use crate::report::{Dialogue, Progress};
-use crate::{graphs, secret, stacks};
+use crate::{graphs, proxy, secret, stacks};
 
 /// The server is the copy's left side, the disk its right.
 pub(crate) const SERVER: CopySide = CopySide::Left;
 pub(crate) const DISK: CopySide = CopySide::Right;
 
-/// How long a farewell may take before the program ends all the same.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the program takes at most to close its associations once it has what was requested. It
+/// takes two round trips: a geostationary path needs more than a second.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 pub(crate) fn get(get: &Get) -> Result<(), Problem> {
     let remote = Remote::parse(&get.url)?;
@@ -126,8 +127,8 @@ pub(crate) struct Done {
     pub(crate) unreadable: u64,
 }
 
-/// How long a silent server is waited for, in seconds, where nobody says it.
-const TIMEOUT: u64 = 60;
+/// How long a silent server is waited for where nobody says it.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Runs one request to its end, trying each address of the server, and again what may succeed a
 /// little later.
@@ -139,9 +140,13 @@ pub(crate) fn run(
     watch: &mut Watch<'_>,
 ) -> Result<Done, Problem> {
     let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
-    let password = match &remote.user {
-        Some(user) => Some(secret::password(user, connection.password_file.as_deref())?),
-        None => None,
+    let login = secret::login(remote, connection.password_file.as_deref())?;
+    // A proxy passes streams on, and stands on TCP.
+    let proxy = match remote.below {
+        Below::Tcp if described.is_none() && !connection.active => {
+            proxy::choose(connection.proxy.as_deref(), &remote.host)?
+        }
+        _ => None,
     };
     let addresses = remote.addresses()?;
     let retries = connection.retries.unwrap_or(RETRIES);
@@ -151,7 +156,7 @@ pub(crate) fn run(
         let mut outcome = Err(Problem::Interrupted);
         for &address in &addresses {
             let mut config = client::Config::anonymous(address);
-            if let (Some(user), Some(password)) = (&remote.user, &password) {
+            if let Some((user, password)) = &login {
                 (config.user, config.password) = (user.clone(), password.clone());
             }
             config.data = if connection.active {
@@ -159,11 +164,12 @@ pub(crate) fn run(
             } else {
                 client::DataMode::Passive
             };
-            config.timeout = Duration::from_secs(connection.timeout.unwrap_or(TIMEOUT));
+            config.timeout = connection.timeout.unwrap_or(TIMEOUT);
             config.idle = Duration::ZERO;
-            let stack = match &described {
-                Some(described) => Stack::Described(described),
-                None => Stack::Known(remote.below),
+            let stack = match (&described, &proxy) {
+                (Some(described), _) => Stack::Described(described),
+                (None, Some(proxy)) => Stack::Proxied(proxy),
+                (None, None) => Stack::Known(remote.below),
             };
             outcome = run_at(address, config, connection, stack, local, request, watch);
             if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
@@ -242,6 +248,7 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
 /// Which stack copies.
 enum Stack<'a> {
     Known(Below),
+    Proxied(&'a stackwright::proxy::Config),
     Described(&'a Described),
 }
 
@@ -261,32 +268,37 @@ fn run_at(
     let ended = match (stack, local) {
         (Stack::Known(Below::Tcp), Local::Folder(folder)) => {
             let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+            carry_out(driver, stack, request, watch)?
+        }
+        (Stack::Proxied(proxy), Local::Folder(folder)) => {
+            let stack = stacks::proxied_copy(folder, config, proxy, listener);
+            let (driver, stack) = stack.map_err(unopened)?;
+            carry_out(driver, stack, request, watch)?
+        }
+        (Stack::Proxied(proxy), Local::Open(file, _)) => {
+            let stack = stacks::proxied_pipe(file, config, proxy, listener);
+            let (driver, stack) = stack.map_err(unopened)?;
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Known(Below::Tcp), Local::Open(file, _)) => {
             let (driver, stack) = stacks::pipe(file, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
-        // No kernel closes an association of ARTP for us when the program has ended: a server would
-        // wait until it takes us for dead.
         (Stack::Known(Below::Artp), Local::Folder(folder)) => {
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            let quiet = |stack: &stacks::ArtpCopyStack| stacks::has_left(&stack.lower.left);
-            carry_out(driver, stack, quiet, request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Known(Below::Artp), Local::Open(file, _)) => {
             let stack = stacks::artp_pipe(file, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
-            let quiet = |stack: &stacks::ArtpPipeStack| stacks::has_left(&stack.lower.left);
-            carry_out(driver, stack, quiet, request, watch)?
+            carry_out(driver, stack, request, watch)?
         }
         (Stack::Described(described), Local::Folder(folder)) => {
             let patient = connection.timeout.is_some();
-            let (driver, stack) =
+            let (driver, graph) =
                 graphs::copy(described, folder, config, patient, connection.packet, listener)?;
-            let graphs::CopyGraph { graph, clients } = stack;
-            carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
+            carry_out(driver, graph, request, watch)?
         }
         (Stack::Described(_), Local::Open(_, shown)) => {
             let why = "a described stack copies to and from folders only";
@@ -308,12 +320,13 @@ fn run_at(
 /// How a request ended: what it did, or which side failed and why.
 type Ended = Result<Done, (CopySide, Failure)>;
 
-/// Drives any stack that copies until the request has its last word, and its clients have said
-/// farewell.
+/// Drives any stack that copies until the request has its last word, and the program may exit. The
+/// kernel closes TCP connections for a program that has exited; a transport of the program's own
+/// has to send its end before, or the server keeps the association until its idle timeout. The
+/// answer to that end is not awaited: it takes a round trip, and changes nothing here.
 fn carry_out<S>(
     mut driver: Driver,
     mut stack: S,
-    quiet: impl Fn(&S) -> bool,
     request: &Request,
     watch: &mut Watch<'_>,
 ) -> Result<Ended, Problem>
@@ -331,7 +344,7 @@ where
         driver.turn(&mut stack, &mut application, Some(Duration::from_millis(250)))?;
     }
     let since = std::time::Instant::now();
-    while !quiet(&stack) && since.elapsed() < FAREWELL {
+    while !stack.may_exit() && since.elapsed() < FAREWELL {
         driver.turn(&mut stack, &mut application, Some(FAREWELL))?;
     }
     match application.outcome {

@@ -100,7 +100,7 @@ fn what_is_wrong_is_told() {
         .port();
     for transport in TRANSPORTS {
         let url = format!("{transport}://127.0.0.1:{free}");
-        let nobody = run(program().args(["perf", "run", &url])).exited(1);
+        let nobody = run(program().args(["perf", "run", &url])).exited(3);
         assert!(complaints(&nobody).contains("perf serve"), "{}", complaints(&nobody));
     }
     let unknown = run(program().args(["perf", "run", "quic://127.0.0.1"])).exited(2);

@@ -125,6 +125,7 @@ catalogue! {
     stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,
+    stackwright_proxy::Proxy<M>: "streams through a SOCKS or HTTP proxy",
     stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])
         => stackwright_stop_and_wait::described,

@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`artp`], [`framed`], [`ftp`], [`copy`], [`ordered`], [`stop_and_wait`], [`tls`] | protocols |
+//! | [`artp`], [`framed`], [`ftp`], [`copy`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tls`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
 
@@ -29,6 +29,7 @@ pub use stackwright_framed as framed;
 pub use stackwright_ftp as ftp;
 pub use stackwright_ordered as ordered;
 pub use stackwright_policies as policies;
+pub use stackwright_proxy as proxy;
 pub use stackwright_stop_and_wait as stop_and_wait;
 pub use stackwright_tls as tls;
 pub use stackwright_transport as transport;

@@ -8,6 +8,7 @@ use stackwright::artp::Congestion;
 use super::place::PORT;
 use crate::arguments::PACKET;
 use crate::problem::Problem;
+use crate::quantity::{duration, octets};
 
 /// Measure a transport between two processes: throughput, latency, associations, processor time.
 #[derive(Subcommand)]
@@ -163,41 +164,9 @@ fn congestion(name: &str) -> Result<Congestion, &'static str> {
     name.parse().map_err(|()| "choose cubic, bbr, new-reno or document")
 }
 
-/// Reads a number of octets such as `10kB`; units are decimal, as those of rates.
-fn octets(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "write a whole number, optionally with kB, MB, GB or TB, such as 10kB";
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let unit: u64 = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" => 1_000,
-        "m" | "mb" => 1_000_000,
-        "g" | "gb" => 1_000_000_000,
-        "t" | "tb" => 1_000_000_000_000,
-        _ => return Err(WRONG),
-    };
-    let number: u64 = digits.trim_end().parse().map_err(|_| WRONG)?;
-    number.checked_mul(unit).filter(|octets| *octets > 0).ok_or(WRONG)
-}
-
-/// Reads a duration with a unit, or in seconds as iperf3 does.
-fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.map_or_else(|| humantime::parse_duration(text).map_err(|error| error.to_string()), Ok)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_are_read() {
-        assert_eq!(octets("10kB"), Ok(10_000));
-        assert_eq!(octets("2 GB"), Ok(2_000_000_000));
-        assert_eq!(octets("64"), Ok(64));
-        for wrong in ["", "kB", "0", "-1", "1.5kB", "7 XB", "99999999999TB"] {
-            assert!(octets(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn keys_are_read() {
@@ -205,13 +174,5 @@ mod tests {
         assert!(
             key("0f").is_err() && key(&"0g".repeat(32)).is_err() && key(&"é".repeat(32)).is_err()
         );
-    }
-
-    #[test]
-    fn a_time_without_a_unit_is_in_seconds() {
-        assert_eq!(duration("5"), Ok(Duration::from_secs(5)));
-        assert_eq!(duration("0.5"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("3ms"), Ok(Duration::from_millis(3)));
-        assert!(duration("-1").is_err() && duration("soon").is_err());
     }
 }

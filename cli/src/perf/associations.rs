@@ -10,7 +10,7 @@ use stackwright_endpoint::blocking::Endpoint;
 use super::arguments::Run;
 use super::bulk::{ask, connect, part};
 use super::outcome::{Outcome, Workload};
-use super::place::{Place, Transport};
+use super::place::Place;
 use super::processor;
 use super::requests::{exchange, payload};
 use super::shown::Intervals;
@@ -19,20 +19,15 @@ use super::words::Word;
 use crate::problem::Problem;
 use crate::report::say;
 
-/// ARTP has 255 sessions between two addresses; those that have just ended are not free yet.
-const SESSIONS: u32 = 200;
-
 /// So often those are looked after on which nothing is said.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Keeps associations for so long on which nothing is said. Their stacks run: what is due for an
-/// idle one is done.
-fn keep<S: Stack>(endpoints: &[Endpoint<S>], hold: Duration) -> Result<(), Error> {
+/// Keeps the associations of an endpoint for so long, without messages. Its stack runs: what is due
+/// for idle ones is done.
+fn keep<S: Stack>(endpoint: &Endpoint<S>, hold: Duration) -> Result<(), Error> {
     let until = Instant::now() + hold;
     loop {
-        for endpoint in endpoints {
-            endpoint.wait(Some(Duration::ZERO))?;
-        }
+        endpoint.wait(Some(Duration::ZERO))?;
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Ok(());
@@ -50,10 +45,6 @@ pub(super) fn measure<S: Stack>(
     let wrong = |error| failed(place, error);
     let payload = payload(run);
     let octets = (payload.len() + Word::LENGTH) as u64;
-    let each = match place.transport {
-        Transport::Artp | Transport::OrderedArtp => SESSIONS,
-        Transport::Udp | Transport::Tcp => u32::MAX,
-    };
     let config = endpoint(&run.tuning);
     let endpoint = || Endpoint::new(config, make.clone()).map_err(wrong);
     let mut intervals = Intervals::new(run.json);
@@ -62,16 +53,12 @@ pub(super) fn measure<S: Stack>(
     let watching = endpoint()?;
     let mut watching = connect(&watching, place)?;
     exchange(&mut watching, 0, &payload).map_err(wrong)?;
+    let endpoint = endpoint()?;
     let (before, begin) = (processor(), Instant::now());
-    let mut endpoints = Vec::new();
     for round in 0..run.repeat {
         let mut open = Vec::new();
         for number in 0..many {
-            if number % each == 0 && endpoints.len() as u32 <= number / each {
-                endpoints.push(endpoint()?);
-            }
-            let Some(endpoint) = endpoints.get((number / each) as usize) else { break };
-            let mut association = connect(endpoint, place)?;
+            let mut association = connect(&endpoint, place)?;
             exchange(&mut association, u64::from(number), &payload).map_err(wrong)?;
             open.push(association);
         }
@@ -79,7 +66,7 @@ pub(super) fn measure<S: Stack>(
             if run.json {
                 say!("{}", json!({ "event": "holding", "associations": many }));
             }
-            keep(&endpoints, hold).map_err(wrong)?;
+            keep(&endpoint, hold).map_err(wrong)?;
         }
         open.into_iter().for_each(part);
         intervals.moved(Instant::now(), || u64::from(round + 1) * u64::from(many) * octets);

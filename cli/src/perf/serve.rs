@@ -1,11 +1,14 @@
 //! `perf serve`: the side that counts, and answers.
 
+use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use stackwright::contract::Handle;
 use stackwright::contract::services::Ended;
 use stackwright_endpoint::Error;
 use stackwright_endpoint::blocking::Endpoint;
@@ -82,6 +85,10 @@ impl Served {
     }
 }
 
+/// How often all guests are looked at; and those that wait for a report, or for credit.
+const LOOK: Duration = Duration::from_millis(500);
+const LOOK_PENDING: Duration = Duration::from_millis(20);
+
 /// Serves all who come, until `stop`.
 pub(super) fn attend<S: Stack>(
     endpoint: &Endpoint<S>,
@@ -89,10 +96,12 @@ pub(super) fn attend<S: Stack>(
     stop: &AtomicBool,
 ) -> Result<Served, Problem> {
     let mut served = Served::default();
-    let mut guests: Vec<Guest<S>> = Vec::new();
+    let mut guests: HashMap<Handle, Guest<S>> = HashMap::new();
+    // Those that time matters to, and when all were last looked at: where messages may be lost,
+    // nothing tells that a guest is gone.
+    let (mut pending, mut looked) = (HashSet::new(), Instant::now());
     while !stop.load(Ordering::Relaxed) {
-        let pending = guests.iter().any(Guest::is_pending);
-        let wait = Duration::from_millis(if pending { 20 } else { 500 });
+        let wait = if pending.is_empty() { LOOK } else { LOOK_PENDING };
         match endpoint.wait(Some(wait)) {
             Ok(_) => {}
             Err(Error::System(why)) => return Err(why.into()),
@@ -101,20 +110,40 @@ pub(super) fn attend<S: Stack>(
         while endpoint.arrived() > 0
             && let Ok(association) = endpoint.try_accept()
         {
-            guests.push(Guest::new(association));
+            guests.insert(association.name(), Guest::new(association));
         }
-        guests.retain_mut(|guest| {
+        let mut turn = |name: Handle, pending: &mut HashSet<Handle>| {
+            let Some(guest) = guests.get_mut(&name) else { return };
             if let Some(report) = guest.turn() {
                 told(guest.remote(), report);
             }
-            let stays = !guest.is_gone();
-            if !stays {
-                served.guest(guest.counted());
+            if guest.is_pending() {
+                pending.insert(name);
             }
-            stays
-        });
+            if guest.is_gone() {
+                pending.remove(&name);
+                served.guest(guest.counted());
+                guests.remove(&name);
+            }
+        };
+        while let Some(name) = endpoint.take_changed() {
+            turn(name, &mut pending);
+        }
+        for name in mem::take(&mut pending) {
+            turn(name, &mut pending);
+        }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            guests.retain(|_, guest| {
+                let stays = !guest.is_gone();
+                if !stays {
+                    served.guest(guest.counted());
+                }
+                stays
+            });
+        }
     }
-    guests.iter().for_each(|guest| served.guest(guest.counted()));
+    guests.values().for_each(|guest| served.guest(guest.counted()));
     served.processor = processor();
     Ok(served)
 }

@@ -19,7 +19,7 @@ use super::place::{Place, Transport};
 use crate::problem::Problem;
 use crate::stacks::{Message, packet, pool};
 
-/// Makes a stack; several, where one has not room for all associations.
+/// Makes a stack: one for each thread that serves, or for each endpoint.
 pub(super) trait Make<S>: Fn(&System) -> S + Clone + Send + 'static {}
 
 impl<S, F: Fn(&System) -> S + Clone + Send + 'static> Make<S> for F {}
@@ -40,8 +40,7 @@ std::thread_local! {
     static BLOCKS: Arc<Pool<Message>> = pool();
 }
 
-/// The blocks that all stacks of a thread share. Only one of them receives at a time, and there are
-/// many where each has room for 255 associations.
+/// The blocks that all stacks of a thread share: only one of them receives at a time.
 fn blocks() -> Arc<Pool<Message>> {
     BLOCKS.with(Arc::clone)
 }

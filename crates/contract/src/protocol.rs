@@ -69,6 +69,13 @@ pub trait Protocol {
         false
     }
 
+    /// Returns whether the program may exit now: every peer was sent all that it is owed, its end
+    /// included, and only answers are awaited that change nothing on this side. By default it may.
+    /// Asked between two batches, by a program that has nothing more to request.
+    fn may_exit(&self) -> bool {
+        true
+    }
+
     /// Answers a question about a name above; passes one that stays open on to `below`, under the
     /// name that it uses there. By default it does neither, and questions reach no layer below it.
     fn ask(

@@ -36,8 +36,9 @@ pub struct Statistics {
     pub sent: Credit,
     /// What was delivered.
     pub received: Credit,
-    /// Credit downward: how much may be sent now. On a stream messages are not counted, and have no
-    /// bound.
+    /// Credit downward: how much may be sent now. Over ARTP it begins with 64 KiB, and grows with
+    /// the path to its send buffer (`artp::Config::send`). On a stream messages are not counted,
+    /// and have no bound.
     pub credit: Credit,
     /// Messages that were refused because they could not arrive within their lifetime.
     pub late: u64,
@@ -63,7 +64,8 @@ pub(crate) struct Link<M> {
     pub(crate) path: PathLimits,
     /// Made with the first command.
     pub(crate) commands: Option<Box<Commands>>,
-    /// How much may be sent; and at most, when nothing is on its way.
+    /// How much may be sent; and at most, when nothing is on its way, as far as is known: a stack
+    /// that learns that its path is fast gives more than at first.
     pub(crate) credit: Credit,
     room_most: Credit,
     /// What came and was not taken.
@@ -73,6 +75,8 @@ pub(crate) struct Link<M> {
     statistics: Statistics,
     /// The application has dropped it.
     pub(crate) abandoned: bool,
+    /// It is listed as changed.
+    pub(crate) is_listed: bool,
     /// Measured from the first message on that has a lifetime.
     pace: Option<Box<Pace>>,
     /// Slots of tasks that wait for something on it.
@@ -105,6 +109,7 @@ impl<M: Message> Link<M> {
             finished: false,
             statistics: Statistics::default(),
             abandoned: false,
+            is_listed: false,
             pace: None,
             waits: Vec::new(),
             qlog: None,
@@ -142,6 +147,7 @@ impl<M: Message> Link<M> {
         let waited = self.waiting();
         self.credit.octets = self.credit.octets.saturating_add(credit.octets);
         self.credit.messages = self.credit.messages.saturating_add(credit.messages);
+        self.room_most.octets = self.room_most.octets.max(self.credit.octets);
         if let Some(pace) = &mut self.pace {
             pace.given_back(Instant::now(), credit.octets, waited);
         }
@@ -228,12 +234,12 @@ impl<M: Message> Link<M> {
         if size.longest > longest || size.messages > most.messages {
             return Some(Err(Error::TooLong { longest }));
         }
+        // A message that is longer than all of the credit waits until all of it is there.
+        let cost = Credit { octets, messages: size.messages };
         let is_longer = octets > most.octets;
         if is_longer && size.messages > 1 {
             return Some(Err(Error::TooLong { longest: most.octets }));
         }
-        // A message that is longer than all of the credit waits until all of it is there.
-        let cost = if is_longer { most } else { Credit { octets, messages: size.messages } };
         if let Some(due) = due {
             let estimate =
                 self.pace.as_ref().map(|pace| pace.estimate(self.waiting().octets + octets));
@@ -242,7 +248,8 @@ impl<M: Message> Link<M> {
                 return Some(Err(Error::Late));
             }
         }
-        self.credit.covers(cost).then_some(Ok(()))
+        let covers = self.credit.covers(cost) || is_longer && self.credit.covers(most);
+        covers.then_some(Ok(()))
     }
 
     /// A message is refused because its time is over.

@@ -13,6 +13,9 @@ use crate::link::{Link, State};
 use crate::offered::Offered;
 use crate::qlog::Qlog;
 
+/// As many associations are listed as changed before dropped ones are removed from the list.
+const LISTED_LEAST: usize = 64;
+
 /// The side above a stack: names, and what was told of them that the application has not taken.
 pub(crate) struct Mailbox<V: Offered> {
     pub(crate) names: Names<Named<V::Message>>,
@@ -30,6 +33,9 @@ pub(crate) struct Mailbox<V: Offered> {
     pub(crate) asks: Vec<AssociationRequest<V>>,
     /// Something was told since this was set to `false`.
     pub(crate) told: bool,
+    /// Associations on which something happened since they were returned from here, once an
+    /// application asks for them.
+    changed: Option<VecDeque<Handle>>,
     /// Slots of tasks whose waiting may be over.
     pub(crate) woken: Vec<Handle>,
     /// Associations of which a log is written.
@@ -66,6 +72,7 @@ impl<V: Offered> Mailbox<V> {
             credit,
             asks: Vec::new(),
             told: false,
+            changed: None,
             woken: Vec::new(),
             logged: Vec::new(),
         }
@@ -291,7 +298,36 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
+    /// Takes the next association on which something happened since it was last taken. The first
+    /// call takes all of them into account.
+    pub(crate) fn take_changed(&mut self) -> Option<Handle> {
+        let Mailbox { changed, names, .. } = self;
+        let changed = changed.get_or_insert_with(|| names.iter().map(|(name, _)| name).collect());
+        while let Some(name) = changed.pop_front() {
+            if let Some(Named::Link(link)) = names.get_mut(name) {
+                link.is_listed = false;
+                return Some(name);
+            }
+        }
+        None
+    }
+
+    /// Lists an association on which something happened, once. Of those that the application has
+    /// dropped meanwhile, no more stay listed than there are others.
+    fn list(&mut self, name: Handle) {
+        let Mailbox { changed: Some(changed), names, .. } = self else { return };
+        if let Some(Named::Link(link)) = names.get_mut(name)
+            && !mem::replace(&mut link.is_listed, true)
+        {
+            if changed.len() >= LISTED_LEAST.max(2 * names.len()) {
+                changed.retain(|name| names.get(*name).is_some());
+            }
+            changed.push_back(name);
+        }
+    }
+
     fn wake(&mut self, name: Handle) {
+        self.list(name);
         match self.names.get(name) {
             Some(Named::Link(link)) => self.woken.extend_from_slice(&link.waits),
             Some(Named::Listener(listener)) => self.woken.extend_from_slice(&listener.waits),
@@ -417,6 +453,35 @@ mod tests {
     use stackwright_wire::BufferTree;
 
     use super::*;
+
+    #[test]
+    fn associations_are_listed_once_and_dropped_ones_do_not_stay() {
+        let mut mailbox = Mailbox::<Datagrams<BufferTree>>::new(Credit::default(), 0);
+        let happens = |mailbox: &mut Mailbox<_>, association| {
+            mailbox.on_indication(AssociationIndication::Credit {
+                association,
+                credit: Credit { octets: 1, messages: 1 },
+            });
+        };
+        let [one, other] = [0, 1].map(|_| mailbox.open(Participant::OTHER_END));
+        let all: Vec<_> = std::iter::from_fn(|| mailbox.take_changed()).collect();
+        assert_eq!(all, [one, other], "at first");
+        for name in [other, one, other] {
+            happens(&mut mailbox, name);
+        }
+        assert_eq!(mailbox.take_changed(), Some(other));
+        happens(&mut mailbox, other);
+        let rest: Vec<_> = std::iter::from_fn(|| mailbox.take_changed()).collect();
+        assert_eq!(rest, [one, other]);
+        for _ in 0..1000 {
+            let name = mailbox.open(Participant::OTHER_END);
+            happens(&mut mailbox, name);
+            mailbox.abandon(name);
+            mailbox.ended(name, Ended::Finished);
+        }
+        assert!(mailbox.changed.as_ref().is_some_and(|listed| listed.len() <= LISTED_LEAST));
+        assert_eq!(mailbox.take_changed(), None);
+    }
 
     #[test]
     fn what_is_taken_in_a_row_is_one_word() {

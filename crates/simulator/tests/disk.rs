@@ -266,7 +266,7 @@ fn a_part_is_resumed_by_one_at_a_time_until_it_is_whole() {
 }
 
 #[test]
-fn a_part_goes_when_nobody_needs_it() {
+fn a_part_that_is_not_needed_goes() {
     let mut disk = Disk::new(1);
     disk.tree.borrow_mut().put_part("new", "old part");
     let said = disk.store("new", Purpose::Resume, 8, b"!", Keep::Nothing);

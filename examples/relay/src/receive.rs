@@ -93,8 +93,9 @@ where
     ) {
         let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
         let Some(pairing) = self.pairs.get_mut(pair) else { return };
-        let credit = &mut pairing.from(direction).credit;
-        *credit += more;
+        let side = pairing.from(direction);
+        side.credit += more;
+        side.room_most.octets = side.room_most.octets.max(side.credit.octets);
         self.go_on(cx, pair, direction.other(), out);
     }
 

@@ -193,6 +193,18 @@ impl Outcome {
         self
     }
 
+    /// Returns it, once it is clear that it failed in what it was to do: it was asked well, and
+    /// neither interrupted nor killed.
+    ///
+    /// # Panics
+    ///
+    /// With everything the program said, when it ended otherwise.
+    #[track_caller]
+    pub fn failed(self) -> Self {
+        assert!(matches!(self.status.code(), Some(1 | 3..=7)), "{}", self.account());
+        self
+    }
+
     /// What it printed, as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.output).into_owned()

@@ -190,6 +190,40 @@ fn installed(program: &str) -> io::Result<PathBuf> {
     find(program).ok_or_else(|| io::Error::other(format!("{program} is not installed")))
 }
 
+/// A proxy that nobody here wrote, on the loopback interface, for the user `ann` with the password
+/// `secret`: SOCKS 5 by microsocks, or CONNECT by tinyproxy.
+///
+/// # Panics
+///
+/// When it does not start.
+pub fn proxy(socks: bool) -> Server {
+    let scratch = Scratch::new();
+    let address = SocketAddr::new(loopback(false), free_port(false));
+    let command = if socks {
+        installed("microsocks").map(|program| {
+            let mut command = Command::new(program);
+            command.args(["-i", "127.0.0.1", "-u", "ann", "-P", "secret", "-p"]);
+            command.arg(address.port().to_string());
+            command
+        })
+    } else {
+        let file = scratch.join("configuration");
+        let lines = format!(
+            "Listen 127.0.0.1\nPort {}\nAllow 127.0.0.1\nBasicAuth ann secret\nMaxClients 20\n",
+            address.port()
+        );
+        fs::write(&file, lines).expect("a folder of ours");
+        installed("tinyproxy").map(|program| {
+            let mut command = Command::new(program);
+            command.args(["-d", "-c"]).arg(file);
+            command
+        })
+    };
+    command
+        .and_then(|command| listening(command, address, scratch))
+        .unwrap_or_else(|why| panic!("{why}"))
+}
+
 /// Starts a server and waits until it listens.
 fn listening(mut command: Command, address: SocketAddr, scratch: Scratch) -> io::Result<Server> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

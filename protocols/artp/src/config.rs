@@ -30,8 +30,10 @@ pub struct Config {
     /// most 1200; at most 548 or 256 where it drops these as well.
     pub packet: u16,
     /// How many packets may be in flight, and how many are kept for an application that does not
-    /// read. It begins with at most 4096, and grows where the path holds as much and the
-    /// application keeps up: 32768 packets are twice what 100 Mb/s hold with a round trip of 1.5 s.
+    /// read. It begins with at most 4096, and grows where the path holds as much, the application
+    /// keeps up, and the [limits](Config::limits) of the layer leave memory for it: 32768 packets
+    /// are twice what 100 Mb/s hold with a round trip of 1.5 s. The window of an application that
+    /// was behind for four round trips is 4096 again.
     pub window: u32,
     /// The longest datagram that is accepted, in octets; `u32::MAX` or more: any that the
     /// application has room for. The shorter of this and the first credit of the layer above is
@@ -39,10 +41,14 @@ pub struct Config {
     /// as much and a window of packets, plus one datagram of the longest before the session ends,
     /// and 64 packets that arrived in part.
     pub longest: usize,
-    /// The limits that all sessions of the layer share for incomplete datagrams. A request is
-    /// refused if the share of one session is not available.
+    /// The limits that all sessions of the layer share for incomplete datagrams, and for windows of
+    /// more than 4096 packets. A request is refused if the share of one session is not available.
     pub limits: Limits,
-    /// The send buffer: the most that may wait on this side.
+    /// The send buffer: the most that may be on its way from this side, and not acknowledged. How
+    /// many octets that are grows with the path: 64 KiB, or two congestion windows and what leaves
+    /// within a second, and two of the longest datagrams sent. On a slow path, ten megabytes would
+    /// wait for hours. A datagram that is longer than what was ever allowed leaves when nothing is
+    /// on its way.
     pub send: Credit,
     /// The most octets of packets that are written contiguously because they leave together. A
     /// driver sends such a batch by one system call, without another copy. 0: each packet has
@@ -301,7 +307,8 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
             config.timeout_first,
             config.timeout_least,
         ),
-        flow: flow::CreditWindow::new(window.min(u64::from(WINDOW_FIRST))).growing_to(window),
+        flow: flow::CreditWindow::new(window.min(u64::from(WINDOW_FIRST)))
+            .growing_to(window, u64::from(config.packet)),
         congestion: config.congestion.policy(config.packet),
         rate: rate::PacedByCongestion::new(),
         lifetime: lifetime::Timestamps::new(config.epoch),

@@ -124,7 +124,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     fn expires(&self) -> bool {
-        self.both(|proposal| proposal.expires)
+        self.both.expires
     }
 
     fn locator(&self) -> u64 {
@@ -145,7 +145,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     fn report_room(&self) -> usize {
-        self.payload() / if self.both(|proposal| proposal.ranges) { 8 } else { 4 }
+        self.payload() / if self.both.ranges { 8 } else { 4 }
     }
 
     fn decode(
@@ -181,7 +181,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn tells_marks(&self) -> bool {
-        self.both(|proposal| proposal.marks)
+        self.both.marks
     }
 
     #[inline]

@@ -180,7 +180,7 @@ impl<M: Message> Format<M> {
         let place = Place { offset: usize::from(part.offset), whole: usize::from(part.whole) };
         // What was cut before the peer knew our limit is as long as the base.
         let longest = usize::from(self.ours.packet).max(BASE);
-        if !self.both(|proposal| proposal.parts) || place.whole > longest {
+        if !self.both.parts || place.whole > longest {
             return Err(Dropped::Malformed);
         }
         let number = unwrap(sequence, 32, view.received_upto);

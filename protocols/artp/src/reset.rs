@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use hkdf::Hkdf;
+use hkdf::hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use stackwright_contract::{Address, Instant, Participant};
 use stackwright_transport::words::SECOND;
@@ -20,11 +20,19 @@ const LENGTH: usize = Packet::LENGTH + Unknown::LENGTH;
 /// The most answers in a second to all addresses; one address gets one.
 const ANSWERS_MOST: usize = 100;
 
-/// Returns the token of a session at an address: the first 128 bits of HMAC-SHA-256.
-pub(crate) fn token(key: &[u8; 32], remote: Participant, session: u8) -> [u8; 16] {
-    // The extraction of HKDF is HMAC with the salt as its key (RFC 5869 §2.2).
-    let (octets, _) = Hkdf::<Sha256>::extract(Some(key), &name(remote, session));
-    *octets.first_chunk().expect("32 octets")
+/// The key of the tokens, as far as HMAC has processed it: each session needs a token.
+pub(crate) struct Key(Hmac<Sha256>);
+
+impl Key {
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
+        Key(Hmac::new_from_slice(key).expect("HMAC takes a key of any length"))
+    }
+
+    /// Returns the token of a session at an address: the first 128 bits of HMAC-SHA-256.
+    pub(crate) fn token(&self, remote: Participant, session: u8) -> [u8; 16] {
+        let octets = self.0.clone().chain_update(name(remote, session)).finalize().into_bytes();
+        *octets.first_chunk().expect("32 octets")
+    }
 }
 
 /// Returns whether two tokens are equal, in constant time.
@@ -128,12 +136,12 @@ mod tests {
     #[test]
     fn a_token_is_that_of_one_key_one_address_and_one_session() {
         let tokens = [
-            token(&[1; 32], address(1), 1),
-            token(&[2; 32], address(1), 1),
-            token(&[1; 32], address(2), 1),
-            token(&[1; 32], address(1), 2),
-            token(&[1; 32], address(1).through(0), 1),
-            token(&[1; 32], Participant::OTHER_END, 1),
+            Key::new(&[1; 32]).token(address(1), 1),
+            Key::new(&[2; 32]).token(address(1), 1),
+            Key::new(&[1; 32]).token(address(2), 1),
+            Key::new(&[1; 32]).token(address(1), 2),
+            Key::new(&[1; 32]).token(address(1).through(0), 1),
+            Key::new(&[1; 32]).token(Participant::OTHER_END, 1),
         ];
         for (nth, one) in tokens.iter().enumerate() {
             let equal = tokens.iter().map(|other| is_equal(one, other));
@@ -143,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_token_outlives_versions() {
-        let expected = token(&[7; 32], address(4330), 5);
+        let expected = Key::new(&[7; 32]).token(address(4330), 5);
         assert_eq!(expected, EXPECTED);
     }
 

@@ -67,8 +67,7 @@ impl<M: Message> Format<M> {
                 true => PacketKind::Single,
                 false => PacketKind::Data,
             };
-            let settled =
-                self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
+            let settled = self.both.expires.then_some(view.settled_upto as u32);
             let padding = self.padding(label, unit.octets);
             // Written in place: octets that were just written are not read back to be moved.
             octets.extend_from_slice(&[0; BARE]);
@@ -222,7 +221,7 @@ impl<M: Message> Format<M> {
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
         let padding = if can_be_padded(short) { short } else { 0 };
-        let plain = !self.both(|proposal| proposal.expires) && self.path != PathMtu::BlackHole;
+        let plain = !self.both.expires && self.path != PathMtu::BlackHole;
         plain.then_some((BARE, BARE + padding))
     }
 
@@ -241,7 +240,7 @@ impl<M: Message> Format<M> {
 
     /// Writes sequence numbers one by one, or in ranges if both sides support them.
     fn acknowledge(&self, report: &Report, octets: &mut Vec<u8>) {
-        let ranges = self.both(|proposal| proposal.ranges);
+        let ranges = self.both.ranges;
         if ranges {
             PacketOption::Ranges.write(octets);
         }

@@ -39,7 +39,7 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
     /// The sessions that are over, for peers that have not heard it.
     over: Tombstones,
     moves: Moves,
-    reset_key: [u8; 32],
+    reset_key: reset::Key,
     answered: Answered,
     /// How many secrets were drawn.
     drawn: u64,
@@ -63,7 +63,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
             decide: |_, _| true,
             over: Tombstones::default(),
             moves: Moves::default(),
-            reset_key: [0; 32],
+            reset_key: reset::Key::new(&[0; 32]),
             answered: Answered::default(),
             drawn: 0,
         };
@@ -75,7 +75,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
                 .for_each(|octets| *octets = sessions.draw().to_be_bytes());
             key
         };
-        sessions.reset_key = config.reset_key.unwrap_or_else(&mut draw);
+        sessions.reset_key = reset::Key::new(&config.reset_key.unwrap_or_else(&mut draw));
         sessions
     }
 
@@ -99,7 +99,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
 
     fn secrets(&mut self, remote: Participant, session: u8) -> Secrets {
         let salt = u128::from(self.draw()) << 64 | u128::from(self.draw());
-        let (salt, reset) = (salt.to_be_bytes(), reset::token(&self.reset_key, remote, session));
+        let (salt, reset) = (salt.to_be_bytes(), self.reset_key.token(remote, session));
         Secrets { first: self.draw() as u32, nonce: self.draw(), salt, reset }
     }
 
@@ -137,7 +137,7 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
         if header.kind == PacketKind::Unknown {
             return None;
         }
-        let reset = reset::token(&self.reset_key, remote, session);
+        let reset = self.reset_key.token(remote, session);
         reset::answer(HEADROOM_BELOW, octets, session, reset)
             .filter(|_| self.answered.admits(cx.now(), remote))
     }
@@ -350,10 +350,8 @@ where
                 Stray::Moves { locator: identity.token, probe }
             }
             ControlKind::Request => {
-                let (challenge, reset) = (
-                    challenge(remote, period(cx)),
-                    reset::token(&self.reset_key, remote, *session),
-                );
+                let (challenge, reset) =
+                    (challenge(remote, period(cx)), self.reset_key.token(remote, *session));
                 match self.moves.admits(place, cx.now()) {
                     true => Stray::Answered(challenges(&identity, challenge, reset)),
                     false => Stray::Ignored("a session that moves too often"),

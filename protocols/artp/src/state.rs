@@ -41,6 +41,8 @@ pub struct Format<M> {
     pub(crate) ours: Proposal,
     /// What the peer has proposed.
     pub(crate) theirs: Option<Proposal>,
+    /// What both propose; nothing before the peer's proposal has come.
+    pub(crate) both: Wishes,
     /// What the peer's [`Unknown`](crate::header::Unknown) bears if it has lost the session.
     pub(crate) reset: Option<[u8; 16]>,
     /// The challenge that is to be answered.
@@ -104,6 +106,7 @@ impl<M> Format<M> {
             window: config.window,
             ours,
             theirs: None,
+            both: Wishes::default(),
             reset: None,
             challenge: 0,
             peer_first: None,
@@ -130,10 +133,6 @@ impl<M> Format<M> {
     /// another.
     pub(crate) fn lift(first: u32) -> u64 {
         1 << 32 | u64::from(first)
-    }
-
-    pub(crate) fn both(&self, wishes: impl Fn(&Proposal) -> bool) -> bool {
-        wishes(&self.ours) && self.theirs.as_ref().is_some_and(wishes)
     }
 
     /// Returns the longest packet that both ends accept.
@@ -166,7 +165,7 @@ impl<M> Format<M> {
     }
 
     fn can_narrow(&self) -> bool {
-        self.both(|proposal| proposal.parts) && !steps(self.packet()).is_empty()
+        self.both.parts && !steps(self.packet()).is_empty()
     }
 
     /// Returns the longest part of a packet of `octets` octets, header included, if it leaves in
@@ -214,7 +213,28 @@ impl<M> Format<M> {
         if self.theirs.is_none() {
             self.peer_first = Some(Self::lift(proposal.first));
             self.reset = Some(proposal.reset);
+            self.both = Wishes::of(&self.ours, &proposal);
             self.theirs = Some(proposal);
+        }
+    }
+}
+
+/// What both sides propose. It is asked for each packet.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Wishes {
+    pub(crate) ranges: bool,
+    pub(crate) parts: bool,
+    pub(crate) expires: bool,
+    pub(crate) marks: bool,
+}
+
+impl Wishes {
+    fn of(ours: &Proposal, theirs: &Proposal) -> Self {
+        Wishes {
+            ranges: ours.ranges && theirs.ranges,
+            parts: ours.parts && theirs.parts,
+            expires: ours.expires && theirs.expires,
+            marks: ours.marks && theirs.marks,
         }
     }
 }

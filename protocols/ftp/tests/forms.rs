@@ -47,7 +47,8 @@ fn decoded_in(form: Form, octets: &[u8], piece: usize, most: usize) -> Result<Ve
             let taken = decoder.feed(octets, most, &mut out)?;
             assert!(out.len() <= most + 1, "{} octets where there is room for {most}", out.len());
             let marker = decoder.take_marker();
-            assert!(taken > 0 || !out.is_empty() || marker.is_some() || octets.is_empty());
+            let told = marker.is_some() || decoder.has_ended();
+            assert!(taken > 0 || !out.is_empty() || told || octets.is_empty(), "it stands still");
             file.extend_from_slice(&out);
             octets = &octets[taken..];
         }
@@ -108,8 +109,9 @@ proptest! {
     fn whatever_arrives_is_a_file_or_damage(
         form in forms(), wire in octets(), piece in 1..50usize, most in 1..50usize
     ) {
-        let result = decoded_in(form, &wire, piece, most);
-        prop_assert_eq!(result, decoded(form, &wire), "in pieces and at once");
+        // Which of two damages is found first may differ.
+        let result = decoded_in(form, &wire, piece, most).ok();
+        prop_assert_eq!(result, decoded(form, &wire).ok(), "in pieces and at once");
     }
 
     #[test]

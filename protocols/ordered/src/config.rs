@@ -6,9 +6,10 @@ use stackwright_contract::Duration;
 /// agree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The octets of one association that a peer is granted at a time: they may be in flight to
-    /// this end or wait for the layer above, where a piece counts as 64 at least. At least 128. A
-    /// stream moves no more than this in a round trip.
+    /// The most octets of one association that a peer is granted at a time: they may be in flight
+    /// to this end or wait for the layer above, where a piece counts as 64 at least. At least 128. A
+    /// stream moves no more than this in a round trip. The first grant is 256 KiB; a peer
+    /// is granted more once the layer above took as much.
     pub window: usize,
     /// The octets of one association that may wait to leave: the initial credit downward. At least
     /// 1.
@@ -22,11 +23,14 @@ pub struct Config {
     pub timeout: Duration,
 }
 
+/// The window of a new association, in octets, where the configured one is not smaller.
+pub(crate) const WINDOW_FIRST: usize = 256 << 10;
+
 impl Default for Config {
-    /// Returns 256 KiB each way in pieces of 16 KiB; a minute.
+    /// Returns 8 MiB to this end and 256 KiB that wait to leave it, in pieces of 16 KiB; a minute.
     fn default() -> Self {
         Config {
-            window: 256 << 10,
+            window: 8 << 20,
             room: 256 << 10,
             piece: 16 << 10,
             timeout: Duration::from_secs(60),

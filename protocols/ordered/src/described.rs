@@ -9,7 +9,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new(
         "window",
         ParameterKind::Number,
-        "how many octets of an association may wait to be read",
+        "how many octets of an association may wait to be read at most",
     ),
     Parameter::new("piece", ParameterKind::Number, "how many octets go into one datagram at most"),
 ];

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 
 use stackwright_wire::Message;
 
+use crate::config::WINDOW_FIRST;
 use crate::header::weight;
 
 pub(crate) struct Incoming<M> {
@@ -19,7 +20,7 @@ pub(crate) struct Incoming<M> {
     received: u64,
     released: u64,
     granted: u64,
-    window: u64,
+    window_most: u64,
     /// How many octets the layer above accepts.
     room: usize,
     half: Half,
@@ -49,7 +50,7 @@ pub(crate) enum Fault {
 }
 
 impl<M: Message> Incoming<M> {
-    pub(crate) fn new(window: usize, room: usize) -> Self {
+    pub(crate) fn new(window_most: usize, room: usize) -> Self {
         Incoming {
             held: BTreeMap::new(),
             octets: 0,
@@ -57,7 +58,7 @@ impl<M: Message> Incoming<M> {
             received: 0,
             released: 0,
             granted: 0,
-            window: window as u64,
+            window_most: window_most as u64,
             room,
             half: Half::Open,
         }
@@ -68,17 +69,25 @@ impl<M: Message> Incoming<M> {
         self.octets
     }
 
+    /// Returns how much may be in flight or wait: as much as the layer above has taken, within
+    /// bounds. So the window keeps up with a sender in slow start on any path, and a peer that is to
+    /// be held much for has sent as much that was taken.
+    fn window(&self) -> u64 {
+        self.released.max(WINDOW_FIRST as u64).min(self.window_most)
+    }
+
     /// Returns the credit, which is announced now.
     pub(crate) fn grant(&mut self) -> u64 {
-        self.granted = self.released + self.window;
+        self.granted = self.released + self.window();
         self.granted
     }
 
     /// Whether half of the window has become free since the credit was announced: it is announced
     /// by itself only then.
     pub(crate) fn grants_more(&self) -> bool {
-        let more = self.released + self.window - self.granted;
-        self.half == Half::Open && more >= self.window.div_ceil(2)
+        let window = self.window();
+        let more = self.released + window - self.granted;
+        self.half == Half::Open && more >= window.div_ceil(2)
     }
 
     /// Adds credit of the layer above.
@@ -91,7 +100,7 @@ impl<M: Message> Incoming<M> {
         let weight = weight(octets.len());
         let end = offset
             .checked_add(octets.len() as u64)
-            .filter(|end| *end <= self.delivered + self.window);
+            .filter(|end| *end <= self.delivered + self.window());
         let (Some(end), true) = (end, self.received + weight <= self.granted) else {
             return Err(Fault::Idle("octets beyond the credit"));
         };
@@ -121,7 +130,7 @@ impl<M: Message> Incoming<M> {
             return Err(Fault::Idle("a second finish"));
         }
         let came = self.held.last_key_value().map_or(self.delivered, Piece::end);
-        if last < came || last > self.delivered + self.window {
+        if last < came || last > self.delivered + self.window() {
             return Err(Fault::Impossible(
                 "a finish before octets that came, or beyond the credit",
             ));

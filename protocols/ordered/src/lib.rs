@@ -38,6 +38,7 @@ use stackwright_contract::{
 };
 use stackwright_wire::{Header, Message};
 
+use config::WINDOW_FIRST;
 use header::LIGHTEST;
 use incoming::Incoming;
 use outgoing::Outgoing;
@@ -99,11 +100,11 @@ impl<M: Message> Ordered<M> {
         })
     }
 
-    /// Returns the initial credit for the layer below: all that was granted, in one piece or
-    /// several.
+    /// Returns the credit of the layer below: all that is granted at first, in one piece or
+    /// several. It is returned as soon as a datagram arrives, so it need not grow with the window.
     fn room_below(&self) -> Credit {
         Credit {
-            octets: self.config.window + MESSAGES_AT_ONCE * OrderedHeader::LENGTH,
+            octets: self.config.window.min(WINDOW_FIRST) + MESSAGES_AT_ONCE * OrderedHeader::LENGTH,
             messages: MESSAGES_AT_ONCE,
         }
     }
@@ -272,6 +273,14 @@ impl<M: Message> Protocol for Ordered<M> {
         while let Some(below) = self.timers.expire(cx.now()) {
             self.expired(cx, below, out);
         }
+    }
+
+    /// Each side has all of the other's streams, and nothing waits for an end above.
+    fn may_exit(&self) -> bool {
+        let open = |above: &Above<M>| matches!(above, Above::Association(_));
+        let lingers = |below: &Below| matches!(below, Below::Lingering(_));
+        !self.above.iter().any(|(_, above)| open(above))
+            && !self.below.iter().any(|(_, below)| lingers(below))
     }
 
     fn next_deadline(&self) -> Option<Instant> {

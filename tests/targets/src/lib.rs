@@ -16,6 +16,7 @@ mod captures;
 mod client;
 mod commands;
 mod descriptions;
+mod forms;
 mod headers;
 mod listings;
 mod lower;
@@ -33,6 +34,7 @@ pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
 pub use descriptions::descriptions;
+pub use forms::forms;
 pub use headers::headers;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
@@ -55,6 +57,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "replies", run: replies },
     Target { name: "addresses", run: addresses },
     Target { name: "listings", run: listings },
+    Target { name: "forms", run: forms },
     Target { name: "server", run: server },
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },

@@ -1,15 +1,14 @@
 //! Lines of listings.
 
 use stackwright_contract::services::{FileKind, FolderEntry, Status};
-use stackwright_ftp::listing::{line, parse};
+use stackwright_ftp::listing::{Line, line, parse};
 
 use crate::Input;
 
 /// Any text as a line, and any entry written as a line.
 pub fn listings(octets: &[u8]) {
-    let text = String::from_utf8_lossy(octets);
-    for one in text.split('\n') {
-        if let Some(entry) = parse(one) {
+    for one in octets.split(|octet| *octet == b'\n') {
+        if let Line::Entry(entry) = parse(one) {
             assert!(is_name(&entry.name), "{one:?} names {:?}", entry.name);
             again(&entry, true, None);
         }
@@ -17,13 +16,17 @@ pub fn listings(octets: &[u8]) {
     let mut input = Input(octets);
     let kind = [FileKind::File, FileKind::Folder][usize::from(input.octet() % 2)];
     let mut number = || (0..8).fold(0, |number, _| number << 8 | u64::from(input.octet()));
-    let status = Status { modified: Some(number() >> 16), ..Status::new(kind, number()) };
-    let now = Some(number() >> 16);
+    // Years have four digits.
+    let status = Status { modified: Some(number() % YEAR_10000), ..Status::new(kind, number()) };
+    let now = Some(number() % YEAR_10000);
     let name = String::from_utf8_lossy(input.0).into_owned();
     if is_name(&name) {
         again(&FolderEntry::new(name, status), octets.len().is_multiple_of(2), now);
     }
 }
+
+/// In seconds since 1970.
+const YEAR_10000: u64 = 253_402_300_800;
 
 /// What a folder may hold, and a line can.
 fn is_name(name: &str) -> bool {
@@ -33,8 +36,9 @@ fn is_name(name: &str) -> bool {
 fn again(entry: &FolderEntry, writable: bool, now: Option<u64>) {
     let written = line(entry, writable, now);
     assert!(written.ends_with("\r\n") && written.matches('\n').count() == 1);
-    let read =
-        parse(written.trim_end_matches(['\r', '\n'])).expect("our own line is of a known form");
+    let Line::Entry(read) = parse(written.trim_end_matches(['\r', '\n']).as_bytes()) else {
+        panic!("our own line is of a known form: {written:?}")
+    };
     assert_eq!(read.name, entry.name);
     assert_eq!(read.status.size, entry.status.size);
     if entry.status.kind != FileKind::Other {

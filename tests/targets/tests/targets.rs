@@ -41,6 +41,11 @@ fn listings_are_read_as_they_are_written() {
 }
 
 #[test]
+fn a_file_is_the_same_however_it_is_cut() {
+    check("forms", 5000);
+}
+
+#[test]
 fn a_server_holds_nothing_when_everybody_is_gone() {
     check("server", 4000);
 }

@@ -62,7 +62,7 @@ where
     S: Fn(&mut Session, &str, &str) -> io::Result<Turn> + Send + Sync + 'static,
 {
     let (outcome, scratch) = get(script);
-    let outcome = outcome.exited(1);
+    let outcome = outcome.failed();
     assert!(
         outcome.text().lines().last().unwrap_or_default().contains("\"failed\""),
         "{}",
@@ -89,7 +89,7 @@ where
     let server = Scripted::start(Vec::new(), script);
     let scratch = Scratch::new();
     fs::write(scratch.join("it"), octets(1, 10 * LENGTH)).expect("a folder of ours");
-    run(our_client("put").arg(scratch.join("it")).arg(server.url("it")).arg("--json")).exited(1);
+    run(our_client("put").arg(scratch.join("it")).arg(server.url("it")).arg("--json")).failed();
 }
 
 fn endless_greeting() {

@@ -8,9 +8,11 @@
 mod crowd;
 mod hostile_clients;
 mod hostile_servers;
+mod proxies;
 mod scripted;
 mod setting;
 mod their_clients;
+mod their_forms;
 mod their_servers;
 
 use std::process::ExitCode;
@@ -25,6 +27,8 @@ fn main() -> ExitCode {
     let trials = [
         their_servers::trials(&setting),
         their_clients::trials(&setting),
+        their_forms::trials(),
+        proxies::trials(&setting),
         crowd::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),

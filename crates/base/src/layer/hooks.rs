@@ -251,6 +251,13 @@ pub trait Hooks: Sized + 'static {
     /// goes on to the layer below, with the header that the facts state taken into account.
     fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
 
+    /// Returns whether the peer of an association that was [closed](Hooks::close) has been told so,
+    /// and only its answer is awaited: the program [may exit](stackwright_contract::Protocol::may_exit).
+    /// By default it may not before the association has ended.
+    fn has_parted(_association: &Self::Association) -> bool {
+        false
+    }
+
     /// Handles a message from below, whose header was read. By default it is delivered; without
     /// credit of the layer above it is dropped.
     #[inline(always)]
@@ -364,6 +371,9 @@ pub trait Place<H: Hooks> {
     /// Declares the association open: the layer above is told, if it was not yet. Does nothing
     /// before the association below is open.
     fn opened(&mut self);
+    /// Adds to the credit that the layer above will be told when the association
+    /// [opens](Place::opened).
+    fn add_first_room(&mut self, credit: Credit);
     /// Sends a message of the protocol's own.
     fn send(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Sends messages of the protocol's own that bear their headers already: no envelope is

@@ -95,6 +95,11 @@ impl<H: Hooks> Lowers<H> {
         self.associations.get_mut(name)
     }
 
+    /// Returns whether no message waits for credit below.
+    pub(super) fn have_sent_all(&self) -> bool {
+        self.associations.iter().all(|(_, association)| association.backlog.is_empty())
+    }
+
     /// Returns how much may be sent now: nothing if the association is not open, or messages wait.
     pub(super) fn room(&self, name: Handle) -> Credit {
         self.associations.get(name).map_or(Credit::default(), Association::free)

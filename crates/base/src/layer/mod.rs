@@ -315,6 +315,12 @@ impl<H: Hooks> Protocol for Layer<H> {
         !self.due.is_empty()
     }
 
+    fn may_exit(&self) -> bool {
+        self.due.is_empty()
+            && self.base.iter().all(|(_, link)| H::has_parted(&link.own))
+            && self.lowers.have_sent_all()
+    }
+
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
         if let Some(link) = self.base.get(self.living(about)) {
             self.hooks.ask(&link.own, question);

@@ -148,6 +148,15 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         }
     }
 
+    #[cold]
+    fn add_first_room(&mut self, credit: Credit) {
+        let credit = charged::<H::Provides>(credit);
+        for (_, first) in &mut self.link.unopened {
+            *first += credit;
+            self.link.down += credit;
+        }
+    }
+
     fn send(&mut self, header: &H::Header, mut message: MessageOf<H>) {
         header.close(&mut message);
         self.send_closed(message);

@@ -103,6 +103,10 @@ where
         self.0.wants_flush()
     }
 
+    fn may_exit(&self) -> bool {
+        self.0.may_exit()
+    }
+
     fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>, below: &dyn AskPort) {
         if let Some(about) = P::Provides::recall_name(port, about) {
             self.0.ask(about, question, &Below::<M, B>(below, PhantomData));

@@ -183,6 +183,10 @@ impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
         self.web.places.iter().any(|place| place.node.borrow().wants_flush())
     }
 
+    fn may_exit(&self) -> bool {
+        self.web.places.iter().all(|place| place.node.borrow().may_exit())
+    }
+
     fn ask(&self, about: T::Name, question: &mut Question<'_>, below: &dyn Ask<Outside<B>>) {
         if let Some((port, name)) = T::erase_name(&about) {
             let (place, port) = self.tops[port];

@@ -65,6 +65,13 @@ pub trait Node<M: Message, B: Service>: Any {
         false
     }
 
+    /// Returns whether the program may exit ([`Protocol::may_exit`]).
+    ///
+    /// [`Protocol::may_exit`]: stackwright_contract::Protocol::may_exit
+    fn may_exit(&self) -> bool {
+        true
+    }
+
     /// Answers a question about a name on a port that it provides, or passes it on to `below`. By
     /// default it does neither.
     fn ask(
@@ -232,6 +239,10 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for ModuleNod
 
     fn wants_flush(&self) -> bool {
         self.0.wants_flush()
+    }
+
+    fn may_exit(&self) -> bool {
+        self.0.held() == 0
     }
 
     fn ask(&self, _port: usize, about: &dyn Any, question: &mut Question<'_>, below: &dyn AskPort) {

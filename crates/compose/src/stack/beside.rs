@@ -112,6 +112,10 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
         self.left.wants_flush() || self.right.wants_flush()
     }
 
+    fn may_exit(&self) -> bool {
+        self.left.may_exit() && self.right.may_exit()
+    }
+
     fn ask(
         &self,
         about: NameAbove<Self>,

@@ -207,6 +207,10 @@ where
         self.left.wants_flush() || self.right.wants_flush()
     }
 
+    fn may_exit(&self) -> bool {
+        self.left.may_exit() && self.right.may_exit()
+    }
+
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
         let Some(lower) = self.routes.lower(about) else { return };
         match lower {

@@ -183,6 +183,10 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         self.upper.wants_flush() || self.lower.wants_flush()
     }
 
+    fn may_exit(&self) -> bool {
+        self.upper.may_exit() && self.lower.may_exit()
+    }
+
     fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, below: &dyn Ask<L::Uses>) {
         self.upper.ask(about, question, &Below { lower: &self.lower, below });
     }

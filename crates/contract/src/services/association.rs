@@ -134,7 +134,8 @@ pub enum AssociationIndication<T: Transfer> {
         /// first message; each other has the next.
         properties: T::Properties,
     },
-    /// Gives more credit downward. Never zero.
+    /// Gives more credit downward: this much is no longer on its way, or the layer below takes more
+    /// at once, but not while nothing is on its way. Never zero.
     Credit {
         /// The association.
         association: Handle,

@@ -172,7 +172,8 @@ pub enum FilesRequest<M> {
         /// The new path; what has that name is replaced.
         to: String,
     },
-    /// Removes a file, or a folder that is empty but for parts that nobody writes. Answered by `Done`: the last word on this name.
+    /// Removes a file, or a folder that holds nothing but parts that are not being written.
+    /// Answered by `Done`: the last word on this name.
     Remove {
         /// The question's name.
         token: Handle,

@@ -129,7 +129,8 @@ impl Creation {
         write(&self.file, offset, messages, scratch)
     }
 
-    /// Ends the file as `keep` says. With `sync` what is kept survives a loss of power from here on.
+    /// Ends the file as `keep` says. With `sync`, what is kept survives a loss of power from here
+    /// on.
     pub(super) fn close(
         mut self,
         keep: Keep,
@@ -209,7 +210,7 @@ impl Creation {
             Has::Part => {}
             Has::NoName if self.link(&part)? => {}
             _ => {
-                // Nobody else may do anything to that name as long as it is locked.
+                // Only the holder of the lock may touch that name.
                 let _locked = part::lock(&self.folder, &part, Some(NEW_MODE))?;
                 let temporary = self.named(random)?;
                 renameat(&self.folder, &temporary, &self.folder, &part).map_err(failure)?;
@@ -238,7 +239,7 @@ impl Creation {
         if own.st_gid != old.st_gid
             && fchown(&self.file, None, Some(Gid::from_raw(old.st_gid))).is_err()
         {
-            // Another group gets no more than everybody has.
+            // Another group gets no more than all others have.
             mode &= !0o070 | (mode & 0o007) << 3;
         }
         if own.st_mode & TAKEN_OVER != mode {

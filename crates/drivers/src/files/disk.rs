@@ -88,7 +88,7 @@ impl Default for DiskOptions {
 /// `.NAME.0123456789abcdef.part`. A [part](stackwright_contract::services::Keep::Part) is called
 /// `.NAME.0000000000000000.part` (a name of more than 232 octets is cut short, and the number tells
 /// it apart), and is locked (`flock`) while it is written. It goes when a file of its name is
-/// complete, or its folder is removed. No path leads to either; parts that nobody has resumed for a
+/// complete, or its folder is removed. No path leads to either; parts that were not resumed for a
 /// month are found by
 ///
 /// ```sh

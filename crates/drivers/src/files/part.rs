@@ -1,8 +1,8 @@
 //! The part of a file that can be resumed: a file with a fixed [hidden name](super::place::part).
 //!
-//! Whoever writes, renames, replaces or removes a part holds the lock (flock(2)) of the file that
-//! has the name at that time. So two never write one part, whatever program they belong to, and the
-//! end of a program frees it.
+//! To write, rename, replace or remove a part takes the lock (flock(2)) of the file that has the
+//! name at that time. So a part has one writer, whatever programs there are, and the end of a
+//! program frees it.
 
 use std::fs::File;
 
@@ -39,7 +39,7 @@ pub(super) fn lock(
             Err(Errno::WOULDBLOCK) => return Err(Failure::Denied),
             Err(error) => return Err(failure(error)),
         }
-        // Whoever held the lock may have given the file its own name, or removed it.
+        // The holder before may have given the file its own name, or removed it.
         let opened_is = fstat(&opened).map_err(failure)?;
         let is_it = found(folder, part)?.is_some_and(|found| {
             (found.st_dev, found.st_ino) == (opened_is.st_dev, opened_is.st_ino)
@@ -56,15 +56,15 @@ pub(super) fn read(folder: &Dir, part: &str) -> Result<File, Failure> {
     open(folder, part, OFlags::RDONLY, None)
 }
 
-/// Removes the part of this name if there is one that nobody writes.
+/// Removes the part of this name, unless it is locked.
 pub(super) fn remove(folder: &Dir, part: &str) {
-    // It is in nobody's way: what cannot be removed stays hidden.
+    // A failure does no harm: what cannot be removed stays hidden.
     if let Ok(Some(_locked)) = lock(folder, part, None) {
         let _ = unlinkat(folder, part, AtFlags::empty());
     }
 }
 
-/// Removes what is in a folder if it is nothing but parts: to whoever sees no parts, it is empty.
+/// Removes what is in a folder if it is nothing but parts: they are hidden, so it seems empty.
 pub(super) fn remove_all(folder: &Dir) -> Result<(), Failure> {
     let mut parts = Vec::new();
     for entry in folder.entries().map_err(failure)? {

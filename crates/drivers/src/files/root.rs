@@ -105,7 +105,7 @@ impl Root {
     /// Sets an attribute of a file or folder, to which links may lead.
     pub(super) fn set(&self, place: &Place, attribute: Attribute) -> Result<(), Failure> {
         if place.split().is_none() {
-            return Err(Failure::Denied); // the root belongs to whoever chose it
+            return Err(Failure::Denied); // the root is not the service's
         }
         if matches!(attribute, Attribute::Mode(mode) if mode > MODE_MOST) {
             return Err(Failure::Denied);
@@ -145,8 +145,8 @@ impl Root {
         from_folder.rename(from_name, &to_folder, to_name).map_err(failure)
     }
 
-    /// Removes a file, a link (not its target) or a folder that is empty but for parts that nobody
-    /// writes.
+    /// Removes a file, a link (not its target), or a folder that holds nothing but parts that are
+    /// not locked.
     pub(super) fn remove(&self, place: &Place) -> Result<(), Failure> {
         let (folder, name) = place.split().ok_or(Failure::Denied)?;
         let folder = self.open_folder(folder)?;

@@ -43,7 +43,7 @@ struct Unfinished<M: Message> {
 }
 
 enum Long {
-    /// So many octets of the old file are still being copied.
+    /// The first `from` octets of the old file are being copied.
     TakeOver {
         creation: Creation,
         from: u64,

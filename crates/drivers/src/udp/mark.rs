@@ -32,12 +32,12 @@ impl<M: Message> Socket<M> {
         if self.local.is_ipv6() {
             let _ = sockopt::set_ipv6_tclass(&self.socket, bits.into());
         }
-        self.ecn = ecn;
+        (self.ecn, self.differing) = (ecn, 0);
     }
 }
 
 /// Returns the two bits of a codepoint (RFC 3168 §5).
-fn written(ecn: Ecn) -> u8 {
+pub(super) fn written(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0b00,
         Ecn::Ect => 0b10, // ECT(0)

@@ -154,6 +154,8 @@ struct Socket<M: Message> {
     /// The ECN codepoint of datagrams that leave alone; also tells whether the codepoints of
     /// arriving datagrams are read.
     ecn: Ecn,
+    /// How many datagrams in a row left with another one.
+    differing: u32,
     hears_marks: bool,
     /// Whether its buffer is so large that nothing is lost if it is read somewhat later.
     roomy: bool,
@@ -253,6 +255,7 @@ impl<M: Message> Udp<M> {
             socket: Arc::new(socket),
             local,
             ecn: Ecn::NotEct,
+            differing: 0,
             hears_marks: false,
             roomy,
             peers,
@@ -474,6 +477,10 @@ impl<M: Message> Protocol for Udp<M> {
 
     fn wants_flush(&self) -> bool {
         !self.due.is_empty()
+    }
+
+    fn may_exit(&self) -> bool {
+        self.sockets.iter().all(|(_, socket)| socket.queue.is_empty())
     }
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, _below: &dyn Ask<Readiness>) {

@@ -6,16 +6,20 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use mio::Token;
-use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use rustix::io::Errno;
 use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, Ended};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::burst::{Burst, Waiting};
-use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less};
+use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, mark};
 use crate::readiness::token;
 use crate::registry::Registry;
+
+/// How many datagrams in a row are passed with a codepoint of their own before the socket is set to
+/// it. Associations that are being opened send a few, between those of others.
+const DIFFERING_MOST: u32 = 2;
 
 impl<M: Message> Udp<M> {
     /// Queues datagrams to be sent.
@@ -111,8 +115,9 @@ impl<M: Message> Socket<M> {
         self.writable = !(full && told);
     }
 
-    /// Sends a burst. Options are set on the socket when they change, and not passed as control
-    /// messages of each call: the kernel would parse them each time, and look up the route anew.
+    /// Sends a burst. Options are set on the socket when they change for good, and not passed as
+    /// control messages of each call: the kernel would parse them each time, and look up the route
+    /// anew.
     fn transmit(
         &mut self,
         to: SocketAddr,
@@ -121,10 +126,14 @@ impl<M: Message> Socket<M> {
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
         self.hear_of_marks(burst.ecn);
-        if burst.ecn != self.ecn {
+        let is_one = burst.credit.messages == 1;
+        if burst.ecn == self.ecn {
+            self.differing = 0;
+        } else if is_one && self.differing < DIFFERING_MOST {
+            self.differing += 1;
+        } else {
             self.bear(burst.ecn);
         }
-        let is_one = burst.credit.messages == 1;
         // A single datagram that is no longer than a segment leaves as it is.
         if !is_one || burst.credit.octets > self.segmentation.size() {
             self.segmentation.set(&self.socket, if is_one { 0 } else { burst.segment_size })?;
@@ -150,10 +159,14 @@ impl<M: Message> Socket<M> {
         let contents = if let Some(octets) = self.piece(burst) {
             octets
         } else if let Some((pieces, count)) = self.pieces(burst) {
-            return self.transmit_pieces(to, &pieces[..count]);
+            let ecn = (burst.ecn != self.ecn).then_some(burst.ecn);
+            return self.transmit_pieces(to, &pieces[..count], ecn);
         } else {
             self.gather(burst, into.get_or_insert_with(|| pool.take()))
         };
+        if burst.ecn != self.ecn {
+            return self.transmit_pieces(to, &[IoSlice::new(contents)], Some(burst.ecn));
+        }
         // A connected socket needs no address.
         let sent = match self.peers {
             Peers::One(_) => self.socket.send(contents),
@@ -162,13 +175,30 @@ impl<M: Message> Socket<M> {
         sent.map(|_| ()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
-    /// Sends datagrams that are in several pieces, whose boundaries are not those of the datagrams.
-    fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
+    /// Sends datagrams that are in several pieces, whose boundaries are not those of the datagrams,
+    /// with another codepoint than the socket's where one is given.
+    fn transmit_pieces(
+        &self,
+        to: SocketAddr,
+        pieces: &[IoSlice<'_>],
+        ecn: Option<Ecn>,
+    ) -> Result<(), Errno> {
         let to = match self.peers {
             Peers::One(_) => None,
             Peers::Many { .. } => Some(SockaddrStorage::from(connect::address(to, self.local))),
         };
-        let sent = sendmsg(self.socket.as_raw_fd(), pieces, &[], MsgFlags::empty(), to.as_ref());
+        let bits = ecn.map(mark::written);
+        let tos = bits.unwrap_or_default();
+        let class = i32::from(tos);
+        // As of the options, a socket for both families takes both.
+        let messages = [ControlMessage::Ipv4Tos(&tos), ControlMessage::Ipv6TClass(&class)];
+        let messages = match bits {
+            None => &[][..],
+            Some(_) if self.local.is_ipv6() => &messages,
+            Some(_) => &messages[..1],
+        };
+        let (socket, flags) = (self.socket.as_raw_fd(), MsgFlags::empty());
+        let sent = sendmsg(socket, pieces, messages, flags, to.as_ref());
         sent.map(|_| ()).map_err(|error| Errno::from_raw_os_error(error as i32))
     }
 }

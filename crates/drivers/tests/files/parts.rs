@@ -119,7 +119,7 @@ fn a_folder_of_parts_is_empty_to_who_sees_none() {
     assert!(bench.stat_of("d/a", true).is_ok(), "it stays as it was");
     assert_eq!(bench.remove("d/c"), Ok(()));
     let (file, _) = bench.open("d/b", Purpose::Resume).expect("opened");
-    assert_eq!(bench.remove("d"), Err(Failure::NotEmpty), "somebody writes");
+    assert_eq!(bench.remove("d"), Err(Failure::NotEmpty), "one is written");
     assert_eq!(bench.close(file, Keep::Part), Ok(()));
     assert_eq!(bench.remove("d"), Ok(()));
     assert_eq!(bench.on_disk(), [""; 0]);

@@ -88,3 +88,28 @@ fn who_does_not_heed_marks_does_not_hear_of_them() {
     side.hears(name, &[b"hello", b"marked"]);
     assert_eq!(said(&side.heard.0, name), [Ecn::NotEct; 2]);
 }
+
+/// Associations of one socket that are being opened, and those that are open, send in turns.
+#[test]
+fn each_datagram_says_it_for_itself_where_they_take_turns() {
+    for local in BOTH {
+        let (mut here, mut there) = (Side::new(), Side::new());
+        let at = there.listen(local);
+        let (to, from) = (name(1), name(5));
+        there.expect(to, AMPLE);
+        here.ask(Ask::Open { association: from, remote: at.into(), credit: AMPLE, local: None });
+        here.send(from, b"hello");
+        here.turn(0);
+        there.hears(to, &[b"hello"]);
+        send(&mut there, to, b"tell me of marks", Ecn::Ect);
+        let mut expected = vec![Ecn::NotEct];
+        for in_a_row in 1..5 {
+            for ecn in [Ecn::Ect, Ecn::NotEct] {
+                (0..in_a_row).for_each(|_| send(&mut here, from, b"one", ecn));
+                expected.extend(vec![ecn; in_a_row]);
+            }
+        }
+        there.until(|told| (said(told, to).len() == expected.len()).then_some(()));
+        assert_eq!(said(&there.heard.0, to), expected, "{local}");
+    }
+}

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use stackwright_contract::Command;
 use stackwright_contract::services::{Batch, Code, MessageProperties};
+use stackwright_contract::{Command, Handle};
 
 use crate::blocking::endpoint::wait;
 use crate::error::{Error, NotSent};
@@ -38,6 +38,12 @@ pub struct Association<S: StackAny> {
 impl<S: StackAny> Association<S> {
     pub(crate) fn new(hold: Hold<S>, timeout: Option<Duration>) -> Self {
         Association { hold, timeout }
+    }
+
+    /// Returns its name, which no other association of its endpoint has at the same time: the one
+    /// that [`Endpoint::take_changed`](super::Endpoint::take_changed) returns.
+    pub fn name(&self) -> Handle {
+        self.hold.name
     }
 
     /// Sets how long its calls wait; `None`: without limit.

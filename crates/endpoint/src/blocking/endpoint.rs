@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use stackwright_contract::Participant;
+use stackwright_contract::{Handle, Participant};
 
 use crate::blocking::association::Association;
 use crate::error::Error;
@@ -229,6 +229,39 @@ impl<S: Stack> Endpoint<S> {
                 return Ok(std::mem::take(&mut shared.mailbox.told));
             }
         }
+    }
+
+    /// Returns the [name](Association::name) of an association on which something has happened
+    /// since it was last returned, as far as the stack has told: messages came, there is more
+    /// credit, or it has ended. The first call begins with all of them. It never runs the stack.
+    ///
+    /// A thread that serves many associations looks only at those, whose number does not matter:
+    ///
+    /// ```no_run
+    /// # use std::collections::HashMap;
+    /// # use stackwright_endpoint::{Error, Stack, blocking::Endpoint};
+    /// # fn serve<S: Stack>(endpoint: Endpoint<S>) -> Result<(), Error> {
+    /// let mut guests = HashMap::new();
+    /// loop {
+    ///     endpoint.wait(None)?;
+    ///     while endpoint.arrived() > 0 {
+    ///         let guest = endpoint.try_accept()?;
+    ///         guests.insert(guest.name(), guest);
+    ///     }
+    ///     while let Some(name) = endpoint.take_changed() {
+    ///         let Some(guest) = guests.get(&name) else { continue };
+    ///         while let Ok((question, properties)) = guest.try_receive() {
+    ///             let _ = guest.send_with(&question, properties);
+    ///         }
+    ///         if guest.has_ended() {
+    ///             guests.remove(&name);
+    ///         }
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub fn take_changed(&self) -> Option<Handle> {
+        self.host.shared.borrow_mut().mailbox.take_changed()
     }
 
     /// Returns how many packets and words the stack has dropped, because of faults of the network

@@ -215,6 +215,10 @@ impl Connection for Handshake {
         self.state == State::Open(false)
     }
 
+    fn has_parted(&self) -> bool {
+        matches!(self.state, State::Leaving(_, 1..))
+    }
+
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,

@@ -184,6 +184,10 @@ impl Connection for Implicit {
         };
     }
 
+    fn has_parted(&self) -> bool {
+        matches!(self.state, State::Lingering(..) | State::Aborting(_, 1.., _))
+    }
+
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,

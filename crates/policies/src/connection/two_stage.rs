@@ -265,6 +265,22 @@ impl TwoStage {
         self.probing.map_or_else(|| after(self.patience), |question| question.at.min(after(gone)))
     }
 
+    /// Returns what is to be said now, in whichever state.
+    #[cold]
+    #[inline(never)]
+    fn all_signals(&self, view: &View) -> Signals {
+        let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
+        self.answer
+            .with(Signals::OPEN.when(asks))
+            .with(Signals::CONFIRM.when(self.confirms(view)))
+            .with(Signals::ACCEPT.when(self.grants(view)))
+            .with(Signals::PROBE.when(self.probes(view)))
+            .with(Signals::IDENTIFY.when(self.identifies(view)))
+            .with(
+                Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
+            )
+    }
+
     fn farewell(&self, view: &View) -> bool {
         match self.state {
             State::Open => self.finishing && view.idle && view.drained,
@@ -569,16 +585,7 @@ impl Connection for TwoStage {
         {
             return self.answer;
         }
-        let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
-        self.answer
-            .with(Signals::OPEN.when(asks))
-            .with(Signals::CONFIRM.when(self.confirms(view)))
-            .with(Signals::ACCEPT.when(self.grants(view)))
-            .with(Signals::PROBE.when(self.probes(view)))
-            .with(Signals::IDENTIFY.when(self.identifies(view)))
-            .with(
-                Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
-            )
+        self.all_signals(view)
     }
 
     #[inline]
@@ -601,6 +608,10 @@ impl Connection for TwoStage {
     #[inline]
     fn is_half_open(&self) -> bool {
         matches!(self.state, State::Granting(..))
+    }
+
+    fn has_parted(&self) -> bool {
+        matches!(self.state, State::Leaving(Question { tries: 1.., .. }))
     }
 
     #[inline]

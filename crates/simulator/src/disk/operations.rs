@@ -243,7 +243,7 @@ impl Tree {
         if self.below(&path).next().is_some() {
             return Err(Failure::NotEmpty);
         }
-        // Parts that nobody writes go with their folder.
+        // Parts that are not locked go with their folder.
         self.parts.retain(|part, inode| !is_below(part, &path) || Rc::strong_count(inode) > 1);
         if !self.is_empty(&path) {
             return Err(Failure::NotEmpty);

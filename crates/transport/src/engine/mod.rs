@@ -36,8 +36,8 @@ use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
-    Recovery as _, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, Flow as _, Format as _,
+    Framing as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, View};
 use batch::Blocks;
@@ -85,10 +85,16 @@ impl<M: Message> Memory<M> {
         Memory { pool, headroom, budget, blocks, header: Vec::new(), heard, saying }
     }
 
-    /// Limits what all associations that share this memory hold together for incomplete messages.
+    /// Limits what all associations that share this memory reserve together for what their peers
+    /// may make them hold.
     #[must_use]
     pub fn limited(self, limits: Limits) -> Self {
         Memory { budget: Budget::new(limits), ..self }
+    }
+
+    /// Returns how many octets of the [limit](Memory::limited) are reserved.
+    pub fn reserved(&self) -> usize {
+        self.budget.reserved()
     }
 
     /// Writes packets that [leave together](Association::transmit) into blocks of `octets` octets,
@@ -277,6 +283,12 @@ impl<C: Configuration> Association<C> {
         self.stop();
     }
 
+    /// Makes what the peer is owed be acknowledged now: it waits for that before it closes, too.
+    pub(crate) fn hurry(&mut self, now: Instant) {
+        let view = self.view(now);
+        self.slots.acknowledgement.hurry(&view);
+    }
+
     /// Records that the layer above takes no more.
     fn stop(&mut self) {
         self.closing = true;
@@ -447,9 +459,23 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Tells the policies that fewer numbers are pending.
-    #[inline]
+    #[inline(always)] // for each message
     fn on_taken(&mut self, view: &View) {
-        if self.slots.flow.on_taken(view) {
+        match self.slots.flow.on_taken(view) {
+            CreditUpdate::None => {}
+            CreditUpdate::Tell => self.slots.acknowledgement.on_room(view, &self.receipts),
+            CreditUpdate::Reserve => self.reserve_window(view),
+        }
+    }
+
+    /// Reserves what the flow judge asks for, as far as other associations leave it, and tells it
+    /// what it got.
+    #[cold]
+    #[inline(never)]
+    fn reserve_window(&mut self, view: &View) {
+        let flow = &mut self.slots.flow;
+        flow.on_reserved(view, self.share.reserve_window(flow.reserves(view)));
+        if flow.on_taken(view) == CreditUpdate::Tell {
             self.slots.acknowledgement.on_room(view, &self.receipts);
         }
     }
@@ -491,6 +517,11 @@ impl<C: Configuration> Association<C> {
         self.sending.messages.released != Credit::default()
     }
 
+    /// Returns whether all messages of the layer above are settled.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.sending.is_idle() && self.sending.is_drained()
+    }
+
     /// Returns the phase of the association.
     pub fn phase(&self, now: Instant) -> Phase {
         self.phase_in(&self.view(now))
@@ -499,6 +530,12 @@ impl<C: Configuration> Association<C> {
     /// Returns whether the peer began it and has not shown that it receives our packets.
     pub fn is_half_open(&self) -> bool {
         self.slots.connection.is_half_open()
+    }
+
+    /// Returns whether the peer was told that the association is over, and only its answer is
+    /// awaited.
+    pub fn has_parted(&self) -> bool {
+        self.slots.connection.has_parted()
     }
 
     fn phase_in(&self, view: &View) -> Phase {

@@ -358,7 +358,7 @@ impl<C: Configuration> Association<C> {
         room: Credit,
     ) -> Result<Option<MessageProperties>, Dropped> {
         let joined = self.slots.framing.join(view, unit, body, pool);
-        self.share.set(self.slots.framing.held());
+        self.share.set_incomplete(self.slots.framing.held());
         match joined {
             Ok(Some(joined)) => {
                 let fits = room.messages >= unit.messages() && body.len() <= room.octets;
@@ -400,7 +400,7 @@ impl<C: Configuration> Association<C> {
     fn discard(&mut self, now: Instant, numbers: u64) {
         let view = self.view(now);
         let numbers = numbers + self.slots.framing.forget(&view);
-        self.share.set(self.slots.framing.held());
+        self.share.set_incomplete(self.slots.framing.held());
         self.taken(now, numbers);
         if self.slots.framing.gives_up() {
             self.given_up = Some(Ending::Forged);

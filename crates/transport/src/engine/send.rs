@@ -217,9 +217,6 @@ impl<C: Configuration> Association<C> {
     /// Tells the judges of units that units leave.
     #[inline]
     pub(super) fn tell_units(&mut self, view: &View) {
-        if view.idle {
-            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
-        }
         // A retransmission does not count: a probe would be followed by a probe, and the
         // association would never be given up.
         if !self.sending.is_losing() {
@@ -229,8 +226,16 @@ impl<C: Configuration> Association<C> {
         self.slots.inquiry.on_sent(view);
         self.slots.congestion.on_sent(view);
         if view.idle {
-            self.set_pace(view); // it may be a new one
+            self.go_on(view);
         }
+    }
+
+    /// Begins anew after a silence.
+    #[cold]
+    #[inline(never)]
+    fn go_on(&mut self, view: &View) {
+        (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
+        self.set_pace(view); // it may be a new one
     }
 
     /// Records that the inquiry of this number left.

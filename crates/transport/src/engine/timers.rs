@@ -32,7 +32,7 @@ impl<C: Configuration> Association<C> {
         self.probe(&view);
         let numbers = self.slots.framing.forget(&view);
         if numbers > 0 {
-            self.share.set(self.slots.framing.held());
+            self.share.set_incomplete(self.slots.framing.held());
             self.taken(now, numbers);
         }
         if self.slots.inquiry.gives_up() {

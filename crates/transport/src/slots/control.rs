@@ -61,6 +61,9 @@ slot! {
         fn take_opening(&mut self) -> Option<Opening> = None;
         /// Returns whether the peer began it and has not shown that it receives our packets.
         fn is_half_open(&self) -> bool = false;
+        /// Returns whether the peer was told that the association is over, and only its answer is
+        /// awaited.
+        fn has_parted(&self) -> bool = false;
         /// Returns the phase of the association.
         fn phase(&self, view: &View) -> Phase;
         /// Returns when it has something to send, or has waited long enough.

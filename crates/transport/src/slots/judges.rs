@@ -22,6 +22,17 @@ pub enum Suspects {
     Missing,
 }
 
+/// What is due when the application has taken something of what was received.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CreditUpdate {
+    /// Nothing.
+    None,
+    /// The peer is to be told now: there is enough more credit.
+    Tell,
+    /// It is time to ask what is to be [reserved](Flow::reserves).
+    Reserve,
+}
+
 slot! {
     /// What is lost. The units and their octets are the engine's.
     trait Recovery {
@@ -87,9 +98,14 @@ slot! {
         fn credit(&self, view: &View) -> Option<u64> = None;
         /// Records that this credit was sent.
         fn on_credit_said(&mut self, credit: u64) = ();
-        /// Records that the application has taken something. Returns `true` if it is enough that
-        /// the peer should be told now.
-        fn on_taken(&mut self, view: &View) -> bool = false;
+        /// Records that the application has taken something. Returns what is due for it.
+        fn on_taken(&mut self, view: &View) -> CreditUpdate = CreditUpdate::None;
+        /// Returns how many octets are to be reserved for what the peer may send beyond the first
+        /// window: more than now, to give credit for more; or fewer, where credit was used up.
+        fn reserves(&self, view: &View) -> usize = 0;
+        /// Records how many octets are reserved. Of more than before, it may be any part; fewer
+        /// are as many as it asked for.
+        fn on_reserved(&mut self, view: &View, octets: usize) = ();
         /// Returns after what time a shut window is tried again; `None`: it never shuts.
         fn tries_after(&self, view: &View) -> Option<Nanoseconds> = None;
     }

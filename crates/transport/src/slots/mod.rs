@@ -28,7 +28,9 @@ mod messages;
 
 pub use control::{Acknowledgement, Connection, Inquiry, PacketInfo};
 pub use format::{CheckAt, Format, Front, Integrity};
-pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects};
+pub use judges::{
+    Congestion, CreditUpdate, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects,
+};
 pub use messages::{Framing, Joined, Ordering};
 
 /// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default

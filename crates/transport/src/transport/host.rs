@@ -149,7 +149,9 @@ pub trait Host: Sized + 'static {
     /// [locator](crate::slots::Format::locator).
     fn gone(&mut self, _key: Self::Key, _remote: Participant, _locator: u64) {}
 
-    /// Returns the credit of the layer above on one association: how much may be on its way down.
+    /// Returns the most credit of the layer above on one association: how much may be on its way
+    /// down. On a slow path, fewer octets are given: 64 KiB, or two congestion windows and what
+    /// leaves within a second, and two of the longest messages. A stream has all at once.
     fn room(&self) -> Credit;
 
     /// Returns the longest packet, in octets, and the headroom that the layers below need.

@@ -3,9 +3,11 @@
 //! | file | what |
 //! | --- | --- |
 //! | `host.rs` | what a protocol specifies for its associations as a whole |
+//! | `allowance.rs` | how much the layer above may hand over |
 //! | `receive.rs` | a packet is received, and complete messages are delivered |
 //! | `send.rs` | what an association has to say leaves |
 
+mod allowance;
 mod host;
 mod receive;
 mod send;
@@ -31,6 +33,7 @@ use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
 use crate::slots::{Congestion as _, Format as _, Rtt as _};
 use crate::words::{Ending, Nanoseconds, Phase};
+use allowance::Allowance;
 
 /// A transport as a layer.
 pub type Transport<H> = Layer<Associations<H>>;
@@ -101,6 +104,7 @@ pub struct HostedAssociation<H: Host> {
     armed: Instant,
     /// The longest message that the layer above takes, in octets: it has no more credit at once.
     takes: usize,
+    allowance: Allowance,
     /// Whether the layer above knows that it is open.
     told: bool,
     /// Whether the layer above knows that the peer sends no more.
@@ -164,7 +168,7 @@ impl<H: Host> Hooks for Associations<H> {
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
     fn first_room(&self) -> Credit {
-        self.host.room()
+        Allowance::first::<H>(self.host.room())
     }
 
     fn open(&mut self, cx: &Context, remote: Participant) -> Result<(Participant, H::Key), Ended> {
@@ -248,6 +252,7 @@ impl<H: Host> Hooks for Associations<H> {
             remote,
             armed: Instant::END,
             takes: credit.octets,
+            allowance: Allowance::new::<H>(self.host.room()),
             told: false,
             heard_all: false,
             half_open: arrived,
@@ -282,7 +287,9 @@ impl<H: Host> Hooks for Associations<H> {
         properties: PropertiesOf<H::Transfer>,
     ) {
         let now = at.cx().now();
-        match at.association().engine.send(now, message, properties.into(), &self.memory) {
+        let session = at.association();
+        session.allowance.on_sent(message.len());
+        match session.engine.send(now, message, properties.into(), &self.memory) {
             Ok(()) => {}
             // The layer above was told how long a message may be: it is lost, and so is the rest.
             Err(_) => {
@@ -306,7 +313,9 @@ impl<H: Host> Hooks for Associations<H> {
             return Err(messages);
         }
         let now = at.cx().now();
-        at.association().engine.send_batch(now, messages)?;
+        let session = at.association();
+        session.allowance.on_sent(messages.longest());
+        session.engine.send_batch(now, messages)?;
         at.later();
         Ok(())
     }
@@ -332,6 +341,10 @@ impl<H: Host> Hooks for Associations<H> {
     fn path(session: &HostedAssociation<H>, below: PathLimits) -> PathLimits {
         let longest = PathLimits::of_longest(session.longest());
         PathLimits { frame_time: below.frame_time, ..longest }
+    }
+
+    fn has_parted(session: &HostedAssociation<H>) -> bool {
+        session.engine.has_parted()
     }
 
     fn ask(&self, session: &HostedAssociation<H>, question: &mut Question<'_>) {
@@ -407,6 +420,7 @@ impl<H: Host> Hooks for Associations<H> {
             return true;
         }
         session.engine.close();
+        session.engine.hurry(now);
         Self::deliver(at);
         at.later();
         false

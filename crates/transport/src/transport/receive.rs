@@ -26,7 +26,10 @@ impl<H: Host> Associations<H> {
         }
         Self::deliver(at);
         let now = at.cx().now();
-        let engine = &at.association().engine;
+        let engine = &mut at.association().engine;
+        if engine.is_closing() {
+            engine.hurry(now);
+        }
         if engine.may_transmit(now) || engine.has_released() {
             self.conclude(at);
             return at.later();
@@ -174,6 +177,9 @@ impl<H: Host> Associations<H> {
         }
         if is_open && !session.told {
             session.told = true;
+            // What the opening has shown of the path may allow more than the first credit.
+            let more = session.allowance.more(self.host.room().octets, &session.engine);
+            at.add_first_room(Credit::of_octets(more));
             at.opened();
         }
         let session = at.association();

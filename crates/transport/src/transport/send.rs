@@ -36,7 +36,13 @@ impl<H: Host> Associations<H> {
                 || at.association().engine.is_silent(now, &mut self.memory),
             "an association that has something to say may say it"
         );
-        let released = at.association().engine.released();
+        let session = at.association();
+        let mut released = session.engine.released();
+        // Not while nothing is on its way: a message that is longer than all of the credit may then
+        // be, and uses up what the layer above knows of.
+        if session.told && (released.messages > 0 || !session.engine.has_sent_all()) {
+            released.octets += session.allowance.more(self.host.room().octets, &session.engine);
+        }
         if released != Credit::default() {
             at.give_room(released);
         }

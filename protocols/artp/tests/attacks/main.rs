@@ -7,6 +7,7 @@
 //! | `replay.rs` | somebody who has recorded what was said |
 //! | `peer.rs` | the peer: what it says is not so |
 //! | `memory.rs` | the peer: pieces without end |
+//! | `windows.rs` | many peers: windows that grew, and applications that read no more |
 //! | `parts.rs` | the peer: parts of packets that cannot be |
 //! | `moves.rs` | somebody who resets sessions, or moves them, in the name of a peer |
 //! | `strangers.rs` | thousands, over the layer: half-open sessions, restarts, names |
@@ -21,3 +22,4 @@ mod peer;
 mod replay;
 mod scene;
 mod strangers;
+mod windows;

@@ -7,7 +7,7 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
-use stackwright_contract::{Context, Duration, Handle};
+use stackwright_contract::{Context, Duration, Handle, Protocol as _};
 use stackwright_simulator::{
     Application, Asks, Conditions, Deed, Event, Reorder, SimulatedDatagrams, StationId, World,
 };
@@ -113,6 +113,29 @@ impl Pair {
         );
         [server, client].map(|end| self.world.application(end).ended)
     }
+}
+
+/// The program exits one way after all that it sent was acknowledged: the end has left, and its
+/// answer finds nobody.
+#[test]
+fn a_program_may_exit_once_its_end_has_left() {
+    let delay = Duration::from_millis(100);
+    let conditions = Conditions { delay, ..Conditions::IDEAL };
+    let mut pair = Pair::new(1, conditions, [Role::Replies(1), Role::Closes(1)]);
+    let (server, client) = (pair.server, pair.client);
+    let limit = Duration::from_secs(10);
+    pair.world.run_for(5 * delay / 2);
+    assert!(!pair.world.stack(client).may_exit(), "the request was not acknowledged");
+    assert!(pair.world.run_until(|world| world.stack(client).may_exit(), limit));
+    assert_eq!(pair.world.application(client).received, 1);
+    assert_eq!(pair.world.application(client).ended, None, "before the answer");
+    let since = pair.world.now();
+    let gone = Event { nth: 0, deed: Deed::Lose };
+    let gone = (0..100).map(|nth| Event { nth, ..gone }).collect();
+    pair.world.network_mut().script([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), gone);
+    assert!(pair.world.run_until(|world| world.application(server).ended.is_some(), limit));
+    assert_eq!(pair.world.application(server).ended, Some(Ended::Finished));
+    assert!(pair.world.now().since(since) <= delay + Duration::from_millis(1));
 }
 
 fn lossy(seed: u64) -> Conditions {

@@ -2,6 +2,7 @@
 //!
 //! `SEEDS=n` runs a crowd with as many seeds.
 
+mod buffer;
 mod crowd;
 mod ends;
 mod moves;

@@ -89,13 +89,6 @@ impl<M: Message> Client<M> {
     pub fn names(&self) -> usize {
         self.streams.len()
     }
-
-    /// Returns whether every session has sent QUIT and its end: the program may exit.
-    pub fn is_quiet(&self) -> bool {
-        self.sessions.iter().all(|(_, session)| {
-            session.step == Step::Quitting && session.credit == session.credit_most
-        })
-    }
 }
 
 impl<M: Message> Protocol for Client<M> {
@@ -132,5 +125,12 @@ impl<M: Message> Protocol for Client<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         self.next
+    }
+
+    /// Every session has sent QUIT and its end.
+    fn may_exit(&self) -> bool {
+        self.sessions.iter().all(|(_, session)| {
+            session.step == Step::Quitting && session.credit == session.credit_most
+        })
     }
 }

@@ -11,13 +11,13 @@ const LF: u8 = b'\n';
 
 /// Ends lines with CRLF.
 #[derive(Default, Debug)]
-pub struct Encoder {
+pub(super) struct Encoder {
     after_cr: bool,
 }
 
 impl Encoder {
     /// Appends `octets` to `out`, a CR before each LF that has none.
-    pub fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) {
         for line in octets.split_inclusive(|octet| *octet == LF) {
             if let Some(text) = line.strip_suffix(&[LF]) {
                 out.extend_from_slice(text);
@@ -35,14 +35,14 @@ impl Encoder {
 
 /// Ends lines with LF.
 #[derive(Default, Debug)]
-pub struct Decoder {
+pub(super) struct Decoder {
     /// A CR of which the next octet will tell whether it belongs to the end of a line.
     held: bool,
 }
 
 impl Decoder {
     /// Appends `octets` to `out`, without the CR of each CRLF.
-    pub fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) {
         for line in octets.split_inclusive(|octet| *octet == LF) {
             if self.held && line[0] != LF {
                 out.push(CR);
@@ -61,7 +61,7 @@ impl Decoder {
     }
 
     /// Appends what it holds to `out`: the file ends here.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         if core::mem::take(&mut self.held) {
             out.push(CR);
         }

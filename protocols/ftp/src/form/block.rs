@@ -23,14 +23,14 @@ const LF: u8 = b'\n';
 const MARKER_MOST: u16 = 64;
 
 /// Appends `octets` to `out` in blocks.
-pub fn encode(octets: &[u8], out: &mut Vec<u8>) {
+pub(super) fn encode(octets: &[u8], out: &mut Vec<u8>) {
     for data in octets.chunks(u16::MAX.into()) {
         block(0, data, out);
     }
 }
 
 /// Appends `octets` to `out` in blocks, with the end of a record in place of each LF.
-pub fn encode_records(octets: &[u8], out: &mut Vec<u8>) {
+pub(super) fn encode_records(octets: &[u8], out: &mut Vec<u8>) {
     for line in octets.split_inclusive(|octet| *octet == LF) {
         let Some(mut text) = line.strip_suffix(&[LF]) else {
             encode(line, out);
@@ -45,7 +45,7 @@ pub fn encode_records(octets: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends the end of the file to `out`.
-pub fn finish(out: &mut Vec<u8>) {
+pub(super) fn finish(out: &mut Vec<u8>) {
     block(FILE, &[], out);
 }
 
@@ -57,7 +57,7 @@ fn block(descriptor: u8, data: &[u8], out: &mut Vec<u8>) {
 
 /// A part of what arrives in blocks.
 #[derive(PartialEq, Eq, Debug)]
-pub enum Part<'a> {
+pub(super) enum Part<'a> {
     /// Octets of the file.
     Octets(&'a [u8]),
     /// A record ends here.
@@ -70,7 +70,7 @@ pub enum Part<'a> {
 
 /// Takes blocks apart.
 #[derive(Default, Debug)]
-pub struct Decoder {
+pub(super) struct Decoder {
     /// The octets of an incomplete header.
     header: Vec<u8>,
     /// What the current block still tells at its end.
@@ -88,7 +88,7 @@ impl Decoder {
     /// # Errors
     /// [`Damage::Block`] where a header has bits without meaning, or a marker is too long or is no
     /// text.
-    pub fn next<'a>(&mut self, octets: &mut &'a [u8]) -> Result<Option<Part<'a>>, Damage> {
+    pub(super) fn next<'a>(&mut self, octets: &mut &'a [u8]) -> Result<Option<Part<'a>>, Damage> {
         loop {
             if self.missing > 0 {
                 if octets.is_empty() {
@@ -121,12 +121,12 @@ impl Decoder {
     }
 
     /// Returns whether there is a part to take without further octets.
-    pub fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         self.missing == 0 && self.descriptor & (MARKER | RECORD | FILE) != 0
     }
 
     /// Returns whether the sender marked data as possibly in error, since the last call.
-    pub fn take_suspect(&mut self) -> bool {
+    pub(super) fn take_suspect(&mut self) -> bool {
         core::mem::take(&mut self.suspect)
     }
 

@@ -15,7 +15,7 @@ use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
 use super::Damage;
 
 /// zlib's default level of compression.
-pub const LEVEL: u8 = 6;
+pub(crate) const LEVEL: u8 = 6;
 /// The window of zlib's default, as the power of two.
 const WINDOW: u8 = 15;
 /// How many octets are made at once.
@@ -27,26 +27,26 @@ const FREE: u64 = 16 << 20;
 const RATIO: u64 = 200;
 
 /// Compresses.
-pub struct Encoder {
+pub(super) struct Encoder {
     compressor: Box<CompressorOxide>,
     piece: Vec<u8>,
 }
 
 impl Encoder {
     /// Creates an encoder that compresses at `level`, from 1 to 9.
-    pub fn new(level: u8) -> Self {
+    pub(super) fn new(level: u8) -> Self {
         let (format, strategy) = (DataFormat::Zlib, CompressionStrategy::Default);
         let compressor = CompressorOxide::with_params(format, level.clamp(1, 9), strategy, WINDOW);
         Encoder { compressor: Box::new(compressor), piece: vec![0; PIECE] }
     }
 
     /// Compresses `octets`, and appends to `out` what is ready.
-    pub fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) {
         self.compress(octets, MZFlush::None, out);
     }
 
     /// Appends the rest to `out`: the file ends here.
-    pub fn finish(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         self.compress(&[], MZFlush::Finish, out);
     }
 
@@ -64,7 +64,7 @@ impl Encoder {
 }
 
 /// Expands.
-pub struct Decoder {
+pub(super) struct Decoder {
     state: Box<InflateState>,
     piece: Vec<u8>,
     taken: u64,
@@ -93,7 +93,7 @@ impl Decoder {
     /// # Errors
     /// [`Damage::Compressed`] where it is no zlib stream or its checksum is wrong,
     /// [`Damage::Expansion`] where it becomes too much.
-    pub fn next(&mut self, octets: &mut &[u8], most: usize) -> Result<&[u8], Damage> {
+    pub(super) fn next(&mut self, octets: &mut &[u8], most: usize) -> Result<&[u8], Damage> {
         let room = most.min(PIECE);
         while room > 0 && !self.ended && (self.holds || !octets.is_empty()) {
             let piece = &mut self.piece[..room];
@@ -122,12 +122,12 @@ impl Decoder {
     }
 
     /// Returns whether there may be more to take without further octets.
-    pub fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         self.holds
     }
 
     /// Returns whether the stream has ended.
-    pub fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
 }

@@ -10,12 +10,12 @@
 //!
 //! All of it is octets to octets, in pieces of any length.
 
-pub mod ascii;
-pub mod block;
+mod ascii;
+mod block;
 mod decoder;
-pub mod deflate;
+pub(crate) mod deflate;
 mod encoder;
-pub mod record;
+mod record;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;
@@ -23,9 +23,7 @@ pub use encoder::Encoder;
 /// The form of a transfer: what TYPE, MODE and STRU have set.
 ///
 /// The default is plain: the octets of the file as they are, ended by the end of the association.
-/// RFC 959 §5.1 has sessions begin with TYPE A. An *erratum* of practice: the clients in use send
-/// TYPE before they transfer a file, and scripts that do not send it count on SIZE and on files
-/// that arrive as they are, which vsftpd gives them. So a session begins with the plain form.
+/// It is not what a session [begins with](Form::INITIAL).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Form {
     /// The representation (TYPE).
@@ -72,6 +70,14 @@ pub enum Structure {
 }
 
 impl Form {
+    /// The form before TYPE, MODE and STRU set another (RFC 959 §5.1): text. Clients that mean it,
+    /// lftp's `put -a` among them, do not send TYPE A.
+    pub const INITIAL: Form = Form {
+        representation: Representation::Ascii,
+        mode: Mode::Stream,
+        structure: Structure::File,
+    };
+
     /// Returns whether the association carries the octets of the file as they are.
     pub fn is_plain(self) -> bool {
         self == Form::default()

@@ -20,7 +20,7 @@ const FILE: u8 = 2;
 const LF: u8 = b'\n';
 
 /// Appends `octets` to `out`, with the end of a record in place of each LF.
-pub fn encode(octets: &[u8], out: &mut Vec<u8>) {
+pub(super) fn encode(octets: &[u8], out: &mut Vec<u8>) {
     for octet in octets {
         match *octet {
             LF => out.extend_from_slice(&[ESCAPE, RECORD]),
@@ -31,13 +31,13 @@ pub fn encode(octets: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends the end of the file to `out`.
-pub fn finish(out: &mut Vec<u8>) {
+pub(super) fn finish(out: &mut Vec<u8>) {
     out.extend_from_slice(&[ESCAPE, FILE]);
 }
 
 /// Ends lines with LF where a record ends.
 #[derive(Default, Debug)]
-pub struct Decoder {
+pub(super) struct Decoder {
     escaped: bool,
     ended: bool,
 }
@@ -48,7 +48,7 @@ impl Decoder {
     ///
     /// # Errors
     /// [`Damage::Escape`] where FF is followed by what means nothing.
-    pub fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) -> Result<usize, Damage> {
+    pub(super) fn feed(&mut self, octets: &[u8], out: &mut Vec<u8>) -> Result<usize, Damage> {
         for (taken, octet) in octets.iter().enumerate() {
             if self.ended {
                 return Ok(taken);
@@ -70,7 +70,7 @@ impl Decoder {
     }
 
     /// Returns whether the end of the file arrived.
-    pub fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
 }

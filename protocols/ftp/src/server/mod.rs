@@ -6,8 +6,9 @@
 //! | `state.rs` | the state of its sessions |
 //! | `receive.rs` | from below: arrivals, lines, data, the disk's answers |
 //! | `commands/` | the commands, a group a file |
+//! | `question.rs` | what they ask of the disk |
 //! | `data.rs` | the opening and the end of data associations |
-//! | `transfer.rs` | the beginning and the end of transfers |
+//! | `transfer.rs`, `ending.rs` | the beginning and the end of transfers |
 //! | `moving.rs` | octets between a data association and a file |
 //! | `recital.rs` | listings in the reply to STAT |
 //! | `failures.rs` | wrong passwords, by address |
@@ -18,8 +19,10 @@
 mod commands;
 mod config;
 mod data;
+mod ending;
 mod failures;
 mod moving;
+mod question;
 mod receive;
 mod recital;
 mod secure;

@@ -176,13 +176,13 @@ impl<M: Message> Server<M> {
         let length = message.len();
         *end |= length < wanted;
         if let Coding::Encode { encoder, unsent } = coding {
-            let pieces = message.leaves().filter_map(|leaf| match leaf {
-                Leaf::Octets(piece) => Some(piece),
-                Leaf::Region(_) => None, // the file was opened to be read as octets
-            });
-            let (encoded, encoded_octets) = encode(encoder, pieces, *end);
+            let Some(encoded) = encode_message(encoder, &message, *end) else {
+                let (trouble, text) =
+                    (Trouble::File(Failure::Unsupported), "The files cannot be read as octets.");
+                return self.fail(cx, session, trouble, (451, text), out);
+            };
             *unsent = encoded;
-            *octets += encoded_octets;
+            *octets += length as u64;
         } else {
             link.credit += wanted;
             *octets += length as u64;
@@ -274,11 +274,19 @@ impl<M: Message> Transfer<M> {
         let Motion::List { text, end, .. } = &mut self.motion else { return };
         *end = last;
         *text = match &mut self.coding {
-            // An encoder makes records of lines that end with LF.
-            Coding::Encode { encoder, .. } if self.form.structure == Structure::Record => {
-                encode(encoder, [lines.replace("\r\n", "\n").as_bytes()], last).0
+            Coding::Encode { encoder, .. } => {
+                let mut encoded = Vec::new();
+                // An encoder makes records of lines that end with LF.
+                if self.form.structure == Structure::Record {
+                    encoder.feed(lines.replace("\r\n", "\n").as_bytes(), &mut encoded);
+                } else {
+                    encoder.feed(lines.as_bytes(), &mut encoded);
+                }
+                if last {
+                    encoder.finish(&mut encoded);
+                }
+                message(&encoded)
             }
-            Coding::Encode { encoder, .. } => encode(encoder, [lines.as_bytes()], last).0,
             _ => message(lines.as_bytes()),
         };
     }
@@ -436,22 +444,18 @@ impl<M: Message> Link<M> {
     }
 }
 
-/// Encodes `pieces` of a file, of which `last` tells whether they are the last. Returns what they
-/// have become, and how many octets they were.
-fn encode<'a, M: Message>(
-    encoder: &mut Encoder,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-    last: bool,
-) -> (Option<M>, u64) {
-    let (mut encoded, mut octets) = (Vec::new(), 0);
-    for piece in pieces {
-        encoder.feed(piece, &mut encoded);
-        octets += piece.len() as u64;
+/// Encodes a part of a file, of which `last` tells whether it is the last. Returns what it has
+/// become, or `None` where it is a region, although octets were asked for.
+fn encode_message<M: Message>(encoder: &mut Encoder, part: &M, last: bool) -> Option<Option<M>> {
+    let mut encoded = Vec::new();
+    for leaf in part.leaves() {
+        let Leaf::Octets(octets) = leaf else { return None };
+        encoder.feed(octets, &mut encoded);
     }
     if last {
         encoder.finish(&mut encoded);
     }
-    (message(&encoded), octets)
+    Some(message(&encoded))
 }
 
 fn message<M: Message>(octets: &[u8]) -> Option<M> {

@@ -10,6 +10,7 @@ use stackwright_wire::Message;
 use super::secure::secure_behind_replies;
 use super::state::{
     CONTROL_CREDIT, Control, Leaving, UNSENT_KEPT, UNSENT_MOST, WAITING_MOST, WAITING_OCTETS_MOST,
+    Work,
 };
 use super::{Out, Server};
 use crate::{NAME, reply};
@@ -77,11 +78,11 @@ impl<M: Message> Server<M> {
             send(&mut state.control, out);
             secure_behind_replies(&mut state.control, session, out);
             listen_on(&mut state.control, out);
-            self.go_on_reciting(session, out);
-            let Some(state) = self.sessions.get_mut(session) else { continue };
             let goes_on = !state.control.waiting.is_empty() || state.control.peer_finished;
             if goes_on && state.can_obey() {
                 self.mark(session);
+            } else if let Work::Recital(_) = state.work {
+                self.go_on_reciting(session, out);
             }
         }
     }

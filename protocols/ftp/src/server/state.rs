@@ -12,12 +12,12 @@ use stackwright_contract::services::Purpose;
 use stackwright_contract::{Duration, Handle, Instant};
 
 use super::moving::Coding;
+use super::question::{Question, Style};
 use super::{Rights, TransferDirection, Trouble};
 use crate::facts::Facts;
 use crate::form::Form;
 use crate::form::deflate::LEVEL;
 use crate::line::{LineEvent, Lines};
-use crate::pattern::Pattern;
 
 generate! {
     /// The base of the sessions, as in the documents (thesis §4.4): a session is found by its
@@ -268,58 +268,6 @@ pub(super) enum Work<M> {
     Transfer(Transfer<M>),
 }
 
-/// The reason for which the disk was asked, and what happens with its answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Question {
-    /// CWD
-    Folder,
-    /// SIZE, of the part that can be resumed or of the file.
-    Size { part: bool },
-    /// MDTM
-    Modified,
-    /// MLST
-    Facts,
-    /// STAT with a path
-    Recital,
-    /// LIST, NLST, MLSD
-    List(Style),
-    /// DELE
-    Delete,
-    /// RMD
-    RemoveFolder,
-    /// RNFR
-    RenameFrom,
-    /// REST and STOR, where parts are resumed
-    Resume,
-    /// HASH, XSHA256
-    Digest { octets: Range<u64>, part: bool, hash: bool },
-    /// AVBL
-    Room,
-    /// What was asked is done: RNTO, MKD and the like.
-    Done(Deed),
-}
-
-/// What the disk does for a command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Deed {
-    Made,
-    Removed,
-    Renamed,
-    Modified(u64),
-    Mode,
-}
-
-/// How a listing looks.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Style {
-    /// As `ls -l`; the names of this pattern.
-    Long(Option<Pattern>),
-    /// Names alone, of this pattern and behind this folder.
-    Names(Option<Pattern>, String),
-    /// The facts of MLSD.
-    Facts,
-}
-
 /// A listing in the reply to STAT.
 pub(super) struct Recital {
     pub(super) file: File,
@@ -416,7 +364,7 @@ impl<M> Session<M> {
             login: Login::Stranger,
             tries: 0,
             folder: "/".into(),
-            form: Form::default(),
+            form: Form::INITIAL,
             level: LEVEL,
             restart: 0,
             range: None,
@@ -441,7 +389,7 @@ impl<M> Session<M> {
         self.folder = "/".into();
         (self.restart, self.range, self.rename_from) = (0, None, None);
         (self.epsv_only, self.facts) = (false, Facts::default());
-        (self.form, self.level) = (Form::default(), LEVEL);
+        (self.form, self.level) = (Form::INITIAL, LEVEL);
         (self.autorestart, self.terse) = (false, false);
         // The association stays what it is; what it was used for does not.
         self.protection = Protected { control: self.protection.control, ..Protected::default() };
@@ -473,7 +421,10 @@ impl<M> Session<M> {
 impl Control {
     /// Takes a command that waits, the first or a later one.
     pub(super) fn take(&mut self, place: usize) -> Option<LineEvent> {
-        let event = self.waiting.remove(place)?;
+        let event = match place {
+            0 => self.waiting.pop_front(),
+            later => self.waiting.remove(later),
+        }?;
         self.waiting_octets -= event.length();
         // A client that has once sent much does not hold memory for it.
         if self.waiting.is_empty() && self.waiting.capacity() > WAITING_MOST {

@@ -19,7 +19,8 @@ use stackwright_contract::services::{Ended, StreamsRequest};
 use stackwright_contract::{Context, Duration, Handle, Instant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, File, Question, Stream, Transfer, Work};
+use super::question::Question;
+use super::state::{Data, File, Stream, Transfer, Work};
 use super::{Out, Server, Trouble};
 
 /// How long a peer may hold a data association after all was sent.

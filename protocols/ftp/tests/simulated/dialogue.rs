@@ -31,8 +31,8 @@ impl Dialogue {
         let mut raw = Raw::add(&mut world, CLIENT);
         let control = raw.open(&mut world, door());
         let mut dialogue = Dialogue { world, server, disk, raw, control };
-        dialogue.say("USER ftp\r\nPASS x\r\n");
-        assert_eq!(dialogue.codes(), [220, 331, 230]);
+        dialogue.say("USER ftp\r\nPASS x\r\nTYPE I\r\n");
+        assert_eq!(dialogue.codes(), [220, 331, 230, 200]);
         dialogue
     }
 

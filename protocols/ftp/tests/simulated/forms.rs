@@ -223,19 +223,20 @@ fn every_form_over_associations_of_any_size() {
 }
 
 #[test]
-fn lines_are_converted_in_type_a_only() {
+fn lines_are_converted_in_type_a_which_a_session_begins_with() {
     let mut talk = Talk::new(1, Habits::default());
     talk.disk.borrow_mut().put("a", "one\ntwo\r\nthree");
     for (settings, expected) in [
-        ("NOOP", "one\ntwo\r\nthree"),
-        ("TYPE A", "one\r\ntwo\r\nthree"),
+        ("NOOP", "one\r\ntwo\r\nthree"),
         ("TYPE I", "one\ntwo\r\nthree"),
         ("TYPE A N", "one\r\ntwo\r\nthree"),
+        ("TYPE A", "one\r\ntwo\r\nthree"),
         ("TYPE L 8", "one\ntwo\r\nthree"),
+        ("REIN\r\nUSER ftp\r\nPASS x", "one\r\ntwo\r\nthree"),
     ] {
-        assert_eq!(talk.say(settings), [200]);
+        talk.say(settings);
         let data = talk.connect();
-        assert_eq!(talk.say("RETR a"), [150, 226]);
+        assert_eq!(talk.say("RETR a"), [150, 226], "{settings}");
         assert_eq!(talk.arrived(data), expected.as_bytes(), "{settings}");
     }
     talk.settle();

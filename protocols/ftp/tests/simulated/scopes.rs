@@ -126,6 +126,29 @@ impl Session {
     }
 }
 
+/// A session that is busy takes a few long lines, and no more credit is given then.
+#[test]
+fn what_waits_in_a_busy_session_is_bounded_in_octets() {
+    let mut session = Session::new();
+    session.flush();
+    session.say("SIZE a\r\n"); // the disk does not answer
+    let line = format!("SIZE {}\r\n", "x".repeat(4000));
+    let mut octets = line.as_bytes().iter().copied().cycle();
+    let (mut credit, mut accepted) = (2048 - "SIZE a\r\n".len(), 0);
+    while credit > 0 {
+        let some: Vec<u8> = octets.by_ref().take(credit).collect();
+        accepted += some.len();
+        assert!(accepted <= 2 * 4112 + 2048, "{accepted} octets wait");
+        session.say(std::str::from_utf8(&some).expect("text"));
+        session.flush();
+        credit = session.asked.0.iter().fold(0, |sum, request| match request {
+            Either::Left(StreamsRequest::Credit { credit, .. }) => sum + credit.octets,
+            _ => sum,
+        });
+    }
+    assert!(accepted > 4112, "a line longer than the credit is taken whole");
+}
+
 #[test]
 fn epsv_listens_on_the_link_that_the_client_came_by() {
     let mut session = Session::new();

@@ -91,11 +91,10 @@ fn who_does_not_read_stops_the_peer() {
 
 #[test]
 fn an_old_credit_takes_nothing_back() {
-    let mut alone = Alone::open(Config::default(), 100, 100);
+    let mut alone = Alone::open(Config { window: 1000, ..Config::default() }, 100, 100);
     alone.hear(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit: 70 }, &[]);
     alone.ask(send(&[0; 200]));
-    let label =
-        |kind, offset| OrderedHeader { kind, offset, credit: Config::default().window as u64 };
+    let label = |kind, offset| OrderedHeader { kind, offset, credit: 1000 };
     assert_eq!(
         alone.sent(),
         [(label(DatagramKind::Open, 0), 0), (label(DatagramKind::Octets, 0), 100)]
@@ -158,6 +157,17 @@ fn it_is_closed_below_when_the_peer_is_done_too() {
     assert_eq!(alone.closes(), 1);
     alone.end_below(0, Ended::Finished);
     assert_eq!((alone.ordered.names(), alone.ordered.next_deadline()), (0, None));
+}
+
+#[test]
+fn a_program_may_exit_once_the_peer_is_done_too() {
+    let mut alone = Alone::open(Config::default(), 100, FAR);
+    alone.ask(FINISH());
+    assert!(!alone.ordered.may_exit(), "the peer may not have it yet");
+    let mut alone = finished();
+    assert!(!alone.ordered.may_exit(), "the peer may not have our farewell");
+    alone.hear(label(DatagramKind::Farewell, 0), &[]);
+    assert!(alone.ordered.may_exit(), "the rest is up to the layer below");
 }
 
 #[test]

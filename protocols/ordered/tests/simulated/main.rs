@@ -10,3 +10,4 @@ mod files;
 mod graphs;
 mod hostile;
 mod talker;
+mod window;

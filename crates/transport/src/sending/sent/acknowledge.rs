@@ -40,6 +40,13 @@ impl Acknowledged {
     pub fn measured(&self) -> Option<Instant> {
         self.newest.filter(|newest| self.repeated.is_none_or(|repeated| *newest > repeated))
     }
+
+    /// Accounts for a packet that had been found lost for this cause, and an earlier copy of it
+    /// has arrived.
+    fn tells(&mut self, cause: Cause) {
+        self.late |= cause == Cause::Overtaken;
+        self.doubtful |= cause == Cause::TimedOut;
+    }
 }
 
 /// The context of an acknowledgement beside the queue.
@@ -78,7 +85,10 @@ impl Tally {
         settling.messages.settle(pieces, count, range.payload.credit);
         match range.state {
             State::InFlight => self.in_flight += octets as u64,
-            State::Lost(_) => self.lost += count,
+            State::Lost(cause) => {
+                self.lost += count;
+                settling.sum.tells(cause);
+            }
         }
         let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
         sum.octets += octets as u64;
@@ -88,15 +98,12 @@ impl Tally {
         } else {
             sum.longest = sum.longest.max(pieces.longest(count));
         }
-        let arrived = match range.state {
-            State::Lost(cause) => Some(cause),
-            State::InFlight => range.cause.filter(|_| range.sent_at > settling.too_soon),
-        };
-        sum.late |= arrived == Some(Cause::Overtaken);
-        sum.doubtful |= arrived == Some(Cause::TimedOut);
         if range.times == 1 {
             self.newest = sent_at; // numbers and times rise together
         } else {
+            if range.state == State::InFlight && range.sent_at > settling.too_soon {
+                range.cause.into_iter().for_each(|cause| sum.tells(cause));
+            }
             sum.repeated = sum.repeated.max(sent_at);
             if range.sent_at > settling.copies {
                 return;

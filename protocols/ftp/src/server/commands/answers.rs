@@ -11,7 +11,8 @@ use stackwright_contract::services::{
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::super::state::{Deed, Question, Style, Work};
+use super::super::question::{Deed, Question, Style};
+use super::super::state::Work;
 use super::super::transfer::{last_part, refusal};
 use super::super::{Out, Server};
 use crate::{listing, path, reply, time};

@@ -6,7 +6,7 @@ use stackwright_contract::services::FilesRequest;
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::super::state::{Deed, Question};
+use super::super::question::{Deed, Question};
 use super::super::{Out, Server};
 use crate::command::Folders;
 use crate::path;

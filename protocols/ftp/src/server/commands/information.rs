@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::super::state::Question;
+use super::super::question::Question;
 use super::super::{Out, Security, Server, TransferDirection};
 use super::transfers::without_options;
 use crate::command::{Brings, Information, Row, TABLE};

@@ -28,9 +28,8 @@ use stackwright_contract::services::FilesRequest;
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{
-    Data, File, FileUse, Leaving, OBEYED_MOST, Question, Transfer, UNSENT_MOST, Work,
-};
+use super::question::{Deed, Question};
+use super::state::{Data, File, FileUse, Leaving, OBEYED_MOST, Transfer, UNSENT_MOST, Work};
 use super::{Indication, Out, Server};
 use crate::NAME;
 use crate::command::{Access, Command, Mistake, Names, Needs, Row};
@@ -145,6 +144,9 @@ impl<M: Message> Server<M> {
     ) -> Option<(u16, &'static str)> {
         let state = self.sessions.get(session)?;
         let rights = state.rights();
+        if needs == Needs::Login && rights.is_some() {
+            return None;
+        }
         match command {
             Command::Access(Access::User(_) | Access::Pass(_))
                 if self.config.security.required() && !state.protection.control =>
@@ -199,7 +201,7 @@ impl<M: Message> Server<M> {
         &mut self,
         cx: &Context,
         session: Handle,
-        (deed, path): (super::state::Deed, String),
+        (deed, path): (Deed, String),
         request: impl FnOnce(Handle) -> FilesRequest<M>,
         out: Out<'_, M>,
     ) {

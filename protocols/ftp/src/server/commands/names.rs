@@ -7,7 +7,7 @@ use stackwright_contract::services::{Attribute, FilesRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::super::state::{Deed, Question};
+use super::super::question::{Deed, Question};
 use super::super::{Out, Server};
 use crate::command::Names;
 use crate::form::Mode;

@@ -7,7 +7,7 @@ use stackwright_contract::services::Purpose;
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::super::state::{Question, Style};
+use super::super::question::{Question, Style};
 use super::super::transfer::NO_RESTART;
 use super::super::{Out, Server};
 use crate::command::Transfers;

@@ -1,0 +1,94 @@
+//! Times and amounts as people write them.
+
+use std::time::Duration;
+
+/// Reads a duration with a unit (`500ms`, `1m 30s`), or in seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.trim().parse().ok();
+    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.map_or_else(|| humantime::parse_duration(text).map_err(|error| error.to_string()), Ok)
+}
+
+/// Reads a duration that is not zero, and not longer than a day.
+pub(crate) fn patience(text: &str) -> Result<Duration, String> {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let time = duration(text)?;
+    if time.is_zero() || time > DAY {
+        return Err("it must be longer than nothing and at most a day, such as 30s".into());
+    }
+    Ok(time)
+}
+
+/// Reads a number of octets such as `10kB`, `1.5 GB` or `64KiB`, at least 1.
+pub(crate) fn octets(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "write a number, if you like with kB, MB, GB, TB, KiB, MiB, GiB or TiB, \
+                         such as 10kB";
+    let (number, unit) = number(text).ok_or(WRONG)?;
+    let unit = unit.strip_suffix(['b', 'B']).unwrap_or(unit);
+    amount(number, multiple(unit).ok_or(WRONG)?).ok_or(WRONG)
+}
+
+/// Splits a number and its unit.
+fn number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|letter: char| letter != '.' && !letter.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    Some((number.parse().ok()?, unit.trim_start()))
+}
+
+/// What a prefix stands for; those with an `i` are powers of 1024.
+fn multiple(prefix: &str) -> Option<f64> {
+    let (letter, base) = match prefix.strip_suffix('i') {
+        Some(letter) => (letter, 1024.0),
+        None => (prefix, 1000.0),
+    };
+    let power = match letter {
+        "" if base < 1024.0 => 0,
+        "k" | "K" => 1,
+        "m" | "M" => 2,
+        "g" | "G" => 3,
+        "t" | "T" => 4,
+        _ => return None,
+    };
+    Some(f64::powi(base, power))
+}
+
+/// A whole number of octets, at least 1, exact as far as a `f64` is.
+fn amount(number: f64, multiple: f64) -> Option<u64> {
+    let octets = (number * multiple).round();
+    (1.0..9.0e15).contains(&octets).then_some(octets as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read() {
+        for (text, read) in [
+            ("10kB", 10_000),
+            ("2 GB", 2_000_000_000),
+            ("64", 64),
+            ("1.5kB", 1_500),
+            ("64KiB", 65_536),
+            ("1 MiB", 1 << 20),
+            ("7B", 7),
+            ("3m", 3_000_000),
+        ] {
+            assert_eq!(octets(text), Ok(read), "{text}");
+        }
+        for wrong in ["", "kB", "0", "-1", "7 XB", "99999999999TB", "1e3", "5iB", "1..2"] {
+            assert!(octets(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_with_and_without_a_unit() {
+        assert_eq!(duration("5"), Ok(Duration::from_secs(5)));
+        assert_eq!(duration("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        for wrong in ["0", "2d", "soon", "-1"] {
+            assert!(patience(wrong).is_err(), "{wrong}");
+        }
+    }
+}
