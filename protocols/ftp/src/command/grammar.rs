@@ -3,9 +3,11 @@
 use core::ops::Range;
 
 use super::{Command, Data, EpsvArgument, Mistake, Names, Parameters, Protection};
-use crate::form::deflate::LEVEL;
 use crate::form::{Mode, Representation, Structure};
 use crate::{address, time};
+
+/// The level of compression, unless `OPTS MODE Z LEVEL` sets another.
+pub(crate) const DEFLATE_LEVEL: u8 = 6;
 
 type Parsed<'a> = Result<Command<'a>, Mistake>;
 
@@ -106,7 +108,7 @@ pub(super) fn mode(argument: &str) -> Parsed<'_> {
     let mode = match some(argument.trim_end())?.to_ascii_uppercase().as_str() {
         "S" => Mode::Stream,
         "B" => Mode::Block,
-        "Z" => Mode::Deflate { level: LEVEL },
+        "Z" => Mode::Deflate { level: DEFLATE_LEVEL },
         _ => return Err(Mistake::Parameter),
     };
     Ok(Parameters::Mode(mode).into())

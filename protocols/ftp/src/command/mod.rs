@@ -12,6 +12,7 @@ mod table;
 use core::net::SocketAddr;
 use core::ops::Range;
 
+pub(crate) use grammar::DEFLATE_LEVEL;
 pub use table::{Brings, Needs, Row, TABLE};
 
 use crate::form::{Mode, Representation, Structure};

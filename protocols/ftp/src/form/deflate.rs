@@ -14,8 +14,6 @@ use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
 
 use super::Damage;
 
-/// zlib's default level of compression.
-pub(crate) const LEVEL: u8 = 6;
 /// The window of zlib's default, as the power of two.
 const WINDOW: u8 = 15;
 /// How many octets are made at once.

@@ -13,7 +13,7 @@
 mod ascii;
 mod block;
 mod decoder;
-pub(crate) mod deflate;
+mod deflate;
 mod encoder;
 mod record;
 

@@ -14,9 +14,9 @@ use stackwright_contract::{Duration, Handle, Instant};
 use super::moving::Coding;
 use super::question::{Question, Style};
 use super::{Rights, TransferDirection, Trouble};
+use crate::command::DEFLATE_LEVEL;
 use crate::facts::Facts;
 use crate::form::Form;
-use crate::form::deflate::LEVEL;
 use crate::line::{LineEvent, Lines};
 
 generate! {
@@ -365,7 +365,7 @@ impl<M> Session<M> {
             tries: 0,
             folder: "/".into(),
             form: Form::INITIAL,
-            level: LEVEL,
+            level: DEFLATE_LEVEL,
             restart: 0,
             range: None,
             rename_from: None,
@@ -389,7 +389,7 @@ impl<M> Session<M> {
         self.folder = "/".into();
         (self.restart, self.range, self.rename_from) = (0, None, None);
         (self.epsv_only, self.facts) = (false, Facts::default());
-        (self.form, self.level) = (Form::INITIAL, LEVEL);
+        (self.form, self.level) = (Form::INITIAL, DEFLATE_LEVEL);
         (self.autorestart, self.terse) = (false, false);
         // The association stays what it is; what it was used for does not.
         self.protection = Protected { control: self.protection.control, ..Protected::default() };

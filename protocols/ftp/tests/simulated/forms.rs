@@ -308,10 +308,44 @@ fn several_files_in_blocks_use_one_association() {
     assert_eq!(talk.last_reply().0, 250);
     assert_eq!(talk.stored("b").as_deref(), Some(&b"of b"[..]));
     assert_eq!(talk.stored("c").as_deref(), Some(&b"of c"[..]));
+    assert_eq!(talk.say("STOR d"), [125]);
+    raw.say(&mut talk.world, data, &encoded(form, b"of d"));
+    assert_eq!(talk.code(), 250);
     assert_eq!(talk.say("MODE S\r\nRETR b"), [200, 125, 226], "the end of a stream closes it");
     assert!(talk.arrived(data).ends_with(b"of b") && talk.is_finished(data));
     assert_eq!(talk.say("RETR b"), [425]);
     talk.settle();
+}
+
+#[test]
+fn the_end_of_a_stream_is_seen_on_an_association_that_was_kept() {
+    let mut talk = Talk::new(1, Habits::default());
+    talk.disk.borrow_mut().put("a", "one");
+    talk.set(Form { mode: Mode::Block, ..Form::default() });
+    let (data, raw) = (talk.connect(), talk.raw);
+    assert_eq!(talk.say("RETR a\r\nMODE S\r\nSTOR b"), [150, 250, 200, 125]);
+    raw.finish(&mut talk.world, data);
+    assert_eq!(talk.code(), 226);
+    assert_eq!(talk.stored("b").as_deref(), Some(&b""[..]));
+    talk.settle();
+}
+
+#[test]
+fn more_than_the_credit_of_an_association_is_stored_in_every_form() {
+    let file = lines(3_000_000, 1);
+    for form in forms() {
+        let mut talk = Talk::new(1, Habits::default());
+        talk.set(form);
+        let (data, raw) = (talk.connect(), talk.raw);
+        talk.say("STOR a");
+        let wire = encoded(form, &file);
+        assert!(wire.len() > 2 << 20, "{form:?}: {}", wire.len());
+        raw.say(&mut talk.world, data, &wire);
+        raw.finish(&mut talk.world, data);
+        assert!([226, 250].contains(&talk.code()), "{form:?}");
+        assert!(talk.stored("a").as_ref() == Some(&file), "{form:?}");
+        talk.settle();
+    }
 }
 
 #[test]
@@ -355,6 +389,8 @@ fn a_restart_marker_is_answered_with_its_place() {
     let marks = b"\x10\0\x01m".repeat(100_000);
     raw.say(&mut talk.world, data, &[&marks[..], b"\x40\0\0"].concat());
     assert_eq!(talk.code(), 250);
+    let told = talk.replies().iter().filter(|(code, _)| *code == 110).count();
+    assert!(told < 50_000, "{told} markers were answered, and their replies held");
     talk.settle();
 }
 

@@ -131,10 +131,10 @@ impl Session {
 fn what_waits_in_a_busy_session_is_bounded_in_octets() {
     let mut session = Session::new();
     session.flush();
-    session.say("SIZE a\r\n"); // the disk does not answer
+    session.say("MDTM a\r\n"); // the disk does not answer
     let line = format!("SIZE {}\r\n", "x".repeat(4000));
     let mut octets = line.as_bytes().iter().copied().cycle();
-    let (mut credit, mut accepted) = (2048 - "SIZE a\r\n".len(), 0);
+    let (mut credit, mut accepted) = (2048 - "MDTM a\r\n".len(), 0);
     while credit > 0 {
         let some: Vec<u8> = octets.by_ref().take(credit).collect();
         accepted += some.len();
