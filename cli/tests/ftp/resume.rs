@@ -45,7 +45,7 @@ fn another_run_goes_on_where_the_first_ended() {
     let here = Scratch::new();
     let (url, file) = (server.url("f"), here.join("f"));
     let fetch = [&*url, path(&file)];
-    say(&[&["get", "--retries", "0"], &fetch[..]].concat()).exited(1);
+    say(&[&["get", "--retries", "0"], &fetch[..]].concat()).exited(7);
     assert!(!here.join("f").exists());
     let told = say(&[&["get", "--json"], &fetch[..]].concat()).succeeded();
     assert!(told.text().contains("resumed_at"), "{}", told.text());
@@ -88,6 +88,6 @@ fn what_will_not_pass_is_not_tried_again() {
     let told = say(&["get", &server.url("f"), path(&here.join("f"))]).exited(1);
     assert!(!complaints(&told).contains("trying again"), "{}", complaints(&told));
     assert_eq!(here.names(), [""; 0]);
-    let told = say(&["get", "ftp://127.0.0.1:1/f", path(&here.join("f"))]).exited(1);
+    let told = say(&["get", "ftp://127.0.0.1:1/f", path(&here.join("f"))]).exited(3);
     assert!(!complaints(&told).contains("trying again"), "{}", complaints(&told));
 }

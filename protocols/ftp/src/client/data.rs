@@ -18,16 +18,28 @@ impl<M: Message> Client<M> {
     /// breath: not every server tells it when the transfer begins, and when it is over, the file
     /// may be another.
     pub(super) fn arrange(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let size = self.wants_size(session).then(|| format!("SIZE {}", self.path_of(session)));
+        if self.config.data == DataMode::Active {
+            return self.listen(session, out);
+        }
         let (step, command) =
             if self.only_pasv { (Step::Pasv, "PASV") } else { (Step::Epsv, "EPSV") };
-        match (self.config.data, size) {
-            (DataMode::Passive, None) => self.say(cx, session, step, command, out),
-            (DataMode::Passive, Some(size)) => {
-                self.say_both(cx, session, (Step::SizeBefore, &size), (step, command), out);
-            }
-            (DataMode::Active, None) => self.listen(session, out),
-            (DataMode::Active, Some(size)) => self.say(cx, session, Step::SizeBefore, &size, out),
+        self.say_behind_size(cx, session, step, command, out);
+    }
+
+    /// Sends a command that arranges the data association, and SIZE before it where that counts.
+    fn say_behind_size(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        step: Step,
+        command: &str,
+        out: Out<'_, M>,
+    ) {
+        if self.wants_size(session) {
+            let size = format!("SIZE {}", self.path_of(session));
+            self.say_both(cx, session, (Step::SizeBefore, &size), (step, command), out);
+        } else {
+            self.say(cx, session, step, command, out);
         }
     }
 
@@ -44,7 +56,7 @@ impl<M: Message> Client<M> {
     }
 
     /// Listens for the server's data association.
-    pub(super) fn listen(&mut self, session: Handle, out: Out<'_, M>) {
+    fn listen(&mut self, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some((mut local, _)) = state.ends else { return };
         state.step = Step::Listening;
@@ -112,7 +124,7 @@ impl<M: Message> Client<M> {
             SocketAddr::V4(local) => format!("PORT {}", address::format_port(local)),
             SocketAddr::V6(_) => format!("EPRT {}", address::format_eprt(local)),
         };
-        self.say(cx, session, Step::Port, &command, out);
+        self.say_behind_size(cx, session, Step::Port, &command, out);
     }
 
     pub(super) fn port_replied(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {

@@ -91,13 +91,7 @@ impl<M: Message> Client<M> {
 
     /// Handles the reply to a SIZE that was sent before the transfer. A server that does not tell
     /// may still have the file.
-    pub(super) fn size_known(
-        &mut self,
-        cx: &Context,
-        session: Handle,
-        reply: &Reply,
-        out: Out<'_, M>,
-    ) {
+    pub(super) fn size_known(&mut self, cx: &Context, session: Handle, reply: &Reply) {
         let size = reply.text.trim().parse().ok().filter(|_| reply.code == 213);
         match self.job_of(session).map(|(_, job)| &mut job.what) {
             Some(What::Read(read)) => read.size = size,
@@ -113,9 +107,8 @@ impl<M: Message> Client<M> {
             _ => {}
         }
         let Some(state) = self.sessions.get_mut(session) else { return };
-        match state.then.take() {
-            Some(then) => state.step = then,
-            None => self.listen(session, out),
+        if let Some(then) = state.then.take() {
+            state.step = then;
         }
         self.touch(cx, session);
     }

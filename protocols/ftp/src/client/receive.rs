@@ -183,7 +183,7 @@ impl<M: Message> Client<M> {
             (Step::Folder, _) => self.folder_replied(cx, session, reply, out),
             (Step::Exists, _) => self.existence_replied(cx, session, reply, out),
             (Step::SizeOfFile, _) => self.size_of_file(cx, session, reply),
-            (Step::SizeBefore, _) => self.size_known(cx, session, reply, out),
+            (Step::SizeBefore, _) => self.size_known(cx, session, reply),
             (Step::Working, _) => self.working_replied(cx, session, reply),
             (Step::Enter, ReplyKind::Completion) => {
                 state.away = true;

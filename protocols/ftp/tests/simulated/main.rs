@@ -26,3 +26,4 @@ mod secure;
 mod setting;
 mod strange;
 mod sweep;
+mod zone;

@@ -4,6 +4,7 @@ use stackwright_contract::services::{
     Attribute, Failure, FileKind, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
 };
 use stackwright_contract::{Duration, Handle};
+use stackwright_ftp::client::DataMode;
 use stackwright_wire::{Leaf, Message};
 
 use crate::odd::{DataEnd, Odd, Told};
@@ -314,6 +315,16 @@ fn a_plain_fetch_takes_no_more_round_trips_than_its_commands_need() {
         "QUIT comes when it is idle"
     );
     assert_eq!(odd.turns, 5, "TYPE and FEAT are sent at once, and SIZE and EPSV");
+}
+
+#[test]
+fn an_active_fetch_takes_no_more() {
+    let mut config = crate::setting::client_config();
+    config.data = DataMode::Active;
+    let mut odd = Odd::with(config).reply("PORT", "500 no\r\n");
+    let failed = fetch(&mut odd);
+    assert_eq!((failed, odd.turns), (Err(Failure::Unsupported), 4));
+    assert_eq!(odd.verbs()[4..], ["SIZE", "PORT"]);
 }
 
 #[test]
