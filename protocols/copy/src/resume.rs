@@ -151,8 +151,12 @@ impl<M: Message> Copy<M> {
         let (from, there, step) = (copying.from, copying.there, copying.step);
         let said = match said {
             Ok(said) => said,
-            // Whether it is a beginning will be known another time.
-            Err(failure) if step == Step::Comparing && failure != Failure::Unsupported => {
+            // Whether it is a beginning will be known another time; but a digest that takes too long
+            // would always do.
+            Err(failure)
+                if step == Step::Comparing
+                    && !matches!(failure, Failure::Unsupported | Failure::Expired) =>
+            {
                 return self.fail(job, side, failure, out);
             }
             Err(_) => Said::Nothing,
