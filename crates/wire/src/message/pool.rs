@@ -19,7 +19,7 @@ const ODD_OCTETS: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Pool<M: Message> {
     block: usize,
-    most: usize,
+    /// Its capacity is how many are kept: to give one back never allocates.
     free: Lock<Vec<M::Block>>,
     odd: Lock<Odd<M::Block>>,
 }
@@ -116,7 +116,7 @@ impl<M: Message> Pool<M> {
     /// Returns a pool of blocks of `block` octets that keeps at most `most` of them, or as many as
     /// are [written](Pool::write_next) at once.
     pub fn new(block: usize, most: usize) -> Self {
-        Pool { block, most, free: Lock::new(Vec::with_capacity(most)), odd: Lock::new(Odd::EMPTY) }
+        Pool { block, free: Lock::new(Vec::with_capacity(most)), odd: Lock::new(Odd::EMPTY) }
     }
 
     /// Returns the size of a block in octets.
@@ -127,7 +127,14 @@ impl<M: Message> Pool<M> {
     /// Takes a block, used again where there is one. Its content is unspecified.
     #[inline]
     pub fn take(&self) -> M::Block {
-        self.free.lock().pop().unwrap_or_else(|| M::Block::zeroed(self.block))
+        let free = self.free.lock().pop();
+        free.unwrap_or_else(|| self.allocate())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate(&self) -> M::Block {
+        M::Block::zeroed(self.block)
     }
 
     /// Lends the next `count` blocks to be [taken](Pool::take), in reverse order, to be written in
@@ -135,6 +142,7 @@ impl<M: Message> Pool<M> {
     #[inline]
     pub fn write_next<T>(&self, count: usize, write: impl FnOnce(&mut [M::Block]) -> T) -> T {
         let free = &mut *self.free.lock();
+        free.reserve_exact(count.saturating_sub(free.len()));
         while free.len() < count {
             // The ones that were used before stay the next ones.
             free.insert(0, M::Block::zeroed(self.block));
@@ -163,12 +171,20 @@ impl<M: Message> Pool<M> {
     #[inline]
     pub fn give(&self, block: M::Block) {
         if block.len() != self.block {
-            return self.odd.lock().give(block);
+            return self.give_odd(block);
         }
         let mut free = self.free.lock();
-        if free.len() < self.most {
-            free.push(block);
+        if free.len() < free.capacity() {
+            return free.push(block);
         }
+        drop(free);
+        drop(block);
+    }
+
+    /// Returns a block of another length.
+    #[inline(never)] // what it needs is not saved for each block of the usual length
+    fn give_odd(&self, block: M::Block) {
+        self.odd.lock().give(block);
     }
 
     /// Returns one of the blocks of `lent` that nobody else holds any more to the pool, and whether

@@ -56,7 +56,10 @@ pub(crate) struct Settling<'a, M: Message> {
 /// The acknowledged packets of ranges in rising order.
 #[derive(Default)]
 struct Tally {
-    in_flight: u64,
+    octets: u64,
+    units: u64,
+    /// What of them had been taken for lost.
+    lost_octets: u64,
     lost: usize,
     /// When the newest packet left that was sent once.
     newest: Option<Instant>,
@@ -76,26 +79,45 @@ impl Tally {
         settling: &mut Settling<'_, M>,
     ) {
         settling.messages.settle(pieces, count, range.payload.credit);
-        match range.state {
-            State::InFlight => self.in_flight += octets as u64,
-            State::Lost(_) => self.lost += count,
-        }
-        let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
-        sum.octets += octets as u64;
-        sum.units += count as u64;
+        self.octets += octets as u64;
+        self.units += count as u64;
         if range.in_parts {
-            sum.in_parts = true;
+            settling.sum.in_parts = true;
         } else {
-            sum.longest = sum.longest.max(pieces.longest(count));
+            settling.sum.longest = settling.sum.longest.max(pieces.longest(count));
         }
+        let order = range.order + (skipped + count) as u64 - 1;
+        if range.times == 1 && range.state == State::InFlight {
+            self.newest = Some(range.sent_at); // numbers and times rise together
+            self.order = self.order.max(order);
+        } else {
+            self.add_doubted(range, count, octets, order, settling);
+        }
+    }
+
+    /// Accounts for packets of a range that was taken for lost, or sent again.
+    #[inline(never)]
+    fn add_doubted<M: Message>(
+        &mut self,
+        range: &SentRange<M>,
+        count: usize,
+        octets: usize,
+        order: u64,
+        settling: &mut Settling<'_, M>,
+    ) {
+        let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
         let arrived = match range.state {
-            State::Lost(cause) => Some(cause),
+            State::Lost(cause) => {
+                self.lost_octets += octets as u64;
+                self.lost += count;
+                Some(cause)
+            }
             State::InFlight => range.cause.filter(|_| range.sent_at > settling.too_soon),
         };
         sum.late |= arrived == Some(Cause::Overtaken);
         sum.doubtful |= arrived == Some(Cause::TimedOut);
         if range.times == 1 {
-            self.newest = sent_at; // numbers and times rise together
+            self.newest = sent_at;
         } else {
             sum.repeated = sum.repeated.max(sent_at);
             if range.sent_at > settling.copies {
@@ -103,7 +125,7 @@ impl Tally {
             }
             sum.surely = sum.surely.max(sent_at);
         }
-        self.order = self.order.max(range.order + (skipped + count) as u64 - 1);
+        self.order = self.order.max(order);
     }
 }
 
@@ -135,10 +157,12 @@ impl<M: Message> SentQueue<M> {
                 self.ranges[first].skip(count, self.numbering);
             }
         }
-        self.in_flight -= tally.in_flight;
+        self.in_flight -= tally.octets - tally.lost_octets;
         self.lost_packets -= tally.lost;
         self.acknowledged_order = self.acknowledged_order.max(tally.order);
         let sum = &mut *settling.sum;
+        sum.octets += tally.octets;
+        sum.units += tally.units;
         sum.newest = sum.newest.max(tally.newest);
         sum.surely = sum.surely.max(tally.newest);
     }

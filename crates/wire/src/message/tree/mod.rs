@@ -128,6 +128,12 @@ impl BufferTree {
         }
     }
 
+    /// Does [`Message::reclaim`] where there are several pieces.
+    #[inline(never)] // nearly every message has one slice
+    fn reclaim_pieces(self, pool: &Pool<Self>) {
+        self.pieces.give(pool);
+    }
+
     /// Prepends a piece that has headroom for `octets` octets, and no octets yet.
     #[cold]
     fn make_headroom(&mut self, octets: usize) {
@@ -428,20 +434,13 @@ impl Message for BufferTree {
 
     #[inline]
     fn reclaim(self, pool: &Pool<Self>) {
-        // What others hold too, as most do, is dropped in its place, without a move.
-        match &self.pieces {
-            Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => {
-                return;
-            }
-            _ => {}
+        if !matches!(&self.pieces, Pieces::One(Piece::Octets(_)) | Pieces::Headed(..)) {
+            return self.reclaim_pieces(pool);
         }
-        match self.pieces {
-            Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) => {
-                if let Some(block) = slice.into_block() {
-                    pool.give(block);
-                }
-            }
-            pieces => pieces.give(pool),
+        if let Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) = self.pieces
+            && let Some(block) = slice.into_block()
+        {
+            pool.give(block);
         }
     }
 }

@@ -207,7 +207,6 @@ impl Pieces {
     }
 
     /// Returns the memory of each to `pool` where nobody else holds it.
-    #[inline(never)] // nearly every message has one slice
     pub(super) fn give(self, pool: &Pool<BufferTree>) {
         match self {
             Pieces::Gapped(gapped) => {

@@ -57,7 +57,8 @@ impl Unshared {
     /// Returns a block, where nobody else holds it.
     #[inline]
     pub(super) fn of(block: Arc<Box<[u8]>>) -> Option<Self> {
-        Arc::into_unique(block).map(Unshared)
+        // `into_unique` would count it down and up again.
+        Arc::try_unique(block).map(Unshared).ok()
     }
 }
 
