@@ -124,7 +124,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     fn expires(&self) -> bool {
-        self.both(|proposal| proposal.expires)
+        self.expires
     }
 
     fn locator(&self) -> u64 {

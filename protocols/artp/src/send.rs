@@ -68,7 +68,7 @@ impl<M: Message> Format<M> {
                 false => PacketKind::Data,
             };
             let settled =
-                self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
+                self.expires.then_some(view.settled_upto as u32);
             let padding = self.padding(label, unit.octets);
             // Written in place: octets that were just written are not read back to be moved.
             octets.extend_from_slice(&[0; BARE]);
@@ -222,7 +222,7 @@ impl<M: Message> Format<M> {
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
         let padding = if can_be_padded(short) { short } else { 0 };
-        let plain = !self.both(|proposal| proposal.expires) && self.path != PathMtu::BlackHole;
+        let plain = !self.expires && self.path != PathMtu::BlackHole;
         plain.then_some((BARE, BARE + padding))
     }
 

@@ -45,6 +45,8 @@ pub struct Format<M> {
     pub(crate) reset: Option<[u8; 16]>,
     /// The challenge that is to be answered.
     pub(crate) challenge: u64,
+    /// Whether both sides let packets expire, which each packet asks.
+    pub(crate) expires: bool,
     /// The peer's first sequence number.
     pub(crate) peer_first: Option<u64>,
     /// Whether this side asked for the session.
@@ -106,6 +108,7 @@ impl<M> Format<M> {
             theirs: None,
             reset: None,
             challenge: 0,
+            expires: false,
             peer_first: None,
             asks: false,
             path: PathMtu::default(),
@@ -214,6 +217,7 @@ impl<M> Format<M> {
         if self.theirs.is_none() {
             self.peer_first = Some(Self::lift(proposal.first));
             self.reset = Some(proposal.reset);
+            self.expires = self.ours.expires && proposal.expires;
             self.theirs = Some(proposal);
         }
     }

@@ -54,6 +54,8 @@ pub struct PeriodicList {
     octets: usize,
     /// The longest piece that arrived, which is the length of a full packet.
     longest: usize,
+    /// The octets of the full packets that are waited for. The last need not be quite full.
+    enough: usize,
     said: Vec<Range<u64>>,
     /// Whether the next list is to name all that arrived before it.
     all: bool,
@@ -72,6 +74,7 @@ impl PeriodicList {
             numbers: 0,
             octets: 0,
             longest: FULL_LEAST,
+            enough: usize::MAX,
             said: Vec::new(),
             all: false,
         }
@@ -84,6 +87,7 @@ impl PeriodicList {
     #[must_use]
     pub fn full(mut self, packets: u32) -> Self {
         self.full = Some(packets);
+        self.lengthen(self.longest);
         self
     }
 
@@ -98,12 +102,13 @@ impl PeriodicList {
         self.numbers += span.end - span.start;
     }
 
-    /// Returns whether the octets of the full packets have arrived that are waited for. The last
-    /// need not be quite full.
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.full
-            .is_some_and(|full| 2 * self.octets + self.longest >= 2 * full as usize * self.longest)
+    /// Records how long a full packet is.
+    #[cold]
+    fn lengthen(&mut self, longest: usize) {
+        self.longest = longest;
+        if let Some(full) = self.full {
+            self.enough = (full as usize * longest).saturating_sub(longest / 2);
+        }
     }
 
     /// Makes a report due although nothing new arrived: it repeats the last number that did.
@@ -121,7 +126,7 @@ impl PeriodicList {
 }
 
 impl Acknowledgement for PeriodicList {
-    #[inline]
+    #[inline(always)] // for each packet
     fn on_received(
         &mut self,
         view: &View,
@@ -131,14 +136,19 @@ impl Acknowledgement for PeriodicList {
     ) {
         self.gather(&unit.span);
         self.octets += octets;
-        self.longest = self.longest.max(unit.piece);
-        let (wait, most) = match view.rtt.smoothed {
-            0 => (self.every, self.most.min(UNMEASURED_MOST)),
-            smoothed => (self.every.min((smoothed / 4).max(MILLISECOND)), self.most),
-        };
+        if unit.piece > self.longest {
+            self.lengthen(unit.piece);
+        }
+        let is_measured = view.rtt.smoothed > 0;
+        let most = if is_measured { self.most } else { self.most.min(UNMEASURED_MOST) };
         // What is missing is sent again the sooner (RFC 5681 §4.2).
-        let wanted = self.numbers >= most || self.is_full() || gap.is_some();
-        self.at = if wanted { view.now } else { self.at.min(view.now.later(wait)) };
+        if self.numbers >= most || self.octets >= self.enough || gap.is_some() {
+            self.at = view.now;
+        } else if self.at == Instant::END {
+            // The first of them waits longest.
+            let wait = if is_measured { (view.rtt.smoothed / 4).max(MILLISECOND) } else { u64::MAX };
+            self.at = view.now.later(self.every.min(wait));
+        }
     }
 
     fn on_refused(&mut self, view: &View, receipts: &Receipts) {

@@ -64,8 +64,9 @@ impl<C: Configuration> Association<C> {
         let slots = &mut self.slots;
         if slots.integrity.looks_at() == 0 {
             // What may be refused, or wait for earlier data, is handled packet by packet.
-            let alike = self.begun && slots.ordering.passes() && !slots.connection.is_half_open();
-            let behind = if alike { behind } else { None };
+            let behind = behind.filter(|_| {
+                self.begun && slots.ordering.passes() && !slots.connection.is_half_open()
+            });
             let octets = packet.len();
             if let Some((mut unit, stamp)) =
                 slots.format.read_plain(&view, &self.receipts, front, packet, behind)

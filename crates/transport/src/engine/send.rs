@@ -215,7 +215,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Tells the judges of units that units leave.
-    #[inline]
+    #[inline(always)] // for each packet
     pub(super) fn tell_units(&mut self, view: &View) {
         if view.idle {
             (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
@@ -229,8 +229,15 @@ impl<C: Configuration> Association<C> {
         self.slots.inquiry.on_sent(view);
         self.slots.congestion.on_sent(view);
         if view.idle {
-            self.set_pace(view); // it may be a new one
+            self.set_pace_anew(view);
         }
+    }
+
+    /// Does what [`set_pace`](Self::set_pace) does: after an idle time it may be a new one.
+    #[cold]
+    #[inline(never)]
+    fn set_pace_anew(&mut self, view: &View) {
+        self.set_pace(view);
     }
 
     /// Records that the inquiry of this number left.
