@@ -67,8 +67,7 @@ impl<M: Message> Format<M> {
                 true => PacketKind::Single,
                 false => PacketKind::Data,
             };
-            let settled =
-                self.expires.then_some(view.settled_upto as u32);
+            let settled = self.expires.then_some(view.settled_upto as u32);
             let padding = self.padding(label, unit.octets);
             // Written in place: octets that were just written are not read back to be moved.
             octets.extend_from_slice(&[0; BARE]);

@@ -146,7 +146,8 @@ impl Acknowledgement for PeriodicList {
             self.at = view.now;
         } else if self.at == Instant::END {
             // The first of them waits longest.
-            let wait = if is_measured { (view.rtt.smoothed / 4).max(MILLISECOND) } else { u64::MAX };
+            let wait =
+                if is_measured { (view.rtt.smoothed / 4).max(MILLISECOND) } else { u64::MAX };
             self.at = view.now.later(self.every.min(wait));
         }
     }

@@ -612,7 +612,11 @@ impl Connection for TwoStage {
 
     #[inline]
     fn signals(&self, view: &View) -> Signals {
-        if view.now < self.rests_until { Signals::NONE } else { self.says(view) }
+        if view.now < self.rests_until {
+            debug_assert_eq!(self.says(view), Signals::NONE, "each change is noted");
+            return Signals::NONE;
+        }
+        self.says(view)
     }
 
     #[inline]
