@@ -145,6 +145,24 @@ fn what_is_written_in_place_is_taken_next_the_last_one_first() {
     with_a_pool(written, written);
 }
 
+#[test]
+fn a_pool_keeps_as_many_blocks_as_it_was_told_or_as_were_written_at_once() {
+    fn keeps<M: Message>(pool: &Pool<M>) -> usize {
+        let take = || (0..20).map(|_| pool.take()).collect::<Vec<_>>();
+        for mut block in take() {
+            block.fill(7);
+            pool.give(block);
+        }
+        take().iter().filter(|block| block[0] == 7).count()
+    }
+    fn kept<M: Message>(pool: &Pool<M>, _: usize) {
+        assert_eq!(keeps(pool), 4);
+        pool.write_next(9, |_| ());
+        assert_eq!(keeps(pool), 9);
+    }
+    with_a_pool(kept, kept);
+}
+
 /// All blocks of a message go back, whatever lies between them.
 #[test]
 fn all_blocks_of_a_message_go_back() {

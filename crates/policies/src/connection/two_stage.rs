@@ -105,6 +105,9 @@ pub struct TwoStage {
     said_at: [Option<Instant>; 2],
     /// What the opening has shown of the path, until it is taken.
     opening: Option<Opening>,
+    /// Nothing is to be said before this, and data needs no handling but that it came: packets are
+    /// not asked about each of the fields above.
+    rests_until: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,6 +202,7 @@ impl TwoStage {
             abandoned: None,
             said_at: [None; 2],
             opening: None,
+            rests_until: Instant::START,
         }
     }
 
@@ -221,6 +225,33 @@ impl TwoStage {
     #[must_use]
     pub const fn idle(self, silence: Option<Nanoseconds>) -> Self {
         TwoStage { idle: or_never(silence), ..self }
+    }
+
+    /// Notes until when nothing is to be said; after each change but those that data makes.
+    fn rest(&mut self) {
+        let is_busy = self.finishing
+            || self.probing.is_some()
+            || self.moving.is_some()
+            || self.answer != Signals::NONE;
+        self.rests_until = match self.state {
+            State::Open if !is_busy => self.confirming.map_or(Instant::END, |question| question.at),
+            _ => Instant::START,
+        };
+    }
+
+    /// Returns what is to be said now.
+    #[inline(never)] // rarely anything
+    fn says(&self, view: &View) -> Signals {
+        let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
+        self.answer
+            .with(Signals::OPEN.when(asks))
+            .with(Signals::CONFIRM.when(self.confirms(view)))
+            .with(Signals::ACCEPT.when(self.grants(view)))
+            .with(Signals::PROBE.when(self.probes(view)))
+            .with(Signals::IDENTIFY.when(self.identifies(view)))
+            .with(
+                Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
+            )
     }
 
     /// Returns how long an answer takes at most, as a rule: the retransmission timeout, which need
@@ -265,20 +296,40 @@ impl TwoStage {
         self.probing.map_or_else(|| after(self.patience), |question| question.at.min(after(gone)))
     }
 
-    /// Returns what is to be said now, in whichever state.
-    #[cold]
-    #[inline(never)]
-    fn all_signals(&self, view: &View) -> Signals {
-        let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
-        self.answer
-            .with(Signals::OPEN.when(asks))
-            .with(Signals::CONFIRM.when(self.confirms(view)))
-            .with(Signals::ACCEPT.when(self.grants(view)))
-            .with(Signals::PROBE.when(self.probes(view)))
-            .with(Signals::IDENTIFY.when(self.identifies(view)))
-            .with(
-                Signals::end(self.abandoned.unwrap_or(Ending::Finished)).when(self.farewell(view)),
-            )
+    /// Looks how long the silence is.
+    fn look(&mut self, view: &View) {
+        if self.state != State::Open {
+            return;
+        }
+        let (probed, gone) = self.silences(view);
+        let due = self.silent_at(gone);
+        if !view.idle {
+            return self.stirs(view); // the recovery waits for an answer
+        }
+        if due > view.now {
+            self.looks_at = due;
+            return;
+        }
+        let silence = view.now.nanoseconds_since(self.quiet_since);
+        let is_gone = match self.probing {
+            _ if view.now.nanoseconds_since(due) > SUSPENDED => {
+                self.quiet_since = view.now.sooner(probed.min(gone));
+                self.probing = Some(Question::first(view.now));
+                false
+            }
+            Some(question) => silence >= gone || !self.may_probe(question),
+            None if silence >= probed => {
+                self.probing = Some(Question::first(view.now));
+                false
+            }
+            None => silence >= gone,
+        };
+        self.patience = probed.min(gone);
+        self.looks_at = self.silent_at(gone);
+        if is_gone {
+            self.abandoned = Some(Ending::Silent);
+            self.state = State::Ended(Ending::Silent);
+        }
     }
 
     fn farewell(&self, view: &View) -> bool {
@@ -338,10 +389,23 @@ impl TwoStage {
         Some(Opening { took, tries, octets: 2 * (octets + LOWER_HEADERS), peer_delay: None })
     }
 
+    /// Does what [`hear`](Self::hear) does.
+    #[inline(never)] // nearly every packet is data of an association at rest
+    fn heed(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
+        let admitted = self.hear(view, tidings);
+        self.rest();
+        admitted
+    }
+
     /// Handles signals, anything that arrives before the association is open, and the time at which
     /// the peer is to be probed.
     fn hear(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         let signals = tidings.signals;
+        let asks = self.probing.is_some() || self.moving.is_some();
+        if signals == Signals::NONE && matches!(self.state, State::Open) && !asks {
+            self.quiet_since = view.now;
+            return Ok(());
+        }
         if signals.has(Signals::LOST | Signals::UNKNOWN) {
             match signals.has(Signals::LOST) {
                 true => self.is_lost(),
@@ -494,10 +558,12 @@ impl Connection for TwoStage {
     fn open(&mut self, view: &View) {
         self.asks = true;
         self.state = State::Asking(Question::first(view.now));
+        self.rest();
     }
 
     fn finish(&mut self) {
         self.finishing = true;
+        self.rest();
     }
 
     fn on_begun(&mut self, idle: Option<Nanoseconds>) {
@@ -516,53 +582,23 @@ impl Connection for TwoStage {
             }
             state => state,
         };
+        self.rest();
         matches!(self.state, State::Leaving(_))
     }
 
     fn on_time(&mut self, view: &View) {
-        if self.state != State::Open {
-            return;
-        }
-        let (probed, gone) = self.silences(view);
-        let due = self.silent_at(gone);
-        if !view.idle {
-            return self.stirs(view); // the recovery waits for an answer
-        }
-        if due > view.now {
-            self.looks_at = due;
-            return;
-        }
-        let silence = view.now.nanoseconds_since(self.quiet_since);
-        let is_gone = match self.probing {
-            _ if view.now.nanoseconds_since(due) > SUSPENDED => {
-                self.quiet_since = view.now.sooner(probed.min(gone));
-                self.probing = Some(Question::first(view.now));
-                false
-            }
-            Some(question) => silence >= gone || !self.may_probe(question),
-            None if silence >= probed => {
-                self.probing = Some(Question::first(view.now));
-                false
-            }
-            None => silence >= gone,
-        };
-        self.patience = probed.min(gone);
-        self.looks_at = self.silent_at(gone);
-        if is_gone {
-            self.abandoned = Some(Ending::Silent);
-            self.state = State::Ended(Ending::Silent);
-        }
+        self.look(view);
+        self.rest();
     }
 
     #[inline]
     fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
-        // The usual case, and so the first test.
-        let is_data = tidings.signals == Signals::NONE && matches!(self.state, State::Open);
-        if is_data && self.probing.is_none() && self.moving.is_none() {
+        let is_data = tidings.signals == Signals::NONE;
+        if is_data && view.now < self.rests_until {
             self.quiet_since = view.now;
             return Ok(());
         }
-        self.hear(view, tidings)
+        self.heed(view, tidings)
     }
 
     #[inline]
@@ -576,16 +612,11 @@ impl Connection for TwoStage {
 
     #[inline]
     fn signals(&self, view: &View) -> Signals {
-        // The usual case: nearly every packet.
-        if matches!(self.state, State::Open)
-            && !self.finishing
-            && self.probing.is_none()
-            && self.moving.is_none()
-            && self.confirming.is_none_or(|question| question.at > view.now)
-        {
-            return self.answer;
+        if view.now < self.rests_until {
+            debug_assert_eq!(self.says(view), Signals::NONE, "each change is noted");
+            return Signals::NONE;
         }
-        self.all_signals(view)
+        self.says(view)
     }
 
     #[inline]
@@ -597,6 +628,7 @@ impl Connection for TwoStage {
     fn on_said(&mut self, view: &View, signals: Signals, octets: usize) {
         if signals != Signals::NONE || matches!(self.state, State::Granting(..)) {
             self.say(view, signals, octets);
+            self.rest();
         }
     }
 

@@ -215,7 +215,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Tells the judges of units that units leave.
-    #[inline]
+    #[inline(always)] // for each packet
     pub(super) fn tell_units(&mut self, view: &View) {
         // A retransmission does not count: a probe would be followed by a probe, and the
         // association would never be given up.

@@ -40,13 +40,6 @@ impl Acknowledged {
     pub fn measured(&self) -> Option<Instant> {
         self.newest.filter(|newest| self.repeated.is_none_or(|repeated| *newest > repeated))
     }
-
-    /// Accounts for a packet that had been found lost for this cause, and an earlier copy of it
-    /// has arrived.
-    fn tells(&mut self, cause: Cause) {
-        self.late |= cause == Cause::Overtaken;
-        self.doubtful |= cause == Cause::TimedOut;
-    }
 }
 
 /// The context of an acknowledgement beside the queue.
@@ -63,7 +56,10 @@ pub(crate) struct Settling<'a, M: Message> {
 /// The acknowledged packets of ranges in rising order.
 #[derive(Default)]
 struct Tally {
-    in_flight: u64,
+    octets: u64,
+    units: u64,
+    /// What of them had been taken for lost.
+    lost_octets: u64,
     lost: usize,
     /// When the newest packet left that was sent once.
     newest: Option<Instant>,
@@ -83,34 +79,53 @@ impl Tally {
         settling: &mut Settling<'_, M>,
     ) {
         settling.messages.settle(pieces, count, range.payload.credit);
-        match range.state {
-            State::InFlight => self.in_flight += octets as u64,
-            State::Lost(cause) => {
-                self.lost += count;
-                settling.sum.tells(cause);
-            }
-        }
-        let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
-        sum.octets += octets as u64;
-        sum.units += count as u64;
+        self.octets += octets as u64;
+        self.units += count as u64;
         if range.in_parts {
-            sum.in_parts = true;
+            settling.sum.in_parts = true;
         } else {
-            sum.longest = sum.longest.max(pieces.longest(count));
+            settling.sum.longest = settling.sum.longest.max(pieces.longest(count));
         }
-        if range.times == 1 {
-            self.newest = sent_at; // numbers and times rise together
+        let order = range.order + (skipped + count) as u64 - 1;
+        if range.times == 1 && range.state == State::InFlight {
+            self.newest = Some(range.sent_at); // numbers and times rise together
+            self.order = self.order.max(order);
         } else {
-            if range.state == State::InFlight && range.sent_at > settling.too_soon {
-                range.cause.into_iter().for_each(|cause| sum.tells(cause));
+            self.add_doubted(range, count, octets, order, settling);
+        }
+    }
+
+    /// Accounts for packets of a range that was taken for lost, or sent again.
+    #[inline(never)]
+    fn add_doubted<M: Message>(
+        &mut self,
+        range: &SentRange<M>,
+        count: usize,
+        octets: usize,
+        order: u64,
+        settling: &mut Settling<'_, M>,
+    ) {
+        let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
+        let arrived = match range.state {
+            State::Lost(cause) => {
+                self.lost_octets += octets as u64;
+                self.lost += count;
+                Some(cause)
             }
+            State::InFlight => range.cause.filter(|_| range.sent_at > settling.too_soon),
+        };
+        sum.late |= arrived == Some(Cause::Overtaken);
+        sum.doubtful |= arrived == Some(Cause::TimedOut);
+        if range.times == 1 {
+            self.newest = sent_at;
+        } else {
             sum.repeated = sum.repeated.max(sent_at);
             if range.sent_at > settling.copies {
                 return;
             }
             sum.surely = sum.surely.max(sent_at);
         }
-        self.order = self.order.max(range.order + (skipped + count) as u64 - 1);
+        self.order = self.order.max(order);
     }
 }
 
@@ -142,10 +157,12 @@ impl<M: Message> SentQueue<M> {
                 self.ranges[first].skip(count, self.numbering);
             }
         }
-        self.in_flight -= tally.in_flight;
+        self.in_flight -= tally.octets - tally.lost_octets;
         self.lost_packets -= tally.lost;
         self.acknowledged_order = self.acknowledged_order.max(tally.order);
         let sum = &mut *settling.sum;
+        sum.octets += tally.octets;
+        sum.units += tally.units;
         sum.newest = sum.newest.max(tally.newest);
         sum.surely = sum.surely.max(tally.newest);
     }
