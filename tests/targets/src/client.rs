@@ -83,8 +83,11 @@ pub fn client(octets: &[u8]) {
         }
     }
     // The network is gone, again and again, and time passes: each job has its last word, and
-    // nothing is left.
-    for _ in 0..200 {
+    // nothing is left. What is complete needs no server any more: the application closes it.
+    for round in 0..200 {
+        if round == 100 {
+            stage.close_all();
+        }
         let mut answers = VecDeque::new();
         stage.lower.collapse(&mut answers);
         stage.tell(answers);
@@ -99,6 +102,20 @@ pub fn client(octets: &[u8]) {
 }
 
 impl Stage {
+    /// Closes every open file that is not being closed.
+    fn close_all(&mut self) {
+        let open = |(name, file): (Handle, &File)| (file.open && !file.closing).then_some(name);
+        let names: Vec<Handle> = self.files.iter().filter_map(open).collect();
+        for file in names {
+            if let Some(state) = self.files.get_mut(file) {
+                state.closing = true;
+                let request = FilesRequest::Close { file, keep: Keep::Nothing };
+                self.client.handle_request(&self.cx, request, &mut self.said);
+                self.settle();
+            }
+        }
+    }
+
     fn settle(&mut self) {
         let mut answers = VecDeque::new();
         for _turn in 0..10_000 {

@@ -77,7 +77,7 @@ fn endpoints_of_artp_hold_nothing_when_all_have_closed() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 11);
+    assert_eq!(TARGETS.len(), 12);
 }
 
 #[test]
