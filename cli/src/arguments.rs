@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::quantity::patience;
 
@@ -153,6 +153,26 @@ pub(crate) struct Serve {
     /// addresses, or of a container's host. It must forward the ports of --passive-ports.
     #[arg(long, value_name = "ADDR", conflicts_with = "artp")]
     pub(crate) public_address: Option<Ipv4Addr>,
+    /// Encrypt with TLS where a client asks for it (AUTH TLS); --tls=required refuses all others.
+    ///
+    /// The certificate is made on the first run, and kept; clients pin the fingerprint that is
+    /// shown.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "offered",
+        conflicts_with_all = ["artp", "stack"]
+    )]
+    pub(crate) tls: Option<TlsWish>,
+    /// The certificates, the server's own first, in a PEM file.
+    #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
+    pub(crate) certificate: Option<PathBuf>,
+    /// The certificate's private key, in a PEM file.
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    pub(crate) key: Option<PathBuf>,
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
@@ -178,6 +198,15 @@ fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
         (Some(from), Some(to)) if from <= to => Ok(from..=to),
         _ => Err("a range of ports is FROM-TO, such as 50000-50100".into()),
     }
+}
+
+/// Whom TLS is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TlsWish {
+    /// For clients that ask for it.
+    Offered,
+    /// For everyone.
+    Required,
 }
 
 #[derive(Args)]

@@ -12,6 +12,7 @@ mod explain;
 mod features;
 mod generate;
 mod graphs;
+mod identity;
 mod ls;
 mod netrc;
 mod perf;

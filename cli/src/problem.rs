@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
+use stackwright::tls::BadIdentity;
 
 use crate::described::{Flawed, Place};
 use crate::dissect::Unreadable;
@@ -26,6 +27,8 @@ pub(crate) enum Problem {
     BookmarkName { name: String },
     #[error("neither HOME nor XDG_CONFIG_HOME says where bookmarks are kept")]
     NoHome,
+    #[error("{}: {why}", .path.display())]
+    Identity { path: PathBuf, why: BadIdentity },
     #[error("`{user}` needs a password, and there is no terminal to ask for it")]
     NoPassword { user: String },
     #[error("cannot read the password from {}: {why}", .path.display())]
@@ -146,6 +149,9 @@ impl Problem {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
+            Problem::Identity { .. } => {
+                "name both files in PEM form: --certificate FILE --key FILE"
+            }
             Problem::OpenNetrc { .. } => "keep it to yourself: chmod 600",
             Problem::NoBookmark { .. } => {
                 "`stackwright bookmark list` shows the names; an address begins with ftp://"

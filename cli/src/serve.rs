@@ -8,19 +8,20 @@ use std::time::Duration;
 use indicatif::HumanBytes;
 use serde_json::json;
 use stackwright::contract::services::Ended;
-use stackwright::contract::{Instant, Listener, Outlet, Protocol, RequestOf};
+use stackwright::contract::{Fingerprint, Instant, Listener, Outlet, Protocol, RequestOf};
 use stackwright::ftp::server::{
-    self, Anonymous, Indication, Request, Rights, Serving, TransferDirection,
+    self, Anonymous, Indication, Request, Rights, SecurityLevel, Serving, TransferDirection,
 };
+use stackwright::tls::ServerIdentity;
 use stackwright_drivers::{Driver, Lanes};
 
-use crate::arguments::Serve;
+use crate::arguments::{Serve, TlsWish};
 use crate::problem::Problem;
 use crate::registry::{Admission, Wishes};
 use crate::remote::Below;
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
-use crate::{graphs, stacks, transfer};
+use crate::{graphs, identity, stacks, transfer};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
@@ -50,6 +51,18 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 let (driver, stack) = stack.map_err(unopened)?;
                 return carry_out(driver, stack, told);
             }
+            if let Some(wish) = serve.tls {
+                let identity = identity(serve)?;
+                let security = match wish {
+                    TlsWish::Offered => SecurityLevel::Offered,
+                    TlsWish::Required => SecurityLevel::Required,
+                };
+                let config = server::Config { security, ..config };
+                let told = Told { fingerprint: Some(identity.fingerprint()), ..told };
+                let stack = stacks::tls_server(&folder, config, options, identity);
+                let (driver, stack) = stack.map_err(unopened)?;
+                return carry_out(driver, stack, told);
+            }
             let (driver, stack) = stacks::server(&folder, config, options).map_err(unopened)?;
             carry_out(driver, stack, told)
         }
@@ -71,6 +84,12 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
             carry_out(driver, graph, Told::new(serve, shown, writable))
         }
     }
+}
+
+/// The certificate that clients of `serve` are shown.
+fn identity(serve: &Serve) -> Result<ServerIdentity, Problem> {
+    let addresses: Vec<_> = serve.listen.iter().map(SocketAddr::ip).collect();
+    identity::server(serve.certificate.as_deref().zip(serve.key.as_deref()), &addresses)
 }
 
 fn below(serve: &Serve) -> Below {
@@ -138,11 +157,13 @@ struct Told<'a> {
     writable: bool,
     listening: usize,
     refused: Option<Ended>,
+    /// That of the certificate that clients are shown.
+    fingerprint: Option<Fingerprint>,
 }
 
 impl<'a> Told<'a> {
     fn new(serve: &'a Serve, folder: String, writable: bool) -> Self {
-        Told { serve, folder, writable, listening: 0, refused: None }
+        Told { serve, folder, writable, listening: 0, refused: None, fingerprint: None }
     }
 
     fn serving(&mut self, local: SocketAddr) {
@@ -152,7 +173,10 @@ impl<'a> Told<'a> {
         if *json {
             say!(
                 "{}",
-                json!({ "event": "serving", "url": url, "folder": folder, "writable": writable, "user": user })
+                json!({
+                    "event": "serving", "url": url, "folder": folder, "writable": writable, "user": user,
+                    "fingerprint": self.fingerprint.map(|fingerprint| fingerprint.to_string()),
+                })
             );
             return;
         }
@@ -160,7 +184,10 @@ impl<'a> Told<'a> {
             user.as_deref().map_or_else(|| "everyone".into(), |user| format!("the user `{user}`"));
         let may = if *writable { "download and upload" } else { "download" };
         say!("Serving {folder} at {url}: {who} may {may}.");
-        if !local.ip().is_loopback() {
+        if let Some(fingerprint) = self.fingerprint {
+            say!("  TLS: the certificate's SHA-256 fingerprint is {fingerprint}");
+        }
+        if !local.ip().is_loopback() && self.serve.tls != Some(TlsWish::Required) {
             say!(
                 "  Other machines can reach {local}. FTP does not encrypt: passwords and files are readable"
             );

@@ -14,6 +14,7 @@ use stackwright::copy::Copy;
 use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
+use stackwright::tls::{self, ServerIdentity, Tls};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -32,8 +33,15 @@ stack! {
 }
 
 stack! {
+    /// The same where TLS can secure the connections.
+    pub(crate) TlsServerStack =
+        Server<Message> over ((Tls<Message> over Tcp<Message>) beside Disk<Message>)
+}
+
+stack! {
     /// A copy between an FTP server (on the left) and a disk (on the right).
-    pub(crate) CopyStack = Copy<Message> over ((Client<Message> over Tcp<Message>) beside Disk<Message>)
+    pub(crate) CopyStack =
+        Copy<Message> over ((Client<Message> over Tcp<Message>) beside Disk<Message>)
 }
 
 /// ARTP, whose policies are known to the compiler.
@@ -47,8 +55,9 @@ stack! {
 
 stack! {
     /// A copy between an FTP server over ARTP (on the left) and a disk (on the right).
-    pub(crate) ArtpCopyStack =
-        Copy<Message> over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Disk<Message>)
+    pub(crate) ArtpCopyStack = Copy<Message> over (
+        (Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Disk<Message>
+    )
 }
 
 stack! {
@@ -175,6 +184,20 @@ pub(crate) fn server(
     let tcp = ground.tcp()?;
     let config = server::Config { epoch: epoch(), ..config };
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(tcp, ground.disk))))
+}
+
+/// The same, where TLS can secure the connections. Those that stay as they are lose nothing.
+pub(crate) fn tls_server(
+    root: &Path,
+    config: server::Config,
+    options: DiskOptions,
+    identity: ServerIdentity,
+) -> io::Result<(Driver, TlsServerStack)> {
+    let ground = ground(root, options)?;
+    let config = server::Config { epoch: epoch(), ..config };
+    let tls = tls::Config { identities: vec![identity], ..tls::Config::at(epoch().unwrap_or(0)) };
+    let streams = Over::new(Tls::new(tls).with_pool(ground.pool.clone()), ground.tcp()?);
+    Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
 }
 
 /// The same over ARTP, in packets of at most `packet` octets. They are filled from memory: no

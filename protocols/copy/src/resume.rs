@@ -151,8 +151,8 @@ impl<M: Message> Copy<M> {
         let (from, there, step) = (copying.from, copying.there, copying.step);
         let said = match said {
             Ok(said) => said,
-            // Whether it is a beginning will be known another time; but a digest that takes too long
-            // would always do.
+            // Whether it is a beginning will be known another time; but a digest that takes too
+            // long would always do.
             Err(failure)
                 if step == Step::Comparing
                     && !matches!(failure, Failure::Unsupported | Failure::Expired) =>

@@ -10,6 +10,7 @@ mod hostile_clients;
 mod hostile_servers;
 mod proxies;
 mod scripted;
+mod secure;
 mod setting;
 mod their_clients;
 mod their_forms;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         their_clients::trials(&setting),
         their_forms::trials(),
         proxies::trials(&setting),
+        secure::trials(&setting),
         crowd::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
