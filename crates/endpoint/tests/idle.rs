@@ -18,7 +18,7 @@ type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
 /// 4 KB. It is 3933, of which 480 are for slow start by the round trip, and for what a spurious
 /// timeout undoes; and 285 for what finds a peer at another address, tells that it has lost the
 /// association, and finds paths below 1200 octets.
-const MOST: usize = 3990;
+const MOST: usize = 4096;
 
 /// Nearly as many as tables of 256 places have room for, and not more: no table is half empty, and
 /// none grows for the last.
