@@ -73,6 +73,7 @@ pub(super) fn telnet_commands(prey: &Prey) {
         (&b"US\xFF\xFB\x01ER anony\xFF\xFD\x18mous\r\n"[..], 331),
         (b"\xFF\xF1PASS guest@\xFF\xF6example.org\r\n", 230),
         (b"\xFF\xFC\x03\xFF\xFE\x03NOOP\r\xFF\xF1\n", 200),
+        (b"TYPE \xFF\xF1I\r\n", 200),
         (b"SIZE sm\xFF\xF9all\r\n", 213),
         (b"\xFF\xF4\xFF\xF2NOOP\r\n", 200),
     ] {
