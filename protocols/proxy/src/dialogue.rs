@@ -19,7 +19,7 @@ pub(crate) enum Progress {
     More,
     /// This is to be said now.
     Say(Vec<u8>),
-    /// The proxy passes octets on from here: so many of those that were heard were its answer.
+    /// The proxy passes octets on from here. Its answer had this length, in octets.
     Through(usize),
     /// It does not.
     Over(Ended),

@@ -12,17 +12,25 @@ use stackwright_programs::servers::{Server, ours};
 
 use crate::setting::{Setting, stranger, trial};
 
+/// Clients that do not encrypt are refused.
+const REQUIRED: &str = "--tls=required";
+
 pub(crate) fn trials(setting: &Arc<Setting>) -> Vec<Trial> {
-    let of = |name: &str, program: &'static str, moves: fn(&Scene)| {
+    let of = |name: &str, program: &'static str, tls: &'static str, moves: fn(&Scene)| {
         let with = setting.clone();
         trial(format!("tls/{name}"), &["openssl", program], false, move || {
-            moves(&Scene::new(&with));
+            moves(&Scene::new(&with, tls));
         })
     };
-    vec![of("curl", "curl", curl), of("lftp", "lftp", lftp), of("ftplib", "python3", ftplib)]
+    vec![
+        of("curl", "curl", REQUIRED, curl),
+        of("lftp", "lftp", REQUIRED, lftp),
+        of("ftplib", "python3", REQUIRED, ftplib),
+        of("protection-changes", "python3", "--tls=offered", protection_changes),
+    ]
 }
 
-/// A server that refuses whoever does not encrypt, with a certificate for `localhost`.
+/// A server with a certificate for `localhost`.
 struct Scene<'a> {
     setting: &'a Setting,
     scratch: Scratch,
@@ -30,7 +38,7 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    fn new(setting: &'a Setting) -> Self {
+    fn new(setting: &'a Setting, tls: &str) -> Self {
         let scratch = Scratch::new();
         let [certificate, key] = ["certificate", "key"].map(|name| scratch.join(name));
         let mut openssl = stranger("openssl");
@@ -39,7 +47,7 @@ impl<'a> Scene<'a> {
         openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
         run(openssl.arg("-keyout").arg(&key).arg("-out").arg(&certificate)).succeeded();
         let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
-        let options = ["--tls=required", "--certificate", &certificate, "--key", &key];
+        let options = [tls, "--certificate", &certificate, "--key", &key];
         let options = [&options[..], &["--writable", "--no-sync"]].concat();
         let server = ours(setting.folder().path(), false, &options);
         Scene { setting, scratch, server }
@@ -119,4 +127,35 @@ ftp.quit()
     python.arg(scene.setting.folder().join(&size)).arg("in/tls-ftplib");
     run(&mut python).succeeded();
     scene.compare("arrived", "in/tls-ftplib");
+}
+
+/// A data connection that was arranged under one protection is not used under another: neither is a
+/// file sent in the clear, nor does the server fail.
+fn protection_changes(scene: &Scene<'_>) {
+    const SCRIPT: &str = "
+import ftplib, ssl, socket, sys
+certificate, port, name = sys.argv[1:]
+context = ssl.create_default_context(cafile=certificate)
+for first, second in [('P', 'C'), ('C', 'P')]:
+    ftp = ftplib.FTP_TLS(context=context)
+    ftp.connect('localhost', int(port))
+    ftp.login()
+    ftp.voidcmd('TYPE I')
+    ftp.voidcmd('PBSZ 0')
+    ftp.voidcmd('PROT ' + first)
+    data = socket.create_connection(ftp.makepasv())
+    if first == 'P':
+        data = context.wrap_socket(data, server_hostname='localhost')
+    ftp.voidcmd('PROT ' + second)
+    try:
+        ftp.sendcmd('RETR ' + name)
+        raise SystemExit('it was sent')
+    except ftplib.Error as refused:
+        assert str(refused).startswith(('425', '521', '522')), refused
+    ftp.voidcmd('NOOP')
+    ftp.quit()
+";
+    let mut python = stranger("python3");
+    python.args(["-c", SCRIPT, &scene.certificate(), &scene.server.address.port().to_string()]);
+    run(python.arg(SIZES[6].file())).succeeded();
 }

@@ -111,7 +111,7 @@ impl Ours {
         self.ask(Ask::Control { association: name(index), command });
     }
 
-    /// Sends so many octets of the pattern as soon as there is credit.
+    /// Sends this many octets of the pattern, as far as there is credit.
     pub(crate) fn sends(&mut self, index: u32, octets: usize) {
         self.known(index).to_send = octets;
     }

@@ -63,11 +63,16 @@ impl<M: Message> Server<M> {
                 if !state.protection.sized {
                     return self.reply(cx, session, 503, "Say PBSZ 0 first.");
                 }
-                state.protection.data = protection == ProtectionLevel::Private;
+                let is_private = protection == ProtectionLevel::Private;
+                if mem::replace(&mut state.protection.data, is_private) != is_private {
+                    // What was arranged before is protected otherwise: a file would leave in the
+                    // clear, or as a region that TLS cannot read.
+                    self.forget_data(cx, session, out);
+                }
                 self.reply(cx, session, 200, "So be it.");
             }
             Access::Ccc => {
-                // What follows would not be protected, and nothing would tell who sends it.
+                // What follows would be open to an attacker in between.
                 self.reply(cx, session, 534, "The control connection stays encrypted.");
             }
         }
