@@ -12,11 +12,11 @@ use crate::printable::Printable;
 use crate::problem::Problem;
 use crate::remote::Remote;
 use crate::report::say;
-use crate::transfer::{self, Local, SERVER, Watch};
+use crate::transfer::{self, JOB, Local, SERVER, Watch};
 
 pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     let remote = Remote::parse(&ls.url)?;
-    let request = Request::List { side: SERVER, path: remote.path.clone() };
+    let request = Request::List { job: JOB, side: SERVER, path: remote.path.clone() };
     let mut count = 0_u64;
     // They are shown as they come: a listing may have no end.
     let mut show = |entries: &[FolderEntry]| {
