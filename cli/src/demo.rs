@@ -193,7 +193,7 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
         let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
         match server {
             Server::Static(Below::Tcp) => {
-                if let Ok((driver, stack)) = stacks::server(&folder, config, disk) {
+                if let Ok((driver, stack)) = stacks::server(&folder, config, disk, None) {
                     serve(driver, stack, told);
                 }
             }

@@ -21,6 +21,7 @@ use crate::place::Place;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote};
 use crate::report::{Dialogue, Progress};
+use crate::stacks::Between;
 use crate::{graphs, proxy, secret, stacks};
 
 /// The server is the copy's left side, the disk its right.
@@ -169,10 +170,10 @@ pub(crate) fn run(
             };
             config.timeout = connection.timeout.unwrap_or(TIMEOUT);
             config.idle = Duration::ZERO;
-            let stack = match (&described, &proxy) {
+            let stack = match (&described, remote.below) {
                 (Some(described), _) => Stack::Described(described),
-                (None, Some(proxy)) => Stack::Proxied(proxy),
-                (None, None) => Stack::Known(remote.below),
+                (None, Below::Tcp) => Stack::Tcp(Between { proxy: proxy.clone() }),
+                (None, Below::Artp) => Stack::Artp,
             };
             outcome = run_at(address, config, connection, stack, local, request, watch);
             if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
@@ -252,8 +253,8 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
 
 /// Which stack copies.
 enum Stack<'a> {
-    Known(Below),
-    Proxied(&'a stackwright::proxy::Config),
+    Tcp(Between),
+    Artp,
     Described(&'a Described),
 }
 
@@ -271,30 +272,22 @@ fn run_at(
     let unopened = |why| Problem::Path { path: local.shown().into(), why };
     let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
     let ended = match (stack, local) {
-        (Stack::Known(Below::Tcp), Local::Folder(folder)) => {
-            let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, request, watch)?
-        }
-        (Stack::Proxied(proxy), Local::Folder(folder)) => {
-            let stack = stacks::proxied_copy(folder, config, proxy, listener);
+        (Stack::Tcp(between), Local::Folder(folder)) => {
+            let stack = stacks::copy(folder, config, between, listener);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
         }
-        (Stack::Proxied(proxy), Local::Open(file, _)) => {
-            let stack = stacks::proxied_pipe(file, config, proxy, listener);
+        (Stack::Tcp(between), Local::Open(file, _)) => {
+            let stack = stacks::pipe(file, config, between, listener);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
         }
-        (Stack::Known(Below::Tcp), Local::Open(file, _)) => {
-            let (driver, stack) = stacks::pipe(file, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, request, watch)?
-        }
-        (Stack::Known(Below::Artp), Local::Folder(folder)) => {
+        (Stack::Artp, Local::Folder(folder)) => {
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
         }
-        (Stack::Known(Below::Artp), Local::Open(file, _)) => {
+        (Stack::Artp, Local::Open(file, _)) => {
             let stack = stacks::artp_pipe(file, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
