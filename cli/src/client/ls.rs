@@ -13,7 +13,7 @@ use crate::transfer::{self, Local, SERVER, Watch};
 
 pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     let remote = Remote::parse(&ls.url)?;
-    let request = Request::List { side: SERVER, path: remote.path.clone() };
+    let request = Request::List { job: transfer::JOB, side: SERVER, path: remote.path.clone() };
     let listing = Listing::new(match ls {
         Ls { connection, .. } if connection.json => Form::Json,
         Ls { long: true, human, .. } => Form::Long { human: *human },
