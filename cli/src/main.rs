@@ -6,6 +6,7 @@ mod arguments;
 mod bookmark;
 mod demo;
 mod described;
+mod descriptors;
 mod dissect;
 mod dissector;
 mod explain;
