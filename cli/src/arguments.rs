@@ -176,6 +176,9 @@ pub(crate) struct Serve {
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
+    /// Serve at most N of them from one address (one /64 of IPv6) [default: 200].
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions_per_address: Option<usize>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,

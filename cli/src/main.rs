@@ -7,6 +7,7 @@ mod bookmark;
 mod client;
 mod demo;
 mod described;
+mod descriptors;
 mod dissect;
 mod dissector;
 mod explain;
