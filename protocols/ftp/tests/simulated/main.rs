@@ -26,4 +26,5 @@ mod secure;
 mod setting;
 mod strange;
 mod sweep;
+mod vanished;
 mod zone;
