@@ -27,4 +27,5 @@ mod secure;
 mod setting;
 mod strange;
 mod sweep;
+mod vanished;
 mod zone;
