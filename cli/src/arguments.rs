@@ -275,8 +275,14 @@ pub(crate) struct Put {
 
 #[derive(Args)]
 pub(crate) struct Ls {
-    /// The folder's address: ftp://user@host:port/folder, or ftp+artp://… over ARTP.
+    /// The address of a folder or a file: ftp://user@host:port/folder, or ftp+artp://… over ARTP.
     pub(crate) url: String,
+    /// Show permissions, exact sizes and dates, too.
+    #[arg(long, short)]
+    pub(crate) long: bool,
+    /// Show sizes with units in the long form.
+    #[arg(long, requires = "long")]
+    pub(crate) human: bool,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }

@@ -56,19 +56,17 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 let (driver, stack) = stack.map_err(unopened)?;
                 return carry_out(driver, stack, told);
             }
-            if let Some(wish) = serve.tls {
-                let identity = identity(serve)?;
-                let security = match wish {
-                    TlsWish::Offered => SecurityLevel::Offered,
-                    TlsWish::Required => SecurityLevel::Required,
-                };
-                let config = server::Config { security, ..config };
-                let told = Told { fingerprint: Some(identity.fingerprint()), ..told };
-                let stack = stacks::tls_server(&folder, config, options, identity);
-                let (driver, stack) = stack.map_err(unopened)?;
-                return carry_out(driver, stack, told);
-            }
-            let (driver, stack) = stacks::server(&folder, config, options).map_err(unopened)?;
+            let security = match serve.tls {
+                None => SecurityLevel::Off,
+                Some(TlsWish::Offered) => SecurityLevel::Offered,
+                Some(TlsWish::Required) => SecurityLevel::Required,
+            };
+            let config = server::Config { security, ..config };
+            let identity = serve.tls.map(|_| identity(serve)).transpose()?;
+            let fingerprint = identity.as_ref().map(ServerIdentity::fingerprint);
+            let told = Told { fingerprint, ..told };
+            let stack = stacks::server(&folder, config, options, identity);
+            let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, told)
         }
         Some(described) => {
