@@ -57,12 +57,14 @@ pub(crate) fn run() -> Result<(), Problem> {
         };
     say!("  {:<36} {:>8} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
     let fetch = |target: &str| Request::Copy {
+        job: transfer::JOB,
         from: SERVER,
         source: "/demo".into(),
         target: target.into(),
         early: true,
     };
     let store = |target: &str| Request::Copy {
+        job: transfer::JOB,
         from: DISK,
         source: "demo".into(),
         target: target.into(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use stackwright::contract::services::{Failure, FolderEntry};
-use stackwright::contract::{Outlet, Protocol, RequestOf};
+use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::copy::{CopySide, Copying, Indication, Request};
 use stackwright::ftp::client;
 use stackwright_drivers::{Driver, Lanes};
@@ -28,6 +28,9 @@ use crate::{graphs, proxy, secret, stacks};
 pub(crate) const SERVER: CopySide = CopySide::Left;
 pub(crate) const DISK: CopySide = CopySide::Right;
 
+/// The name of the one job.
+pub(crate) const JOB: Handle = Handle { index: 0, generation: 0 };
+
 /// How long the program takes at most to close its associations once it has what was requested. It
 /// takes two round trips: a geostationary path needs more than a second.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -40,9 +43,9 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
     let place = Place::target(get.dest.as_deref(), name)?;
     let (from, source, target) = (SERVER, remote.path.clone(), place.name().into());
     let request = if place.is_repeatable() {
-        Request::Resume { from, source, target, checked_first: true }
+        Request::Resume { job: JOB, from, source, target, checked_first: true }
     } else {
-        Request::Copy { from, source, target, early: true }
+        Request::Copy { job: JOB, from, source, target, early: true }
     };
     let mut progress = Progress::new(&get.url, get.connection.json);
     if place.is_output() {
@@ -75,9 +78,9 @@ pub(crate) fn put(put: &Put) -> Result<(), Problem> {
     }
     let (from, source, target) = (DISK, place.name().into(), remote.path.clone());
     let request = if place.is_repeatable() {
-        Request::Resume { from, source, target, checked_first: false }
+        Request::Resume { job: JOB, from, source, target, checked_first: false }
     } else {
-        Request::Copy { from, source, target, early: false }
+        Request::Copy { job: JOB, from, source, target, early: false }
     };
     let progress = Progress::new(&url, put.connection.json);
     let watch = &mut Watch::Bar(&progress);
@@ -225,19 +228,21 @@ struct Application<'a, 'w> {
 impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
     fn indicate(&mut self, indication: Indication) {
         match (indication, &mut *self.watch) {
-            (Indication::Began { size, there }, Watch::Bar(progress)) => {
+            (Indication::Began { size, there, .. }, Watch::Bar(progress)) => {
                 progress.began(size, there);
             }
-            (Indication::Moved { octets }, Watch::Bar(progress)) => progress.moved(octets),
-            (Indication::Entries { entries }, Watch::Entries(show)) => show(&entries),
-            (Indication::Copied { octets, moved, took }, _) => {
+            (Indication::Moved { octets, .. }, Watch::Bar(progress)) => progress.moved(octets),
+            (Indication::Entries { entries, .. }, Watch::Entries(show)) => show(&entries),
+            (Indication::Copied { octets, moved, took, .. }, _) => {
                 self.outcome = Some(Ok(Done { octets, moved, took, unreadable: 0 }));
             }
-            (Indication::Listed, _) => {
+            (Indication::Listed { .. }, _) => {
                 let took = Duration::ZERO;
                 self.outcome = Some(Ok(Done { octets: 0, moved: 0, took, unreadable: 0 }));
             }
-            (Indication::Failed { side, failure }, _) => self.outcome = Some(Err((side, failure))),
+            (Indication::Failed { side, failure, .. }, _) => {
+                self.outcome = Some(Err((side, failure)))
+            }
             _ => {}
         }
     }

@@ -1,8 +1,10 @@
 //! A transport is measured between two processes of the program.
 
 use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use stackwright_programs::processes::{Outcome, Running, run};
@@ -107,6 +109,34 @@ fn what_is_wrong_is_told() {
     assert!(complaints(&unknown).contains("ordered+artp://"), "{}", complaints(&unknown));
     run(program().args(["perf", "run", "tcp://127.0.0.1", "--time", "1s", "--octets", "1"]))
         .exited(2);
+}
+
+/// UDP tells nobody that a client has gone, and the system gives its port to another.
+#[test]
+fn a_port_that_is_used_again_is_counted_anew() {
+    const WORD: usize = 7; // an octet for the kind, six for the number
+    let (_server, url) = serve("udp://127.0.0.1:0", &[]);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.connect(url.strip_prefix("udp://").expect("an address")).expect("a server");
+    socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    for messages in [3, 2] {
+        for number in 0..messages {
+            socket.send(&word(1, number)).expect("data");
+        }
+        // Its answer may be lost, and the question is then repeated.
+        for _ in 0..2 {
+            socket.send(&word(4, messages)).expect("the end");
+            let mut report = [0; 64];
+            let length = socket.recv(&mut report).expect("a report");
+            assert!(length >= WORD + 16 && report[0] == 5, "{report:?}");
+            let counted = report[WORD + 8..][..8].try_into().expect("eight octets");
+            assert_eq!(u64::from_be_bytes(counted), u64::from(messages));
+        }
+    }
+
+    fn word(kind: u8, number: u8) -> [u8; WORD] {
+        [kind, 0, 0, 0, 0, 0, number]
+    }
 }
 
 #[test]

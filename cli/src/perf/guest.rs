@@ -26,6 +26,10 @@ pub(super) struct Guest<S: Stack> {
     /// How many messages we have taken from the association.
     taken: usize,
     report: Report,
+    /// What came in earlier runs.
+    earlier: Report,
+    /// Whether he was told what has come.
+    is_told: bool,
     /// When the first counted message came, and what we had taken of the processor then.
     began: Option<(Instant, Duration)>,
     /// When the last came.
@@ -43,6 +47,8 @@ impl<S: Stack> Guest<S> {
             association,
             taken: 0,
             report: Report::default(),
+            earlier: Report::default(),
+            is_told: false,
             began: None,
             last: Instant::now(),
             expected: None,
@@ -76,6 +82,11 @@ impl<S: Stack> Guest<S> {
     }
 
     fn count(&mut self, octets: usize, messages: usize) {
+        if self.is_told {
+            // Another run: where no association ends, its port is another's now.
+            (self.earlier, self.report, self.began) = (self.counted(), Report::default(), None);
+            self.is_told = false;
+        }
         self.began.get_or_insert_with(|| (Instant::now(), processor()));
         self.report.octets += octets as u64;
         self.report.messages += messages as u64;
@@ -141,6 +152,7 @@ impl<S: Stack> Guest<S> {
             return None;
         }
         self.expected = None;
+        self.is_told = true;
         let (began, before) = self.began.unwrap_or((self.last, processor()));
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         // An end that is repeated is answered again: not with the time until then.
@@ -155,9 +167,11 @@ impl<S: Stack> Guest<S> {
         Some(self.report)
     }
 
-    /// What has come from him.
+    /// What has come from him, in all runs.
     pub(super) fn counted(&self) -> Report {
-        self.report
+        let Report { octets, messages, .. } = self.earlier;
+        let octets = octets + self.report.octets;
+        Report { octets, messages: messages + self.report.messages, ..self.report }
     }
 
     /// Whether he has gone.

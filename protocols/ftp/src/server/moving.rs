@@ -105,7 +105,7 @@ impl<M: Message> Server<M> {
     ) {
         self.touch(cx, session);
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Data::Arrived(link) = &mut state.data
+        if let Data::Arrived(link) | Data::Securing { link, .. } = &mut state.data
             && link.association == association
         {
             link.credit += credit;
@@ -159,7 +159,7 @@ impl<M: Message> Server<M> {
     fn link(&mut self, session: Handle, association: Handle) -> Option<&mut Link<M>> {
         let state = self.sessions.get_mut(session)?;
         let link = match (&mut state.data, &mut state.work) {
-            (Data::Arrived(link), _) => link,
+            (Data::Arrived(link) | Data::Securing { link, .. }, _) => link,
             (_, Work::Transfer(Transfer { link: Some(link), .. })) => link,
             _ => return None,
         };

@@ -3,6 +3,7 @@
 //!
 //! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
 
+mod attacks;
 mod commands;
 mod copies;
 mod corners;
