@@ -176,6 +176,9 @@ pub(crate) struct Serve {
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
+    /// Serve at most N of them from one address (one /64 of IPv6) [default: 200].
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions_per_address: Option<usize>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
@@ -272,8 +275,14 @@ pub(crate) struct Put {
 
 #[derive(Args)]
 pub(crate) struct Ls {
-    /// The folder's address: ftp://user@host:port/folder, or ftp+artp://… over ARTP.
+    /// The address of a folder or a file: ftp://user@host:port/folder, or ftp+artp://… over ARTP.
     pub(crate) url: String,
+    /// Show permissions, exact sizes and dates, too.
+    #[arg(long, short)]
+    pub(crate) long: bool,
+    /// Show sizes with units in the long form.
+    #[arg(long, requires = "long")]
+    pub(crate) human: bool,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }

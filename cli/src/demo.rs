@@ -57,12 +57,14 @@ pub(crate) fn run() -> Result<(), Problem> {
         };
     say!("  {:<36} {:>8} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
     let fetch = |target: &str| Request::Copy {
+        job: transfer::JOB,
         from: SERVER,
         source: "/demo".into(),
         target: target.into(),
         early: true,
     };
     let store = |target: &str| Request::Copy {
+        job: transfer::JOB,
         from: DISK,
         source: "demo".into(),
         target: target.into(),
@@ -191,7 +193,7 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
         let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
         match server {
             Server::Static(Below::Tcp) => {
-                if let Ok((driver, stack)) = stacks::server(&folder, config, disk) {
+                if let Ok((driver, stack)) = stacks::server(&folder, config, disk, None) {
                     serve(driver, stack, told);
                 }
             }

@@ -4,8 +4,10 @@
 mod address;
 mod arguments;
 mod bookmark;
+mod client;
 mod demo;
 mod described;
+mod descriptors;
 mod dissect;
 mod dissector;
 mod explain;
@@ -13,7 +15,6 @@ mod features;
 mod generate;
 mod graphs;
 mod identity;
-mod ls;
 mod netrc;
 mod perf;
 mod pipe;
@@ -45,7 +46,7 @@ fn run() -> u8 {
         Command::Serve(serve) => (serve.json, serve::run(serve)),
         Command::Get(get) => (get.connection.json, transfer::get(get)),
         Command::Put(put) => (put.connection.json, transfer::put(put)),
-        Command::Ls(ls) => (ls.connection.json, ls::run(ls)),
+        Command::Ls(ls) => (ls.connection.json, client::ls::run(ls)),
         Command::Bookmark(bookmark) => {
             (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
         }

@@ -26,6 +26,7 @@ use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
 
+use crate::descriptors;
 use crate::shown::Shown;
 use crate::stacks::{self, Message};
 
@@ -53,6 +54,8 @@ pub(crate) struct Wishes {
     /// Whether clients may store.
     pub(crate) writable: bool,
     pub(crate) sessions: Option<usize>,
+    /// The same of one address.
+    pub(crate) sessions_per_address: Option<usize>,
     /// The ports of passive data connections.
     pub(crate) passive_ports: Option<RangeInclusive<u16>>,
     /// The address that PASV tells.
@@ -269,6 +272,10 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if let Some(sessions) = wished.or(sessions.map(|sessions| sessions as usize)) {
         config.sessions_most = sessions;
     }
+    if let Some(sessions) = setting.wishes.sessions_per_address {
+        config.sessions_per_address = sessions;
+    }
+    descriptors::provide(config.sessions_most);
     if let Some(seconds) = idle {
         config.idle = Duration::from_secs(seconds);
     }

@@ -21,7 +21,7 @@ use crate::registry::{Admission, Wishes};
 use crate::remote::Below;
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
-use crate::{graphs, identity, stacks, transfer};
+use crate::{descriptors, graphs, identity, stacks, transfer};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
@@ -36,12 +36,17 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     match described {
         None => {
             let rights = Rights { write: serve.writable };
+            let defaults = server::Config::new(accounts(rights));
             let config = server::Config {
-                sessions_most: serve.sessions.unwrap_or(SESSIONS),
+                sessions_most: serve.sessions.unwrap_or(defaults.sessions_most),
+                sessions_per_address: serve
+                    .sessions_per_address
+                    .unwrap_or(defaults.sessions_per_address),
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
-                ..server::Config::new(accounts(rights))
+                ..defaults
             };
+            descriptors::provide(config.sessions_most);
             let told = Told::new(serve, shown, serve.writable);
             let unopened = |why| Problem::Path { path: folder.clone(), why };
             if below(serve) == Below::Artp {
@@ -51,19 +56,17 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 let (driver, stack) = stack.map_err(unopened)?;
                 return carry_out(driver, stack, told);
             }
-            if let Some(wish) = serve.tls {
-                let identity = identity(serve)?;
-                let security = match wish {
-                    TlsWish::Offered => SecurityLevel::Offered,
-                    TlsWish::Required => SecurityLevel::Required,
-                };
-                let config = server::Config { security, ..config };
-                let told = Told { fingerprint: Some(identity.fingerprint()), ..told };
-                let stack = stacks::tls_server(&folder, config, options, identity);
-                let (driver, stack) = stack.map_err(unopened)?;
-                return carry_out(driver, stack, told);
-            }
-            let (driver, stack) = stacks::server(&folder, config, options).map_err(unopened)?;
+            let security = match serve.tls {
+                None => SecurityLevel::Off,
+                Some(TlsWish::Offered) => SecurityLevel::Offered,
+                Some(TlsWish::Required) => SecurityLevel::Required,
+            };
+            let config = server::Config { security, ..config };
+            let identity = serve.tls.map(|_| identity(serve)).transpose()?;
+            let fingerprint = identity.as_ref().map(ServerIdentity::fingerprint);
+            let told = Told { fingerprint, ..told };
+            let stack = stacks::server(&folder, config, options, identity);
+            let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, told)
         }
         Some(described) => {
@@ -71,6 +74,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 disk: options,
                 writable: serve.writable,
                 sessions: serve.sessions,
+                sessions_per_address: serve.sessions_per_address,
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
                 packet: serve.packet,
@@ -103,9 +107,6 @@ fn places(serve: &Serve) -> &[SocketAddr] {
         Below::Artp => &serve.artp,
     }
 }
-
-/// How many clients at once, where nobody says it.
-const SESSIONS: usize = 1000;
 
 /// Nobody lets everybody store by mistake.
 fn guard(serve: &Serve, writable: bool) -> Result<(), Problem> {

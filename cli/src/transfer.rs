@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use stackwright::contract::services::{Failure, FolderEntry};
-use stackwright::contract::{Outlet, Protocol, RequestOf};
+use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::copy::{CopySide, Copying, Indication, Request};
 use stackwright::ftp::client;
 use stackwright_drivers::{Driver, Lanes};
@@ -21,11 +21,15 @@ use crate::place::Place;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote};
 use crate::report::{Dialogue, Progress};
+use crate::stacks::Between;
 use crate::{graphs, proxy, secret, stacks};
 
 /// The server is the copy's left side, the disk its right.
 pub(crate) const SERVER: CopySide = CopySide::Left;
 pub(crate) const DISK: CopySide = CopySide::Right;
+
+/// The name of the one job.
+pub(crate) const JOB: Handle = Handle { index: 0, generation: 0 };
 
 /// How long the program takes at most to close its associations once it has what was requested. It
 /// takes two round trips: a geostationary path needs more than a second.
@@ -39,9 +43,9 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
     let place = Place::target(get.dest.as_deref(), name)?;
     let (from, source, target) = (SERVER, remote.path.clone(), place.name().into());
     let request = if place.is_repeatable() {
-        Request::Resume { from, source, target, checked_first: true }
+        Request::Resume { job: JOB, from, source, target, checked_first: true }
     } else {
-        Request::Copy { from, source, target, early: true }
+        Request::Copy { job: JOB, from, source, target, early: true }
     };
     let mut progress = Progress::new(&get.url, get.connection.json);
     if place.is_output() {
@@ -74,9 +78,9 @@ pub(crate) fn put(put: &Put) -> Result<(), Problem> {
     }
     let (from, source, target) = (DISK, place.name().into(), remote.path.clone());
     let request = if place.is_repeatable() {
-        Request::Resume { from, source, target, checked_first: false }
+        Request::Resume { job: JOB, from, source, target, checked_first: false }
     } else {
-        Request::Copy { from, source, target, early: false }
+        Request::Copy { job: JOB, from, source, target, early: false }
     };
     let progress = Progress::new(&url, put.connection.json);
     let watch = &mut Watch::Bar(&progress);
@@ -166,10 +170,10 @@ pub(crate) fn run(
             };
             config.timeout = connection.timeout.unwrap_or(TIMEOUT);
             config.idle = Duration::ZERO;
-            let stack = match (&described, &proxy) {
+            let stack = match (&described, remote.below) {
                 (Some(described), _) => Stack::Described(described),
-                (None, Some(proxy)) => Stack::Proxied(proxy),
-                (None, None) => Stack::Known(remote.below),
+                (None, Below::Tcp) => Stack::Tcp(Between { proxy: proxy.clone() }),
+                (None, Below::Artp) => Stack::Artp,
             };
             outcome = run_at(address, config, connection, stack, local, request, watch);
             if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
@@ -224,19 +228,21 @@ struct Application<'a, 'w> {
 impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
     fn indicate(&mut self, indication: Indication) {
         match (indication, &mut *self.watch) {
-            (Indication::Began { size, there }, Watch::Bar(progress)) => {
+            (Indication::Began { size, there, .. }, Watch::Bar(progress)) => {
                 progress.began(size, there);
             }
-            (Indication::Moved { octets }, Watch::Bar(progress)) => progress.moved(octets),
-            (Indication::Entries { entries }, Watch::Entries(show)) => show(&entries),
-            (Indication::Copied { octets, moved, took }, _) => {
+            (Indication::Moved { octets, .. }, Watch::Bar(progress)) => progress.moved(octets),
+            (Indication::Entries { entries, .. }, Watch::Entries(show)) => show(&entries),
+            (Indication::Copied { octets, moved, took, .. }, _) => {
                 self.outcome = Some(Ok(Done { octets, moved, took, unreadable: 0 }));
             }
-            (Indication::Listed, _) => {
+            (Indication::Listed { .. }, _) => {
                 let took = Duration::ZERO;
                 self.outcome = Some(Ok(Done { octets: 0, moved: 0, took, unreadable: 0 }));
             }
-            (Indication::Failed { side, failure }, _) => self.outcome = Some(Err((side, failure))),
+            (Indication::Failed { side, failure, .. }, _) => {
+                self.outcome = Some(Err((side, failure)))
+            }
             _ => {}
         }
     }
@@ -247,8 +253,8 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
 
 /// Which stack copies.
 enum Stack<'a> {
-    Known(Below),
-    Proxied(&'a stackwright::proxy::Config),
+    Tcp(Between),
+    Artp,
     Described(&'a Described),
 }
 
@@ -266,30 +272,22 @@ fn run_at(
     let unopened = |why| Problem::Path { path: local.shown().into(), why };
     let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
     let ended = match (stack, local) {
-        (Stack::Known(Below::Tcp), Local::Folder(folder)) => {
-            let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, request, watch)?
-        }
-        (Stack::Proxied(proxy), Local::Folder(folder)) => {
-            let stack = stacks::proxied_copy(folder, config, proxy, listener);
+        (Stack::Tcp(between), Local::Folder(folder)) => {
+            let stack = stacks::copy(folder, config, between, listener);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
         }
-        (Stack::Proxied(proxy), Local::Open(file, _)) => {
-            let stack = stacks::proxied_pipe(file, config, proxy, listener);
+        (Stack::Tcp(between), Local::Open(file, _)) => {
+            let stack = stacks::pipe(file, config, between, listener);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
         }
-        (Stack::Known(Below::Tcp), Local::Open(file, _)) => {
-            let (driver, stack) = stacks::pipe(file, config, listener).map_err(unopened)?;
-            carry_out(driver, stack, request, watch)?
-        }
-        (Stack::Known(Below::Artp), Local::Folder(folder)) => {
+        (Stack::Artp, Local::Folder(folder)) => {
             let stack = stacks::artp_copy(folder, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
         }
-        (Stack::Known(Below::Artp), Local::Open(file, _)) => {
+        (Stack::Artp, Local::Open(file, _)) => {
             let stack = stacks::artp_pipe(file, config, listener, packet);
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?

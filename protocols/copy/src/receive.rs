@@ -37,19 +37,19 @@ impl<M: Message> Copy<M> {
                     copying.written += octets as u64;
                     let octets = copying.there + copying.written;
                     Self::read_ahead(copying, out);
-                    out.indicate(Indication::Moved { octets });
+                    out.indicate(Indication::Moved { job, octets });
                     self.keep_when_whole(job, out);
                 }
             }
             FilesIndication::Entries { entries, .. } => {
                 if self.jobs.get(job).is_none() {
                 } else if entries.is_empty() {
-                    self.jobs.forget(job);
+                    self.jobs.remove(job);
                     self.close(side, file, Keep::Nothing, out);
-                    out.indicate(Indication::Listed);
+                    out.indicate(Indication::Listed { job });
                 } else {
                     Self::ask(out, side, FilesRequest::Next { file });
-                    out.indicate(Indication::Entries { entries });
+                    out.indicate(Indication::Entries { job, entries });
                 }
             }
             FilesIndication::Digested { result, .. } => {
@@ -93,7 +93,7 @@ impl<M: Message> Copy<M> {
                     copying.step = Step::Moving;
                     let (size, there) = (copying.size, copying.there);
                     Self::read_ahead(copying, out);
-                    out.indicate(Indication::Began { size, there });
+                    out.indicate(Indication::Began { job, size, there });
                 } else if copying.target.is_none() && copying.source_open {
                     self.open_target(job, Purpose::Create { from: 0 }, out);
                 }
@@ -163,11 +163,12 @@ impl<M: Message> Copy<M> {
     }
 
     pub(crate) fn copied(&mut self, cx: &Context, job: Handle, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.forget(job) else { return };
+        let Some(Job::Copy(copying)) = self.jobs.remove(job) else { return };
         if let Some(source) = copying.source {
             self.close(copying.from, source, Keep::Nothing, out);
         }
         out.indicate(Indication::Copied {
+            job,
             octets: copying.there + copying.written,
             moved: copying.written,
             took: cx.now().since(copying.began),

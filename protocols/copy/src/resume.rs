@@ -21,10 +21,10 @@ use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle, Instant};
 use stackwright_wire::Message;
 
-use crate::state::{Copying, Job, Resume, Said, Step, Use};
+use crate::state::{FileCopy, Job, Resume, Said, Step, Use};
 use crate::{Copy, CopySide, Out};
 
-impl<M: Message> Copying<M> {
+impl<M: Message> FileCopy<M> {
     pub(crate) fn new(
         began: Instant,
         from: CopySide,
@@ -32,7 +32,7 @@ impl<M: Message> Copying<M> {
         target: String,
         resume: Option<Box<Resume>>,
     ) -> Self {
-        Copying {
+        FileCopy {
             from,
             source_path: source,
             target_path: target,
@@ -74,24 +74,8 @@ impl<M: Message> Copying<M> {
 }
 
 impl<M: Message> Copy<M> {
-    pub(crate) fn resume(
-        &mut self,
-        cx: &Context,
-        from: CopySide,
-        source: String,
-        target: String,
-        checked_first: bool,
-        out: Out<'_, M>,
-    ) {
-        let resume = Box::new(Resume {
-            checked_first,
-            is_anew: false,
-            by_time: false,
-            source: None,
-            target: None,
-        });
-        let job =
-            self.jobs.name(Job::Copy(Copying::new(cx.now(), from, source, target, Some(resume))));
+    pub(crate) fn resume(&mut self, job: Handle, copying: FileCopy<M>, out: Out<'_, M>) {
+        self.jobs.insert(job, Job::Copy(copying));
         self.open_target(job, Purpose::Resume, out);
     }
 
@@ -264,7 +248,7 @@ impl<M: Message> Copy<M> {
         let (source, target) =
             (mem::take(&mut copying.source_path), mem::take(&mut copying.target_path));
         let resume = copying.resume.take();
-        let fresh = Copying::new(copying.began, copying.from, source, target, resume);
+        let fresh = FileCopy::new(copying.began, copying.from, source, target, resume);
         let earlier = mem::replace(copying, fresh);
         self.close_both(&earlier, Keep::Nothing, out);
     }

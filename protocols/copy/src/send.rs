@@ -3,24 +3,16 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use stackwright_contract::Handle;
 use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
-use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use crate::state::{AHEAD, Copying, Job, READ_AT_ONCE, Step, Use};
+use crate::state::{AHEAD, FileCopy, Job, READ_AT_ONCE, Step, Use};
 use crate::{Copy, CopySide, Indication, Out};
 
 impl<M: Message> Copy<M> {
-    pub(crate) fn copy(
-        &mut self,
-        cx: &Context,
-        from: CopySide,
-        source: String,
-        target: String,
-        early: bool,
-        out: Out<'_, M>,
-    ) {
-        let job = self.jobs.name(Job::Copy(Copying::new(cx.now(), from, source, target, None)));
+    pub(crate) fn copy(&mut self, job: Handle, copying: FileCopy<M>, early: bool, out: Out<'_, M>) {
+        self.jobs.insert(job, Job::Copy(copying));
         self.open_source(job, out);
         if early {
             self.open_target(job, Purpose::Create { from: 0 }, out);
@@ -52,23 +44,20 @@ impl<M: Message> Copy<M> {
         Self::ask(out, side, FilesRequest::Open { file, path, purpose });
     }
 
-    pub(crate) fn list(&mut self, side: CopySide, path: String, out: Out<'_, M>) {
-        let job = self.jobs.name(Job::List { side, folder: Handle { index: 0, generation: 0 } });
+    pub(crate) fn list(&mut self, job: Handle, side: CopySide, path: String, out: Out<'_, M>) {
         let file = self.names_at(side).name(Use { job });
-        if let Some(Job::List { folder, .. }) = self.jobs.get_mut(job) {
-            *folder = file;
-        }
+        self.jobs.insert(job, Job::List { side, folder: file });
         Self::ask(out, side, FilesRequest::Open { file, path, purpose: Purpose::List });
     }
 
     /// Requests as many octets as may be between the two sides.
-    pub(crate) fn read_ahead(copying: &mut Copying<M>, out: Out<'_, M>) {
+    pub(crate) fn read_ahead(copying: &mut FileCopy<M>, out: Out<'_, M>) {
         while !copying.end && copying.between + READ_AT_ONCE <= AHEAD {
             Self::read_once(copying, out);
         }
     }
 
-    fn read_once(copying: &mut Copying<M>, out: Out<'_, M>) {
+    fn read_once(copying: &mut FileCopy<M>, out: Out<'_, M>) {
         let Some(file) = copying.source else { return };
         copying.asked.push_back(READ_AT_ONCE);
         copying.between += READ_AT_ONCE;
@@ -105,7 +94,7 @@ impl<M: Message> Copy<M> {
     }
 
     pub(crate) fn fail(&mut self, job: Handle, side: CopySide, failure: Failure, out: Out<'_, M>) {
-        match self.jobs.forget(job) {
+        match self.jobs.remove(job) {
             Some(Job::Copy(copying)) => {
                 let keep = copying.worth(failure);
                 self.close_both(&copying, keep, out);
@@ -113,11 +102,11 @@ impl<M: Message> Copy<M> {
             Some(Job::List { side, folder }) => self.close(side, folder, Keep::Nothing, out),
             None => return,
         }
-        out.indicate(Indication::Failed { side, failure });
+        out.indicate(Indication::Failed { job, side, failure });
     }
 
     /// Closes both files; `keep` says what becomes of the target.
-    pub(crate) fn close_both(&mut self, copying: &Copying<M>, keep: Keep, out: Out<'_, M>) {
+    pub(crate) fn close_both(&mut self, copying: &FileCopy<M>, keep: Keep, out: Out<'_, M>) {
         if let Some(source) = copying.source {
             self.close(copying.from, source, Keep::Nothing, out);
         }

@@ -22,11 +22,11 @@ pub(crate) struct Use {
 }
 
 pub(crate) enum Job<M> {
-    Copy(Copying<M>),
+    Copy(FileCopy<M>),
     List { side: CopySide, folder: Handle },
 }
 
-pub(crate) struct Copying<M> {
+pub(crate) struct FileCopy<M> {
     pub(crate) from: CopySide,
     pub(crate) source_path: String,
     pub(crate) target_path: String,
@@ -91,4 +91,10 @@ pub(crate) enum Said {
     Status(u64, Option<u64>),
     /// It cannot say it.
     Nothing,
+}
+
+impl Resume {
+    pub(crate) fn new(checked_first: bool) -> Self {
+        Resume { checked_first, is_anew: false, by_time: false, source: None, target: None }
+    }
 }

@@ -16,6 +16,10 @@ pub struct Config {
     pub accounts: Box<dyn Accounts>,
     /// The most sessions at once; a client beyond is told to come again later.
     pub sessions_most: usize,
+    /// The most sessions of one address (one /64 of IPv6), so that no client takes all.
+    pub sessions_per_address: usize,
+    /// How long a client may be connected without a login.
+    pub login_wait: Duration,
     /// How long a session may be silent, or a transfer make no progress. RFC 1123 §4.1.3.2 asks for
     /// five minutes at least.
     pub idle: Duration,
@@ -43,6 +47,8 @@ impl Config {
             greeting: "Stackwright FTP".into(),
             accounts,
             sessions_most: 1000,
+            sessions_per_address: 200,
+            login_wait: Duration::from_secs(120),
             idle: Duration::from_secs(300),
             data_wait: Duration::from_secs(30),
             penalty: Duration::from_secs(1),

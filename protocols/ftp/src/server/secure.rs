@@ -9,7 +9,7 @@ use stackwright_contract::services::StreamsRequest;
 use stackwright_contract::{Command, CommandError, Context, Handle, Secure, SessionGroup, TlsRole};
 use stackwright_wire::Message;
 
-use super::state::{Control, Session, Work};
+use super::state::{Control, Work};
 use super::{Out, Server};
 use crate::NAME;
 
@@ -19,8 +19,9 @@ impl<M: Message> Server<M> {
     pub(super) fn secure_control(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.forget_data(cx, session, out);
         self.reply(cx, session, 234, "TLS begins.");
+        let login_until = cx.now() + self.config.login_wait;
         let Some(state) = self.sessions.get_mut(session) else { return };
-        state.begin_anew();
+        state.begin_anew(login_until);
         state.control.forget_waiting();
         state.work = Work::Securing;
         state.control.secures = true;
@@ -72,17 +73,10 @@ pub(super) fn secure_behind_replies<M: Message>(
     }
 }
 
-/// Commands to secure a data association, in the group of its control association: whoever comes
-/// there holds the secret of that one.
-pub(super) fn secure_data<M: Message>(
-    state: &Session<M>,
-    session: Handle,
-    association: Handle,
-    out: Out<'_, M>,
-) {
-    if state.protection.data {
-        secure(association, SessionGroup::Joins(group(session)), out);
-    }
+/// Commands to secure a data association, in the group of its control association: a client that
+/// resumes there holds the secret of that one.
+pub(super) fn secure_data<M: Message>(session: Handle, association: Handle, out: Out<'_, M>) {
+    secure(association, SessionGroup::Joins(group(session)), out);
 }
 
 fn secure<M: Message>(association: Handle, sessions: SessionGroup, out: Out<'_, M>) {

@@ -3,6 +3,7 @@
 //!
 //! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
 
+mod attacks;
 mod commands;
 mod copies;
 mod corners;
@@ -23,7 +24,9 @@ mod resume;
 mod resumed;
 mod scopes;
 mod secure;
+mod secured;
 mod setting;
 mod strange;
 mod sweep;
+mod vanished;
 mod zone;

@@ -3,7 +3,9 @@
 
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 
-use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, FilesIndication, FilesRequest, StreamsIndication, StreamsRequest,
+};
 use stackwright_contract::{
     Context, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
@@ -30,6 +32,30 @@ impl Asked {
             Either::Left(StreamsRequest::Abort { association, .. }) => *association == name,
             _ => false,
         })
+    }
+
+    pub(crate) fn has_closed(&self, name: Handle) -> bool {
+        self.0.iter().any(|request| match request {
+            Either::Left(StreamsRequest::Close { name: closed }) => *closed == name,
+            _ => false,
+        })
+    }
+
+    /// Nothing was sent, and nothing was read from the disk.
+    pub(crate) fn is_quiet(&self) {
+        assert!(self.0.iter().all(|request| !matches!(
+            request,
+            Either::Left(StreamsRequest::Send { .. }) | Either::Right(FilesRequest::Read { .. })
+        )));
+    }
+
+    pub(crate) fn files<T>(&mut self, mut which: impl FnMut(&FilesRequest<M>) -> Option<T>) -> T {
+        let found = self.0.iter().find_map(|request| match request {
+            Either::Right(request) => which(request),
+            Either::Left(_) => None,
+        });
+        self.0.clear();
+        found.expect("that was asked")
     }
 
     pub(crate) fn streams<T>(
@@ -93,6 +119,10 @@ impl Session {
 
     pub(crate) fn hear(&mut self, told: StreamsIndication<M>) {
         self.server.handle_indication(&self.cx, Either::Left(told), &mut self.asked);
+    }
+
+    pub(crate) fn hear_files(&mut self, told: FilesIndication<M>) {
+        self.server.handle_indication(&self.cx, Either::Right(told), &mut self.asked);
     }
 
     pub(crate) fn say(&mut self, line: &str) {

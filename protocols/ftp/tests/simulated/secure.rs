@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 
-use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, Ended, FilesIndication, FilesRequest, StreamsIndication, StreamsRequest,
+};
 use stackwright_contract::{
-    Command, CommandError, PathLimits, Secure, SecurityError, SessionGroup, TlsRole,
+    Command, CommandError, Handle, PathLimits, Secure, SecurityError, SessionGroup, TlsRole,
 };
 use stackwright_ftp::server::{Config, SecurityLevel};
 
@@ -72,6 +74,97 @@ fn what_was_sent_behind_auth_is_not_obeyed() {
         path: PathLimits::UNBOUNDED,
     });
     assert_eq!(secures(&mut session).sessions, SessionGroup::Joins(group));
+}
+
+/// A session with TLS, where data is protected.
+fn protected() -> Session {
+    let mut session = session(SecurityLevel::Offered);
+    said(&mut session, "AUTH TLS\r\n");
+    secured(&mut session, None, Secure::FULL);
+    said(&mut session, "PBSZ 0\r\nPROT P\r\nUSER ftp\r\nPASS x\r\nTYPE I\r\n");
+    session
+}
+
+fn secured(session: &mut Session, data: Option<Handle>, how: u32) {
+    let association = data.unwrap_or(session.control);
+    session.hear(StreamsIndication::Controlled { association, outcome: Ok(how) });
+}
+
+/// Has the server listen for data, and returns the listener and the name of the arrival.
+fn passive(session: &mut Session) -> (Handle, Handle) {
+    session.say("EPSV\r\n");
+    let listener = session.asked.streams(|request| match request {
+        StreamsRequest::Listen { listener, .. } => Some(*listener),
+        _ => None,
+    });
+    let local: SocketAddr = "[fe80::1%4]:5000".parse().expect("an address");
+    session.hear(StreamsIndication::Listening { listener, local: local.into() });
+    (listener, awaited(session))
+}
+
+fn awaited(session: &mut Session) -> Handle {
+    session.asked.streams(|request| match request {
+        StreamsRequest::Await { association, .. } => Some(*association),
+        _ => None,
+    })
+}
+
+fn arrives(session: &mut Session, association: Handle) {
+    let [local, remote] = ["[fe80::1%4]:5000", "[fe80::2%4]:40001"]
+        .map(|address| address.parse::<SocketAddr>().expect("an address").into());
+    let credit = Credit::of_octets(1 << 20);
+    let path = PathLimits::UNBOUNDED;
+    session.hear(StreamsIndication::Opened { association, local, remote, credit, path });
+    assert!(matches!(secures(session).sessions, SessionGroup::Joins(_)));
+}
+
+/// A client behind the same address as the right one, which has resumed its session before, is
+/// quicker at its port: it gets nothing, and does not keep the right one from the file.
+#[test]
+fn a_data_connection_that_does_not_resume_is_a_thiefs_once_one_did() {
+    let mut session = protected();
+    // Nobody has resumed yet: some clients never do.
+    for how in [Secure::FULL, Secure::RESUMED] {
+        let (listener, data) = passive(&mut session);
+        arrives(&mut session, data);
+        assert!(!session.asked.has_closed(listener), "another one may come");
+        secured(&mut session, Some(data), how);
+        assert!(session.asked.has_closed(listener));
+        session.hear(StreamsIndication::Ended { name: data, why: Ended::Reset(0) });
+        session.flush();
+    }
+    let (listener, thief) = passive(&mut session);
+    arrives(&mut session, thief);
+    secured(&mut session, Some(thief), Secure::FULL);
+    assert!(session.asked.has_aborted(thief) && !session.asked.has_closed(listener));
+    let right = awaited(&mut session);
+    arrives(&mut session, right);
+    secured(&mut session, Some(right), Secure::RESUMED);
+    assert!(session.asked.has_closed(listener) && !session.asked.has_aborted(right));
+}
+
+/// It has no listener where the server connects, and the transfer ends.
+#[test]
+fn a_thief_where_the_server_connects_costs_the_transfer() {
+    let mut session = protected();
+    let (_, data) = passive(&mut session);
+    arrives(&mut session, data);
+    secured(&mut session, Some(data), Secure::RESUMED);
+    session.say("EPRT |2|fe80::2|2000|\r\nRETR a\r\n");
+    let file = session.asked.files(|request| match request {
+        FilesRequest::Open { file, .. } => Some(*file),
+        _ => None,
+    });
+    session.hear_files(FilesIndication::Opened { file, size: Some(10) });
+    let thief = session.asked.streams(|request| match request {
+        StreamsRequest::Open { association, .. } => Some(*association),
+        _ => None,
+    });
+    arrives(&mut session, thief);
+    session.asked.is_quiet();
+    secured(&mut session, Some(thief), Secure::FULL);
+    assert!(session.asked.has_aborted(thief));
+    assert!(session.flush().ends_with("425 The data connection could not be opened.\r\n"));
 }
 
 #[test]
