@@ -6,7 +6,7 @@ use stackwright_base::events::Events as _;
 use stackwright_contract::services::{
     Batch, Code, Credit, Ended, StreamProperties, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Handle};
+use stackwright_contract::{Context, Handle, SecurityError};
 use stackwright_wire::{Leaf, Message};
 
 use crate::connection::{Job, OVERHEAD, PAYLOAD_MOST, Step};
@@ -36,10 +36,10 @@ impl<M: Message> Tls<M> {
             }
             Stage::Secure(secured) if secured.ending == Ending::Open => {
                 let message = batch.into_octets();
-                assert!(
-                    message.leaves().all(|leaf| matches!(leaf, Leaf::Octets(_))),
-                    "{NAME}: a region of a file was sent on a secure association"
-                );
+                if !message.leaves().all(|leaf| matches!(leaf, Leaf::Octets(_))) {
+                    let why = Failure::Security(SecurityError::Unreadable);
+                    return self.fail(cx, name, why, out);
+                }
                 debug_assert!(
                     message.len() <= secured.given,
                     "{NAME}: a Send on {name:?} keeps within the credit"
@@ -129,7 +129,7 @@ impl<M: Message> Tls<M> {
                     self.timers.cancel(ticket);
                 }
                 self.mark(name);
-                self.deliver(name, out);
+                self.deliver(cx, name, out);
             }
             Stage::Over(_) => {}
         }
@@ -188,7 +188,7 @@ impl<M: Message> Tls<M> {
         }
         self.tell_room(name, out);
         // Writing reads, too: what arrived meanwhile is delivered.
-        self.deliver(name, out);
+        self.deliver(cx, name, out);
     }
 }
 

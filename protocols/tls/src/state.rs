@@ -100,10 +100,19 @@ pub(crate) struct Secured<M> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Peer {
     Open,
+    /// Its octets have ended without an announcement; payload may wait still.
+    Cut,
     /// It has announced its end; payload may wait still.
     Closed,
     /// The layer above was told.
     Told,
+}
+
+impl Peer {
+    /// Returns whether it has not announced its end.
+    pub(crate) fn is_silent(self) -> bool {
+        matches!(self, Peer::Open | Peer::Cut)
+    }
 }
 
 /// The state of this side's half.
@@ -177,6 +186,13 @@ impl<M: Message> Secured<M> {
     pub(crate) fn closes(&self) -> bool {
         use Ending::{Announced, Asked, Done};
         matches!(self.ending, Asked(By::Close) | Announced(By::Close) | Done(By::Close))
+    }
+
+    /// Returns whether everything that was sent has left, and the end, if there is one.
+    pub(crate) fn has_left(&self) -> bool {
+        let is_ending = matches!(self.ending, Ending::Asked(_) | Ending::Announced(_));
+        self.ended_below.is_some()
+            || (self.waiting_octets == 0 && self.records.is_empty() && !is_ending)
     }
 
     /// Returns how much more the stream below may deliver: with what is here, the credit above and
