@@ -1,0 +1,6 @@
+//! Stations on a simulated channel.
+
+mod air;
+mod ends;
+mod exchange;
+mod talk;
