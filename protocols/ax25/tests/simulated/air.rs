@@ -224,7 +224,8 @@ impl Air {
             there.sent.push(octets.clone());
             let (addresses, _) = Addresses::decode(&octets).expect("it was just made");
             let repeats = addresses.path.iter().any(|(call, done)| done && call == there.call);
-            assert!(addresses.source == there.call || repeats, "another station's call sign");
+            let owns = |call: CallSign| call.octets()[..6] == there.call.octets()[..6];
+            assert!(owns(addresses.source) || repeats, "another station's call sign");
             octets.extend(Crc16::of(&octets).to_le_bytes());
             self.ids += 1;
             let id = self.ids;

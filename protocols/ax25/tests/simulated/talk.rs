@@ -66,8 +66,12 @@ impl End {
         air.ask_stream(self.station, open);
     }
 
-    /// Handles what was told of it, and goes on.
+    /// Handles what was told of it, and goes on, until nothing more is told.
     pub(crate) fn turn(&mut self, air: &mut Air) {
+        while self.take_turn(air) {}
+    }
+
+    fn take_turn(&mut self, air: &mut Air) -> bool {
         let association = name(self.index);
         let mut told = Vec::new();
         let all = &mut air.stations[self.station].told;
@@ -79,6 +83,7 @@ impl End {
                 place += 1;
             }
         }
+        let heard = !told.is_empty();
         for word in told {
             assert!(self.ended.is_none(), "a word behind the last: {word:?}");
             match word {
@@ -104,7 +109,7 @@ impl End {
             }
         }
         if !self.opened || self.ended.is_some() {
-            return;
+            return heard;
         }
         if self.owed >= self.room.div_ceil(2) {
             let credit = Credit::of_octets(std::mem::take(&mut self.owed));
@@ -124,6 +129,7 @@ impl End {
             self.finished = true;
             air.ask_stream(self.station, StreamsRequest::Finish { association });
         }
+        heard
     }
 }
 
