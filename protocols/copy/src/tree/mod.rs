@@ -126,8 +126,8 @@ fn is_of_side(failure: Failure) -> bool {
             | Failure::Unreachable
             | Failure::NotLoggedIn
             | Failure::Expired
-            | Failure::Untrusted
-            | Failure::Insecure
+            | Failure::Untrusted { .. }
+            | Failure::Insecure(..)
             | Failure::Full
     )
 }
