@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
 /// Whether a failure of the server is that of all jobs.
 fn is_of_server(failure: Failure) -> bool {
     use Failure::{Insecure, NotLoggedIn, Unreachable, Untrusted};
-    matches!(failure, Unreachable | NotLoggedIn | Untrusted | Insecure)
+    matches!(failure, Unreachable | NotLoggedIn | Untrusted { .. } | Insecure(_))
 }
 
 /// Whether the same may succeed a little later. A server that was never reached is not there; one
