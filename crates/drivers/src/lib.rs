@@ -9,6 +9,8 @@ mod clock;
 mod coalescing;
 mod drive;
 pub mod files;
+mod flow;
+pub mod line;
 pub mod pipe;
 mod readiness;
 mod registry;
