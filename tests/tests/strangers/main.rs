@@ -6,6 +6,7 @@
 //! `CI=true` it fails.
 
 mod crowd;
+mod daemons;
 mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         proxies::trials(&setting),
         secure::trials(&setting),
         crowd::trials(),
+        daemons::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
         interrupted::trials(),

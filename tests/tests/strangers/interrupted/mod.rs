@@ -10,6 +10,8 @@ mod killed;
 mod scene;
 mod wire;
 
+pub(crate) use scene::resumed_at;
+
 use libtest_mimic::Trial;
 
 use crate::setting::ignorable;
@@ -31,7 +33,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         add("server-killed", |direction| done(killed::server(direction)));
         add("disk-full", full::disk);
         add("blocked/waits", |direction| done(blocked::waits(direction)));
-        add("blocked/tries-again", |direction| done(blocked::tries_again(direction)));
         add("blocked/gives-up", |direction| done(blocked::gives_up(direction)));
     }
     trials

@@ -200,7 +200,7 @@ impl Drop for Watch {
 }
 
 /// The octet at which a client that printed this went on, where it did.
-pub(super) fn resumed_at(text: &str) -> Option<u64> {
+pub(crate) fn resumed_at(text: &str) -> Option<u64> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
     lines.filter_map(|line: serde_json::Value| line.get("resumed_at")?.as_u64()).last()
 }
