@@ -77,7 +77,8 @@ pub(crate) enum Problem {
 fn failed(failure: Failure) -> u8 {
     match failure {
         Failure::Unreachable => 3,
-        Failure::NotLoggedIn | Failure::Denied | Failure::Untrusted | Failure::Insecure => 4,
+        Failure::NotLoggedIn | Failure::Denied => 4,
+        Failure::Untrusted { .. } | Failure::Insecure(_) => 4,
         Failure::Damaged | Failure::Short => 5,
         Failure::Expired => 6,
         Failure::Lost => 7,

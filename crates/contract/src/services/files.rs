@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use crate::{Handle, Life, Service, Word};
+use crate::{CommandError, Fingerprint, Handle, Life, SecurityError, Service, Word};
 
 /// Whole files below one root.
 ///
@@ -360,11 +360,16 @@ pub enum Failure {
     #[error("the other side does not keep to the protocol")]
     Garbled,
     /// The far side cannot prove its identity.
-    #[error("the other side's certificate is not trusted")]
-    Untrusted,
-    /// The far side does not offer what keeps a transfer secret.
-    #[error("the other side does not offer a secure connection")]
-    Insecure,
+    #[error("{}", CommandError::Insecure { why: *.why, certificate: *.certificate })]
+    Untrusted {
+        /// What is wrong with its certificate.
+        why: SecurityError,
+        /// The certificate: for a person to compare and pin.
+        certificate: Option<Fingerprint>,
+    },
+    /// The connection to the far side cannot be kept secret.
+    #[error("the connection is not secure: {0}")]
+    Insecure(SecurityError),
     /// What reaches the files (a connection, a server) is gone.
     #[error("the connection to the files was lost")]
     Lost,

@@ -49,6 +49,8 @@ pub(super) struct Session {
     pub(super) unsent: Vec<u8>,
     pub(super) credit: usize,
     pub(super) credit_most: usize,
+    /// The number of its TLS sessions, which no other session of the client has.
+    pub(super) group: u64,
     pub(super) step: Step,
     /// The step whose command was sent together with that of `step`: its reply is the next one.
     pub(super) then: Option<Step>,
@@ -71,9 +73,15 @@ pub(super) struct Session {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     Connecting,
+    /// The handshake of TLS.
+    Securing,
     Greeting,
+    Auth,
     User,
     Pass,
+    /// PBSZ was sent, together with PROT.
+    BufferSize,
+    Protection,
     Type,
     /// FEAT was sent, together with TYPE.
     Features,

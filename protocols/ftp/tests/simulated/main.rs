@@ -24,6 +24,7 @@ mod resume;
 mod resumed;
 mod scopes;
 mod secure;
+mod secured;
 mod setting;
 mod strange;
 mod sweep;
