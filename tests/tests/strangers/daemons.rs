@@ -157,8 +157,10 @@ fn names(scene: &Scene) {
         &wide,
     ];
     for name in names {
-        // pure-ftpd refuses names with a leading dot to guests.
-        if scene.daemon == Daemon::PureFtpd && name == ".hidden" {
+        // Guests of pure-ftpd store no names that are hidden or odd.
+        if scene.daemon == Daemon::PureFtpd
+            && [" blanks ", ".hidden", "back\\slash"].contains(&name)
+        {
             continue;
         }
         fs::write(scene.near.join("sent"), name).expect("a folder of ours");
@@ -213,7 +215,7 @@ fn listed_file(scene: &Scene) {
     let outcome = run(our_client("ls").arg(scene.url("a file")).arg("--json")).succeeded();
     let line: serde_json::Value = serde_json::from_str(outcome.text().trim()).expect("one line");
     assert_eq!(line["name"], "a file", "{line}");
-    assert_eq!(line["size"], 7, "{line}");
+    assert_eq!(line["octets"], 7, "{line}");
 }
 
 fn absent(scene: &Scene) {
