@@ -44,8 +44,10 @@ impl Daemon {
     }
 }
 
+type Move = fn(&Scene);
+
 pub(crate) fn trials() -> Vec<Trial> {
-    let kinds: [(&str, fn(&Scene)); 9] = [
+    let kinds: [(&str, Move); 9] = [
         ("sizes", sizes),
         ("names", names),
         ("folders", folders),

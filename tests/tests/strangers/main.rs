@@ -17,6 +17,7 @@ mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
+mod their_trees;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         their_servers::trials(&setting),
         their_clients::trials(&setting),
         their_forms::trials(),
+        their_trees::trials(),
         proxies::trials(&setting),
         secure::trials(&setting),
         crowd::trials(),
