@@ -21,5 +21,6 @@ pub mod udp;
 
 pub use clock::Clock;
 pub use drive::{Driver, Stop};
+pub use mio::Waker;
 pub use readiness::{Lanes, Readiness, Ready, lane, token};
 pub use registry::{Registry, Watcher};
