@@ -67,6 +67,9 @@ pub(crate) enum Problem {
     Measurement { url: String, why: String },
     #[error("interrupted")]
     Interrupted,
+    /// What failed was told when it failed.
+    #[error("not everything was done")]
+    Told { code: u8 },
     #[error("the received file differs from the one sent")]
     Altered,
     #[error("operating system error: {0}")]
@@ -129,8 +132,18 @@ impl Problem {
             Problem::Host { .. } | Problem::Nobody { .. } => 3,
             Problem::Altered => 5,
             Problem::Interrupted => 130,
+            Problem::Told { code } => *code,
             _ => 1,
         }
+    }
+
+    /// Whether it is that of one file, where others of the server may be well.
+    pub(crate) fn is_of_one_file(&self) -> bool {
+        use Failure::{BadName, Denied, Exists, NotFound, Unsupported};
+        matches!(
+            self,
+            Problem::Transfer { failure: NotFound | Denied | BadName | Exists | Unsupported, .. }
+        )
     }
 
     fn flawed(&self) -> Option<&Flawed> {
@@ -186,6 +199,12 @@ impl Problem {
             Problem::Transfer { failure: Failure::NotFound, .. } => {
                 "list the folder with `stackwright ls`"
             }
+            Problem::Transfer { failure: Failure::NotEmpty, .. } => {
+                "remove what is in it, too: `stackwright rm --recursive`"
+            }
+            Problem::Transfer { failure: Failure::Exists, .. } => {
+                "choose another name, or remove what is there first"
+            }
             Problem::Transfer { failure: Failure::Garbled, .. } => {
                 "check that the port is that of an FTP server, and look at the dialogue with --verbose"
             }
@@ -220,19 +239,26 @@ impl Problem {
         })
     }
 
+    /// Returns the problem as an object of JSON.
+    pub(crate) fn told(&self) -> serde_json::Value {
+        let mut told =
+            json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
+        if let Some(Place { line, column, .. }) =
+            self.flawed().and_then(|flawed| flawed.place.as_ref())
+        {
+            told["line"] = (*line).into();
+            told["column"] = (*column).into();
+        }
+        told
+    }
+
     /// Prints the problem, for people on standard error or as JSON on standard output.
     pub(crate) fn tell(&self, json: bool) {
-        if json {
-            let mut told =
-                json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
-            if let Some(Place { line, column, .. }) =
-                self.flawed().and_then(|flawed| flawed.place.as_ref())
-            {
-                told["line"] = (*line).into();
-                told["column"] = (*column).into();
-            }
-            say!("{told}");
+        if matches!(self, Problem::Told { .. }) {
             return;
+        }
+        if json {
+            return say!("{}", self.told());
         }
         eprintln!("stackwright: {self}");
         if let Some(excerpt) = self.flawed().and_then(Flawed::excerpt) {
