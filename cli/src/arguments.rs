@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::quantity::patience;
+use crate::trust::TlsArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -111,12 +112,16 @@ pub(crate) struct Manual {
 pub(crate) const PACKET: RangeInclusive<i64> = 191..=65_507;
 
 #[derive(Args)]
+#[command(group = ArgGroup::new("encrypted").multiple(true))]
 pub(crate) struct Serve {
     /// The folder to serve; clients cannot leave it.
     pub(crate) folder: PathBuf,
-    /// Listen at this address; may be repeated. Port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:2121")]
+    /// Listen at this address [default: 127.0.0.1:2121]; may be repeated. Port 0 picks a free port.
+    #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
+    /// Listen at this address for clients that begin with TLS (ftps://ADDR:PORT/); may be repeated.
+    #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "stack"])]
+    pub(crate) listen_tls: Vec<SocketAddr>,
     /// Serve over ARTP instead of TCP, at this UDP address [default: 127.0.0.1:4330]; may be
     /// repeated.
     ///
@@ -164,15 +169,20 @@ pub(crate) struct Serve {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "offered",
+        group = "encrypted",
         conflicts_with_all = ["artp", "stack"]
     )]
     pub(crate) tls: Option<TlsWish>,
     /// The certificates, the server's own first, in a PEM file.
-    #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "encrypted", requires = "key")]
     pub(crate) certificate: Option<PathBuf>,
     /// The certificate's private key, in a PEM file.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
+    /// Which encrypted data connections are refused, because another client may have opened them:
+    /// those that do not resume the TLS session of their control connection.
+    #[arg(long, value_enum, value_name = "HOW", requires = "encrypted")]
+    pub(crate) session_reuse: Option<ReuseWish>,
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
@@ -212,6 +222,17 @@ pub(crate) enum TlsWish {
     Required,
 }
 
+/// Whether a data connection has to resume the TLS session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReuseWish {
+    /// Always. Some clients never do.
+    Require,
+    /// Where an earlier one of the client did (the default).
+    Prefer,
+    /// Never.
+    Off,
+}
+
 #[derive(Args)]
 pub(crate) struct Connection {
     /// Read the password from the first line of FILE instead of prompting for it.
@@ -226,6 +247,8 @@ pub(crate) struct Connection {
     /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
     #[arg(long, value_name = "URL", conflicts_with = "stack")]
     pub(crate) proxy: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
@@ -253,8 +276,8 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Get {
-    /// The file's address: ftp://user@host:port/path, ftp+artp://… over ARTP, or NAME:path with a
-    /// bookmark. User and port are optional.
+    /// The file's address: ftp://user@host:port/path, ftps://… over TLS, ftp+artp://… over ARTP, or
+    /// NAME:path with a bookmark. User and port are optional.
     pub(crate) url: String,
     /// Where to save it: a file, a folder, or - for standard output [default: the current folder].
     pub(crate) dest: Option<PathBuf>,
@@ -266,8 +289,8 @@ pub(crate) struct Get {
 pub(crate) struct Put {
     /// The file to upload; - is standard input.
     pub(crate) file: PathBuf,
-    /// The target's address: ftp://user@host:port/path, or ftp+artp://… over ARTP. If it ends in /,
-    /// the file keeps its name.
+    /// The target's address: ftp://user@host:port/path, ftps://… over TLS, or ftp+artp://… over
+    /// ARTP. If it ends in /, the file keeps its name.
     pub(crate) url: String,
     #[command(flatten)]
     pub(crate) connection: Connection,

@@ -33,6 +33,7 @@ mod shown;
 mod stacks;
 mod start;
 mod transfer;
+mod trust;
 
 use clap::Parser;
 

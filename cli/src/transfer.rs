@@ -13,16 +13,18 @@ use stackwright::contract::services::{Failure, FolderEntry};
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::copy::{CopySide, Copying, Indication, Request};
 use stackwright::ftp::client;
+use stackwright::tls::ExpectedServer;
 use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::{Connection, Get, Put};
 use crate::described::Described;
 use crate::place::Place;
-use crate::problem::Problem;
+use crate::problem::{Problem, is_of_tls};
+use crate::registry::Wishes;
 use crate::remote::{Below, Remote};
 use crate::report::{Dialogue, Progress};
 use crate::stacks::Between;
-use crate::{graphs, proxy, secret, stacks};
+use crate::{graphs, proxy, secret, stacks, trust};
 
 /// The server is the copy's left side, the disk its right.
 pub(crate) const SERVER: CopySide = CopySide::Left;
@@ -145,9 +147,10 @@ pub(crate) fn run(
 ) -> Result<Done, Problem> {
     let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
     let login = secret::login(remote, connection.password_file.as_deref())?;
+    let secured = trust::choose(remote, &connection.tls)?;
     // A proxy passes streams on, and stands on TCP.
     let proxy = match remote.below {
-        Below::Tcp if described.is_none() && !connection.active => {
+        Below::Tcp | Below::Tls if described.is_none() && !connection.active => {
             proxy::choose(connection.proxy.as_deref(), &remote.host)?
         }
         _ => None,
@@ -170,9 +173,12 @@ pub(crate) fn run(
             };
             config.timeout = connection.timeout.unwrap_or(TIMEOUT);
             config.idle = Duration::ZERO;
+            config.tls = secured.mode;
             let stack = match (&described, remote.below) {
-                (Some(described), _) => Stack::Described(described),
-                (None, Below::Tcp) => Stack::Tcp(Between { proxy: proxy.clone() }),
+                (Some(described), _) => Stack::Described(described, secured.server.clone()),
+                (None, Below::Tcp | Below::Tls) => {
+                    Stack::Tcp(Between { proxy: proxy.clone(), server: secured.server.clone() })
+                }
                 (None, Below::Artp) => Stack::Artp,
             };
             outcome = run_at(address, config, connection, stack, local, request, watch);
@@ -255,7 +261,7 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
 enum Stack<'a> {
     Tcp(Between),
     Artp,
-    Described(&'a Described),
+    Described(&'a Described, Option<ExpectedServer>),
 }
 
 fn run_at(
@@ -292,13 +298,17 @@ fn run_at(
             let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, request, watch)?
         }
-        (Stack::Described(described), Local::Folder(folder)) => {
-            let patient = connection.timeout.is_some();
-            let (driver, graph) =
-                graphs::copy(described, folder, config, patient, connection.packet, listener)?;
+        (Stack::Described(described, server), Local::Folder(folder)) => {
+            let wishes = Wishes {
+                patient: connection.timeout.is_some(),
+                packet: connection.packet,
+                server,
+                ..Wishes::default()
+            };
+            let (driver, graph) = graphs::copy(described, folder, config, wishes, listener)?;
             carry_out(driver, graph, request, watch)?
         }
-        (Stack::Described(_), Local::Open(_, shown)) => {
+        (Stack::Described(..), Local::Open(_, shown)) => {
             let why = "a described stack copies to and from folders only";
             return Err(Problem::Unfit { what: shown.clone(), why });
         }
@@ -310,7 +320,8 @@ fn run_at(
         Err((side, failure)) => Err(Problem::Transfer {
             place: if side == SERVER { address.to_string() } else { local.shown() },
             failure,
-            said: said.last.take().filter(|_| side == SERVER),
+            // What a certificate lacks is not what the server said last.
+            said: said.last.take().filter(|_| side == SERVER && !is_of_tls(failure)),
         }),
     }
 }

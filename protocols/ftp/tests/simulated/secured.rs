@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use stackwright_contract::services::{
-    Credit, Ended, Failure, FilesIndication, FilesRequest, Keep, Purpose, StreamsIndication as Told,
-    StreamsRequest as Ask,
+    Credit, Ended, Failure, FilesIndication, FilesRequest, Keep, Purpose,
+    StreamsIndication as Told, StreamsRequest as Ask,
 };
 use stackwright_contract::{
     Command, CommandError, Context, Duration, Fingerprint, Handle, Outlet, Participant, PathLimits,
@@ -145,9 +145,10 @@ impl Scene {
     }
 
     fn aborts(&self, name: Handle) -> bool {
-        self.below.asked.iter().any(
-            |ask| matches!(ask, Ask::Abort { association, .. } if *association == name),
-        )
+        self.below
+            .asked
+            .iter()
+            .any(|ask| matches!(ask, Ask::Abort { association, .. } if *association == name))
     }
 
     /// Returns how the file ended, if it did.
@@ -298,11 +299,7 @@ fn a_handshake_that_fails_says_why() {
             Failure::Untrusted { why: SecurityError::OtherName, certificate },
             false,
         ),
-        (
-            insecure(SecurityError::NotTls, None),
-            Failure::Insecure(SecurityError::NotTls),
-            false,
-        ),
+        (insecure(SecurityError::NotTls, None), Failure::Insecure(SecurityError::NotTls), false),
         (insecure(SecurityError::TooSlow, None), Failure::Expired, false),
         (CommandError::Unknown, Failure::Insecure(SecurityError::Unconfigured), true),
     ] {
