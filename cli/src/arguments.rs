@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,7 +9,8 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use crate::quantity::patience;
+pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm};
+use crate::quantity::{patience, rate};
 use crate::trust::TlsArguments;
 
 const EXIT_CODES: &str = "\
@@ -42,12 +44,22 @@ pub(crate) enum Command {
     Demo,
     /// Serve a folder by FTP, by default read-only and to this machine only.
     Serve(Serve),
-    /// Download a file.
+    /// Download files and folders.
     Get(Get),
-    /// Upload a file.
+    /// Upload files and folders.
     Put(Put),
     /// List a folder.
     Ls(Ls),
+    /// Write files to standard output.
+    Cat(Cat),
+    /// Make a folder like another, on a server or here.
+    Mirror(Mirror),
+    /// Remove files and folders on a server.
+    Rm(Rm),
+    /// Make folders on a server.
+    Mkdir(Mkdir),
+    /// Rename a file or folder on a server.
+    Mv(Mv),
     /// Keep addresses under names: NAME:path then stands for one.
     #[command(subcommand)]
     Bookmark(Bookmark),
@@ -266,48 +278,18 @@ pub(crate) struct Connection {
     /// long, and go on where it ended [default: 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=20))]
     pub(crate) retries: Option<u32>,
+    /// Move at most this much a second, such as 200k, 2 MB/s, or 10 Mb/s (bits).
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "stack")]
+    pub(crate) limit_rate: Option<NonZero<u64>>,
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Report nothing but failures.
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
     /// Print the FTP dialogue on standard error, without passwords.
     #[arg(long, short)]
     pub(crate) verbose: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct Get {
-    /// The file's address: ftp://user@host:port/path, ftps://… over TLS, ftp+artp://… over ARTP, or
-    /// NAME:path with a bookmark. User and port are optional.
-    pub(crate) url: String,
-    /// Where to save it: a file, a folder, or - for standard output [default: the current folder].
-    pub(crate) dest: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-#[derive(Args)]
-pub(crate) struct Put {
-    /// The file to upload; - is standard input.
-    pub(crate) file: PathBuf,
-    /// The target's address: ftp://user@host:port/path, ftps://… over TLS, or ftp+artp://… over
-    /// ARTP. If it ends in /, the file keeps its name.
-    pub(crate) url: String,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-#[derive(Args)]
-pub(crate) struct Ls {
-    /// The address of a folder or a file: ftp://user@host:port/folder, or ftp+artp://… over ARTP.
-    pub(crate) url: String,
-    /// Show permissions, exact sizes and dates, too.
-    #[arg(long, short)]
-    pub(crate) long: bool,
-    /// Show sizes with units in the long form.
-    #[arg(long, requires = "long")]
-    pub(crate) human: bool,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
 }
 
 #[derive(Args)]

@@ -56,7 +56,7 @@ pub(crate) enum Problem {
     WritableByEverybody { address: std::net::SocketAddr },
     #[error("cannot listen at {address}: {why}")]
     Listen { address: std::net::SocketAddr, why: Ended },
-    #[error("{place}: {}{}", what_failed(*.failure), what_was_said(.said))]
+    #[error("{place}: {}{}", what_failed(*.failure), what_was_said(*.failure, .said))]
     Transfer { place: String, failure: Failure, said: Option<String> },
     #[error("{}: {why}{}", .path.display(), after_packets(*.packets))]
     Capture { path: PathBuf, why: Unreadable, packets: u64 },
@@ -72,6 +72,9 @@ pub(crate) enum Problem {
     Measurement { url: String, why: String },
     #[error("interrupted")]
     Interrupted,
+    /// What failed was told when it failed.
+    #[error("not everything was done")]
+    Told { code: u8 },
     #[error("the received file differs from the one sent")]
     Altered,
     #[error("operating system error: {0}")]
@@ -92,7 +95,7 @@ fn failed(failure: Failure) -> u8 {
 }
 
 /// Whether a failure is that of a handshake: it says all that there is to say.
-pub(crate) fn is_of_tls(failure: Failure) -> bool {
+fn is_of_tls(failure: Failure) -> bool {
     match failure {
         Failure::Untrusted { .. } => true,
         Failure::Insecure(why) => why != SecurityError::Declined,
@@ -137,8 +140,10 @@ fn what_failed(failure: Failure) -> String {
     }
 }
 
-fn what_was_said(said: &Option<String>) -> String {
-    said.as_ref().map(|said| format!(" (the server said: {said})")).unwrap_or_default()
+/// What a certificate lacks is not what the server said last.
+fn what_was_said(failure: Failure, said: &Option<String>) -> String {
+    let said = said.as_ref().filter(|_| !is_of_tls(failure));
+    said.map(|said| format!(" (the server said: {said})")).unwrap_or_default()
 }
 
 /// Whether a server says that it wants to be asked for TLS.
@@ -175,8 +180,18 @@ impl Problem {
             Problem::Host { .. } | Problem::Nobody { .. } => 3,
             Problem::Altered => 5,
             Problem::Interrupted => 130,
+            Problem::Told { code } => *code,
             _ => 1,
         }
+    }
+
+    /// Whether it is that of one file, where others of the server may be well.
+    pub(crate) fn is_of_one_file(&self) -> bool {
+        use Failure::{BadName, Denied, Exists, NotFound, Unsupported};
+        matches!(
+            self,
+            Problem::Transfer { failure: NotFound | Denied | BadName | Exists | Unsupported, .. }
+        )
     }
 
     fn flawed(&self) -> Option<&Flawed> {
@@ -253,6 +268,12 @@ impl Problem {
             Problem::Transfer { failure: Failure::NotFound, .. } => {
                 "list the folder with `stackwright ls`"
             }
+            Problem::Transfer { failure: Failure::NotEmpty, .. } => {
+                "remove what is in it, too: `stackwright rm --recursive`"
+            }
+            Problem::Transfer { failure: Failure::Exists, .. } => {
+                "choose another name, or remove what is there first"
+            }
             Problem::Transfer { failure: Failure::Garbled, .. } => {
                 "check that the port is that of an FTP server, and look at the dialogue with --verbose"
             }
@@ -287,19 +308,29 @@ impl Problem {
         })
     }
 
+    /// Returns the problem as an object of JSON.
+    pub(crate) fn told(&self) -> serde_json::Value {
+        let mut told =
+            json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
+        if let Some(Place { line, column, .. }) =
+            self.flawed().and_then(|flawed| flawed.place.as_ref())
+        {
+            told["line"] = (*line).into();
+            told["column"] = (*column).into();
+        }
+        if let Problem::Transfer { failure: Failure::Untrusted { certificate, .. }, .. } = self {
+            told["fingerprint"] = certificate.map(|certificate| certificate.to_string()).into();
+        }
+        told
+    }
+
     /// Prints the problem, for people on standard error or as JSON on standard output.
     pub(crate) fn tell(&self, json: bool) {
-        if json {
-            let mut told =
-                json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
-            if let Some(Place { line, column, .. }) =
-                self.flawed().and_then(|flawed| flawed.place.as_ref())
-            {
-                told["line"] = (*line).into();
-                told["column"] = (*column).into();
-            }
-            say!("{told}");
+        if matches!(self, Problem::Told { .. }) {
             return;
+        }
+        if json {
+            return say!("{}", self.told());
         }
         eprintln!("stackwright: {self}");
         if let Some(excerpt) = self.flawed().and_then(Flawed::excerpt) {

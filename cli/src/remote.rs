@@ -30,7 +30,7 @@ impl Below {
     }
 
     /// The port where a server is when nobody says another.
-    fn port(self) -> u16 {
+    pub(crate) fn port(self) -> u16 {
         match self {
             Below::Tcp => stackwright::ftp::PORT,
             Below::Tls => stackwright::ftp::TLS_PORT,

@@ -17,12 +17,13 @@ use stackwright::tls::ServerIdentity;
 use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::{ReuseWish, Serve, TlsWish};
+use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::registry::{Admission, Wishes};
 use crate::remote::Below;
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
-use crate::{descriptors, graphs, identity, stacks, transfer};
+use crate::{descriptors, graphs, identity, stacks};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
@@ -139,7 +140,7 @@ where
     if told.serve.verbose {
         driver.context().listen(Box::new(Dialogue));
     }
-    let interrupted = transfer::interrupts()?;
+    let interrupted = interrupts()?;
     for (below, address) in places(told.serve) {
         told.below = below;
         let local = address.into();

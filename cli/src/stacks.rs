@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use stackwright::artp;
 use stackwright::compose::{Beside, Over, stack};
 use stackwright::contract::{Guarantees, Listener, Protocol};
-use stackwright::copy::Copy;
+use stackwright::copy::{self, Copy};
 use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
@@ -216,6 +217,9 @@ pub(crate) fn copy_options() -> DiskOptions {
     }
 }
 
+/// How many octets a second a copy moves at most.
+pub(crate) type Rate = Option<NonZero<u64>>;
+
 /// What a command has to say about the streams below a client, beside the client's configuration.
 #[derive(Clone, Default)]
 pub(crate) struct Between {
@@ -236,6 +240,7 @@ pub(crate) fn copy(
     root: &Path,
     config: client::Config,
     between: Between,
+    rate: Rate,
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, CopyStack)> {
     let options = copy_options();
@@ -246,20 +251,27 @@ pub(crate) fn copy(
     let tcp = if UNREAD { tcp.splicing() } else { tcp };
     let client = Over::new(Client::new(config), between.over(tcp, ground.pool.clone()));
     ground.driver.context().listen(listener);
-    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+    Ok((
+        ground.driver,
+        Over::new(Copy::new(copy::Config { rate }), Beside::new(client, ground.disk)),
+    ))
 }
 
 /// The same over ARTP, in packets of at most `packet` octets.
 pub(crate) fn artp_copy(
     root: &Path,
     config: client::Config,
+    rate: Rate,
     listener: Box<dyn Listener>,
     packet: u16,
 ) -> io::Result<(Driver, ArtpCopyStack)> {
     let ground = ground(root, DiskOptions { regions: false, ..copy_options() })?;
     let client = Over::new(Client::new(config), ground.artp(packet)?);
     ground.driver.context().listen(listener);
-    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+    Ok((
+        ground.driver,
+        Over::new(Copy::new(copy::Config { rate }), Beside::new(client, ground.disk)),
+    ))
 }
 
 /// A copy from or to an open file.
@@ -267,6 +279,7 @@ pub(crate) fn pipe(
     file: &File,
     config: client::Config,
     between: Between,
+    rate: Rate,
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, PipeStack)> {
     let (driver, pool) = (Driver::new(fastrand::u64(..))?, pool());
@@ -274,13 +287,14 @@ pub(crate) fn pipe(
     let client = Over::new(Client::new(config), between.over(tcp, pool));
     driver.context().listen(listener);
     let pipe = Pipe::new(file.try_clone()?);
-    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+    Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
 }
 
 /// The same over ARTP, in packets of at most `packet` octets.
 pub(crate) fn artp_pipe(
     file: &File,
     config: client::Config,
+    rate: Rate,
     listener: Box<dyn Listener>,
     packet: u16,
 ) -> io::Result<(Driver, ArtpPipeStack)> {
@@ -288,7 +302,7 @@ pub(crate) fn artp_pipe(
     let client = Over::new(Client::new(config), artp_over(&driver, &pool(), packet)?);
     driver.context().listen(listener);
     let pipe = Pipe::new(file.try_clone()?);
-    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+    Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
 }
 
 fn artp_over(driver: &Driver, pool: &Arc<Pool<Message>>, packet: u16) -> io::Result<Streams> {

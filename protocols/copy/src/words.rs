@@ -307,3 +307,27 @@ pub enum Indication {
         failure: Failure,
     },
 }
+
+impl Indication {
+    /// Returns the name of the job that it is about.
+    pub fn job(&self) -> Handle {
+        match self {
+            Indication::Began { job, .. }
+            | Indication::Moved { job, .. }
+            | Indication::Copied { job, .. }
+            | Indication::Entries { job, .. }
+            | Indication::Listed { job }
+            | Indication::Stated { job, .. }
+            | Indication::Done { job }
+            | Indication::Entered { job, .. }
+            | Indication::FileBegan { job, .. }
+            | Indication::FileMoved { job, .. }
+            | Indication::FileCopied { job, .. }
+            | Indication::Skipped { job, .. }
+            | Indication::Removed { job, .. }
+            | Indication::FileFailed { job, .. }
+            | Indication::TreeDone { job, .. }
+            | Indication::Failed { job, .. } => *job,
+        }
+    }
+}

@@ -187,6 +187,11 @@ impl<M: Message> Tls<M> {
         if let Some(ticket) = secured.deadline {
             self.timers.cancel(ticket);
         }
+        if let (Connection::Server(_), false) = (&secured.connection, secured.connection.resumes())
+            && let Some(server) = self.servers.get(secured.identity)
+        {
+            server.sessions.end(secured.lineage);
+        }
         let group = secured.group.number();
         if self.groups.get(&group) == Some(&secured.lineage)
             && matches!(secured.group, SessionGroup::Begins(_))

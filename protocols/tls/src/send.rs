@@ -61,12 +61,26 @@ impl<M: Message> Tls<M> {
     pub(crate) fn room(&mut self, name: Handle, credit: Credit, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         association.below += credit.octets;
-        match association.stage {
+        match &association.stage {
             Stage::Plain | Stage::Asked(_) => {
                 out.indicate(StreamsIndication::Credit { association: name, credit });
             }
+            // Before the peer's end, which may be next, it is told that all has left.
+            Stage::Secure(secured) if matches!(secured.ending, Ending::Done(_)) => {
+                self.tell_room(name, out);
+            }
             Stage::Secure(_) => self.mark(name),
             Stage::Over(_) => {}
+        }
+    }
+
+    /// Gives the layer above as much credit as there is.
+    fn tell_room(&mut self, name: Handle, out: Out<'_, M>) {
+        let Some((secured, below, _)) = self.secured(name) else { return };
+        let more = secured.give(*below);
+        if more > 0 {
+            let credit = Credit::of_octets(more);
+            out.indicate(StreamsIndication::Credit { association: name, credit });
         }
     }
 
@@ -172,11 +186,7 @@ impl<M: Message> Tls<M> {
                 return out.request(StreamsRequest::Close { name });
             }
         }
-        let more = secured.give(*below);
-        if more > 0 {
-            let credit = Credit::of_octets(more);
-            out.indicate(StreamsIndication::Credit { association: name, credit });
-        }
+        self.tell_room(name, out);
         // Writing reads, too: what arrived meanwhile is delivered.
         self.deliver(cx, name, out);
     }

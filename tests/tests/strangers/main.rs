@@ -8,6 +8,7 @@
 mod crowd;
 mod hostile_clients;
 mod hostile_servers;
+mod interrupted;
 mod proxies;
 mod scripted;
 mod secure;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         crowd::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
+        interrupted::trials(),
     ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

@@ -310,6 +310,8 @@ pub(super) struct Transfer<M> {
     /// How many octets the file had that is being stored: with fewer, what is behind them would
     /// stay.
     pub(super) least: u64,
+    /// Whether an upload has ended that gets its name when nothing of the client is left to see.
+    pub(super) ends: bool,
     /// The end of an upload that is being kept as a part.
     pub(super) ending: Option<Ending>,
 }
@@ -477,6 +479,13 @@ impl Control {
     pub(super) fn push(&mut self, event: LineEvent) {
         self.waiting_octets += event.length();
         self.waiting.push_back(event);
+    }
+
+    /// Returns whether the client closed it without QUIT, which is to abort what runs (RFC 959
+    /// §4.1.1).
+    pub(super) fn is_gone(&self) -> bool {
+        let quits = |event: &LineEvent| matches!(event, LineEvent::Line(line) if line.trim().eq_ignore_ascii_case("QUIT"));
+        self.peer_finished && !self.waiting.iter().any(quits)
     }
 
     /// Forgets what waits.

@@ -7,6 +7,7 @@
 //! | lingering | a session that was told to end | it is reset |
 //! | data wait | a transfer without data association | 425 |
 //! | idle | a transfer without progress | 426 |
+//! | none | an upload that has ended | it gets its name, where the client did not vanish |
 //! | penalty | a wrong password | its reply |
 //! | delay | a password from an address of too many wrong ones | it is tried |
 //! | lingering | a data association whose peer does not close | it is reset |
@@ -34,6 +35,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let timeout = match &state.work {
             Work::Delayed(_) => return,
+            Work::Transfer(Transfer { ends: true, file: File::Open(_), .. }) => Duration::ZERO,
             Work::Transfer(transfer) if transfer.link.is_none() => self.config.data_wait,
             Work::Penalty => self.config.penalty,
             _ if state.control.leaving != Leaving::No => LINGER,
@@ -116,6 +118,7 @@ impl<M: Message> Server<M> {
             Work::Transfer(Transfer { file: File::Keeping(_) | File::Parting(_), .. })
             // A large file takes its time.
             | Work::Asked(Question::Digest { .. }, _) => self.touch(cx, session),
+            Work::Transfer(Transfer { ends: true, .. }) => self.pump(cx, session, out),
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
                     Data::Absent => (425, "The data connection could not be opened."),

@@ -28,4 +28,5 @@ mod secured;
 mod setting;
 mod strange;
 mod sweep;
+mod vanished;
 mod zone;

@@ -1,0 +1,7 @@
+//! KISS: alone, between two stations, and its memory.
+
+mod alone;
+mod exchange;
+mod hostile;
+mod leaves;
+mod memory;
