@@ -39,6 +39,10 @@ pub(crate) enum Problem {
     NotAFile { path: PathBuf },
     #[error("{}: there is no such folder", .path.display())]
     NoFolder { path: PathBuf },
+    #[error("{url}: it is not a folder")]
+    NotAFolder { url: String },
+    #[error("no server is open")]
+    NotOpen,
     #[error("{what}: {why}")]
     Unfit { what: String, why: &'static str },
     #[error("no stack or protocol `{}`: {why}", .name.display())]
@@ -120,6 +124,7 @@ impl Problem {
             Problem::Url { .. }
             | Problem::Proxy { .. }
             | Problem::Unfit { .. }
+            | Problem::NotOpen
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
             | Problem::OpenNetrc { .. }
@@ -195,6 +200,7 @@ impl Problem {
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "check the password, or name a user in the address: ftp://user@host/path"
             }
+            Problem::NotOpen => "open one: open ftp://user@host/folder, or a bookmark: open NAME:",
             Problem::NoFolder { .. } => "make the folder first, or leave out the / at the end",
             Problem::Transfer { failure: Failure::NotFound, .. } => {
                 "list the folder with `stackwright ls`"

@@ -130,3 +130,14 @@ pub(crate) struct Mv {
     #[command(flatten)]
     pub(crate) connection: Connection,
 }
+
+#[derive(Args)]
+pub(crate) struct Shell {
+    /// The server: ftp://user@host/folder, ftp+artp://… over ARTP, or NAME: with a bookmark.
+    ///
+    /// Commands are read from the terminal, or from a pipe: then the first one that fails ends the
+    /// shell, and its exit code is the shell's. `help` shows the commands.
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}

@@ -48,14 +48,14 @@ pub(crate) fn run(mirror: &Mirror) -> Result<(), Problem> {
 }
 
 /// The copy of all that is in a folder of the server, or goes there.
-pub(super) fn copy(from: CopySide, remote: &str, local: &str, options: TreeOptions) -> Copy {
+pub(crate) fn copy(from: CopySide, remote: &str, local: &str, options: TreeOptions) -> Copy {
     let (source, target) =
         if from == SERVER { (remote.into(), local.into()) } else { (local.into(), remote.into()) };
     Copy { from, source, target, kind: Kind::Tree(options) }
 }
 
 /// Makes sure that the folder of this machine exists.
-fn prepare(folder: &Path, from: CopySide, dry_run: bool) -> Result<(), Problem> {
+pub(crate) fn prepare(folder: &Path, from: CopySide, dry_run: bool) -> Result<(), Problem> {
     if from == SERVER && !folder.exists() {
         if dry_run {
             return Err(Problem::NoFolder { path: folder.into() });
