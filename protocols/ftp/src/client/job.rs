@@ -119,7 +119,7 @@ impl<M: Message> Client<M> {
         };
         // Where it was begun anew, the application knows.
         if !mem::replace(&mut job.opened, true) {
-            out.indicate(FilesIndication::Opened { file, size });
+            out.indicate(FilesIndication::Opened { file, size, modified: None });
         }
         self.send_file(cx, session, out);
     }

@@ -77,7 +77,7 @@ impl<M: Message> Client<M> {
         if is_empty {
             list.end = true;
             if !mem::replace(opened, true) {
-                out.indicate(FilesIndication::Opened { file, size: None });
+                out.indicate(FilesIndication::Opened { file, size: None, modified: None });
             }
             self.drop_data(cx, session, out);
             if let Some(state) = self.sessions.get_mut(session) {
@@ -127,7 +127,8 @@ impl<M: Message> Client<M> {
         if list.wanted && (list.end || !list.entries.is_empty()) {
             list.wanted = false;
             let entries = mem::take(&mut list.entries);
-            out.indicate(FilesIndication::Entries { file, entries });
+            let left_out = mem::take(&mut list.left_out);
+            out.indicate(FilesIndication::Entries { file, entries, left_out });
         }
         // Credit is given back when the entries were taken, or when none was complete.
         if list.withheld > 0 && list.entries.is_empty() && !list.end {
@@ -186,6 +187,7 @@ impl List {
             ListedLine::Nothing => {}
             ListedLine::Unknown => {
                 self.unknown += 1;
+                self.left_out += 1;
                 cx.dropped(NAME, listing::UNREADABLE);
             }
         }

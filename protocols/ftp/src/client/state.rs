@@ -293,6 +293,8 @@ pub(super) struct List {
     pub(super) read: u64,
     /// How many lines were not understood.
     pub(super) unknown: u64,
+    /// How many of them were not told.
+    pub(super) left_out: u64,
     /// Octets for which no credit was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,

@@ -155,7 +155,7 @@ fn a_thief_where_the_server_connects_costs_the_transfer() {
         FilesRequest::Open { file, .. } => Some(*file),
         _ => None,
     });
-    session.hear_files(FilesIndication::Opened { file, size: Some(10) });
+    session.hear_files(FilesIndication::Opened { file, size: Some(10), modified: None });
     let thief = session.asked.streams(|request| match request {
         StreamsRequest::Open { association, .. } => Some(*association),
         _ => None,
