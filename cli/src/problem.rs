@@ -41,6 +41,8 @@ pub(crate) enum Problem {
     NoFolder { path: PathBuf },
     #[error("{url}: it is not a folder")]
     NotAFolder { url: String },
+    #[error("{pattern}: nothing matches the pattern")]
+    NoMatch { pattern: String },
     #[error("no server is open")]
     NotOpen,
     #[error("{what}: {why}")]
@@ -142,6 +144,14 @@ impl Problem {
         }
     }
 
+    /// The same, of which more is known: `failure`.
+    pub(crate) fn with(self, failure: Failure) -> Self {
+        match self {
+            Problem::Transfer { place, said, .. } => Problem::Transfer { place, failure, said },
+            problem => problem,
+        }
+    }
+
     /// Whether it is that of one file, where others of the server may be well.
     pub(crate) fn is_of_one_file(&self) -> bool {
         use Failure::{BadName, Denied, Exists, NotFound, Unsupported};
@@ -156,7 +166,7 @@ impl Problem {
     }
 
     /// Returns what to do next, if anything can be done.
-    fn advice(&self) -> Option<&'static str> {
+    pub(crate) fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Url { .. } => {
                 "write ftp://host/path or ftp://user@host:port/path; over ARTP, ftp+artp://host/path"
@@ -199,6 +209,9 @@ impl Problem {
             }
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "check the password, or name a user in the address: ftp://user@host/path"
+            }
+            Problem::NoMatch { .. } => {
+                "`stackwright ls` shows what there is; in an address, %2A and %5B are no pattern"
             }
             Problem::NotOpen => "open one: open ftp://user@host/folder, or a bookmark: open NAME:",
             Problem::NoFolder { .. } => "make the folder first, or leave out the / at the end",

@@ -7,7 +7,8 @@ use crate::arguments::Connection;
 /// How many files are copied at a time where nobody says it.
 const AT_ONCE: u16 = 4;
 
-/// Which files of a folder are copied, and how many at a time.
+// Which files of a folder are copied, and how many at a time. (A doc comment would replace that of
+// the command.)
 #[derive(Args)]
 pub(crate) struct Selection {
     /// Leave out files and folders whose name matches PATTERN (such as '*.tmp'), or whose path

@@ -157,7 +157,7 @@ impl Watch for Removing<'_> {
     fn ended(&mut self, job: usize, outcome: Result<Done, Problem>) {
         let url = &self.jobs[job].remote;
         match outcome {
-            Ok(Done::Tree) => {}
+            Ok(Done::Tree(_)) => {}
             Ok(_) => self.removed(url),
             Err(Problem::Transfer { failure: Failure::NotFound, .. })
                 if self.again.contains(&job) =>
@@ -199,6 +199,12 @@ pub(crate) fn make_folder(
             let above = Remote { path: above.into(), ..remote.clone() };
             make_folder(session, &above, true)?;
             change(session, remote, Deed::MakeFolder { path: path.into() })
+        }
+        Err(problem @ Problem::Transfer { .. }) if problem.is_of_one_file() => {
+            match kind(session, remote, path) {
+                Ok(Some(_)) => Err(problem.with(Failure::Exists)),
+                _ => Err(problem),
+            }
         }
         done => done,
     }

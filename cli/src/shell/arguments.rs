@@ -46,7 +46,7 @@ pub(super) enum Command {
     Mirror(Mirror),
     /// Show files.
     Cat {
-        #[arg(required = true)]
+        #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },
     /// Remove files.
@@ -55,7 +55,7 @@ pub(super) enum Command {
     Mkdir(Mkdir),
     /// Remove empty folders.
     Rmdir {
-        #[arg(required = true)]
+        #[arg(required = true, value_name = "FOLDER")]
         folders: Vec<String>,
     },
     /// Rename a file or folder.
@@ -71,6 +71,7 @@ pub(super) enum Command {
 
 #[derive(Args)]
 pub(super) struct Ls {
+    /// A folder or a file on the server [default: the present folder].
     pub(super) path: Option<String>,
     /// Show permissions, exact sizes and dates, too.
     #[arg(long, short)]
@@ -82,7 +83,8 @@ pub(super) struct Ls {
 
 #[derive(Args)]
 pub(super) struct Get {
-    #[arg(required = true)]
+    /// Files, folders and patterns on the server.
+    #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<String>,
     /// Where to save it: a file or folder of this machine.
     #[arg(long, short = 'o', value_name = "LOCAL")]
@@ -93,7 +95,8 @@ pub(super) struct Get {
 
 #[derive(Args)]
 pub(super) struct Put {
-    #[arg(required = true)]
+    /// Files, folders and patterns of this machine.
+    #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<String>,
     /// Where to store it: a path on the server.
     #[arg(long, short = 'o', value_name = "REMOTE")]
@@ -123,7 +126,8 @@ pub(super) struct Mirror {
 
 #[derive(Args)]
 pub(super) struct Rm {
-    #[arg(required = true)]
+    /// Files on the server.
+    #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<String>,
     /// Remove folders with everything below them; nothing is asked.
     #[arg(long, short)]
@@ -132,7 +136,8 @@ pub(super) struct Rm {
 
 #[derive(Args)]
 pub(super) struct Mkdir {
-    #[arg(required = true)]
+    /// Folders on the server.
+    #[arg(required = true, value_name = "FOLDER")]
     pub(super) folders: Vec<String>,
     /// Make the folders above, too; a folder that exists is no failure.
     #[arg(long, short)]

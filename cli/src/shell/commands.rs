@@ -169,10 +169,11 @@ impl Server<'_> {
         let name = names::split(source.trim_end_matches('/')).1;
         let target = target.as_deref().map_or(name.to_owned(), literal);
         let (remote, folder) = if *reverse { (target, source) } else { (source, target) };
-        mirror::prepare(Path::new(&folder), from, *dry_run)?;
+        let (folder, name) = mirror::prepare(Path::new(&folder), from, *dry_run)?;
+        let local = names::join(&put::from_root(&folder)?, &name);
         let options = TreeOptions { delete: *delete, dry_run: *dry_run, ..tree(from, selection) };
         let remote = resolve(&self.here, &remote).path;
-        let copy = mirror::copy(from, &remote, &put::from_root(Path::new(&folder))?, options);
+        let copy = mirror::copy(from, &remote, &local, options);
         let manner = Manner { dry_run: *dry_run, ..Manner::default() };
         let mut report = Report::new(connection, manner);
         let ends = self.ends();

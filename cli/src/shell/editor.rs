@@ -45,10 +45,11 @@ impl Editor {
     pub(super) fn line(&mut self, prompt: &str) -> Result<String, ReadlineError> {
         let line = self.editor.readline(prompt)?;
         // A line with a password in an address is refused, and forgotten.
-        if address::without_password(&line) == line && self.editor.add_history_entry(&line)? {
-            if let Some(path) = &self.history {
-                let _ = self.editor.append_history(path);
-            }
+        if address::without_password(&line) == line
+            && self.editor.add_history_entry(&line)?
+            && let Some(path) = &self.history
+        {
+            let _ = self.editor.append_history(path);
         }
         Ok(line)
     }
