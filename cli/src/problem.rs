@@ -17,6 +17,8 @@ pub(crate) enum Problem {
     Url { url: String, why: &'static str },
     #[error("`{url}` is not a proxy: {why}")]
     Proxy { url: String, why: &'static str },
+    #[error("`{line}` is not a line to a TNC: {why}")]
+    Line { line: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -119,6 +121,7 @@ impl Problem {
         match self {
             Problem::Url { .. }
             | Problem::Proxy { .. }
+            | Problem::Line { .. }
             | Problem::Unfit { .. }
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
@@ -161,6 +164,9 @@ impl Problem {
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
+            }
+            Problem::Line { .. } => {
+                "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {

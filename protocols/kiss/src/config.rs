@@ -103,8 +103,8 @@ const FCS: u64 = 2;
 const STUFFED: u64 = 16_000;
 
 impl Config {
-    /// Returns how long a frame of `octets` octets is on the air, behind the key-up: with its check,
-    /// flags and mean bit stuffing.
+    /// Returns how long a frame of `octets` octets is on the air, behind the key-up: with its
+    /// check, flags and mean bit stuffing.
     pub(crate) fn air_time(&self, octets: usize) -> Duration {
         let bits = 8 * (octets as u64 + FLAGS + FCS);
         let nanoseconds = bits * (1_000_000 + STUFFED) * 1000 / u64::from(self.rate.get());
