@@ -10,6 +10,7 @@ mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
 mod proxies;
+mod radio;
 mod scripted;
 mod secure;
 mod setting;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         their_forms::trials(),
         proxies::trials(&setting),
         secure::trials(&setting),
+        radio::trials(),
         crowd::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
