@@ -20,6 +20,8 @@ pub(crate) enum Problem {
     Url { url: String, why: &'static str },
     #[error("`{url}` is not a proxy: {why}")]
     Proxy { url: String, why: &'static str },
+    #[error("`{line}` is not a line to a TNC: {why}")]
+    Line { line: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -173,6 +175,7 @@ impl Problem {
             Problem::Url { .. }
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
+            | Problem::Line { .. }
             | Problem::Unfit { .. }
             | Problem::NotOpen
             | Problem::Measured { .. }
@@ -233,6 +236,9 @@ impl Problem {
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
+            }
+            Problem::Line { .. } => {
+                "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {

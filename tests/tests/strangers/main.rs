@@ -11,6 +11,7 @@ mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
 mod proxies;
+mod radio;
 mod scripted;
 mod secure;
 mod setting;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         their_trees::trials(),
         proxies::trials(&setting),
         secure::trials(&setting),
+        radio::trials(),
         crowd::trials(),
         daemons::trials(),
         hostile_clients::trials(),
