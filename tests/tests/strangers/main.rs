@@ -9,6 +9,8 @@ mod crowd;
 mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
+mod memory;
+mod names;
 mod proxies;
 mod scripted;
 mod secure;
@@ -16,6 +18,7 @@ mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
+mod thousand;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,6 +36,9 @@ fn main() -> ExitCode {
         proxies::trials(&setting),
         secure::trials(&setting),
         crowd::trials(),
+        thousand::trials(),
+        memory::trials(),
+        names::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
         interrupted::trials(),
