@@ -6,6 +6,7 @@
 //! `CI=true` it fails.
 
 mod crowd;
+mod daemons;
 mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
@@ -18,6 +19,7 @@ mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
+mod their_trees;
 mod thousand;
 
 use std::process::ExitCode;
@@ -33,12 +35,14 @@ fn main() -> ExitCode {
         their_servers::trials(&setting),
         their_clients::trials(&setting),
         their_forms::trials(),
+        their_trees::trials(),
         proxies::trials(&setting),
         secure::trials(&setting),
         crowd::trials(),
         thousand::trials(),
         memory::trials(),
         names::trials(),
+        daemons::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
         interrupted::trials(),
