@@ -10,6 +10,8 @@ mod daemons;
 mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
+mod memory;
+mod names;
 mod proxies;
 mod radio;
 mod scripted;
@@ -19,6 +21,7 @@ mod their_clients;
 mod their_forms;
 mod their_servers;
 mod their_trees;
+mod thousand;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,6 +41,9 @@ fn main() -> ExitCode {
         secure::trials(&setting),
         radio::trials(),
         crowd::trials(),
+        thousand::trials(),
+        memory::trials(),
+        names::trials(),
         daemons::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
