@@ -12,12 +12,12 @@ mod hostile_servers;
 mod interrupted;
 mod proxies;
 mod scripted;
-mod secure;
 mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
 mod their_trees;
+mod tls;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         their_forms::trials(),
         their_trees::trials(),
         proxies::trials(&setting),
-        secure::trials(&setting),
+        tls::trials(&setting),
         crowd::trials(),
         daemons::trials(),
         hostile_clients::trials(),

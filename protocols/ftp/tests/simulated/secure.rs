@@ -100,7 +100,7 @@ fn retrieve(session: &mut Session) {
         FilesRequest::Open { file, .. } => Some(*file),
         _ => None,
     });
-    session.hear_files(FilesIndication::Opened { file, size: Some(10) });
+    session.hear_files(FilesIndication::Opened { file, size: Some(10), modified: None });
 }
 
 fn secured(session: &mut Session, data: Option<Handle>, how: u32) {
