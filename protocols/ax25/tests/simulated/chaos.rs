@@ -110,7 +110,17 @@ fn run(seed: u64) -> usize {
             one.ended.is_some() && (other.ended.is_some() || !other.opened)
         })
     });
-    let say = || format!("seed {seed} at {:?}: {:?}", air.now(), pairs.iter().map(|pair| &pair.ends).map(|ends| ends.each_ref().map(brief)).collect::<Vec<_>>());
+    let say = || {
+        format!(
+            "seed {seed} at {:?}: {:?}",
+            air.now(),
+            pairs
+                .iter()
+                .map(|pair| &pair.ends)
+                .map(|ends| ends.each_ref().map(brief))
+                .collect::<Vec<_>>()
+        )
+    };
     assert!(done, "{}", say());
     let mut octets = 0;
     for Pair { ends: [one, other], disturbed } in &pairs {
@@ -128,7 +138,13 @@ fn run(seed: u64) -> usize {
 fn brief(end: &End) -> String {
     format!(
         "{}/{}: {} sent, {} acknowledged, {} received, {:?}, {:?}",
-        end.station, end.index, end.data.len(), end.acknowledged, end.received.len(), end.opened, end.ended
+        end.station,
+        end.index,
+        end.data.len(),
+        end.acknowledged,
+        end.received.len(),
+        end.opened,
+        end.ended
     )
 }
 
