@@ -29,6 +29,7 @@ mod remote;
 mod report;
 mod secret;
 mod serve;
+mod shell;
 mod shown;
 mod stacks;
 mod start;
@@ -52,6 +53,7 @@ fn run() -> u8 {
         Command::Mkdir(mkdir) => (mkdir.connection.json, client::manage::mkdir(mkdir)),
         Command::Mv(mv) => (mv.connection.json, client::manage::mv(mv)),
         Command::Ls(ls) => (ls.connection.json, client::ls::run(ls)),
+        Command::Shell(shell) => (shell.connection.json, shell::run(shell)),
         Command::Bookmark(bookmark) => {
             (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
         }
