@@ -21,6 +21,7 @@ mod headers;
 mod listings;
 mod lower;
 mod mutation;
+mod protocols;
 mod replies;
 mod server;
 
@@ -38,6 +39,7 @@ pub use forms::forms;
 pub use headers::headers;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
+pub use protocols::protocols;
 pub use replies::replies;
 pub use server::server;
 
@@ -64,6 +66,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "captures", run: captures },
     Target { name: "artp_headers", run: artp_headers },
     Target { name: "artp", run: artp },
+    Target { name: "protocols", run: protocols },
 ];
 
 /// The committed inputs of a target.
