@@ -111,6 +111,14 @@ fn run(seed: u64) -> usize {
         })
     });
     let say = || format!("seed {seed} at {:?}: {:?}", air.now(), pairs.iter().map(|pair| &pair.ends).map(|ends| ends.each_ref().map(brief)).collect::<Vec<_>>());
+    if !done && std::env::var("SHOW").is_ok() {
+        for there in &air.stations {
+            println!("{} {:?}", there.call, there.stack.links().collect::<Vec<_>>());
+            for sent in there.sent.iter().rev().take(12) {
+                println!("    {sent:02x?}");
+            }
+        }
+    }
     assert!(done, "{}", say());
     let mut octets = 0;
     for Pair { ends: [one, other], disturbed } in &pairs {
