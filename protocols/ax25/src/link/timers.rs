@@ -230,6 +230,11 @@ impl<M: Message> Link<M> {
                 env.respond(Unnumbered::Dm, false);
                 self.over(Ended::Expired, env);
             }
+            State::TimerRecovery if self.is_doubtful() => {
+                self.state = State::AwaitingConnection;
+                self.clock.tries += 1;
+                self.ask_to_connect(env);
+            }
             State::TimerRecovery => {
                 self.clock.tries += 1;
                 self.enquire(env);
