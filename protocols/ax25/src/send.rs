@@ -34,6 +34,14 @@ pub(crate) enum Reply<M> {
 }
 
 impl<M> Reply<M> {
+    /// Returns the link that asks with it.
+    fn asks_for(&self) -> Option<Handle> {
+        match self {
+            Reply::Own(queued) => queued.timed,
+            Reply::Repeated { .. } => None,
+        }
+    }
+
     fn port(&self) -> u8 {
         match self {
             Reply::Own(Queued { port, .. }) | Reply::Repeated { port, .. } => *port,
@@ -128,9 +136,7 @@ impl<M: Message> Ax25<M> {
         }
         if let Some(link) = queued.timed {
             // What the link asked before, and was not sent, is of no use any more.
-            self.replies.retain(
-                |reply| !matches!(reply, Reply::Own(Queued { timed: Some(other), .. }) if *other == link),
-            );
+            self.replies.retain(|reply| reply.asks_for() != Some(link));
         }
         self.replies.push_back(Reply::Own(queued));
         self.due = true;

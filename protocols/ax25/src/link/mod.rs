@@ -20,6 +20,8 @@ mod outgoing;
 mod receive;
 mod send;
 mod timers;
+#[cfg(test)]
+mod windows;
 
 use alloc::collections::VecDeque;
 

@@ -81,8 +81,11 @@ impl<M: Message> Link<M> {
                     env.acts.push_back(Act::Say { kind, role, poll, information, timed: false });
                 }
             }
+            // It was delivered; what it asks for is an answer of the link.
+            (Unnumbered::Ui, State::Connected | State::TimerRecovery) => self.polled(),
+            (Unnumbered::Ui, _) => env.respond(Unnumbered::Dm, true),
             (Unnumbered::Sabm, AwaitingConnection) | (Unnumbered::Sabme, AwaitingV22Connection) => {
-                env.respond(Unnumbered::Ua, poll)
+                env.respond(Unnumbered::Ua, poll);
             }
             (Unnumbered::Sabm, AwaitingV22Connection) => {
                 env.respond(Unnumbered::Ua, poll);

@@ -160,6 +160,15 @@ impl<M: Message> Link<M> {
         self.await_departure(env);
     }
 
+    /// Returns which of T1 and T3 runs, behind a space.
+    pub(crate) fn timers(&self) -> &'static str {
+        match (self.t1, self.t3) {
+            (T1::Stopped, None) => "",
+            (T1::Stopped, Some(_)) => " T3",
+            _ => " T1",
+        }
+    }
+
     /// Returns the earliest of its timers.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let t1 = match self.t1 {

@@ -112,7 +112,17 @@ fn run(seed: u64) -> usize {
             one.ended.is_some() && (other.ended.is_some() || !other.opened)
         })
     });
-    let say = || format!("seed {seed} at {:?}: {:?}", air.now(), pairs.iter().map(|pair| &pair.ends).map(|ends| ends.each_ref().map(brief)).collect::<Vec<_>>());
+    let say = || {
+        format!(
+            "seed {seed} at {:?}: {:?}",
+            air.now(),
+            pairs
+                .iter()
+                .map(|pair| &pair.ends)
+                .map(|ends| ends.each_ref().map(brief))
+                .collect::<Vec<_>>()
+        )
+    };
     if !done && std::env::var("SHOW").is_ok() {
         for there in &air.stations {
             println!("{} {:?}", there.call, there.stack.links().collect::<Vec<_>>());
@@ -138,7 +148,13 @@ fn run(seed: u64) -> usize {
 fn brief(end: &End) -> String {
     format!(
         "{}/{}: {} sent, {} acknowledged, {} received, {:?}, {:?}",
-        end.station, end.index, end.data.len(), end.acknowledged, end.received.len(), end.opened, end.ended
+        end.station,
+        end.index,
+        end.data.len(),
+        end.acknowledged,
+        end.received.len(),
+        end.opened,
+        end.ended
     )
 }
 
@@ -167,9 +183,7 @@ fn disturb(air: &mut Air, random: &mut Rng, pairs: &mut [Pair]) {
 fn octets_arrive_or_the_end_is_told() {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, seeds) = (number("SEED").unwrap_or(0), number("SEEDS").unwrap_or(2000));
-    let seen = |seed| {
-        catch_unwind(|| run(seed)).unwrap_or_else(|_| panic!("with the seed {seed}"))
-    };
+    let seen = |seed| catch_unwind(|| run(seed)).unwrap_or_else(|_| panic!("with the seed {seed}"));
     let octets: usize = (first..first + seeds).map(seen).sum();
     println!("{octets} octets with {seeds} seeds");
     assert!(octets > 1000 * seeds as usize || seeds < 100);

@@ -29,7 +29,11 @@ fn exchange(version: Version, fates: &[(u64, Fate)]) -> u64 {
     check(&one, &other);
     check(&other, &one);
     assert_eq!((one.received.len(), other.received.len()), (OCTETS, OCTETS), "{fates:?}");
-    assert_eq!((one.ended, other.ended), (Some(Ended::Finished), Some(Ended::Finished)), "{fates:?}");
+    assert_eq!(
+        (one.ended, other.ended),
+        (Some(Ended::Finished), Some(Ended::Finished)),
+        "{fates:?}"
+    );
     air.frames()
 }
 

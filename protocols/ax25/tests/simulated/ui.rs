@@ -72,10 +72,14 @@ fn a_ui_frame_reaches_those_who_listen_for_its_call_and_protocol() {
     });
     assert_eq!(came, Some(Address::Station { call: call("C"), pid: 0xcd, route: 0 }));
     // Everything that was sent gave its credit back.
-    let given: usize = air.stations[0].heard.iter().map(|heard| match heard {
-        Heard::Credit { credit, .. } => credit.octets,
-        _ => 0,
-    }).sum();
+    let given: usize = air.stations[0]
+        .heard
+        .iter()
+        .map(|heard| match heard {
+            Heard::Credit { credit, .. } => credit.octets,
+            _ => 0,
+        })
+        .sum();
     assert_eq!(given, 4 + 6 + 14 + 300 + 5);
     for name in [name(1), name(1001)] {
         air.ask(1, Either::Right(DatagramsRequest::Close { name }));
