@@ -49,6 +49,11 @@ pub(crate) fn run(bookmark: &Bookmark) -> Result<(), Problem> {
     }
 }
 
+/// Whether `text` begins with what can be the name of a bookmark.
+pub(crate) fn is_meant(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(name, _)| is_name(name))
+}
+
 /// Returns the address that `text` stands for: where it is `NAME:path` and there is such a
 /// bookmark, that of the bookmark and the path behind it.
 pub(crate) fn expand(text: &str) -> Result<String, Problem> {

@@ -4,8 +4,10 @@
 mod address;
 mod arguments;
 mod bookmark;
+mod client;
 mod demo;
 mod described;
+mod descriptors;
 mod dissect;
 mod dissector;
 mod explain;
@@ -13,11 +15,10 @@ mod features;
 mod generate;
 mod graphs;
 mod identity;
-mod ls;
+mod interrupts;
 mod netrc;
 mod perf;
 mod pipe;
-mod place;
 mod power;
 mod printable;
 mod problem;
@@ -31,7 +32,7 @@ mod serve;
 mod shown;
 mod stacks;
 mod start;
-mod transfer;
+mod trust;
 
 use clap::Parser;
 
@@ -43,9 +44,14 @@ fn run() -> u8 {
     let (json, done) = match &arguments.command {
         Command::Demo => (false, demo::run()),
         Command::Serve(serve) => (serve.json, serve::run(serve)),
-        Command::Get(get) => (get.connection.json, transfer::get(get)),
-        Command::Put(put) => (put.connection.json, transfer::put(put)),
-        Command::Ls(ls) => (ls.connection.json, ls::run(ls)),
+        Command::Get(get) => (get.connection.json, client::get::run(get)),
+        Command::Put(put) => (put.connection.json, client::put::run(put)),
+        Command::Cat(cat) => (cat.connection.json, client::get::cat(cat)),
+        Command::Mirror(mirror) => (mirror.connection.json, client::mirror::run(mirror)),
+        Command::Rm(rm) => (rm.connection.json, client::manage::rm(rm)),
+        Command::Mkdir(mkdir) => (mkdir.connection.json, client::manage::mkdir(mkdir)),
+        Command::Mv(mv) => (mv.connection.json, client::manage::mv(mv)),
+        Command::Ls(ls) => (ls.connection.json, client::ls::run(ls)),
         Command::Bookmark(bookmark) => {
             (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
         }

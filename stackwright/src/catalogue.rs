@@ -122,6 +122,10 @@ catalogue! {
         => stackwright_framed::described,
     stackwright_ftp::Client<M>: "files that lie on an FTP server",
     stackwright_ftp::Server<M>: "serves files to FTP clients",
+    stackwright_kiss::Kiss<M>: "frames of a TNC over a line of octets"
+        .with_syntax(stackwright_kiss::SYNTAX)
+        => stackwright_kiss::described,
+    stackwright_kiss::Hub<M>: "several programs share one TNC",
     stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,

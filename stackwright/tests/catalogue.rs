@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use stackwright::catalogue::{PROTOCOLS, find, registry};
 use stackwright::compose::graph::{Description, Erased, Flaw, Node, Parameters, ProtocolRegistry};
-use stackwright::contract::services::{Datagrams, Files, Streams};
+use stackwright::contract::services::{Datagrams, Files, Frames, Octets, Streams};
 use stackwright::contract::words::Speaks;
 use stackwright::contract::{
     Context, Facts, Guarantees, IndicationTo, Outlet, Protocol, RequestTo, Service, outermost,
@@ -62,6 +62,8 @@ fn all() -> ProtocolRegistry<M, Silence> {
         .with("Datagrams", "", &[], adapter::<Datagrams<M>>)
         .with("Streams", "", &[], adapter::<Streams<M>>)
         .with("Files", "", &[], adapter::<Files<M>>)
+        .with("Frames", "", &[], adapter::<Frames<M>>)
+        .with("Octets", "", &[], adapter::<Octets<M>>)
 }
 
 #[test]

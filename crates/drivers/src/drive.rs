@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use mio::{Events, Poll, Token};
+use mio::{Events, Poll, Token, Waker};
 use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo, hand_down};
 
 use crate::clock::Clock;
 use crate::coalescing::{Coalescing, SLEEP};
 use crate::readiness::{Lanes, Ready, lane};
 use crate::registry::Registry;
-use crate::timer::{TIMER, Timer};
+use crate::timer::{Timer, WAKER};
 
 /// Runs one stack on this thread.
 pub struct Driver {
@@ -67,6 +67,14 @@ impl Driver {
     /// Returns the registry, where adapters register their descriptors.
     pub fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry)
+    }
+
+    /// Returns what ends a [turn](Driver::turn) from another thread. There may be one for a driver.
+    ///
+    /// # Errors
+    /// If the operating system has no more descriptors.
+    pub fn waker(&self) -> io::Result<Waker> {
+        Waker::new(&self.registry, WAKER)
     }
 
     /// Whether more descriptors may be ready than the last look at them has shown.
@@ -198,7 +206,8 @@ impl Driver {
         let mut came = 0;
         for event in &self.events {
             came += 1;
-            if event.token() == TIMER {
+            if event.token() >= WAKER {
+                // A waker that is taken for the timer makes it be set again, at worst.
                 self.timer.ended();
                 continue;
             }

@@ -9,6 +9,8 @@ mod clock;
 mod coalescing;
 mod drive;
 pub mod files;
+mod flow;
+pub mod line;
 pub mod pipe;
 mod readiness;
 mod registry;
@@ -19,5 +21,6 @@ pub mod udp;
 
 pub use clock::Clock;
 pub use drive::{Driver, Stop};
+pub use mio::Waker;
 pub use readiness::{Lanes, Readiness, Ready, lane, token};
 pub use registry::{Registry, Watcher};

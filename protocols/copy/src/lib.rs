@@ -11,31 +11,44 @@
 //! | `send.rs` | requests downward: reads, writes, the end |
 //! | `resume.rs` | what was left of an earlier copy: whether it is a beginning of the source |
 //! | `receive.rs` | answers from below |
+//! | `config.rs` | what can be configured |
+//! | `tree/` | folders with everything below them |
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod config;
 mod receive;
 mod resume;
 mod send;
 mod state;
+mod tree;
 mod words;
 
-pub use words::{CopySide, Copying, Indication, Request};
+pub use config::Config;
+pub use tree::{Comparison, SkipReason, TreeOptions, TreeTotals};
+pub use words::{CopySide, Copying, Deed, Indication, Request};
+
+use alloc::boxed::Box;
 
 use stackwright_contract::described::Described;
 use stackwright_contract::services::{Files, FilesRequest};
-use stackwright_contract::{Both, Context, Either, Facts, IndicationTo, Names, Outlet, Protocol};
+use stackwright_contract::{
+    Both, Context, Either, Facts, IndicationTo, Mirror, Names, Outlet, Protocol,
+};
 use stackwright_wire::Message;
 
-use state::{Job, Use};
+use state::{FileCopy, Job, Resume, Use};
 
 const NAME: &str = "copy";
 
 /// Copies files, as many at once as are requested.
 pub struct Copy<M> {
-    jobs: Names<Job<M>>,
+    /// What the application asked for.
+    jobs: Mirror<Job>,
+    /// The files under way, of a job or of a tree.
+    copies: Names<FileCopy<M>>,
     /// The handles given to the two sides.
     left: Names<Use>,
     right: Names<Use>,
@@ -45,7 +58,7 @@ type Out<'a, M> = &'a mut dyn Outlet<Copy<M>>;
 
 impl<M: Message> Default for Copy<M> {
     fn default() -> Self {
-        Copy { jobs: Names::default(), left: Names::default(), right: Names::default() }
+        Copy::new(Config::default())
     }
 }
 
@@ -55,6 +68,16 @@ pub const fn described<M: Message>() -> Described<Copy<M>> {
 }
 
 impl<M: Message> Copy<M> {
+    /// Makes a copy that has no jobs.
+    pub fn new(Config { rate: _ }: Config) -> Self {
+        Copy {
+            jobs: Mirror::default(),
+            copies: Names::default(),
+            left: Names::default(),
+            right: Names::default(),
+        }
+    }
+
     /// Returns how many handles it has given to files on both sides that have not closed yet.
     pub fn names(&self) -> usize {
         self.left.len() + self.right.len()
@@ -82,14 +105,27 @@ impl<M: Message> Protocol for Copy<M> {
 
     fn handle_request(&mut self, cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Copy { from, source, target, early } => {
-                self.copy(cx, from, source, target, early, out)
+            Request::Copy { job, from, source, target, early } => {
+                let copying = FileCopy::new(cx.now(), job, from, source, target, None);
+                let copy = self.copy(copying, early, out);
+                self.jobs.insert(job, Job::Copy(copy));
             }
-            Request::Resume { from, source, target, checked_first } => {
-                self.resume(cx, from, source, target, checked_first, out)
+            Request::Resume { job, from, source, target, checked_first } => {
+                let resume = Some(Box::new(Resume::new(checked_first)));
+                let copying = FileCopy::new(cx.now(), job, from, source, target, resume);
+                let copy = self.resume(copying, out);
+                self.jobs.insert(job, Job::Copy(copy));
             }
-            Request::List { side, path } => self.list(side, path, out),
-            Request::GiveUp => self.give_up(out),
+            Request::List { job, side, path } => self.list(job, side, path, out),
+            Request::Stat { job, side, path } => self.stat(job, side, path, out),
+            Request::Do { job, side, deed } => self.deed(job, side, deed, out),
+            Request::Tree { job, from, source, target, options } => {
+                self.begin_tree(cx, job, from, (source, target), options, out);
+            }
+            Request::RemoveTree { job, side, path } => {
+                self.begin_removal(cx, job, side, path, out);
+            }
+            Request::GiveUp => self.give_up(cx, out),
         }
     }
 

@@ -23,6 +23,7 @@ mod lower;
 mod mutation;
 mod replies;
 mod server;
+mod sessions;
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -40,6 +41,7 @@ pub use listings::listings;
 pub use mutation::{Mutations, shortened};
 pub use replies::replies;
 pub use server::server;
+pub use sessions::sessions;
 
 /// One target.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +61,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "listings", run: listings },
     Target { name: "forms", run: forms },
     Target { name: "server", run: server },
+    Target { name: "sessions", run: sessions },
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },
     Target { name: "captures", run: captures },

@@ -51,6 +51,11 @@ fn a_server_holds_nothing_when_everybody_is_gone() {
 }
 
 #[test]
+fn every_session_with_a_server_ends_and_every_reply_is_one() {
+    check("sessions", 150);
+}
+
+#[test]
 fn a_client_gives_each_job_its_last_word() {
     check("client", 4000);
 }
@@ -77,7 +82,7 @@ fn endpoints_of_artp_hold_nothing_when_all_have_closed() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 12);
+    assert_eq!(TARGETS.len(), 13);
 }
 
 #[test]

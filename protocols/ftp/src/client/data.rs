@@ -13,6 +13,11 @@ use super::{Client, DataMode, Out};
 use crate::reply::{Reply, ReplyKind};
 use crate::{NAME, address};
 
+/// The event that the octets of a file ended without close_notify, which RFC 8446 §6.1 requires and
+/// not every server sends.
+const UNANNOUNCED: &str =
+    "the server did not announce the end of the data; the file is complete by its size";
+
 impl<M: Message> Client<M> {
     /// Takes the first step of every transfer. Where the size counts, it is asked for in the same
     /// breath: not every server tells it when the transfer begins, and when it is over, the file
@@ -182,7 +187,10 @@ impl<M: Message> Client<M> {
         if let Some(state) = self.sessions.get_mut(session) {
             state.data = Data::Open { association, credit };
         }
-        if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
+        // TLS reads payload.
+        if self.secures() {
+            self.secure_data(session, association, out);
+        } else if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
             out.request(StreamsRequest::Control { association, command: Command::Unread });
         }
         self.touch(cx, session);
@@ -240,6 +248,14 @@ impl<M: Message> Client<M> {
         let whole = matches!(state.data, Data::Finished { .. }) || why == Ended::Finished;
         if whole {
             return; // both ends are finished; the final reply says the rest
+        }
+        if why == Ended::Truncated && self.has_size(session) {
+            cx.event(NAME, format_args!("{UNANNOUNCED}"));
+            if let Some(state) = self.sessions.get_mut(session) {
+                state.data = Data::Finished { association };
+            }
+            self.touch(cx, session);
+            return self.transfer_may_be_over(cx, session, out);
         }
         if self.passive_failed(cx, session, out) {
             return;

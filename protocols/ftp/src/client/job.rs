@@ -8,7 +8,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::deed::relative;
-use super::state::{Create, Data, Job, Step, What};
+use super::state::{Create, Data, Job, Session, Step, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::Reply;
@@ -119,7 +119,7 @@ impl<M: Message> Client<M> {
         };
         // Where it was begun anew, the application knows.
         if !mem::replace(&mut job.opened, true) {
-            out.indicate(FilesIndication::Opened { file, size });
+            out.indicate(FilesIndication::Opened { file, size, modified: None });
         }
         self.send_file(cx, session, out);
     }
@@ -334,11 +334,26 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         self.drop_data(cx, session, out);
-        let Some(state) = self.sessions.forget(session) else { return };
-        if self.streams.get(state.control).is_some() {
-            self.abandon(cx, state.control);
-            out.request(StreamsRequest::Abort { association: state.control, code: 0 });
+        if let Some(&Session { control, .. }) = self.sessions.get(session)
+            && self.streams.get(control).is_some()
+        {
+            out.request(StreamsRequest::Abort { association: control, code: 0 });
         }
+        self.forget_session(cx, session, failure, out);
+    }
+
+    /// Expects nothing but the end of a session whose control association ends by itself, and ends
+    /// its job.
+    pub(super) fn forget_session(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        self.drop_data(cx, session, out);
+        let Some(state) = self.sessions.forget(session) else { return };
+        self.abandon(cx, state.control);
         if let Some(job) = state.job {
             self.job_failed(job, failure, out);
         }
@@ -372,7 +387,8 @@ impl<M: Message> Client<M> {
 
     /// Returns the path of a session's job as the server is told it.
     pub(super) fn path_of(&mut self, session: Handle) -> alloc::string::String {
-        self.job_of(session).map_or_else(Default::default, |(_, job)| relative(&job.path).into())
+        self.job_of(session)
+            .map_or_else(Default::default, |(_, job)| relative(&job.path).into_owned())
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `send.rs` | requests from above, and commands downward |
 //! | `receive.rs` | replies and data from below |
 //! | `data.rs` | the opening of data associations |
+//! | `secure.rs` | where TLS begins |
 //! | `features.rs` | what the server offers |
 //! | `job.rs` | a job from its beginning to its end |
 //! | `read.rs`, `create.rs`, `list.rs` | octets between a data association and the application |
@@ -29,12 +30,13 @@ mod job;
 mod list;
 mod read;
 mod receive;
+mod secure;
 mod send;
 mod stat;
 mod state;
 mod timers;
 
-pub use config::{Config, DataMode};
+pub use config::{Config, DataMode, TlsMode};
 
 use alloc::collections::VecDeque;
 
@@ -127,10 +129,12 @@ impl<M: Message> Protocol for Client<M> {
         self.next
     }
 
-    /// Every session has sent QUIT and its end.
+    /// Every session has sent QUIT and its end. Whether a layer that secures it has sent them, too,
+    /// that layer says.
     fn may_exit(&self) -> bool {
         self.sessions.iter().all(|(_, session)| {
-            session.step == Step::Quitting && session.credit == session.credit_most
+            let has_left = session.credit == session.credit_most || self.secures();
+            session.step == Step::Quitting && session.finished && has_left
         })
     }
 }

@@ -4,11 +4,15 @@ use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, 
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
+use super::config::TlsMode;
 use super::features::Features;
 use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::{Reply, ReplyKind};
+
+/// Why octets behind the reply to AUTH are dropped.
+const PLAINTEXT: &str = "plaintext behind the reply to AUTH";
 
 impl<M: Message> Client<M> {
     pub(super) fn hear(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
@@ -42,9 +46,18 @@ impl<M: Message> Client<M> {
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.ends = local.internet().zip(remote.internet());
                     (state.credit, state.credit_most) = (credit, credit);
-                    state.step = Step::Greeting;
+                    state.step = match self.config.tls {
+                        TlsMode::Implicit => Step::Securing,
+                        TlsMode::Off | TlsMode::Explicit => Step::Greeting,
+                    };
                     self.touch(cx, session);
                 }
+            }
+            (Stream::Control { session }, StreamsIndication::Controlled { outcome, .. }) => {
+                self.control_secured(cx, session, outcome, out);
+            }
+            (Stream::Data { session }, StreamsIndication::Controlled { outcome, .. }) => {
+                self.data_secured(cx, session, outcome, out);
             }
             (
                 Stream::Control { session },
@@ -115,6 +128,11 @@ impl<M: Message> Client<M> {
             let Leaf::Octets(mut octets) = leaf else { continue };
             while !octets.is_empty() {
                 let Some(state) = self.sessions.get_mut(session) else { return };
+                // Plaintext behind the reply to AUTH is no reply to a command that is sent behind
+                // the handshake: an attacker may have put it there (CVE-2011-0411).
+                if state.step == Step::Securing {
+                    return cx.dropped(NAME, PLAINTEXT);
+                }
                 let (heard, taken) = state.replies.feed(octets);
                 octets = &octets[taken..];
                 match heard {
@@ -141,18 +159,16 @@ impl<M: Message> Client<M> {
         let kind = reply.kind();
         match (state.step, kind) {
             (Step::Greeting, ReplyKind::Preliminary) => {} // 120: it will be ready soon
-            (Step::Greeting, ReplyKind::Completion) => {
-                let user = alloc::format!("USER {}", self.config.user);
-                self.say(cx, session, Step::User, &user, out);
-            }
+            (Step::Greeting, ReplyKind::Completion) => self.greeted(cx, session, out),
+            (Step::Auth, _) => self.auth_replied(cx, session, reply, out),
             (Step::User, ReplyKind::Intermediate) => {
                 let password = alloc::format!("PASS {}", self.config.password);
                 self.say(cx, session, Step::Pass, &password, out);
             }
-            (Step::User | Step::Pass, ReplyKind::Completion) => {
-                let (kind, features) = ((Step::Type, "TYPE I"), (Step::Features, "FEAT"));
-                self.say_both(cx, session, kind, features, out);
-            }
+            (Step::User | Step::Pass, ReplyKind::Completion) => self.logged_in(cx, session, out),
+            (Step::BufferSize | Step::Protection, ReplyKind::Preliminary) => {}
+            (Step::BufferSize, _) => self.buffer_size_replied(session),
+            (Step::Protection, _) => self.protection_replied(cx, session, reply, out),
             (Step::Type, ReplyKind::Completion) => {
                 state.then = None;
                 state.step = Step::Features;
@@ -188,6 +204,9 @@ impl<M: Message> Client<M> {
             (Step::Enter, ReplyKind::Completion) => {
                 state.away = true;
                 self.arrange(cx, session, out);
+            }
+            (Step::Enter, ReplyKind::Transient | ReplyKind::Permanent) => {
+                self.not_entered(cx, session, failure(reply), out);
             }
             (Step::Deed, _) => self.deed_replied(cx, session, reply, out),
             (Step::Epsv | Step::Pasv, _) => self.passive_replied(cx, session, reply, out),

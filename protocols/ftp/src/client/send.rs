@@ -11,6 +11,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
+use super::config::TlsMode;
 use super::deed::{Deed, DeedKind, relative};
 use super::features::Features;
 use super::state::{
@@ -119,6 +120,7 @@ impl<M: Message> Client<M> {
             unsent: Vec::new(),
             credit: 0,
             credit_most: 0,
+            group: 0,
             step: Step::Connecting,
             then: None,
             job: None,
@@ -133,6 +135,9 @@ impl<M: Message> Client<M> {
         let control = self.streams.name(Stream::Control { session });
         if let Some(session) = self.sessions.get_mut(session) {
             session.control = control;
+            if self.config.tls != TlsMode::Off {
+                session.group = cx.random(u64::MAX);
+            }
         }
         self.touch(cx, session);
         out.request(StreamsRequest::Open {
@@ -141,6 +146,9 @@ impl<M: Message> Client<M> {
             local: None,
             credit: Credit::of_octets(CONTROL_CREDIT),
         });
+        if self.config.tls == TlsMode::Implicit {
+            self.secure_control(session, out);
+        }
         session
     }
 
@@ -187,7 +195,7 @@ impl<M: Message> Client<M> {
         path: &str,
         out: Out<'_, M>,
     ) {
-        let path = relative(path);
+        let path = &*relative(path);
         let command = if path.is_empty() { verb.into() } else { format!("{verb} {path}") };
         self.say(cx, session, step, &command, out);
     }
@@ -203,7 +211,9 @@ impl<M: Message> Client<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         // With the final reply of the transfer outstanding, two are to come.
         let replies = if state.step == Step::Complete { 1 } else { 2 };
-        if self.config.expedite && state.unsent.is_empty() && state.credit > 16 {
+        // TLS has no expedited octets.
+        let expedites = self.config.expedite && self.config.tls == TlsMode::Off;
+        if expedites && state.unsent.is_empty() && state.credit > 16 {
             // Telnet's IP and Synch, with the urgent octet where BSD puts it (RFC 959 §4.1.3,
             // erratum of practice: the mark stands on the IAC, not on the DM).
             let signal = M::with_headroom(0, &[0xFF, 0xF4, 0xFF]);

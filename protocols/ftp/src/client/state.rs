@@ -49,6 +49,8 @@ pub(super) struct Session {
     pub(super) unsent: Vec<u8>,
     pub(super) credit: usize,
     pub(super) credit_most: usize,
+    /// The number of its TLS sessions, which no other session of the client has.
+    pub(super) group: u64,
     pub(super) step: Step,
     /// The step whose command was sent together with that of `step`: its reply is the next one.
     pub(super) then: Option<Step>,
@@ -71,9 +73,15 @@ pub(super) struct Session {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     Connecting,
+    /// The handshake of TLS.
+    Securing,
     Greeting,
+    Auth,
     User,
     Pass,
+    /// PBSZ was sent, together with PROT.
+    BufferSize,
+    Protection,
     Type,
     /// FEAT was sent, together with TYPE.
     Features,
@@ -191,13 +199,15 @@ pub(super) struct Stat {
     pub(super) part: bool,
     /// What is known so far.
     pub(super) status: Status,
-    /// What the server said to SIZE, if that was a refusal.
+    /// What the server said to SIZE, if that was a refusal, or to CWD where it is listed.
     pub(super) refused: Option<Failure>,
+    /// Whether it is that of a file which is listed.
+    pub(super) listed: bool,
 }
 
 impl Stat {
     pub(super) const fn new(part: bool) -> Self {
-        Stat { part, status: Status::new(FileKind::File, 0), refused: None }
+        Stat { part, status: Status::new(FileKind::File, 0), refused: None, listed: false }
     }
 }
 
@@ -281,10 +291,14 @@ pub(super) struct List {
     /// Whether the server lists with MLSD.
     pub(super) facts: bool,
     pub(super) entries: Vec<FolderEntry>,
+    /// What is known of a file that is listed, and is no folder.
+    pub(super) of_file: Option<Stat>,
     /// How many entries there were.
     pub(super) read: u64,
     /// How many lines were not understood.
     pub(super) unknown: u64,
+    /// How many of them were not told.
+    pub(super) left_out: u64,
     /// Octets for which no credit was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,

@@ -48,6 +48,7 @@ enum Next {
         place: u64,
     },
     AllSent,
+    AllStored,
     Fail(Trouble, u16, String),
 }
 
@@ -74,6 +75,7 @@ impl<M: Message> Server<M> {
                 }
                 Next::Again { .. } => {}
                 Next::AllSent => return self.all_sent(cx, session, out),
+                Next::AllStored => return self.all_stored(cx, session, out),
                 Next::Fail(trouble, code, text) => {
                     return self.fail(cx, session, trouble, (code, &text), out);
                 }
@@ -95,6 +97,28 @@ impl<M: Message> Server<M> {
         }
     }
 
+    /// Gives a stored file its name. Where the end of the association is that of the file, the end
+    /// of a client looks the same (its system closes both associations), and what it has sent is
+    /// half a file. Its control association ends first: what has arrived there is looked at once
+    /// more.
+    fn all_stored(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let is_gone = state.control.is_gone();
+        let Some(transfer) = state.transfer() else { return };
+        let is_marked = transfer.form.mode != Mode::Stream;
+        if is_gone && !is_marked {
+            let reply = (426, "The control connection was closed.");
+            return self.fail(cx, session, Trouble::Form(Damage::Truncated), reply, out);
+        }
+        if !is_marked && !mem::replace(&mut transfer.ends, true) {
+            return self.touch(cx, session);
+        }
+        let File::Open(file) = transfer.file else { return };
+        transfer.file = File::Keeping(file);
+        self.touch(cx, session);
+        Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
+    }
+
     pub(super) fn on_data_credit(
         &mut self,
         cx: &Context,
@@ -105,7 +129,7 @@ impl<M: Message> Server<M> {
     ) {
         self.touch(cx, session);
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Data::Arrived(link) = &mut state.data
+        if let Data::Arrived(link) | Data::Securing { link, .. } = &mut state.data
             && link.association == association
         {
             link.credit += credit;
@@ -159,7 +183,7 @@ impl<M: Message> Server<M> {
     fn link(&mut self, session: Handle, association: Handle) -> Option<&mut Link<M>> {
         let state = self.sessions.get_mut(session)?;
         let link = match (&mut state.data, &mut state.work) {
-            (Data::Arrived(link), _) => link,
+            (Data::Arrived(link) | Data::Securing { link, .. }, _) => link,
             (_, Work::Transfer(Transfer { link: Some(link), .. })) => link,
             _ => return None,
         };
@@ -264,6 +288,7 @@ impl<M: Message> Transfer<M> {
             coding,
             octets: 0,
             least: 0,
+            ends: false,
             began,
             ending: None,
         }
@@ -376,11 +401,7 @@ impl<M: Message> Transfer<M> {
                     let text = "The file has fewer octets than were there before.".into();
                     return Next::Fail(Trouble::File(Failure::Short), 451, text);
                 }
-                if ended && *unwritten == 0 {
-                    self.file = File::Keeping(file);
-                    Server::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
-                }
-                Next::Wait
+                if ended && *unwritten == 0 { Next::AllStored } else { Next::Wait }
             }
             _ => Next::Wait,
         }

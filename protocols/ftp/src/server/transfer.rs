@@ -245,8 +245,8 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
         | Failure::Expired
         | Failure::Unreachable
         | Failure::Garbled
-        | Failure::Untrusted
-        | Failure::Insecure => (450, "The files cannot be reached."),
+        | Failure::Untrusted { .. }
+        | Failure::Insecure(_) => (450, "The files cannot be reached."),
         Failure::Broken | Failure::Damaged | Failure::GivenUp => {
             (451, "The disk reports an error.")
         }

@@ -3,6 +3,7 @@
 //!
 //! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
 
+mod attacks;
 mod commands;
 mod copies;
 mod corners;
@@ -12,6 +13,7 @@ mod dialogue;
 mod forms;
 mod graphs;
 mod lines;
+mod listed;
 mod memory;
 mod odd;
 mod raw;
@@ -23,7 +25,9 @@ mod resume;
 mod resumed;
 mod scopes;
 mod secure;
+mod secured;
 mod setting;
 mod strange;
 mod sweep;
+mod vanished;
 mod zone;

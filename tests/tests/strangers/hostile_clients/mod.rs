@@ -2,6 +2,7 @@
 //! the others, and nothing appears that was not sent whole.
 
 mod data;
+mod encrypted;
 mod lines;
 mod names;
 
@@ -41,6 +42,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("upload/control-lost", |prey| data::upload_cut(prey, Cut::ControlLost)),
         ("upload/server-killed", |prey| data::upload_cut(prey, Cut::ServerKilled)),
     ];
+    let encrypted: [(&str, fn()); 4] = [
+        ("behind-auth", encrypted::behind_auth),
+        ("no-handshake", encrypted::no_handshake),
+        ("passive-thief", encrypted::thief),
+        ("never-reads", encrypted::never_reads),
+    ];
     let graph = || lines::crowd_of_empty_lines(&Prey::with(&["--stack", "serve"]));
     let graph = trial("hostile-client/crowd-of-empty-lines/graph".into(), &[], false, graph);
     all.map(|(name, run)| {
@@ -48,6 +55,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     })
     .into_iter()
     .chain([graph])
+    .chain(encrypted.map(|(name, run)| {
+        trial(format!("hostile-client/tls/{name}"), &["openssl", "python3"], false, run)
+    }))
     .collect()
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::problem::Problem;
 
 /// The name of standard input and output.
-const STANDARD: &str = "-";
+pub(crate) const STANDARD: &str = "-";
 
 /// Where a file is.
 pub(crate) enum Place {
@@ -92,15 +92,43 @@ impl Place {
         matches!(self, Place::Open { shown, .. } if shown == INPUT)
     }
 
-    pub(crate) fn is_output(&self) -> bool {
-        matches!(self, Place::Open { shown, .. } if shown == OUTPUT)
-    }
-
     /// The name below the folder; any name where there is no folder.
     pub(crate) fn name(&self) -> &str {
         match self {
             Place::Folder { name, .. } => name,
             Place::Open { .. } => STANDARD,
+        }
+    }
+}
+
+/// What is on this side of a copy.
+pub(crate) enum Local {
+    Folder(PathBuf),
+    Open(File, String),
+}
+
+impl Local {
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Local::Folder(folder) => folder.display().to_string(),
+            Local::Open(_, shown) => shown.clone(),
+        }
+    }
+
+    /// Makes another session's share of the same.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Local::Folder(folder) => Local::Folder(folder.clone()),
+            Local::Open(file, shown) => Local::Open(file.try_clone()?, shown.clone()),
+        })
+    }
+}
+
+impl From<Place> for Local {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Folder { folder, .. } => Local::Folder(folder),
+            Place::Open { file, shown } => Local::Open(file, shown),
         }
     }
 }

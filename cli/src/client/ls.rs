@@ -1,0 +1,77 @@
+//! `ls`: the names in a folder on a server.
+
+use std::path::PathBuf;
+
+use stackwright::contract::services::FolderEntry;
+use stackwright::copy::{Indication, Request};
+
+use super::arguments::Ls;
+use super::listing::{Form, Listing};
+use super::{Done, Job, Local, Route, SERVER, Session, name, names};
+use crate::problem::Problem;
+use crate::remote::Remote;
+
+pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
+    let remote = Remote::parse(&ls.url)?;
+    let form = match ls {
+        Ls { connection, .. } if connection.json => Form::Json,
+        Ls { long: true, human, .. } => Form::Long { human: *human },
+        Ls { .. } => Form::Short,
+    };
+    // The disk is not used, but it has to be somewhere.
+    let local = Local::Folder(PathBuf::from("."));
+    let mut session = Session::new(Route::find(&remote, &ls.connection)?, local);
+    list(&mut session, &remote, form)?;
+    session.close()
+}
+
+/// Shows what is in a folder, or a file.
+pub(crate) fn list(session: &mut Session<'_>, remote: &Remote, form: Form) -> Result<(), Problem> {
+    let listing = Listing::new(form);
+    let path = &remote.path;
+    let mut count = 0_u64;
+    // They are shown as they come: a listing may have no end.
+    let mut show = |indication: &Indication| {
+        if let Indication::Entries { entries, .. } = indication {
+            count += entries.len() as u64;
+            listing.show(entries);
+        }
+    };
+    let request = Request::List { job: name(0), side: SERVER, path: path.clone() };
+    let job = Job::on_server(request, names::url(remote, path));
+    if let Err(problem) = session.one(job, &mut show) {
+        return match file(session, remote, &problem) {
+            Some(entry) => {
+                listing.show(&[entry]);
+                Ok(())
+            }
+            None => Err(problem),
+        };
+    }
+    let unreadable = session.take_unreadable();
+    if unreadable > 0 {
+        let lines = if unreadable == 1 { "line" } else { "lines" };
+        eprintln!(
+            "stackwright: {unreadable} {lines} of the listing could not be understood and {} left out",
+            if unreadable == 1 { "is" } else { "are" },
+        );
+    }
+    if count == 0 && form != Form::Json {
+        eprintln!("(nothing)");
+    }
+    Ok(())
+}
+
+/// Returns the entry of what could not be listed, if it is a file.
+fn file(session: &mut Session<'_>, remote: &Remote, problem: &Problem) -> Option<FolderEntry> {
+    let name_there = remote.file_name()?;
+    if !problem.is_of_one_file() {
+        return None;
+    }
+    let request = Request::Stat { job: name(0), side: SERVER, path: remote.path.clone() };
+    let job = Job::on_server(request, names::url(remote, &remote.path));
+    match session.one(job, &mut |_| ()).ok()? {
+        Done::Stated(status) => Some(FolderEntry::new(name_there, status)),
+        _ => None,
+    }
+}

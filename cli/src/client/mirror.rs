@@ -1,0 +1,70 @@
+//! `mirror`: makes a folder like another, in either direction.
+
+use std::fs;
+use std::path::Path;
+
+use stackwright::copy::{CopySide, TreeOptions};
+
+use super::arguments::Mirror;
+use super::copying::{Copy, Ends, Kind, copy_all, tree};
+use super::report::{Manner, Report};
+use super::{DISK, Local, Route, SERVER, Session, names};
+use crate::problem::Problem;
+use crate::remote::Remote;
+
+pub(crate) fn run(mirror: &Mirror) -> Result<(), Problem> {
+    let Mirror { source, target, connection, .. } = mirror;
+    let (from, url, folder) = match (names::is_address(source), names::is_address(target)) {
+        (true, false) => (SERVER, source, target),
+        (false, true) => (DISK, target, source),
+        (true, true) => {
+            let why = "both are on a server: mirror to a folder of this machine first";
+            return Err(Problem::Unfit { what: target.clone(), why });
+        }
+        (false, false) => {
+            let why = "both are folders of this machine: one must be an address, ftp://host/folder";
+            return Err(Problem::Unfit { what: target.clone(), why });
+        }
+    };
+    let remote = Remote::parse(url)?;
+    let folder = Path::new(folder);
+    prepare(folder, from, mirror.dry_run)?;
+    let route = Route::find(&remote, connection)?;
+    let local = Local::Folder(folder.into());
+    let ends = Ends::new(remote.clone(), &local);
+    let mut session = Session::new(route, local);
+    session.set_most(mirror.selection.parallel);
+    let manner = Manner { dry_run: mirror.dry_run, ..Manner::default() };
+    let mut report = Report::new(connection, manner);
+    let options = TreeOptions {
+        delete: mirror.delete,
+        dry_run: mirror.dry_run,
+        ..tree(from, &mirror.selection)
+    };
+    let copy = copy(from, &remote.path, "", options);
+    copy_all(&mut session, &ends, &[copy], &mirror.selection, &mut report)?;
+    session.close()?;
+    report.end()
+}
+
+/// The copy of all that is in a folder of the server, or goes there.
+pub(super) fn copy(from: CopySide, remote: &str, local: &str, options: TreeOptions) -> Copy {
+    let (source, target) =
+        if from == SERVER { (remote.into(), local.into()) } else { (local.into(), remote.into()) };
+    Copy { from, source, target, kind: Kind::Tree(options) }
+}
+
+/// Makes sure that the folder of this machine exists.
+fn prepare(folder: &Path, from: CopySide, dry_run: bool) -> Result<(), Problem> {
+    if from == SERVER && !folder.exists() {
+        if dry_run {
+            return Err(Problem::NoFolder { path: folder.into() });
+        }
+        let why = |why| Problem::Path { path: folder.into(), why };
+        return fs::create_dir_all(folder).map_err(why);
+    }
+    match folder.is_dir() {
+        true => Ok(()),
+        false => Err(Problem::NoFolder { path: folder.into() }),
+    }
+}
