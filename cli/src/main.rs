@@ -33,6 +33,7 @@ mod shell;
 mod shown;
 mod stacks;
 mod start;
+mod trust;
 
 use clap::Parser;
 

@@ -125,6 +125,7 @@ catalogue! {
     stackwright_kiss::Kiss<M>: "frames of a TNC over a line of octets"
         .with_syntax(stackwright_kiss::SYNTAX)
         => stackwright_kiss::described,
+    stackwright_kiss::Hub<M>: "several programs share one TNC",
     stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,

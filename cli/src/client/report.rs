@@ -1,6 +1,7 @@
 //! What a person, or a program, sees of copies: bars where a person watches, a line for each file
 //! otherwise, JSON lines for programs; and what it all came to.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -63,7 +64,7 @@ pub(crate) struct Report {
     single: Option<Problem>,
     keys: u64,
     /// What was last advised: it is not said again.
-    advice: Option<&'static str>,
+    advice: Option<Cow<'static, str>>,
 }
 
 impl Report {
@@ -234,7 +235,7 @@ impl Report {
             self.complain(&problem.to_string());
             let advice = problem.advice();
             if advice != self.advice
-                && let Some(advice) = advice
+                && let Some(advice) = &advice
             {
                 self.beside(|| eprintln!("  {advice}"));
             }
