@@ -29,6 +29,7 @@ mod report;
 mod secret;
 mod serve;
 mod shown;
+mod spec;
 mod stacks;
 mod start;
 mod transfer;
@@ -55,6 +56,7 @@ fn run() -> u8 {
         Command::Features(features) => (features.json, features::run(features)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
+        Command::Spec(spec) => (false, spec::run(spec)),
         Command::Completions(completions) => (false, generate::completions(completions)),
         Command::Manual(manual) => (false, generate::manual(manual)),
     };
