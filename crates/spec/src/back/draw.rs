@@ -48,7 +48,11 @@ pub fn list(program: &Program, nth: usize, automaton: &Automaton, text: &str) ->
         for one in transitions(role, automaton, state as u32, TRANSITIONS_MOST) {
             let to = one.to.map_or("end".into(), |to| format!("S{to}"));
             let conditions = words.conditions(&one.conditions);
-            let _ = writeln!(listed, "    {conditions:40} / {:48} → {to}", words.acts(&one.acts));
+            let conditions = if conditions.is_empty() { "begin" } else { &conditions };
+            let _ = writeln!(listed, "    {conditions} → {to}");
+            if !one.acts.is_empty() {
+                let _ = writeln!(listed, "        {}", words.acts(&one.acts));
+            }
         }
     }
     listed
