@@ -3,11 +3,12 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`processes`], [`place`] | programs that end with their owner, and where they run |
-//! | [`servers`], [`served`], [`scratch`] | FTP servers, ours and others, and what they serve |
+//! | [`servers`], [`served`], [`certificate`], [`scratch`] | FTP servers, ours and others, and what they serve |
 //! | [`control`], [`raw`] | FTP clients in the process itself |
 //! | [`content`] | octets that can be made again |
 //! | [`statistics`] | how sure a ratio is |
 
+pub mod certificate;
 pub mod content;
 pub mod control;
 pub mod place;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
+use crate::certificate::Certificate;
 use crate::place::{Loopback, Place};
 use crate::processes::{Running, eventually, find, stackwright};
 use crate::scratch::Scratch;
@@ -54,7 +55,21 @@ pub fn ours(folder: &Path, six: bool, options: &[&str]) -> Server {
 ///
 /// When it does not say where it listens.
 pub fn ours_at(place: &dyn Place, folder: &Path, options: &[&str]) -> io::Result<Server> {
-    let mut command = place.command(&stackwright());
+    ours_of(&stackwright(), place, folder, options)
+}
+
+/// The same of another build of our program.
+///
+/// # Errors
+///
+/// When it does not say where it listens.
+pub fn ours_of(
+    program: &Path,
+    place: &dyn Place,
+    folder: &Path,
+    options: &[&str],
+) -> io::Result<Server> {
+    let mut command = place.command(program);
     let listen = SocketAddr::new(place.address(), 0).to_string();
     command.arg("serve").arg(folder).args(["--listen", &listen, "--json"]).args(options);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -102,6 +117,29 @@ pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
 ///
 /// When it does not start.
 pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<Server> {
+    configured(place, folder, setup, "")
+}
+
+/// The same, which refuses clients that do not encrypt.
+///
+/// # Errors
+///
+/// When it does not start.
+pub fn vsftpd_with_tls_at(
+    place: &dyn Place,
+    folder: &Path,
+    certificate: &Certificate,
+) -> io::Result<Server> {
+    let lines = format!(
+        "ssl_enable=YES\nallow_anon_ssl=YES\nforce_anon_logins_ssl=YES\nforce_anon_data_ssl=YES\n\
+         ssl_ciphers=HIGH\nrsa_cert_file={}\nrsa_private_key_file={}\n",
+        certificate.certificate.display(),
+        certificate.key.display(),
+    );
+    configured(place, folder, Vsftpd::AsItComes, &lines)
+}
+
+fn configured(place: &dyn Place, folder: &Path, setup: Vsftpd, lines: &str) -> io::Result<Server> {
     let scratch = Scratch::new();
     let address = SocketAddr::new(place.address(), free_port(place.address().is_ipv6()));
     let (ip, port) = (address.ip(), address.port());
@@ -125,7 +163,7 @@ pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<
          anonymous_enable=YES\nno_anon_password=NO\nanon_root={}\nsecure_chroot_dir={}\n\
          write_enable=YES\nanon_upload_enable=YES\nanon_mkdir_write_enable=YES\nanon_other_write_enable=YES\n\
          anon_umask=022\nanon_world_readable_only=NO\n\
-         connect_from_port_20=NO\nxferlog_enable=NO\nmax_per_ip=0\nmax_clients=0\n{lean}{rights}",
+         connect_from_port_20=NO\nxferlog_enable=NO\nmax_per_ip=0\nmax_clients=0\n{lean}{rights}{lines}",
         folder.display(),
         jail.display(),
     );

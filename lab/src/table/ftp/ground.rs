@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use rustix::process::{Pid, Signal, kill_process};
+use stackwright_programs::certificate::Certificate;
 use stackwright_programs::content::SIZES;
 use stackwright_programs::place::Place;
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::served;
-use stackwright_programs::servers::{Server, Vsftpd, may_mount, ours_at, pure_ftpd_at, vsftpd_at};
+use stackwright_programs::servers::{
+    Server, Vsftpd, may_mount, ours_at, ours_of, pure_ftpd_at, vsftpd_at, vsftpd_with_tls_at,
+};
 
 use super::held::family;
 use super::wires::{Between, WIRES, between};
@@ -25,7 +28,9 @@ pub(super) struct Ground {
     wires: BTreeMap<String, Wired>,
     /// Wires that cannot be put up here.
     left_out: Vec<&'static str>,
-    _installed: Scratch,
+    /// What servers with TLS show, made when the first one is started.
+    certificate: Option<Certificate>,
+    installed: Scratch,
 }
 
 /// One wire and its servers, which are started when they are asked for.
@@ -55,8 +60,14 @@ pub(super) const OURS: &str = "stackwright";
 pub(super) const VSFTPD: &str = "vsftpd";
 pub(super) const LEAN: &str = "vsftpd, lean";
 pub(super) const PURE_FTPD: &str = "pure-ftpd";
+/// Another build of ours.
+pub(super) const REFERENCE: &str = "reference";
 /// All of them, ours first.
-pub(super) const SERVERS: [&str; 4] = [OURS, VSFTPD, LEAN, PURE_FTPD];
+pub(super) const SERVERS: [&str; 5] = [OURS, REFERENCE, VSFTPD, LEAN, PURE_FTPD];
+/// Those that encrypt.
+pub(super) const OURS_TLS: &str = "stackwright with TLS";
+pub(super) const REFERENCE_TLS: &str = "reference with TLS";
+pub(super) const VSFTPD_TLS: &str = "vsftpd with TLS";
 
 impl Ground {
     /// Prepares it.
@@ -82,7 +93,7 @@ impl Ground {
                 left_out.push(wire);
             }
         }
-        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, _installed: installed })
+        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, certificate: None, installed })
     }
 
     /// Whether the wire of that name can be put up here.
@@ -101,21 +112,46 @@ impl Ground {
         self.wires.get_mut(name).ok_or_else(|| Problem::new(format!("the link {name} is gone")))
     }
 
+    /// The certificate of servers with TLS.
+    ///
+    /// # Errors
+    /// Where openssl does not make one.
+    pub(super) fn certificate(&mut self) -> Result<&Certificate, Problem> {
+        if self.certificate.is_none() {
+            let made = Certificate::make(self.installed.path());
+            let made = made.map_err(|why| Problem::new(format!("no certificate: {why}")))?;
+            self.certificate = Some(made);
+        }
+        self.certificate.as_ref().ok_or_else(|| Problem::new("there is no certificate"))
+    }
+
     /// The address of the server of that name on that wire; starts it where it does not run yet.
     ///
     /// # Errors
     /// Where it does not start.
     pub(super) fn server(&mut self, wire: &str, name: &'static str) -> Result<SocketAddr, Problem> {
         let folder = self.folder.path().to_owned();
+        let tls = match name {
+            OURS_TLS | REFERENCE_TLS | VSFTPD_TLS => Some(self.certificate()?.clone()),
+            _ => None,
+        };
         let wired = self.wire(wire)?;
         if let Some(server) = wired.servers.get(name) {
             return Ok(server.address);
         }
         let far = &*wired.between.far;
-        let started = match name {
-            OURS => ours_at(far, &folder, &[]),
-            PURE_FTPD => pure_ftpd_at(far, &folder),
-            LEAN => vsftpd_at(far, &folder, Vsftpd::Lean),
+        let (reference, tls) = (program::reference().unwrap_or_default(), tls.as_ref());
+        let options = tls.map(Certificate::options).unwrap_or_default();
+        let mut encrypts = vec!["--tls=required"];
+        encrypts.extend(options.iter().map(String::as_str));
+        let started = match (name, tls) {
+            (OURS, _) => ours_at(far, &folder, &[]),
+            (REFERENCE, _) => ours_of(&reference, far, &folder, &[]),
+            (OURS_TLS, Some(_)) => ours_at(far, &folder, &encrypts),
+            (REFERENCE_TLS, Some(_)) => ours_of(&reference, far, &folder, &encrypts),
+            (VSFTPD_TLS, Some(tls)) => vsftpd_with_tls_at(far, &folder, tls),
+            (PURE_FTPD, _) => pure_ftpd_at(far, &folder),
+            (LEAN, _) => vsftpd_at(far, &folder, Vsftpd::Lean),
             _ => vsftpd_at(far, &folder, Vsftpd::AsItComes),
         };
         let server = started.map_err(|why| Problem::new(format!("cannot start {name}: {why}")))?;
@@ -141,6 +177,7 @@ impl Wired {
 pub(super) fn servers() -> Vec<&'static str> {
     let is_there = |name: &&str| match *name {
         OURS => true,
+        REFERENCE => program::reference().is_some(),
         PURE_FTPD => stackwright_programs::processes::find(PURE_FTPD).is_some() && may_mount(),
         _ => stackwright_programs::processes::find(VSFTPD).is_some(),
     };

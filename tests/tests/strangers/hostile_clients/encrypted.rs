@@ -1,6 +1,7 @@
 //! TLS in bad company: commands behind AUTH, plaintext where a handshake should be, and other
 //! clients at the port of a data connection.
 
+use stackwright_programs::certificate::Certificate;
 use stackwright_programs::processes::run;
 use stackwright_programs::scratch::Scratch;
 
@@ -10,15 +11,10 @@ use crate::setting::stranger;
 /// A certificate for `localhost`, and the options of a server that shows it.
 pub(crate) fn certified(how: &str, options: &[&str]) -> (Scratch, Prey) {
     let scratch = Scratch::new();
-    let [certificate, key] = ["certificate", "key"].map(|name| scratch.join(name));
-    let mut openssl = stranger("openssl");
-    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
-    openssl.args(["-nodes", "-days", "2", "-subj", "/CN=localhost"]);
-    openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
-    run(openssl.arg("-keyout").arg(&key).arg("-out").arg(&certificate)).succeeded();
-    let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
-    let all = [&[how, "--certificate", &certificate, "--key", &key], options].concat();
-    let prey = Prey::with(&all);
+    let made = Certificate::make(scratch.path()).expect("a certificate");
+    let shows = made.options();
+    let shows: Vec<&str> = shows.iter().map(String::as_str).collect();
+    let prey = Prey::with(&[&[how], &shows[..], options].concat());
     (scratch, prey)
 }
 
