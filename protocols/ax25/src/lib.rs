@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `config.rs` | the configuration |
+//! | `config.rs`, `described.rs` | the configuration; its description in a file |
 //! | `header.rs` | the head of a frame: addresses, control field, protocol identifier |
 //! | `xid.rs` | the information of XID |
 //! | `segment.rs` | segments of longer messages |
@@ -25,6 +25,7 @@ extern crate alloc;
 
 mod config;
 mod datagrams;
+mod described;
 pub mod header;
 mod link;
 mod links;
@@ -39,6 +40,7 @@ pub mod table;
 pub mod xid;
 
 pub use config::{Config, FrameLength, Route, Version};
+pub use described::described;
 pub use link::State;
 pub use syntax::SYNTAX;
 
