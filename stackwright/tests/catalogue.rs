@@ -79,10 +79,10 @@ fn what_a_file_describes_stands_in_a_stack() {
         let nodes = uses.iter().enumerate();
         let nodes =
             nodes.map(|(lower, service)| format!("[lower{lower}]\nprotocol = \"{service}\"\n"));
-        // What is required of those here is the call sign of a station.
         let required = parameters.iter().filter(|parameter| parameter.required);
-        let required: String =
-            required.map(|parameter| format!("{} = \"N0CALL\"\n", parameter.name)).collect();
+        let value = |name| if name == "peers" { "192.0.2.1:10093" } else { "N0CALL" };
+        let line = |name| format!("{name} = \"{}\"\n", value(name));
+        let required: String = required.map(|parameter| line(parameter.name)).collect();
         let text = format!(
             "top = \"it\"\n[it]\nprotocol = \"{name}\"\n{required}over = [{}]\n{}",
             lowers.join(", "),
