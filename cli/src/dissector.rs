@@ -238,8 +238,14 @@ fn text(text: &str) -> String {
     format!("\"{quoted}\"")
 }
 
+/// Protocols that Wireshark has itself: ours is another beside it.
+const OF_WIRESHARK: &[&str] = &["ax25"];
+
 /// A protocol's name as Wireshark's filters may have it.
 fn filter(name: &str) -> String {
+    if OF_WIRESHARK.contains(&name) {
+        return format!("stackwright_{name}");
+    }
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
 }
 

@@ -119,6 +119,7 @@ catalogue! {
     stackwright_ax25::Ax25<M>: "links and unnumbered frames of packet radio"
         .with_syntax(stackwright_ax25::SYNTAX)
         => stackwright_ax25::described,
+    stackwright_axudp::Axudp<M>: "frames of AX.25 over UDP" => stackwright_axudp::described,
     stackwright_copy::Copy<M>: "copies files from one place to another" => stackwright_copy::described,
     stackwright_framed::Framed<M>: "messages over a stream"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_framed::Length>())])

@@ -45,6 +45,7 @@ pub use link::State;
 pub use syntax::SYNTAX;
 
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 
 use stackwright_contract::ask::{
     Ask, Counters, FrameTime, Longest, PacketCounts, Peer, Question, RoundTrip,
@@ -101,7 +102,7 @@ pub struct Ax25<M: Message> {
     due: bool,
     /// Empty between two words: kept for its memory.
     acts: VecDeque<Act<M>>,
-    pool: Pool<M>,
+    pool: Arc<Pool<M>>,
 }
 
 /// A link, for displays and tests.
@@ -124,13 +125,23 @@ pub struct LinkStatus {
 type Out<'a, M> = &'a mut dyn Outlet<Ax25<M>>;
 
 impl<M: Message> Ax25<M> {
-    /// Makes a station.
+    /// Makes a station, with memory of its own.
     ///
     /// # Panics
     /// Where a number of the configuration is out of its range.
     pub fn new(config: Config) -> Self {
-        config.check();
         let block = HEADROOM + config.longest;
+        Self::sharing(config, Arc::new(Pool::new(block, BLOCKS_MOST)))
+    }
+
+    /// Makes a station with the pool of the layers around it: each uses the blocks again that the
+    /// others have released, and no frame needs an allocation. A block has 89 octets more than the
+    /// longest information.
+    ///
+    /// # Panics
+    /// Where a number of the configuration is out of its range.
+    pub fn sharing(config: Config, pool: Arc<Pool<M>>) -> Self {
+        config.check();
         Ax25 {
             up: false,
             ports: [Credit::NONE; PORTS_MOST],
@@ -147,7 +158,7 @@ impl<M: Message> Ax25<M> {
             turn: 0,
             due: false,
             acts: VecDeque::new(),
-            pool: Pool::new(block, BLOCKS_MOST),
+            pool,
             config,
         }
     }

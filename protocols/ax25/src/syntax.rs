@@ -69,7 +69,7 @@ const CONTROL: [Step; 2] = [
     Step::Choice {
         by: Discriminant::Value(field(ControlField::NAME, "format")),
         cases: &[
-            Case { value: 1, name: "supervisory", steps: &[Step::Rest("more numbers")] },
+            Case { value: 1, name: "supervisory", steps: &[Step::Rest("numbers")] },
             Case { value: 3, name: "unnumbered", steps: UNNUMBERED },
         ],
         otherwise: INFORMATION,

@@ -12,6 +12,7 @@
 mod addresses;
 mod artp;
 mod artp_headers;
+mod ax25;
 mod captures;
 mod client;
 mod commands;
@@ -32,6 +33,7 @@ use std::{fs, io};
 pub use addresses::addresses;
 pub use artp::artp;
 pub use artp_headers::artp_headers;
+pub use ax25::{ax25, ax25_frames};
 pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
@@ -70,6 +72,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "artp_headers", run: artp_headers },
     Target { name: "artp", run: artp },
     Target { name: "protocols", run: protocols },
+    Target { name: "ax25_frames", run: ax25_frames },
+    Target { name: "ax25", run: ax25 },
 ];
 
 /// The committed inputs of a target.

@@ -96,3 +96,13 @@ fn an_input_is_shortened_to_what_matters() {
     assert_eq!(shortened(input, |octets| octets.contains(&b'!')), b"!");
     assert_eq!(shortened(input, |_| true), b"");
 }
+
+#[test]
+fn what_stands_in_frames_of_ax25_is_read_as_it_is_written() {
+    check("ax25_frames", 5000);
+}
+
+#[test]
+fn a_station_of_ax25_keeps_within_its_bounds_and_gives_each_name_its_last_word() {
+    check("ax25", 4000);
+}

@@ -1,6 +1,7 @@
 //! Packet radio: our AX.25 against that of others, over KISS. A trial whose stranger is not on this
 //! machine counts as ignored; with `CI=true` it fails.
 
+mod ax25ipd;
 mod gensio;
 mod hub;
 mod station;
@@ -13,7 +14,8 @@ use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    run(&arguments, gensio::trials()).exit_code()
+    let trials = [gensio::trials(), ax25ipd::trials()];
+    run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 
 /// A trial that needs a program.

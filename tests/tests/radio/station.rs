@@ -1,4 +1,4 @@
-//! A station of ours: AX.25 over KISS over TCP.
+//! A station of ours: AX.25 over what carries its frames.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -9,16 +9,18 @@ use std::time::{Duration, Instant};
 use stackwright::ax25::{Ax25, Config, FrameLength, Version};
 use stackwright::compose::Over;
 use stackwright::contract::services::{
-    AssociationIndication, AssociationRequest, Credit, Ended, Streams,
+    AssociationIndication, AssociationRequest, Credit, Ended, Frames, Streams,
 };
-use stackwright::contract::{Address, CallSign, Either, Handle, IndicationOf, Outlet, Participant};
-use stackwright::drivers::Driver;
+use stackwright::contract::{
+    Address, CallSign, Either, Handle, IndicationOf, Outlet, Participant, Protocol,
+};
 use stackwright::drivers::line::Line;
+use stackwright::drivers::{Driver, Readiness};
 use stackwright::kiss::Kiss;
 use stackwright::wire::{BufferTree, Message, Pool};
 
-type M = BufferTree;
-type Stack = Over<Ax25<M>, Over<Kiss<M>, Line<M>>>;
+pub(crate) type M = BufferTree;
+type Stack<L> = Over<Ax25<M>, L>;
 type Request = AssociationRequest<Streams<M>>;
 
 pub(crate) const LISTENER: Handle = Handle { index: 0, generation: 0 };
@@ -34,8 +36,8 @@ pub(crate) struct Told {
     pub(crate) ended: Option<Ended>,
 }
 
-impl Outlet<Stack> for Told {
-    fn indicate(&mut self, indication: IndicationOf<Stack>) {
+impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Outlet<Stack<L>> for Told {
+    fn indicate(&mut self, indication: IndicationOf<Stack<L>>) {
         let Either::Left(told) = indication else { return };
         match told {
             AssociationIndication::Opened { credit, .. } => {
@@ -56,10 +58,23 @@ impl Outlet<Stack> for Told {
     }
 }
 
-pub(crate) struct Station {
+pub(crate) struct Station<L: Protocol> {
     driver: Driver,
-    stack: Stack,
+    stack: Stack<L>,
     pub(crate) told: Told,
+}
+
+/// KISS over a line.
+pub(crate) type Tnc = Over<Kiss<M>, Line<M>>;
+
+/// Makes KISS over a line, for a channel of `rate` bit/s.
+pub(crate) fn tnc(line: Line<M>, rate: u32) -> Tnc {
+    let rate = NonZeroU32::new(rate).expect("it is not 0");
+    Over::new(Kiss::new(stackwright::kiss::Config { rate, ..Default::default() }), line)
+}
+
+pub(crate) fn pool() -> Arc<Pool<M>> {
+    Arc::new(Pool::new(4096, 16))
 }
 
 pub(crate) fn call(text: &str) -> CallSign {
@@ -70,14 +85,24 @@ pub(crate) fn participant(text: &str) -> Participant {
     Address::Station { call: call(text), pid: 0xf0, route: 0 }.into()
 }
 
-impl Station {
-    /// A station on a channel of `rate` bit/s.
+impl Station<Tnc> {
+    /// A station whose TNC is reached over TCP.
     pub(crate) fn new(own: &str, version: Version, rate: u32, hub: SocketAddr) -> Self {
+        let make = |driver: &Driver| tnc(Line::tcp(vec![hub], driver.registry(), 0, pool()), rate);
+        Self::over(own, version, rate, make)
+    }
+}
+
+impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Station<L> {
+    /// A station over what `make` makes, on a channel of `rate` bit/s.
+    pub(crate) fn over(
+        own: &str,
+        version: Version,
+        rate: u32,
+        make: impl FnOnce(&Driver) -> L,
+    ) -> Self {
         let driver = Driver::new(1).expect("the system has one");
-        let pool = Arc::new(Pool::new(4096, 16));
-        let line = Line::tcp(vec![hub], driver.registry(), 0, pool);
-        let rate_on_air = NonZeroU32::new(rate).expect("it is not 0");
-        let kiss = Kiss::new(stackwright::kiss::Config { rate: rate_on_air, ..Default::default() });
+        let lower = make(&driver);
         let config = Config {
             version,
             rate,
@@ -87,7 +112,7 @@ impl Station {
             timeout: Duration::from_secs(2),
             ..Config::new(call(own))
         };
-        let stack = Over::new(Ax25::new(config), Over::new(kiss, line));
+        let stack = Over::new(Ax25::new(config), lower);
         Station { driver, stack, told: Told::default() }
     }
 

@@ -30,7 +30,7 @@ impl<M: Message> Link<M> {
         &mut self,
         control: Control,
         role: Role,
-        information: M,
+        mut information: M,
         pid: Option<u8>,
         env: &mut Env<'_, M>,
     ) {
@@ -54,7 +54,8 @@ impl<M: Message> Link<M> {
             }
             Control::Supervisory { kind, received, poll } => {
                 self.confirmed = true;
-                self.supervisory(kind, role, received, poll, information, env);
+                self.supervisory(kind, role, received, poll, &mut information, env);
+                information.reclaim(env.pool);
             }
         }
     }
@@ -224,7 +225,7 @@ impl<M: Message> Link<M> {
         role: Role,
         received: u8,
         poll: bool,
-        mut information: M,
+        information: &mut M,
         env: &mut Env<'_, M>,
     ) {
         if kind != Supervisory::SelectiveReject && !information.is_empty() {
@@ -244,7 +245,7 @@ impl<M: Message> Link<M> {
             return self.invalid(answers, env);
         }
         if kind == Supervisory::SelectiveReject {
-            self.requested(received, &mut information, env);
+            self.requested(received, information, env);
         }
         let recovers = self.state == State::TimerRecovery;
         let answered = answers && self.answered(env);
