@@ -37,6 +37,9 @@ pub(crate) struct Session<'a> {
     is_reached: bool,
 }
 
+/// How long a connection stays without a file: the next one may wait for the disk.
+const BETWEEN_FILES: Duration = Duration::from_millis(100);
+
 impl<'a> Session<'a> {
     /// Makes a session, which connects when something is asked, and leaves as soon as nothing is.
     pub(crate) fn new(route: Route<'a>, local: Local) -> Self {
@@ -47,6 +50,7 @@ impl<'a> Session<'a> {
     /// Sets how many connections there are at most.
     pub(crate) fn with_sessions(mut self, sessions: u16) -> Self {
         self.limits.sessions = Some(sessions.into());
+        self.limits.idle = BETWEEN_FILES;
         self
     }
 
