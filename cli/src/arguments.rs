@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm};
+pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm, Shell};
 use crate::quantity::{patience, rate};
+use crate::trust::TlsArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Mkdir(Mkdir),
     /// Rename a file or folder on a server.
     Mv(Mv),
+    /// Work on a server interactively: list, go, copy, remove, with history and completion.
+    Shell(Shell),
     /// Keep addresses under names: NAME:path then stands for one.
     #[command(subcommand)]
     Bookmark(Bookmark),
@@ -73,10 +76,15 @@ pub(crate) enum Command {
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
+    /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
+    Monitor(Monitor),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Compile protocols from a specification: check, draw, generate, run.
+    #[command(subcommand)]
+    Spec(crate::spec::Spec),
     /// Print the completions of a shell: source <(stackwright completions bash).
     Completions(Completions),
     /// Write the manual pages into a folder, one for each command.
@@ -123,12 +131,16 @@ pub(crate) struct Manual {
 pub(crate) const PACKET: RangeInclusive<i64> = 191..=65_507;
 
 #[derive(Args)]
+#[command(group = ArgGroup::new("encrypted").multiple(true))]
 pub(crate) struct Serve {
     /// The folder to serve; clients cannot leave it.
     pub(crate) folder: PathBuf,
-    /// Listen at this address; may be repeated. Port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:2121")]
+    /// Listen at this address [default: 127.0.0.1:2121]; may be repeated. Port 0 picks a free port.
+    #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
+    /// Listen at this address for clients that begin with TLS (ftps://ADDR:PORT/); may be repeated.
+    #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "stack"])]
+    pub(crate) listen_tls: Vec<SocketAddr>,
     /// Serve over ARTP instead of TCP, at this UDP address [default: 127.0.0.1:4330]; may be
     /// repeated.
     ///
@@ -176,15 +188,20 @@ pub(crate) struct Serve {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "offered",
+        group = "encrypted",
         conflicts_with_all = ["artp", "stack"]
     )]
     pub(crate) tls: Option<TlsWish>,
     /// The certificates, the server's own first, in a PEM file.
-    #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "encrypted", requires = "key")]
     pub(crate) certificate: Option<PathBuf>,
     /// The certificate's private key, in a PEM file.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
+    /// Which encrypted data connections are refused, because another client may have opened them:
+    /// those that do not resume the TLS session of their control connection.
+    #[arg(long, value_enum, value_name = "HOW", requires = "encrypted")]
+    pub(crate) session_reuse: Option<ReuseWish>,
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
@@ -224,6 +241,17 @@ pub(crate) enum TlsWish {
     Required,
 }
 
+/// Whether a data connection has to resume the TLS session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReuseWish {
+    /// Always. Some clients never do.
+    Require,
+    /// Where an earlier one of the client did (the default).
+    Prefer,
+    /// Never.
+    Off,
+}
+
 #[derive(Args)]
 pub(crate) struct Connection {
     /// Read the password from the first line of FILE instead of prompting for it.
@@ -238,6 +266,8 @@ pub(crate) struct Connection {
     /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
     #[arg(long, value_name = "URL", conflicts_with = "stack")]
     pub(crate) proxy: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
@@ -314,6 +344,21 @@ pub(crate) struct Dissect {
     #[arg(long, value_name = "N=NAME")]
     pub(crate) port: Vec<PortOf>,
     /// Print JSON lines, one per packet.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Monitor {
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there.
+    ///
+    /// While the TNC is not there, it is tried again and again.
+    pub(crate) line: String,
+    /// Write the frames into FILE, too, for Wireshark (pcapng).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -114,6 +114,14 @@ impl Local {
             Local::Open(_, shown) => shown.clone(),
         }
     }
+
+    /// Makes another session's share of the same.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Local::Folder(folder) => Local::Folder(folder.clone()),
+            Local::Open(file, shown) => Local::Open(file.try_clone()?, shown.clone()),
+        })
+    }
 }
 
 impl From<Place> for Local {
@@ -125,6 +133,7 @@ impl From<Place> for Local {
     }
 }
 
+/// The folder of a path.
 fn parent(path: &Path) -> PathBuf {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).into()
 }

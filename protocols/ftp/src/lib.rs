@@ -42,3 +42,6 @@ const NAME: &str = "ftp";
 
 /// The port of a control association (RFC 959 §8).
 pub const PORT: u16 = 21;
+
+/// The port of a control association that is secure from the start (IANA: ftps).
+pub const TLS_PORT: u16 = 990;

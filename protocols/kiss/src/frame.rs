@@ -1,10 +1,11 @@
-//! What a frame says: its octets, understood.
+//! What a frame says: its octets, understood and written.
 
 use core::ops::Range;
 
-use stackwright_wire::Header;
+use stackwright_wire::{Header, Leaf, Message};
 
 use crate::check::{CRC_OCTETS, is_flexnet, is_smack, xkiss};
+use crate::escape::Framer;
 use crate::header::{ACKNOWLEDGED, DATA, KissAcknowledgement, KissType, SET_HARDWARE};
 
 /// The most octets of a frame beside its data: its type, the number of ACKMODE, a check.
@@ -88,6 +89,42 @@ pub(crate) fn understand(frame: &[u8], checked: bool) -> Result<Said, &'static s
 const SMACK: u8 = 0x80;
 /// The flag of FlexNet in the type.
 const FLEXNET: u8 = 0x20;
+
+/// Writes data as it is on the line, numbered for ACKMODE where there is an `id`; with `checked`,
+/// the check octet of XKISS is behind it. Returns how many octets it wrote.
+pub(crate) fn write<M: Message>(
+    block: &mut [u8],
+    port: u8,
+    id: Option<u16>,
+    data: &M,
+    checked: bool,
+) -> usize {
+    let mut framer = Framer::new(block);
+    let mut head = [0; KissType::LENGTH + KissAcknowledgement::LENGTH];
+    let (command, length) = match id {
+        Some(id) => {
+            KissAcknowledgement { id }.encode(&mut head[KissType::LENGTH..]);
+            (ACKNOWLEDGED, head.len())
+        }
+        None => (DATA, KissType::LENGTH),
+    };
+    KissType { port, command }.encode(&mut head);
+    let head = &head[..length];
+    framer.end();
+    framer.add(head);
+    let mut check = xkiss(head);
+    for leaf in data.leaves() {
+        if let Leaf::Octets(octets) = leaf {
+            framer.add(octets);
+            check ^= xkiss(octets);
+        }
+    }
+    if checked {
+        framer.add(&[check]);
+    }
+    framer.end();
+    framer.length()
+}
 
 #[cfg(test)]
 mod tests {

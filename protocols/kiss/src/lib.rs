@@ -10,6 +10,7 @@
 //! | `send.rs` | from above, to the line |
 //! | `timers.rs` | when a frame has left the antenna |
 //! | `state.rs` | what is kept of frames on their way |
+//! | `hub/` | several programs share one TNC |
 //! | `config.rs`, `described.rs` | the configuration; its description in a file |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ mod described;
 mod escape;
 mod frame;
 mod header;
+mod hub;
 mod receive;
 mod send;
 mod state;
@@ -30,6 +32,7 @@ mod timers;
 pub use config::{ChannelAccess, Config, LONGEST_MOST, PORTS_MOST};
 pub use described::described;
 pub use header::{KissAcknowledgement, KissParameter, KissType, SYNTAX};
+pub use hub::{CLIENT_ROOM, CLIENTS_MOST, Hub, HubConfig};
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;

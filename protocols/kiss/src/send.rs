@@ -2,17 +2,15 @@
 
 use stackwright_contract::services::{Credit, FramesIndication, OctetsRequest};
 use stackwright_contract::{Context, Duration};
-use stackwright_wire::{Header, Leaf, Message};
+use stackwright_wire::{Header, Message};
 
-use crate::check::xkiss;
 use crate::escape::{END, Framer, escaped_most};
-use crate::frame::{EMPTY, OVERHEAD};
+use crate::frame::EMPTY;
 use crate::header::{
-    ACKNOWLEDGED, DATA, FULL_DUPLEX, KissAcknowledgement, KissType, PERSISTENCE, QUEUED,
-    SET_HARDWARE, SLOT_TIME, TX_DELAY, TX_TAIL,
+    FULL_DUPLEX, KissType, PERSISTENCE, QUEUED, SET_HARDWARE, SLOT_TIME, TX_DELAY, TX_TAIL,
 };
 use crate::state::{Out, Outgoing, What};
-use crate::{ChannelAccess, Kiss, NAME};
+use crate::{ChannelAccess, Config, Kiss, NAME};
 
 /// How long a TNC is left alone after it was brought into KISS, which restarts it.
 const ENTERING: Duration = Duration::from_secs(2);
@@ -47,44 +45,11 @@ impl<M: Message> Kiss<M> {
         }
         there.credit -= cost;
         let id = mark.filter(|_| self.config.acknowledged);
-        let octets_of_line = self.encode(port, &frame, id);
+        let Config { longest, checked, .. } = self.config;
+        let framed = self.memory.framed(longest, port, id, &frame, checked);
         self.memory.reclaim(frame);
-        let acknowledged = id.is_some();
-        self.queue.push_back(Outgoing {
-            octets: octets_of_line,
-            what: What::Frame { port, octets, mark, acknowledged },
-        });
-    }
-
-    /// Returns a frame as it is on the line, numbered for ACKMODE where there is an `id`.
-    fn encode(&self, port: u8, frame: &M, id: Option<u16>) -> M {
-        let mut block = self.memory.block(escaped_most(self.config.longest + OVERHEAD));
-        let mut framer = Framer::new(&mut block);
-        let mut head = [0; KissType::LENGTH + KissAcknowledgement::LENGTH];
-        let command = if id.is_some() { ACKNOWLEDGED } else { DATA };
-        KissType { port, command }.encode(&mut head);
-        let head = match id {
-            Some(id) => {
-                KissAcknowledgement { id }.encode(&mut head[KissType::LENGTH..]);
-                &head[..]
-            }
-            None => &head[..KissType::LENGTH],
-        };
-        framer.end();
-        framer.add(head);
-        let mut check = xkiss(head);
-        for leaf in frame.leaves() {
-            if let Leaf::Octets(octets) = leaf {
-                framer.add(octets);
-                check ^= xkiss(octets);
-            }
-        }
-        if self.config.checked {
-            framer.add(&[check]);
-        }
-        framer.end();
-        let length = framer.length();
-        M::from_block(block, 0, length)
+        let what = What::Frame { port, octets, mark, acknowledged: id.is_some() };
+        self.queue.push_back(Outgoing { octets: framed, what });
     }
 
     /// Queues what a TNC is told when the line comes up.

@@ -9,6 +9,8 @@ use stackwright_contract::{Duration, Instant, Outlet};
 use stackwright_wire::{Block as _, Message, Pool};
 
 use crate::Kiss;
+use crate::escape::escaped_most;
+use crate::frame::{OVERHEAD, write};
 
 pub(crate) type Out<'a, M> = &'a mut dyn Outlet<Kiss<M>>;
 
@@ -48,7 +50,7 @@ pub(crate) struct Leaving {
     pub(crate) acknowledged: bool,
     /// Its time on the air.
     pub(crate) air: Duration,
-    /// When it will have left, at the latest.
+    /// When it will have left, as far as is known.
     pub(crate) at: Instant,
 }
 
@@ -88,6 +90,20 @@ impl<M: Message> Memory<M> {
             self.lent.push(frame.share());
         }
         frame
+    }
+
+    /// Returns data of at most `longest` octets as it is on the line; see [`write`].
+    pub(crate) fn framed(
+        &self,
+        longest: usize,
+        port: u8,
+        id: Option<u16>,
+        data: &M,
+        checked: bool,
+    ) -> M {
+        let mut block = self.block(escaped_most(longest + OVERHEAD));
+        let length = write(&mut block, port, id, data, checked);
+        M::from_block(block, 0, length)
     }
 
     pub(crate) fn reclaim(&self, message: M) {

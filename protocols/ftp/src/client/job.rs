@@ -394,7 +394,8 @@ impl<M: Message> Client<M> {
 
     /// Returns the path of a session's job as the server is told it.
     pub(super) fn path_of(&mut self, session: Handle) -> alloc::string::String {
-        self.job_of(session).map_or_else(Default::default, |(_, job)| relative(&job.path).into())
+        self.job_of(session)
+            .map_or_else(Default::default, |(_, job)| relative(&job.path).into_owned())
     }
 }
 

@@ -29,7 +29,9 @@ impl<M: Message> Client<M> {
         match request {
             FilesRequest::Open { file, path, purpose } => {
                 let what = match purpose {
-                    Purpose::Read { .. } => What::Read(Read::default()),
+                    Purpose::Read { as_octets } => {
+                        What::Read(Read { as_octets, ..Read::default() })
+                    }
                     Purpose::List => What::List(List::default()),
                     purpose => What::Create(Create::new(purpose)),
                 };
@@ -201,7 +203,7 @@ impl<M: Message> Client<M> {
         path: &str,
         out: Out<'_, M>,
     ) {
-        let path = relative(path);
+        let path = &*relative(path);
         let command = if path.is_empty() { verb.into() } else { format!("{verb} {path}") };
         self.say(cx, session, step, &command, out);
     }

@@ -209,18 +209,22 @@ pub(super) struct Stat {
     pub(super) part: bool,
     /// What is known so far.
     pub(super) status: Status,
-    /// What the server said to SIZE, if that was a refusal.
+    /// What the server said to SIZE, if that was a refusal, or to CWD where it is listed.
     pub(super) refused: Option<Failure>,
+    /// Whether it is that of a file which is listed.
+    pub(super) listed: bool,
 }
 
 impl Stat {
     pub(super) const fn new(part: bool) -> Self {
-        Stat { part, status: Status::new(FileKind::File, 0), refused: None }
+        Stat { part, status: Status::new(FileKind::File, 0), refused: None, listed: false }
     }
 }
 
 /// A file that is fetched.
 pub(super) struct Read<M> {
+    /// Whether somebody looks at what arrives.
+    pub(super) as_octets: bool,
     /// The size, if the server told it before or at the beginning of the transfer.
     pub(super) size: Option<u64>,
     /// Whether the server was asked for the size.
@@ -248,6 +252,7 @@ pub(super) struct Read<M> {
 impl<M> Default for Read<M> {
     fn default() -> Self {
         Read {
+            as_octets: false,
             size: None,
             size_asked: false,
             modified: None,
@@ -305,6 +310,8 @@ pub(super) struct List {
     /// Whether the server lists with MLSD.
     pub(super) facts: bool,
     pub(super) entries: Vec<FolderEntry>,
+    /// What is known of a file that is listed, and is no folder.
+    pub(super) of_file: Option<Stat>,
     /// How many entries there were.
     pub(super) read: u64,
     /// How many lines were not understood.

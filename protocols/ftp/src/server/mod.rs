@@ -34,7 +34,7 @@ mod timers;
 mod transfer;
 mod words;
 
-pub use config::{Accounts, Anonymous, Config, Rights, SecurityLevel};
+pub use config::{Accounts, Anonymous, Config, Rights, SecurityLevel, SessionReuse};
 pub use words::{Indication, Request, Serving, TransferDirection, Trouble};
 
 use alloc::vec::Vec;
@@ -61,6 +61,8 @@ pub struct Server<M: Message> {
     digests: usize,
     failures: Failures,
     crowd: Crowd,
+    /// How many associations linger.
+    lingering: usize,
     /// How many clients that were refused are still connected.
     refused: usize,
     /// The time before which no lingering association is due.
@@ -83,6 +85,7 @@ impl<M: Message> Server<M> {
             digests: 0,
             failures: Failures::default(),
             crowd: Crowd::default(),
+            lingering: 0,
             refused: 0,
             next: None,
             stopping: false,
@@ -101,9 +104,9 @@ impl<M: Message> Server<M> {
         self.streams.len() + self.files.len()
     }
 
-    fn serve(&mut self, local: Participant, out: Out<'_, M>) {
+    fn serve(&mut self, local: Participant, secures: bool, out: Out<'_, M>) {
         self.stopping = false;
-        let listener = self.streams.name(Stream::Listener { awaited: 0 });
+        let listener = self.streams.name(Stream::Listener { awaited: 0, secures });
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
     }
 
@@ -154,7 +157,8 @@ impl<M: Message> Protocol for Server<M> {
 
     fn handle_request(&mut self, _cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Serve { local } => self.serve(local, out),
+            Request::Serve { local } => self.serve(local, false, out),
+            Request::ServeSecurely { local } => self.serve(local, true, out),
             Request::Stop => self.stop(out),
         }
     }

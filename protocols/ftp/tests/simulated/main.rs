@@ -13,6 +13,8 @@ mod dialogue;
 mod forms;
 mod graphs;
 mod lines;
+mod listed;
+mod looked_at;
 mod memory;
 mod odd;
 mod raw;

@@ -3,5 +3,6 @@
 mod alone;
 mod exchange;
 mod hostile;
+mod hub;
 mod leaves;
 mod memory;
