@@ -40,6 +40,9 @@ pub(crate) struct Session<'a> {
     is_reached: bool,
 }
 
+/// How long a connection stays without a file: the next one may wait for the disk.
+const BETWEEN_FILES: Duration = Duration::from_millis(100);
+
 impl<'a> Session<'a> {
     /// Makes a session, which connects when something is asked, and leaves as soon as nothing is.
     pub(crate) fn new(route: Route<'a>, local: Local) -> Self {
@@ -57,6 +60,7 @@ impl<'a> Session<'a> {
     /// Sets how many connections there are at most, from the next time on that it connects.
     pub(crate) fn set_most(&mut self, sessions: u16) {
         self.limits.sessions = Some(sessions.into());
+        self.limits.idle = self.limits.idle.max(BETWEEN_FILES);
     }
 
     /// Sets how long a connection without a job is kept, from the next time on that it connects.

@@ -33,8 +33,9 @@ pub use tree::{Comparison, SkipReason, TreeOptions, TreeTotals};
 pub use words::{CopySide, Copying, Deed, Indication, Request};
 
 use alloc::boxed::Box;
+use core::num::NonZeroU64;
 
-use stackwright_contract::described::Described;
+use stackwright_contract::described::{Described, Parameter, ParameterKind};
 use stackwright_contract::services::{Files, FilesRequest};
 use stackwright_contract::{
     Both, Context, Either, Facts, IndicationTo, Instant, Mirror, Names, Outlet, Protocol,
@@ -66,9 +67,21 @@ impl<M: Message> Default for Copy<M> {
     }
 }
 
-/// Returns how a file describes the protocol: it has no parameters.
+const PARAMETERS: &[Parameter] = &[Parameter::new(
+    "rate",
+    ParameterKind::Number,
+    "the most octets a second that all jobs move together",
+)];
+
+/// Returns how a file describes the protocol.
 pub const fn described<M: Message>() -> Described<Copy<M>> {
-    Described { parameters: &[], make: |_, _| Ok(Copy::default()) }
+    Described {
+        parameters: PARAMETERS,
+        make: |table, _| {
+            let rate = table.within("rate", 1..=i64::MAX as u64)?.and_then(NonZeroU64::new);
+            Ok(Copy::new(Config { rate }))
+        },
+    }
 }
 
 impl<M: Message> Copy<M> {

@@ -165,6 +165,9 @@ impl<M: Message> Copy<M> {
                 Some(path) => Indication::FileBegan { job, file: copy, path, size, there },
                 None => Indication::Began { job, size, there },
             });
+        } else if copying.held {
+            let job = copying.job;
+            self.source_ready(cx, job, copy, out);
         } else if copying.target.is_none() && copying.source_open {
             self.open_target(copy, Purpose::Create { from: 0 }, out);
         }

@@ -36,6 +36,7 @@ impl<M: Message> FileCopy<M> {
         FileCopy {
             job,
             in_tree: false,
+            held: false,
             listed: None,
             from,
             source_path: source,

@@ -51,6 +51,8 @@ pub(crate) struct FileCopy<M> {
     pub(crate) job: Handle,
     /// Whether the job is a tree, and this one of its files.
     pub(crate) in_tree: bool,
+    /// Whether the target is not opened before the tree says so.
+    pub(crate) held: bool,
     /// When the source was modified, as the list of its folder tells it.
     pub(crate) listed: Option<u64>,
     pub(crate) from: CopySide,

@@ -3,7 +3,9 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use stackwright_contract::services::{Attribute, Failure, FilesIndication, FilesRequest, Status};
+use stackwright_contract::services::{
+    Attribute, Failure, FilesIndication, FilesRequest, Purpose, Status,
+};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -34,7 +36,40 @@ pub(super) struct Question {
     asked: bool,
 }
 
+impl Tree {
+    pub(super) fn resumes(&self, item: &Item) -> bool {
+        self.options.resume && item.status.size >= RESUMED_FROM
+    }
+
+    pub(super) fn end_copy<M>(&mut self, copying: &FileCopy<M>) {
+        self.copies -= 1;
+        self.under_way -= usize::from(!copying.held);
+    }
+}
+
 impl<M: Message> Copy<M> {
+    /// Handles a source that is open before its target was requested.
+    pub(crate) fn source_ready(
+        &mut self,
+        cx: &Context,
+        job: Handle,
+        copy: Handle,
+        out: Out<'_, M>,
+    ) {
+        let Some(mut tree) = self.take_tree(job) else { return };
+        tree.ready.push_back(copy);
+        self.go_on(cx, job, tree, out);
+    }
+
+    /// Requests the target of a file whose source is open.
+    pub(super) fn open_held(&mut self, tree: &mut Tree, copy: Handle, out: Out<'_, M>) {
+        // It may have failed meanwhile.
+        let Some(copying) = self.copies.get_mut(copy) else { return };
+        copying.held = false;
+        tree.under_way += 1;
+        self.open_target(copy, Purpose::Create { from: 0 }, out);
+    }
+
     pub(super) fn begin_item(
         &mut self,
         cx: &Context,
@@ -149,6 +184,7 @@ impl<M: Message> Copy<M> {
         item: Item,
         out: Out<'_, M>,
     ) {
+        let resumes = tree.resumes(&item);
         let Item { source, target, status, .. } = item;
         if tree.options.dry_run {
             tree.totals.files += 1;
@@ -157,13 +193,13 @@ impl<M: Message> Copy<M> {
             let path = target;
             return out.indicate(Indication::FileCopied { job, file, path, octets, moved: 0 });
         }
-        let resume = (tree.options.resume && status.size >= RESUMED_FROM)
-            .then(|| Box::new(Resume::new(tree.options.checked_first)));
-        let resumes = resume.is_some();
+        let resume = resumes.then(|| Box::new(Resume::new(tree.options.checked_first)));
         let mut copying = FileCopy::new(cx.now(), job, tree.from, source, target, resume);
         copying.in_tree = true;
         copying.listed = status.modified;
+        copying.held = !resumes && !tree.options.early;
         tree.copies += 1;
+        tree.under_way += usize::from(!copying.held);
         if resumes {
             self.resume(copying, out);
         } else {
@@ -181,7 +217,7 @@ impl<M: Message> Copy<M> {
     ) {
         let job = copying.job;
         let Some(mut tree) = self.take_tree(job) else { return };
-        tree.copies -= 1;
+        tree.end_copy(&copying);
         let (octets, moved) = (copying.there + copying.written, copying.written);
         tree.totals.files += 1;
         tree.totals.octets += octets;
@@ -193,6 +229,7 @@ impl<M: Message> Copy<M> {
             && tree.ending.is_none()
         {
             let unit = tree.units.name(Unit::Setting);
+            tree.settings += 1;
             self.set_time(&tree, (job, unit), copying.target_path, modified, out);
         }
         self.go_on(cx, job, tree, out);
@@ -208,7 +245,7 @@ impl<M: Message> Copy<M> {
     ) {
         let job = copying.job;
         let Some(mut tree) = self.take_tree(job) else { return };
-        tree.copies -= 1;
+        tree.end_copy(&copying);
         let is_source = side == copying.from;
         let path = if is_source { copying.source_path } else { copying.target_path };
         self.tell_failure(&mut tree, job, path, (side, failure), out);
@@ -238,6 +275,7 @@ impl<M: Message> Copy<M> {
         out: Out<'_, M>,
     ) {
         tree.units.forget(unit);
+        tree.settings -= 1;
         match indication {
             FilesIndication::Done { result: Ok(()), .. } => tree.settable = Some(true),
             FilesIndication::Done { result: Err(Failure::Unsupported), .. } => {

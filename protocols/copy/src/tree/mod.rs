@@ -1,8 +1,8 @@
 //! Folders with everything below them: copied, and removed.
 //!
-//! A tree works on *units*: a folder that is visited, a file that is copied, a question about a
-//! file. At most [`TreeOptions::at_once`] of them are under way. A folder is visited when no file
-//! waits, so that what is remembered does not grow with the tree.
+//! At most [`TreeOptions::at_once`] things are under way: folders that are visited, files that are
+//! copied, questions about files. The sources of as many files are opened ahead. A folder is
+//! visited when no file waits, so that what is remembered does not grow with the tree.
 //!
 //! ```text
 //! folder ──▸ list it on both sides ──▸ compare ──▸ remove ──▸ files wait ──▸ copy ──▸ set the time
@@ -51,6 +51,9 @@ const DEPTH_MOST: usize = 128;
 /// The most entries of a folder. More of them are more memory than a peer may claim.
 const ENTRIES_MOST: usize = 1 << 20;
 
+/// The most files that are given their time at once.
+const SETTINGS_MOST: usize = 64;
+
 /// A tree under way.
 pub(crate) struct Tree {
     /// The side of the source; where everything is removed, the other one.
@@ -66,8 +69,14 @@ pub(crate) struct Tree {
     /// Files that wait.
     files: VecDeque<Item>,
     units: Names<Unit>,
-    /// How many files are copied now.
+    /// How many files have begun.
     copies: usize,
+    /// How many of them are under way: their targets were requested.
+    under_way: usize,
+    /// Those whose sources are open: their targets are requested next.
+    ready: VecDeque<Handle>,
+    /// How many files are given their time.
+    settings: usize,
     /// Whether the target's side can set when a file was modified, once that is known.
     settable: Option<bool>,
     /// Why it ends before its end.
@@ -108,6 +117,9 @@ impl Tree {
             files: VecDeque::new(),
             units: Names::default(),
             copies: 0,
+            under_way: 0,
+            ready: VecDeque::new(),
+            settings: 0,
             settable: None,
             ending: None,
         })
@@ -115,6 +127,23 @@ impl Tree {
 
     fn at_once(&self) -> usize {
         self.options.at_once.max(1)
+    }
+
+    /// Returns whether something more may be under way.
+    fn has_room(&self) -> bool {
+        self.units.len() - self.settings + self.under_way < self.at_once()
+    }
+
+    /// Returns whether the next file may begin. Where its source is opened first, that is done
+    /// ahead: a session of a server that has done one file finds the next.
+    fn may_begin(&self, item: &Item) -> bool {
+        let is_ahead = !self.options.early && !self.resumes(item);
+        let ahead = self.copies - self.under_way;
+        match is_ahead {
+            true if item.there.is_some() && !self.has_room() => false,
+            true => ahead < self.at_once() && self.settings < SETTINGS_MOST,
+            false => self.has_room(),
+        }
     }
 }
 
@@ -224,10 +253,20 @@ impl<M: Message> Copy<M> {
 
     /// Begins what can be begun, and ends the tree when nothing is left of it.
     fn go_on(&mut self, cx: &Context, job: Handle, mut tree: Box<Tree>, out: Out<'_, M>) {
-        while tree.ending.is_none() && tree.units.len() + tree.copies < tree.at_once() {
-            if let Some(item) = tree.files.pop_front() {
+        while tree.ending.is_none() {
+            if tree.has_room()
+                && let Some(copy) = tree.ready.pop_front()
+            {
+                self.open_held(&mut tree, copy, out);
+            } else if let Some(item) = tree.files.pop_front() {
+                if !tree.may_begin(&item) {
+                    tree.files.push_front(item);
+                    break;
+                }
                 self.begin_item(cx, &mut tree, job, item, out);
-            } else if let Some(folder) = tree.folders.pop() {
+            } else if tree.has_room()
+                && let Some(folder) = tree.folders.pop()
+            {
                 self.visit(&mut tree, job, folder, out);
             } else {
                 break;
@@ -264,6 +303,8 @@ impl<M: Message> Copy<M> {
         tree.ending = Some((side, failure));
         tree.files.clear();
         tree.folders.clear();
+        tree.ready.clear();
+        tree.settings = 0;
         let units: Vec<Handle> = tree.units.iter().map(|(name, _)| name).collect();
         for unit in units {
             self.drop_unit(tree, unit, out);
@@ -278,7 +319,7 @@ impl<M: Message> Copy<M> {
             let Some(copying) = self.copies.forget(copy) else { continue };
             let keep = copying.worth(failure);
             self.close_both(&copying, keep, out);
-            tree.copies -= 1;
+            tree.end_copy(&copying);
         }
     }
 

@@ -38,8 +38,8 @@ fn no_more_files_than_requested_are_under_way() {
             let stack = desk.world.stack(desk.station);
             most = most.max(stack.lower.left.open_files());
         }
-        // What is closed is open until the disk has said so.
-        assert!((at_once..=2 * at_once + 1).contains(&most), "{most} of {at_once}");
+        // As many sources are open ahead; what is closed is open until the disk has said so.
+        assert!((2 * at_once..=3 * at_once).contains(&most), "{most} of {at_once}");
         assert_eq!(desk.finish().totals().files, 60);
     }
 }

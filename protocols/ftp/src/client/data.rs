@@ -23,8 +23,12 @@ impl<M: Message> Client<M> {
     /// breath: not every server tells it when the transfer begins, and when it is over, the file
     /// may be another.
     pub(super) fn arrange(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.ask_modified(cx, session);
         if self.config.data == DataMode::Active {
             return self.listen(session, out);
+        }
+        if self.arrange_ahead(cx, session, out) {
+            return;
         }
         let (step, command) =
             if self.only_pasv { (Step::Pasv, "PASV") } else { (Step::Epsv, "EPSV") };
@@ -82,14 +86,9 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let Some((_, mut remote)) = state.ends else { return };
+        let Some((_, remote)) = state.ends else { return };
         let extended = state.step == Step::Epsv;
-        let port = match (extended, reply.code) {
-            (true, 229) => address::find_epsv(&reply.text),
-            (false, 227) => address::find_port(&reply.text).map(|address| address.port()),
-            _ => None,
-        };
-        let Some(port) = port.filter(|port| *port > 0) else {
+        let Some(port) = port(reply, extended) else {
             if extended && is_ipv4(remote) {
                 self.only_pasv = true;
                 return self.say(cx, session, Step::Pasv, "PASV", out);
@@ -101,6 +100,20 @@ impl<M: Message> Client<M> {
             };
             return self.session_job_failed(cx, session, failure, out);
         };
+        self.open_data(cx, session, port, extended, out);
+    }
+
+    /// Opens the data association to a port of the server, and begins the transfer.
+    pub(super) fn open_data(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        port: u16,
+        extended: bool,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Some((_, mut remote)) = state.ends else { return };
         let association = self.streams.name(Stream::Data { session });
         state.data = Data::Opening { association, extended };
         let credit = self.first_credit(session);
@@ -330,6 +343,16 @@ impl<M: Message> Client<M> {
             self.next = earliest(self.next, Some(until));
         }
     }
+}
+
+/// Returns the port that a reply to EPSV or PASV names.
+pub(super) fn port(reply: &Reply, extended: bool) -> Option<u16> {
+    let port = match (extended, reply.code) {
+        (true, 229) => address::find_epsv(&reply.text),
+        (false, 227) => address::find_port(&reply.text).map(|address| address.port()),
+        _ => None,
+    };
+    port.filter(|port| *port > 0)
 }
 
 fn is_ipv4(address: SocketAddr) -> bool {

@@ -137,6 +137,12 @@ impl<M: Message> Client<M> {
         if deed.prepare(path, features).is_none() {
             return self.refuse(cx, session, Failure::Unsupported, out);
         }
+        // One command, whatever its reply: the next job need not wait for it.
+        if matches!(deed.kind, DeedKind::Set(_))
+            && let Some(command) = deed.commands.pop_front()
+        {
+            return self.say_ahead(cx, session, &command, out);
+        }
         self.next_command(cx, session, out);
     }
 
@@ -218,6 +224,19 @@ impl<M: Message> Client<M> {
             _ => FilesIndication::Done { token, result: Ok(()) },
         };
         self.deed_done(cx, session, answer, out);
+    }
+
+    /// Handles the reply to the command of a job that was sent ahead.
+    pub(super) fn ahead_done(&mut self, job: Handle, reply: &Reply, out: Out<'_, M>) {
+        match reply.kind() {
+            ReplyKind::Transient | ReplyKind::Permanent => {
+                self.job_failed(job, failure(reply), out);
+            }
+            _ => {
+                self.jobs.remove(job);
+                out.indicate(FilesIndication::Done { token: job, result: Ok(()) });
+            }
+        }
     }
 
     fn deed_done(

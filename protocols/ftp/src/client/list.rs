@@ -171,6 +171,7 @@ impl<M: Message> Client<M> {
         let Some(Job { what: What::List(list), .. }) = self.jobs.get_mut(file) else { return };
         list.withheld += message.len();
         list.gather(cx, message);
+        self.untimed |= list.is_untimed();
         self.answer_next(file, association, out);
     }
 
@@ -201,12 +202,19 @@ impl<M: Message> Client<M> {
             return self.session_job_failed(cx, session, Failure::Garbled, out);
         }
         list.end = true;
+        self.untimed |= list.is_untimed();
         self.touch(cx, session);
         self.answer_next(file, file, out);
     }
 }
 
 impl List {
+    /// Returns whether a file that was read last has no time.
+    fn is_untimed(&self) -> bool {
+        let last = self.entries.last().map(|entry| &entry.status);
+        last.is_some_and(|status| status.kind == FileKind::File && status.modified.is_none())
+    }
+
     /// Cuts lines, and parses them.
     fn gather<M: Message>(&mut self, cx: &Context, message: &M) {
         for leaf in message.leaves() {

@@ -167,10 +167,16 @@ impl<M: Message> Client<M> {
         if reply.code == 421 && state.step != Step::Quitting {
             return self.lose_session(cx, session, Failure::Lost, out);
         }
+        if !state.before.is_empty() {
+            return self.before_replied(cx, session, reply, out);
+        }
         let kind = reply.kind();
         match (state.step, kind) {
             (Step::Greeting, ReplyKind::Preliminary) => {} // 120: it will be ready soon
-            (Step::Greeting, ReplyKind::Completion) => self.greeted(cx, session, out),
+            (Step::Greeting, ReplyKind::Completion) => {
+                state.lets_wait = super::ahead::lets_commands_wait(&reply.text);
+                self.greeted(cx, session, out);
+            }
             (Step::Auth, _) => self.auth_replied(cx, session, reply, out),
             (Step::User, ReplyKind::Intermediate) => {
                 let password = alloc::format!("PASS {}", self.config.password);
@@ -229,6 +235,7 @@ impl<M: Message> Client<M> {
             }
             (Step::Moving, ReplyKind::Preliminary) => {} // some say 125 and 150
             (Step::Begin, ReplyKind::Transient | ReplyKind::Permanent) => {
+                state.transfer_replied();
                 self.transfer_refused(cx, session, reply, out);
             }
             (Step::Begin | Step::Moving, ReplyKind::Completion) => {
@@ -238,6 +245,7 @@ impl<M: Message> Client<M> {
                 }
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.step = Step::Complete;
+                    state.transfer_replied();
                     self.transfer_may_be_over(cx, session, out);
                 }
             }

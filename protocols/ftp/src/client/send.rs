@@ -1,5 +1,6 @@
 //! Requests from above become jobs; jobs become commands.
 
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,6 +12,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
+use super::ahead::NextPort;
 use super::config::TlsMode;
 use super::deed::{Deed, DeedKind, relative};
 use super::features::Features;
@@ -125,6 +127,10 @@ impl<M: Message> Client<M> {
             group: 0,
             step: Step::Connecting,
             then: None,
+            before: VecDeque::new(),
+            next_port: NextPort::Unasked,
+            lets_wait: false,
+            transfers: 0,
             job: None,
             data: Data::Absent,
             features: Features::UNTOLD,
@@ -211,6 +217,10 @@ impl<M: Message> Client<M> {
     pub(super) fn abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.drop_data(cx, session, out);
         let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.next_port == NextPort::Asked {
+            // Whether ABOR overtakes what waits is up to the server.
+            return self.start_elsewhere(cx, session, out);
+        }
         // With the final reply of the transfer outstanding, two are to come.
         let replies = if state.step == Step::Complete { 1 } else { 2 };
         // TLS has no expedited octets.
@@ -232,7 +242,7 @@ impl<M: Message> Client<M> {
 }
 
 /// Adds a command to what is to be sent.
-fn queue(cx: &Context, session: &mut Session, command: &str) {
+pub(super) fn queue(cx: &Context, session: &mut Session, command: &str) {
     let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
     cx.event(NAME, format_args!("▸ {shown}"));
     session.unsent.extend_from_slice(command.as_bytes());

@@ -9,6 +9,7 @@ use core::net::SocketAddr;
 use stackwright_contract::services::{Failure, FileKind, FolderEntry, Purpose, Status};
 use stackwright_contract::{Handle, Instant};
 
+use super::ahead::{Before, NextPort};
 use super::deed::Deed;
 use super::features::Features;
 use crate::reply::Replies;
@@ -54,6 +55,13 @@ pub(super) struct Session {
     pub(super) step: Step,
     /// The step whose command was sent together with that of `step`: its reply is the next one.
     pub(super) then: Option<Step>,
+    /// The commands whose replies come before.
+    pub(super) before: VecDeque<Before>,
+    pub(super) next_port: NextPort,
+    /// Whether the server executes what is sent during a transfer when that is over.
+    pub(super) lets_wait: bool,
+    /// How many transfers have ended here.
+    pub(super) transfers: u32,
     /// What it works for.
     pub(super) job: Option<Handle>,
     pub(super) data: Data,
@@ -110,6 +118,8 @@ pub(super) enum Step {
     /// The commands of a job that moves no data.
     Deed,
     Epsv,
+    /// The reply to the EPSV that was sent ahead.
+    Prepared,
     Pasv,
     /// The listener of the data association.
     Listening,
@@ -219,6 +229,10 @@ pub(super) struct Read<M> {
     pub(super) size: Option<u64>,
     /// Whether the server was asked for the size.
     pub(super) size_asked: bool,
+    /// When it was modified, if the server was asked and told it.
+    pub(super) modified: Option<u64>,
+    /// Whether it was asked for that.
+    pub(super) modified_asked: bool,
     /// Reads that were requested and not answered, in order: offset and length.
     pub(super) asked: VecDeque<(u64, usize)>,
     /// Octets that arrived, and that no complete read takes yet.
@@ -241,6 +255,8 @@ impl<M> Default for Read<M> {
             as_octets: false,
             size: None,
             size_asked: false,
+            modified: None,
+            modified_asked: false,
             asked: VecDeque::new(),
             gathered: None,
             begun: false,

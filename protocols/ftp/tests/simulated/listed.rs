@@ -174,3 +174,22 @@ fn names_are_told_so_that_they_are_read_as_names() {
         assert!(odd.lines.contains(&format!("CWD {told}")), "{:?}", odd.lines);
     }
 }
+
+#[test]
+fn a_time_that_no_list_told_comes_with_the_file() {
+    let mut odd = Odd::new().sends(LINES).reply("MDTM", "213 20000229000000\r\n");
+    list(&mut odd, "/").unwrap();
+    odd.content = HELLO.into();
+    assert_eq!(fetch(&mut odd).as_deref(), Ok(HELLO));
+    let opened = odd.told().iter().find_map(|told| match told {
+        FilesIndication::Opened { modified: Some(modified), .. } => Some(*modified),
+        _ => None,
+    });
+    assert_eq!(opened, Some(951_782_400));
+    // A server that knows no MDTM tells none, and the file all the same.
+    let mut odd = Odd::new().sends(LINES);
+    list(&mut odd, "/").unwrap();
+    odd.content = HELLO.into();
+    assert_eq!(fetch(&mut odd).as_deref(), Ok(HELLO));
+    assert!(odd.verbs().contains(&"MDTM"));
+}

@@ -30,5 +30,6 @@ mod secured;
 mod setting;
 mod strange;
 mod sweep;
+mod trees;
 mod vanished;
 mod zone;
