@@ -37,6 +37,7 @@ impl<M: Message> FileCopy<M> {
             job,
             in_tree: false,
             held: false,
+            source_last: false,
             listed: None,
             from,
             source_path: source,
@@ -273,6 +274,7 @@ impl<M: Message> Copy<M> {
         let mut fresh =
             FileCopy::new(copying.began, copying.job, copying.from, source, target, resume);
         (fresh.in_tree, fresh.listed) = (copying.in_tree, copying.listed);
+        fresh.source_last = copying.source_last;
         let earlier = mem::replace(copying, fresh);
         self.close_both(&earlier, Keep::Nothing, out);
     }

@@ -53,6 +53,8 @@ pub(crate) struct FileCopy<M> {
     pub(crate) in_tree: bool,
     /// Whether the target is not opened before the tree says so.
     pub(crate) held: bool,
+    /// Whether its source is opened last, or with the target.
+    pub(crate) source_last: bool,
     /// When the source was modified, as the list of its folder tells it.
     pub(crate) listed: Option<u64>,
     pub(crate) from: CopySide,

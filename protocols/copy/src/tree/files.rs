@@ -32,7 +32,7 @@ pub(super) struct Question {
     item: Item,
     /// How many answers are still to come.
     open: usize,
-    /// Whether the sides were asked for the times.
+    /// Whether the sides were asked.
     asked: bool,
 }
 
@@ -44,6 +44,7 @@ impl Tree {
     pub(super) fn end_copy<M>(&mut self, copying: &FileCopy<M>) {
         self.copies -= 1;
         self.under_way -= usize::from(!copying.held);
+        self.source_last -= usize::from(copying.source_last);
     }
 }
 
@@ -99,13 +100,17 @@ impl<M: Message> Copy<M> {
             Verdict::Same => {
                 Self::skip(tree, job, question.item.source, SkipReason::Same, out);
             }
+            // It waits for its turn again.
+            Verdict::Differs if question.asked => {
+                tree.files.push_front(Item { there: None, ..question.item });
+            }
             Verdict::Differs => self.begin_copy(cx, tree, job, question.item, out),
             Verdict::AskTimes => self.ask_times(tree, job, question, out),
             // A time that is set as it is changes nothing.
             Verdict::AskWhetherSettable => {
                 let (path, modified) = (item.target.clone(), there.modified.unwrap_or(0));
-                let unit =
-                    tree.units.name(Unit::Question(Box::new(Question { open: 1, ..question })));
+                let question = Question { open: 1, asked: true, ..question };
+                let unit = tree.units.name(Unit::Question(Box::new(question)));
                 self.set_time(tree, (job, unit), path, modified, out);
             }
         }
@@ -184,7 +189,7 @@ impl<M: Message> Copy<M> {
         item: Item,
         out: Out<'_, M>,
     ) {
-        let resumes = tree.resumes(&item);
+        let (resumes, ahead) = (tree.resumes(&item), tree.opens_ahead(&item));
         let Item { source, target, status, .. } = item;
         if tree.options.dry_run {
             tree.totals.files += 1;
@@ -197,9 +202,11 @@ impl<M: Message> Copy<M> {
         let mut copying = FileCopy::new(cx.now(), job, tree.from, source, target, resume);
         copying.in_tree = true;
         copying.listed = status.modified;
-        copying.held = !resumes && !tree.options.early;
+        copying.held = ahead;
+        copying.source_last = resumes || tree.options.early;
         tree.copies += 1;
         tree.under_way += usize::from(!copying.held);
+        tree.source_last += usize::from(copying.source_last);
         if resumes {
             self.resume(copying, out);
         } else {

@@ -73,6 +73,8 @@ pub(crate) struct Tree {
     copies: usize,
     /// How many of them are under way: their targets were requested.
     under_way: usize,
+    /// How many of these open their source last, or with the target.
+    source_last: usize,
     /// Those whose sources are open: their targets are requested next.
     ready: VecDeque<Handle>,
     /// How many files are given their time.
@@ -118,6 +120,7 @@ impl Tree {
             units: Names::default(),
             copies: 0,
             under_way: 0,
+            source_last: 0,
             ready: VecDeque::new(),
             settings: 0,
             settable: None,
@@ -129,21 +132,34 @@ impl Tree {
         self.options.at_once.max(1)
     }
 
-    /// Returns whether something more may be under way.
+    /// Returns whether a file whose source is open may go on.
     fn has_room(&self) -> bool {
         self.units.len() - self.settings + self.under_way < self.at_once()
     }
 
-    /// Returns whether the next file may begin. Where its source is opened first, that is done
-    /// ahead: a session of a server that has done one file finds the next.
+    /// Returns whether something may begin that is no file opened ahead. Those keep their room: each
+    /// may have the session of a server that the other would wait for.
+    fn has_room_beside(&self) -> bool {
+        self.units.len() - self.settings + self.copies < self.at_once()
+    }
+
+    /// Returns whether the source of a file is opened ahead: a session of a server that has done one
+    /// file finds the next. Not while a file is under way whose source is opened last: it would
+    /// wait for that session, and keep the room.
+    fn opens_ahead(&self, item: &Item) -> bool {
+        self.source_last == 0 && !self.options.early && !self.resumes(item)
+    }
+
+    /// Returns whether the next file may begin.
     fn may_begin(&self, item: &Item) -> bool {
-        let is_ahead = !self.options.early && !self.resumes(item);
+        let is_ahead = self.opens_ahead(item);
         let ahead = self.copies - self.under_way;
-        match is_ahead {
-            true if item.there.is_some() && !self.has_room() => false,
-            true => ahead < self.at_once() && self.settings < SETTINGS_MOST,
-            false => self.has_room(),
-        }
+        self.settings < SETTINGS_MOST
+            && if is_ahead && item.there.is_none() {
+                ahead < self.at_once()
+            } else {
+                self.has_room_beside()
+            }
     }
 }
 
@@ -264,7 +280,7 @@ impl<M: Message> Copy<M> {
                     break;
                 }
                 self.begin_item(cx, &mut tree, job, item, out);
-            } else if tree.has_room()
+            } else if tree.has_room_beside()
                 && let Some(folder) = tree.folders.pop()
             {
                 self.visit(&mut tree, job, folder, out);

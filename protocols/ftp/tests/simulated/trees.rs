@@ -189,3 +189,42 @@ fn many_small_files_take_no_more_round_trips_than_they_need() {
         assert!((plain - transfer - 1.0).abs() < 0.1, "{from:?}: {plain}");
     }
 }
+
+/// Mirrors small files, and large ones that are resumed, and waits for all of them.
+fn large_and_small(from: CopySide, sessions_most: usize, at_once: usize, some_are_there: bool) {
+    let client = client::Config { sessions_most, ..client_config() };
+    let mut pair = Pair::with(1, server_config(), client, Habits::default(), Habits::default());
+    let (source, target) = match from {
+        CopySide::Left => (pair.far.clone(), pair.near.clone()),
+        CopySide::Right => (pair.near.clone(), pair.far.clone()),
+    };
+    for nth in 0..24 {
+        let length = if nth % 3 == 0 { (1 << 20) + 1 } else { 1000 };
+        let path = format!("{}/{nth}", nth % 5);
+        source.borrow_mut().put(&format!("s/{path}"), vec![nth as u8; length]);
+        source.borrow_mut().set_modified(&format!("s/{path}"), 1_700_000_000);
+        if some_are_there && nth % 2 == 0 {
+            target.borrow_mut().put(&format!("t/{path}"), vec![7; length]);
+        }
+    }
+    let checked_first = from == CopySide::Left;
+    let options = TreeOptions { at_once, resume: true, checked_first, ..TreeOptions::default() };
+    let totals = mirror(&mut pair, from, &options);
+    assert_eq!(totals.files, 24, "{sessions_most} sessions, {at_once} at once");
+    // Any timer takes longer.
+    assert!(totals.took < Duration::from_secs(5), "{sessions_most} sessions, {at_once} at once");
+    assert!(content(&source, "s") == content(&target, "t"));
+    pair.settle();
+}
+
+#[test]
+fn files_that_wait_for_a_session_and_those_that_have_one_do_not_wait_for_each_other() {
+    for from in [CopySide::Left, CopySide::Right] {
+        for sessions_most in 1..4 {
+            for at_once in 1..5 {
+                large_and_small(from, sessions_most, at_once, false);
+                large_and_small(from, sessions_most, at_once, true);
+            }
+        }
+    }
+}
