@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm};
 use crate::quantity::{patience, rate};
+use crate::trust::TlsArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -125,12 +126,16 @@ pub(crate) struct Manual {
 pub(crate) const PACKET: RangeInclusive<i64> = 191..=65_507;
 
 #[derive(Args)]
+#[command(group = ArgGroup::new("encrypted").multiple(true))]
 pub(crate) struct Serve {
     /// The folder to serve; clients cannot leave it.
     pub(crate) folder: PathBuf,
-    /// Listen at this address; may be repeated. Port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:2121")]
+    /// Listen at this address [default: 127.0.0.1:2121]; may be repeated. Port 0 picks a free port.
+    #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
+    /// Listen at this address for clients that begin with TLS (ftps://ADDR:PORT/); may be repeated.
+    #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "stack"])]
+    pub(crate) listen_tls: Vec<SocketAddr>,
     /// Serve over ARTP instead of TCP, at this UDP address [default: 127.0.0.1:4330]; may be
     /// repeated.
     ///
@@ -178,15 +183,20 @@ pub(crate) struct Serve {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "offered",
+        group = "encrypted",
         conflicts_with_all = ["artp", "stack"]
     )]
     pub(crate) tls: Option<TlsWish>,
     /// The certificates, the server's own first, in a PEM file.
-    #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "encrypted", requires = "key")]
     pub(crate) certificate: Option<PathBuf>,
     /// The certificate's private key, in a PEM file.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
+    /// Which encrypted data connections are refused, because another client may have opened them:
+    /// those that do not resume the TLS session of their control connection.
+    #[arg(long, value_enum, value_name = "HOW", requires = "encrypted")]
+    pub(crate) session_reuse: Option<ReuseWish>,
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
@@ -226,6 +236,17 @@ pub(crate) enum TlsWish {
     Required,
 }
 
+/// Whether a data connection has to resume the TLS session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReuseWish {
+    /// Always. Some clients never do.
+    Require,
+    /// Where an earlier one of the client did (the default).
+    Prefer,
+    /// Never.
+    Off,
+}
+
 #[derive(Args)]
 pub(crate) struct Connection {
     /// Read the password from the first line of FILE instead of prompting for it.
@@ -240,6 +261,8 @@ pub(crate) struct Connection {
     /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
     #[arg(long, value_name = "URL", conflicts_with = "stack")]
     pub(crate) proxy: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,

@@ -21,6 +21,7 @@ use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::{Below, Remote};
 use crate::report::{rate, say};
+use crate::trust::TlsArguments;
 use crate::{graphs, perf, stacks};
 
 const OCTETS: usize = 64 << 20;
@@ -170,6 +171,7 @@ impl There {
                 password_file: None,
                 active: false,
                 proxy: None,
+                tls: TlsArguments::default(),
                 stack,
                 timeout: None,
                 retries: None,
@@ -205,7 +207,7 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
         // What fails here is seen by the client, which cannot connect or is cut off.
         let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
         match server {
-            Server::Static(Below::Tcp) => {
+            Server::Static(Below::Tcp | Below::Tls) => {
                 if let Ok((driver, stack)) = stacks::server(&folder, config, disk, None) {
                     serve(driver, stack, told);
                 }

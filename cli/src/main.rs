@@ -34,6 +34,7 @@ mod serve;
 mod shown;
 mod stacks;
 mod start;
+mod trust;
 
 use clap::Parser;
 

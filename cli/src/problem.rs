@@ -1,15 +1,18 @@
 //! Errors of the program: what happened, and what to do next.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
 use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
+use stackwright::contract::{Fingerprint, SecurityError};
 use stackwright::tls::BadIdentity;
 
 use crate::described::{Flawed, Place};
 use crate::dissect::Unreadable;
 use crate::report::say;
+use crate::trust;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
@@ -27,6 +30,8 @@ pub(crate) enum Problem {
     NoBookmark { name: String },
     #[error("`{name}` cannot be the name of a bookmark")]
     BookmarkName { name: String },
+    #[error("this system trusts no authorities: their certificates are not installed")]
+    NoAuthorities,
     #[error("neither HOME nor XDG_CONFIG_HOME says where bookmarks are kept")]
     NoHome,
     #[error("{}: {why}", .path.display())]
@@ -53,7 +58,7 @@ pub(crate) enum Problem {
     WritableByEverybody { address: std::net::SocketAddr },
     #[error("cannot listen at {address}: {why}")]
     Listen { address: std::net::SocketAddr, why: Ended },
-    #[error("{place}: {}{}", what_failed(*.failure), what_was_said(.said))]
+    #[error("{place}: {}{}", what_failed(*.failure), what_was_said(*.failure, .said))]
     Transfer { place: String, failure: Failure, said: Option<String> },
     #[error("{}: {why}{}", .path.display(), after_packets(*.packets))]
     Capture { path: PathBuf, why: Unreadable, packets: u64 },
@@ -91,6 +96,39 @@ fn failed(failure: Failure) -> u8 {
     }
 }
 
+/// Whether a failure is that of a handshake: it says all that there is to say.
+fn is_of_tls(failure: Failure) -> bool {
+    match failure {
+        Failure::Untrusted { .. } => true,
+        Failure::Insecure(why) => why != SecurityError::Declined,
+        _ => false,
+    }
+}
+
+/// Returns what to do where the server's certificate is not trusted.
+fn about_certificate(why: SecurityError, certificate: Option<Fingerprint>) -> Cow<'static, str> {
+    let first = match why {
+        SecurityError::NotPinned => {
+            return "it may have been renewed, or someone is in between: ask those who run the server before pinning it".into();
+        }
+        SecurityError::OtherName => "write the name of the server that is in its certificate",
+        SecurityError::Expired => "ask those who run the server to renew it",
+        SecurityError::NotYetValid => "look at the clock of this computer",
+        SecurityError::Revoked => return "do not use it; ask those who run the server".into(),
+        _ => {
+            "ask those who run the server for its fingerprint (`stackwright serve --tls` shows it)"
+        }
+    };
+    match certificate {
+        Some(certificate) => {
+            let command = trust::command_with_pin(certificate);
+            format!("{first}; where the fingerprint is right, trust this certificate alone:\n  {command}")
+                .into()
+        }
+        None => first.into(),
+    }
+}
+
 /// What a failure means to a person who transfers files by FTP.
 fn what_failed(failure: Failure) -> String {
     match failure {
@@ -104,8 +142,17 @@ fn what_failed(failure: Failure) -> String {
     }
 }
 
-fn what_was_said(said: &Option<String>) -> String {
-    said.as_ref().map(|said| format!(" (the server said: {said})")).unwrap_or_default()
+/// What a certificate lacks is not what the server said last.
+fn what_was_said(failure: Failure, said: &Option<String>) -> String {
+    let said = said.as_ref().filter(|_| !is_of_tls(failure));
+    said.map(|said| format!(" (the server said: {said})")).unwrap_or_default()
+}
+
+/// Whether a server says that it wants to be asked for TLS.
+fn asks_for_tls(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    let negative = said.starts_with(['4', '5']);
+    negative && ["tls", "ssl", "encrypt", "cleartext"].iter().any(|word| said.contains(word))
 }
 
 fn after_packets(packets: u64) -> String {
@@ -122,6 +169,7 @@ impl Problem {
             Problem::Url { .. }
             | Problem::Proxy { .. }
             | Problem::Line { .. }
+            | Problem::NoAuthorities
             | Problem::Unfit { .. }
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
@@ -154,10 +202,19 @@ impl Problem {
     }
 
     /// Returns what to do next, if anything can be done.
-    fn advice(&self) -> Option<&'static str> {
+    fn advice(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Problem::Transfer { failure: Failure::Untrusted { why, certificate }, .. } => {
+                Some(about_certificate(*why, *certificate))
+            }
+            problem => problem.usual_advice().map(Cow::Borrowed),
+        }
+    }
+
+    fn usual_advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Url { .. } => {
-                "write ftp://host/path or ftp://user@host:port/path; over ARTP, ftp+artp://host/path"
+                "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP, ftp+artp://host/path"
             }
             Problem::Measured { .. } => {
                 "write artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the default port is 4330"
@@ -171,6 +228,9 @@ impl Problem {
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {
                 "name both files in PEM form: --certificate FILE --key FILE"
+            }
+            Problem::NoAuthorities => {
+                "install the package ca-certificates, or trust the server's certificate alone with --pin SHA256"
             }
             Problem::OpenNetrc { .. } => "keep it to yourself: chmod 600",
             Problem::NoBookmark { .. } => {
@@ -197,6 +257,15 @@ impl Problem {
             }
             Problem::Transfer { failure: Failure::Unreachable, .. } => {
                 "check that the server runs, and its port: `stackwright serve` uses 2121, other servers 21; over ARTP it is UDP port 4330"
+            }
+            Problem::Transfer { failure: Failure::Insecure(SecurityError::Declined), .. } => {
+                "nothing was sent unencrypted; the server may have TLS at a port of its own (ftps://host), or none"
+            }
+            Problem::Transfer { failure: Failure::Insecure(SecurityError::NotTls), .. } => {
+                "check the port: ftps:// is encrypted from the start (port 990); at other ports, write ftp:// with --tls"
+            }
+            Problem::Transfer { said: Some(said), .. } if asks_for_tls(said) => {
+                "the server requires encryption: use --tls"
             }
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "check the password, or name a user in the address: ftp://user@host/path"
@@ -254,6 +323,9 @@ impl Problem {
         {
             told["line"] = (*line).into();
             told["column"] = (*column).into();
+        }
+        if let Problem::Transfer { failure: Failure::Untrusted { certificate, .. }, .. } = self {
+            told["fingerprint"] = certificate.map(|certificate| certificate.to_string()).into();
         }
         told
     }

@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +17,11 @@ use stackwright::catalogue::{self, CatalogueEntry};
 use stackwright::compose::graph::{
     Erased, Flaw, Node, Parameter, ParameterKind, ParameterTable, Parameters, ProtocolRegistry,
 };
+use stackwright::contract::Fingerprint;
 use stackwright::contract::words::Outside;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
+use stackwright::tls::{ExpectedServer, Tls};
 use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::wire::Pool;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -27,8 +30,10 @@ use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
 
 use crate::descriptors;
+use crate::problem::Problem;
 use crate::shown::Shown;
 use crate::stacks::{self, Message};
+use crate::{identity, trust};
 
 type Made = Result<Box<dyn Node<Message, Readiness>>, Flaw>;
 
@@ -67,6 +72,8 @@ pub(crate) struct Wishes {
     pub(crate) splicing: bool,
     /// Who may come in; everybody otherwise.
     pub(crate) accounts: Option<Admission>,
+    /// Whose certificate the command's client expects, where it encrypts.
+    pub(crate) server: Option<ExpectedServer>,
 }
 
 /// Says who may come in, once it is known what they may do.
@@ -79,6 +86,8 @@ pub(crate) struct Taken {
     pub(crate) client: Option<String>,
     /// Who has the command's folder.
     pub(crate) disk: Option<String>,
+    /// Some layer expects the command's server.
+    pub(crate) tls: bool,
     /// Some server lets clients store.
     pub(crate) writable: bool,
 }
@@ -96,6 +105,11 @@ const CLIENT: &[Parameter] = &[
         "give up after this much silence of the server, in seconds",
     ),
     Parameter::new("sessions", ParameterKind::Number, "the most files transferred at once"),
+    Parameter::new(
+        "tls",
+        ParameterKind::Text,
+        "a `tls` below encrypts: `explicit` (AUTH TLS) or `implicit`, unless the command says it",
+    ),
 ];
 const SERVER: &[Parameter] = &[
     Parameter::new(
@@ -110,6 +124,29 @@ const SERVER: &[Parameter] = &[
         "disconnect a client after this much silence, in seconds",
     ),
     Parameter::new("greeting", ParameterKind::Text, "the greeting for clients, one line"),
+    Parameter::new(
+        "tls",
+        ParameterKind::Text,
+        "a `tls` below encrypts: `offered` to clients that ask for it, or `required` of all",
+    ),
+];
+const TLS: &[Parameter] = &[
+    Parameter::new(
+        "server",
+        ParameterKind::Text,
+        "the name in the server's certificate, unless the command gives it",
+    ),
+    Parameter::new(
+        "pin",
+        ParameterKind::Text,
+        "the SHA-256 fingerprint of that certificate (default: one that this system trusts)",
+    ),
+    Parameter::new(
+        "certificate",
+        ParameterKind::Text,
+        "a file with a certificate of this side, in PEM form",
+    ),
+    Parameter::new("key", ParameterKind::Text, "a file with the key of `certificate`"),
 ];
 const ARTP: &[Parameter] = &[
     Parameter::new(
@@ -186,10 +223,11 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 6] = [
+    let own: [(_, _, &'static [Parameter], Make); 7] = [
         ("artp", purpose("artp"), ARTP, make_artp),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
+        ("tls", purpose("tls"), TLS, make_tls),
         ("tcp", "the operating system's TCP", &[], make_tcp),
         ("udp", "the operating system's UDP", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
@@ -219,6 +257,11 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let server = table.parsed::<SocketAddr>("server", "an address and a port")?;
     let timeout = within(table, "timeout", 1..=86_400)?;
     let sessions = within(table, "sessions", 1..=1000)?;
+    let tls = one_of(
+        table,
+        "tls",
+        &[("explicit", client::TlsMode::Explicit), ("implicit", client::TlsMode::Implicit)],
+    )?;
     let Some(setting) = setting else { return boxed_shown::<Client<Message>>() };
     let (mut config, own) = match (server, setting.client.take()) {
         (Some(server), commands) => {
@@ -235,6 +278,9 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     };
     if let Some(seconds) = timeout.filter(|_| own || !setting.wishes.patient) {
         config.timeout = Duration::from_secs(seconds);
+    }
+    if let Some(tls) = tls.filter(|_| own || config.tls == client::TlsMode::Off) {
+        config.tls = tls;
     }
     if table.truth("active") == Some(true) {
         config.data = client::DataMode::Active;
@@ -260,6 +306,14 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
             format!("`greeting` of `{}` must be one line without control characters", table.node());
         return Err(table.flaw("greeting", says));
     }
+    let security = one_of(
+        table,
+        "tls",
+        &[
+            ("offered", server::SecurityLevel::Offered),
+            ("required", server::SecurityLevel::Required),
+        ],
+    )?;
     let Some(setting) = setting else { return boxed_shown::<Server<Message>>() };
     let Wishes { writable, sessions: wished, accounts, .. } = &setting.wishes;
     let rights = Rights { write: *writable || table.truth("writable") == Some(true) };
@@ -282,6 +336,7 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if let Some(greeting) = greeting {
         config.greeting = greeting.into();
     }
+    config.security = security.unwrap_or_default();
     config.passive_ports = setting.wishes.passive_ports.clone();
     config.public_address = setting.wishes.public_address;
     boxed(Server::<Message>::new(config))
@@ -326,6 +381,38 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     boxed(stacks::artp(config).map_err(|why| system(table, &why))?)
 }
 
+fn make_tls(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let pin = table.parsed::<Fingerprint>("pin", "a fingerprint of 64 hexadecimal digits")?;
+    let own = match (table.text("certificate"), table.text("key")) {
+        (Some(certificate), Some(key)) => Some((Path::new(certificate), Path::new(key))),
+        (None, None) => None,
+        _ => {
+            let says = format!("`{}` needs both `certificate` and `key`, or neither", table.node());
+            return Err(table.flaw("", says));
+        }
+    };
+    let Some(setting) = setting else { return boxed_shown::<Tls<Message>>() };
+    let flaw = |key, problem: Problem| table.flaw(key, problem.to_string());
+    let mut config = stacks::tls_config();
+    match (table.text("server"), &setting.wishes.server) {
+        (Some(name), _) => {
+            let server = trust::expect(name, pin).map_err(|problem| flaw("server", problem))?;
+            config.servers = vec![server];
+        }
+        (None, Some(server)) => {
+            config.servers = vec![server.clone()];
+            setting.taken.borrow_mut().tls = true;
+        }
+        (None, None) => {}
+    }
+    if own.is_some() {
+        let identity =
+            identity::server(own, &[]).map_err(|problem| flaw("certificate", problem))?;
+        config.identities = vec![identity];
+    }
+    boxed(Tls::<Message>::new(config).with_pool(setting.pool.clone()))
+}
+
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
@@ -364,6 +451,23 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let registry = setting.driver.registry();
     let options = DiskOptions { writable, ..options.clone() };
     boxed(Disk::<Message>::new(root, options, registry, lane, setting.pool.clone()))
+}
+
+/// One of a few words.
+fn one_of<T: Copy>(
+    table: &Parameters<'_>,
+    key: &'static str,
+    words: &[(&str, T)],
+) -> Result<Option<T>, Flaw> {
+    let Some(text) = table.text(key) else { return Ok(None) };
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, value)) => Ok(Some(*value)),
+        None => {
+            let known: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+            let says = format!("`{key}` of `{}` is one of {}", table.node(), known.join(" and "));
+            Err(table.flaw(key, says))
+        }
+    }
 }
 
 /// A number that makes sense.

@@ -15,7 +15,7 @@ use stackwright::copy::{self, Copy};
 use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
-use stackwright::tls::{self, ServerIdentity, Tls};
+use stackwright::tls::{self, ExpectedServer, ServerIdentity, Tls};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -185,7 +185,8 @@ pub(crate) fn server(
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
 }
 
-fn tls_config() -> tls::Config {
+/// TLS in a driver that was made just now, as far as nobody has to choose.
+pub(crate) fn tls_config() -> tls::Config {
     tls::Config::at(epoch().unwrap_or(0))
 }
 
@@ -223,11 +224,14 @@ pub(crate) type Rate = Option<NonZero<u64>>;
 #[derive(Clone, Default)]
 pub(crate) struct Between {
     pub(crate) proxy: Option<proxy::Config>,
+    /// Whose certificate is expected, where the client secures its associations.
+    pub(crate) server: Option<ExpectedServer>,
 }
 
 impl Between {
     fn over(self, tcp: Tcp<Message>, pool: Arc<Pool<Message>>) -> Connections {
-        let tls = Tls::new(tls_config()).with_pool(pool);
+        let tls = tls::Config { servers: self.server.into_iter().collect(), ..tls_config() };
+        let tls = Tls::new(tls).with_pool(pool);
         Over::new(tls, Over::new(Proxy::new(self.proxy), tcp))
     }
 }
@@ -239,7 +243,10 @@ pub(crate) fn copy(
     rate: Rate,
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, CopyStack)> {
-    let ground = ground(root, copy_options())?;
+    let options = copy_options();
+    // What is encrypted is read.
+    let regions = options.regions && between.server.is_none();
+    let ground = ground(root, DiskOptions { regions, ..options })?;
     let tcp = ground.tcp()?;
     let tcp = if UNREAD { tcp.splicing() } else { tcp };
     let client = Over::new(Client::new(config), between.over(tcp, ground.pool.clone()));

@@ -23,8 +23,8 @@ pub(crate) struct Selection {
 #[derive(Args)]
 #[command(override_usage = "stackwright get [OPTIONS] <URL>... [DEST]")]
 pub(crate) struct Get {
-    /// The addresses of files, folders or patterns: ftp://user@host:port/path, ftp+artp://… over
-    /// ARTP, or NAME:path with a bookmark. User and port are optional.
+    /// The addresses of files, folders or patterns: ftp://user@host:port/path, ftps://… over
+    /// TLS, ftp+artp://… over ARTP, or NAME:path with a bookmark. User and port are optional.
     ///
     /// DEST is where to save it: a file, a folder, or - for standard output [default: the current
     /// folder]. A folder is copied with everything below it; what is there already, of the same
@@ -43,8 +43,8 @@ pub(crate) struct Get {
 pub(crate) struct Put {
     /// The files and folders to upload; - is standard input.
     ///
-    /// URL is the target's address: ftp://user@host:port/path, ftp+artp://… over ARTP, or NAME:path
-    /// with a bookmark. If it ends in /, or there are several files, they keep their names there.
+    /// URL is the target's address: ftp://user@host:port/path, ftps://… over TLS, ftp+artp://… over
+    /// ARTP, or NAME:path with a bookmark. If it ends in /, or there are several files, they keep their names there.
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]

@@ -21,37 +21,59 @@ pub(crate) fn run(get: &Get) -> Result<(), Problem> {
         }
         _ => (&words[..], None),
     };
-    if dest.is_some_and(|dest| dest.as_os_str() == STANDARD) {
-        return output(urls, connection);
-    }
-    let mut sources = Vec::new();
-    for url in urls {
-        sources.push(Source::parse(url)?);
-    }
-    if let [source] = &sources[..]
-        && let Some(name) = source.remote.file_name().filter(|_| !source.is_pattern)
-    {
-        return one(source, Place::target(dest, name)?, selection, connection);
-    }
-    several(&sources, dest, selection, connection)
+    carry_out(&parse(urls)?, dest, selection, connection)
 }
 
 pub(crate) fn cat(cat: &Cat) -> Result<(), Problem> {
-    output(&cat.urls, &cat.connection)
+    // One at a time, or they would be mixed.
+    let selection = Selection { exclude: Vec::new(), parallel: 1 };
+    carry_out(&parse(&cat.urls)?, Some(Path::new(STANDARD)), &selection, &cat.connection)
+}
+
+fn parse(urls: &[String]) -> Result<Vec<Source>, Problem> {
+    let parsed = urls.iter().map(|url| {
+        let (remote, is_pattern) = names::parse(url)?;
+        Ok(Source { remote, is_pattern })
+    });
+    parsed.collect()
+}
+
+/// Fetches from one server after the other.
+fn carry_out(
+    sources: &[Source],
+    dest: Option<&Path>,
+    selection: &Selection,
+    connection: &Connection,
+) -> Result<(), Problem> {
+    let Plan { local, copies, manner } = plan(sources, dest, selection)?;
+    if manner.output_is_taken && connection.json {
+        let why = "the file and the events of --json would both go to standard output";
+        return Err(Problem::Unfit { what: STANDARD.into(), why });
+    }
+    let mut report = Report::new(connection, manner);
+    let mut copies = &copies[..];
+    // What is asked of one server in succession shares its connections.
+    for same in sources.chunk_by(|one, other| names::same_server(&one.remote, &other.remote)) {
+        let (now, later) = copies.split_at(same.len());
+        copies = later;
+        let remote = &same[0].remote;
+        let ends = Ends::new(remote.clone(), &local);
+        let route = Route::find(remote, connection)?;
+        let mut session = Session::new(route, local.try_clone()?);
+        session.set_most(selection.parallel);
+        copy_all(&mut session, &ends, now, selection, &mut report)?;
+        session.close()?;
+    }
+    report.end()
 }
 
 /// A file, a folder or a pattern on a server.
-struct Source {
-    remote: Remote,
-    is_pattern: bool,
+pub(crate) struct Source {
+    pub(crate) remote: Remote,
+    pub(crate) is_pattern: bool,
 }
 
 impl Source {
-    fn parse(url: &str) -> Result<Self, Problem> {
-        let (remote, is_pattern) = names::parse(url)?;
-        Ok(Source { remote, is_pattern })
-    }
-
     fn is_folder(&self) -> bool {
         self.remote.file_name().is_none()
     }
@@ -72,63 +94,56 @@ impl Source {
     }
 }
 
-/// Fetches what may be a file.
-fn one(
-    source: &Source,
-    place: Place,
-    selection: &Selection,
-    connection: &Connection,
-) -> Result<(), Problem> {
-    let manner = Manner { is_single: true, ..Manner::default() };
-    let kind = if place.is_repeatable() { Kind::File } else { Kind::Stream };
-    let copy = Copy {
-        from: SERVER,
-        source: source.remote.path.clone(),
-        target: place.name().into(),
-        kind,
-    };
-    let local = Local::from(place);
-    let mut report = Report::new(connection, manner);
-    fetch(&source.remote, local, &[copy], selection, connection, &mut report)?;
-    report.end()
+/// Which files are fetched, and where to.
+pub(crate) struct Plan {
+    pub(crate) local: Local,
+    /// One for each source.
+    pub(crate) copies: Vec<Copy>,
+    pub(crate) manner: Manner,
 }
 
-/// Fetches into a folder.
-fn several(
+/// Plans where each of the sources goes: `dest` is a file or folder, or standard output.
+pub(crate) fn plan(
     sources: &[Source],
     dest: Option<&Path>,
     selection: &Selection,
-    connection: &Connection,
-) -> Result<(), Problem> {
-    let (folder, new) = target_folder(sources, dest)?;
-    let mut report = Report::new(connection, Manner::default());
-    let mut taken = BTreeSet::new();
-    let mut rest = sources;
-    while let Some(first) = rest.first() {
-        // Those that are asked of one server in succession share its connections.
-        let same = rest
-            .iter()
-            .take_while(|source| names::same_server(&source.remote, &first.remote))
-            .count();
-        let (now, later) = rest.split_at(same);
-        rest = later;
-        let mut copies = Vec::new();
-        for source in now {
-            let target = match (&new, source.name()) {
-                (Some(new), _) => new.clone(),
-                (None, Some(name)) if !taken.insert(name.to_owned()) => {
-                    let why = "two of the files would have this name";
-                    return Err(Problem::Unfit { what: name.into(), why });
-                }
-                (None, name) => name.unwrap_or_default().into(),
-            };
-            let (source, kind) = (source.remote.path.clone(), source.kind(selection));
-            copies.push(Copy { from: SERVER, source, target, kind });
-        }
-        let local = Local::Folder(folder.clone());
-        fetch(&first.remote, local, &copies, selection, connection, &mut report)?;
+) -> Result<Plan, Problem> {
+    let is_single = matches!(sources, [one] if !one.is_folder() && !one.is_pattern);
+    let output_is_taken = dest.is_some_and(|dest| dest.as_os_str() == STANDARD);
+    let manner = Manner { is_single, output_is_taken, dry_run: false };
+    let name = sources[0].name().unwrap_or_default();
+    if is_single || output_is_taken {
+        let place = Place::target(dest, name)?;
+        let target = place.name().to_owned();
+        let is_open = !place.is_repeatable();
+        let copy = |source: &Source| {
+            let path = source.remote.path.clone();
+            if is_open && (source.is_folder() || source.is_pattern) {
+                let (url, why) = (names::url(&source.remote, &path), "it does not name one file");
+                return Err(Problem::Url { url, why });
+            }
+            let kind = if is_open { Kind::Stream } else { Kind::File };
+            Ok(Copy { from: SERVER, source: path, target: target.clone(), kind })
+        };
+        let copies = sources.iter().map(copy).collect::<Result<_, _>>()?;
+        return Ok(Plan { local: place.into(), copies, manner });
     }
-    report.end()
+    let (folder, new) = target_folder(sources, dest)?;
+    let mut taken = BTreeSet::new();
+    let mut copies = Vec::new();
+    for source in sources {
+        let target = match (&new, source.name()) {
+            (Some(new), _) => new.clone(),
+            (None, Some(name)) if !taken.insert(name) => {
+                let why = "two of the files would have this name";
+                return Err(Problem::Unfit { what: name.into(), why });
+            }
+            (None, name) => name.unwrap_or_default().into(),
+        };
+        let (source, kind) = (source.remote.path.clone(), source.kind(selection));
+        copies.push(Copy { from: SERVER, source, target, kind });
+    }
+    Ok(Plan { local: Local::Folder(folder), copies, manner })
 }
 
 /// Returns the folder for the sources, and the name that a single folder gets in it, if it does not
@@ -150,50 +165,4 @@ fn target_folder(
         }
         _ => Err(Problem::NoFolder { path: dest.into() }),
     }
-}
-
-/// Writes files to standard output, one behind the other.
-fn output(urls: &[String], connection: &Connection) -> Result<(), Problem> {
-    if connection.json {
-        let why = "the file and the events of --json would both go to standard output";
-        return Err(Problem::Unfit { what: STANDARD.into(), why });
-    }
-    let mut copies = Vec::new();
-    let mut server: Option<Remote> = None;
-    for url in urls {
-        let remote = Remote::parse(url)?;
-        if remote.file_name().is_none() {
-            return Err(Problem::Url { url: url.clone(), why: "it names a folder, not a file" });
-        }
-        let first = server.get_or_insert_with(|| remote.clone());
-        if !names::same_server(first, &remote) {
-            return Err(Problem::Url { url: url.clone(), why: "it is on another server" });
-        }
-        let (from, source, target) = (SERVER, remote.path, STANDARD.into());
-        copies.push(Copy { from, source, target, kind: Kind::Stream });
-    }
-    let Some(remote) = server else { return Ok(()) };
-    let local = Local::from(Place::target(Some(Path::new(STANDARD)), "")?);
-    let is_single = copies.len() == 1;
-    let mut report =
-        Report::new(connection, Manner { is_single, output_is_taken: true, dry_run: false });
-    // One at a time, or they would be mixed.
-    let selection = Selection { exclude: Vec::new(), parallel: 1 };
-    fetch(&remote, local, &copies, &selection, connection, &mut report)?;
-    report.end()
-}
-
-fn fetch(
-    remote: &Remote,
-    local: Local,
-    copies: &[Copy],
-    selection: &Selection,
-    connection: &Connection,
-    report: &mut Report,
-) -> Result<(), Problem> {
-    let ends = Ends::new(remote.clone(), &local);
-    let route = Route::find(remote, connection)?;
-    let mut session = Session::new(route, local).with_sessions(selection.parallel);
-    copy_all(&mut session, &ends, copies, selection, report)?;
-    session.close()
 }

@@ -32,7 +32,8 @@ pub(crate) fn run(mirror: &Mirror) -> Result<(), Problem> {
     let route = Route::find(&remote, connection)?;
     let local = Local::Folder(folder.into());
     let ends = Ends::new(remote.clone(), &local);
-    let mut session = Session::new(route, local).with_sessions(mirror.selection.parallel);
+    let mut session = Session::new(route, local);
+    session.set_most(mirror.selection.parallel);
     let manner = Manner { dry_run: mirror.dry_run, ..Manner::default() };
     let mut report = Report::new(connection, manner);
     let options = TreeOptions {

@@ -12,6 +12,7 @@ use super::engine::{Engine, Running};
 use super::place::Local;
 use super::route::{Limits, Route};
 use crate::problem::Problem;
+use crate::registry::Wishes;
 use crate::remote::Below;
 use crate::report::{Dialogue, Said};
 use crate::stacks::Between;
@@ -30,23 +31,28 @@ pub(super) fn open(
     let listener = Box::new(listener);
     let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
     let rate = connection.limit_rate;
-    let between = || Between { proxy: route.proxy.clone() };
+    let server = route.secured.server.clone();
+    let between = Between { proxy: route.proxy.clone(), server: server.clone() };
     let opened = match (&route.described, route.below, local) {
         (Some(described), _, Local::Folder(folder)) => {
-            let patient = connection.timeout.is_some();
-            let (driver, graph) =
-                graphs::copy(described, folder, config, patient, connection.packet, listener)?;
+            let wishes = Wishes {
+                patient: connection.timeout.is_some(),
+                packet: connection.packet,
+                server,
+                ..Wishes::default()
+            };
+            let (driver, graph) = graphs::copy(described, folder, config, wishes, listener)?;
             running(Ok((driver, graph)), said)
         }
         (Some(_), _, Local::Open(_, shown)) => {
             let why = "a described stack copies to and from folders only";
             return Err(Problem::Unfit { what: shown.clone(), why });
         }
-        (None, Below::Tcp, Local::Folder(folder)) => {
-            running(stacks::copy(folder, config, between(), rate, listener), said)
+        (None, Below::Tcp | Below::Tls, Local::Folder(folder)) => {
+            running(stacks::copy(folder, config, between, rate, listener), said)
         }
-        (None, Below::Tcp, Local::Open(file, _)) => {
-            running(stacks::pipe(file, config, between(), rate, listener), said)
+        (None, Below::Tcp | Below::Tls, Local::Open(file, _)) => {
+            running(stacks::pipe(file, config, between, rate, listener), said)
         }
         (None, Below::Artp, Local::Folder(folder)) => {
             running(stacks::artp_copy(folder, config, rate, listener, packet), said)

@@ -114,6 +114,14 @@ impl Local {
             Local::Open(_, shown) => shown.clone(),
         }
     }
+
+    /// Makes another session's share of the same.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Local::Folder(folder) => Local::Folder(folder.clone()),
+            Local::Open(file, shown) => Local::Open(file.try_clone()?, shown.clone()),
+        })
+    }
 }
 
 impl From<Place> for Local {

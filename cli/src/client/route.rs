@@ -11,7 +11,8 @@ use crate::arguments::Connection;
 use crate::described::Described;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote};
-use crate::{graphs, proxy, secret};
+use crate::trust::Secured;
+use crate::{graphs, proxy, secret, trust};
 
 /// How long a silent server is waited for where nobody says it.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -31,6 +32,7 @@ pub(crate) struct Route<'a> {
     /// In place of the stack that is built in.
     pub(crate) described: Option<Described>,
     pub(crate) proxy: Option<Proxy>,
+    pub(crate) secured: Secured,
     login: Option<(String, String)>,
     /// Every address of the host, in the order to try them. At least one.
     pub(crate) addresses: Vec<SocketAddr>,
@@ -41,15 +43,17 @@ impl<'a> Route<'a> {
     pub(crate) fn find(remote: &Remote, connection: &'a Connection) -> Result<Self, Problem> {
         let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
         let login = secret::login(remote, connection.password_file.as_deref())?;
+        let secured = trust::choose(remote, &connection.tls)?;
         // A proxy passes streams on, and stands on TCP.
         let proxy = match remote.below {
-            Below::Tcp if described.is_none() && !connection.active => {
+            Below::Tcp | Below::Tls if described.is_none() && !connection.active => {
                 proxy::choose(connection.proxy.as_deref(), &remote.host)?
             }
             _ => None,
         };
         let addresses = remote.addresses()?;
-        Ok(Route { connection, below: remote.below, described, proxy, login, addresses })
+        let below = remote.below;
+        Ok(Route { connection, below, described, proxy, secured, login, addresses })
     }
 
     /// The configuration of a client.
@@ -61,6 +65,7 @@ impl<'a> Route<'a> {
         config.data = if self.connection.active { DataMode::Active } else { DataMode::Passive };
         config.timeout = self.connection.timeout.unwrap_or(TIMEOUT);
         config.idle = limits.idle;
+        config.tls = self.secured.mode;
         config.sessions_most = limits.sessions.unwrap_or(config.sessions_most);
         config
     }

@@ -1,6 +1,7 @@
 //! A server and a place on this machine, between which files are copied: connected when something
 //! is asked, and again where the connection was lost.
 
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,7 @@ const RETRIES: u32 = 3;
 
 /// A server, and a place on this machine.
 pub(crate) struct Session<'a> {
-    route: Route<'a>,
+    route: Rc<Route<'a>>,
     local: Local,
     /// How long a connection without a job is kept, and how many there are at most.
     limits: Limits,
@@ -41,13 +42,19 @@ impl<'a> Session<'a> {
     /// Makes a session, which connects when something is asked, and leaves as soon as nothing is.
     pub(crate) fn new(route: Route<'a>, local: Local) -> Self {
         let limits = Limits { idle: Duration::ZERO, sessions: None };
+        let route = Rc::new(route);
         Session { route, local, limits, engine: None, address: 0, is_reached: false }
     }
 
-    /// Sets how many connections there are at most.
-    pub(crate) fn with_sessions(mut self, sessions: u16) -> Self {
+    /// Makes a session at the same server with another place on this machine.
+    pub(crate) fn beside(&self, local: Local) -> Self {
+        let limits = Limits { idle: Duration::ZERO, sessions: None };
+        Session { route: Rc::clone(&self.route), local, limits, engine: None, ..*self }
+    }
+
+    /// Sets how many connections there are at most, from the next time on that it connects.
+    pub(crate) fn set_most(&mut self, sessions: u16) {
         self.limits.sessions = Some(sessions.into());
-        self
     }
 
     /// Does one job.

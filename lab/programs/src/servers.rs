@@ -168,6 +168,39 @@ pub fn pure_ftpd_at(place: &dyn Place, folder: &Path) -> io::Result<Server> {
     listening(command, address, scratch)
 }
 
+/// proftpd for `folder`, on the loopback interface; anybody may read, and write where the system
+/// allows it. As root, it serves as the user `ftp`.
+///
+/// # Panics
+///
+/// When it does not start.
+pub fn proftpd(folder: &Path) -> Server {
+    let scratch = Scratch::new();
+    let address = SocketAddr::new(loopback(false), free_port(false));
+    let place = scratch.path().display();
+    // No log, no names of hosts, no delay of logins, and as many associations as come.
+    let text = format!(
+        "ServerType standalone\nDefaultAddress {}\nPort {}\nSocketBindTight on\nUseIPv6 off\n\
+         UseReverseDNS off\nMaxInstances none\nUser nobody\nGroup nogroup\nPidFile {place}/number\n\
+         ScoreboardFile {place}/scores\nDelayTable {place}/delays\nWtmpLog off\nSystemLog none\n\
+         TransferLog none\nRequireValidShell off\nAuthPAM off\n<Anonymous {}>\nUser ftp\nGroup nogroup\n\
+         UserAlias anonymous ftp\nMaxClients none\nAllowStoreRestart on\nAllowOverwrite on\n\
+         </Anonymous>\n",
+        address.ip(),
+        address.port(),
+        folder.display(),
+    );
+    let configuration = scratch.join("proftpd.conf");
+    fs::write(&configuration, text).expect("a folder of ours");
+    installed("proftpd")
+        .and_then(|program| {
+            let mut command = Command::new(program);
+            command.args(["--nodaemon", "--config"]).arg(&configuration);
+            listening(command, address, scratch)
+        })
+        .unwrap_or_else(|why| panic!("{why}"))
+}
+
 /// Where the system's guests are at home.
 fn guests_home() -> Option<String> {
     let users = fs::read_to_string("/etc/passwd").ok()?;

@@ -381,6 +381,32 @@ impl Control {
     }
 }
 
+/// A head, encoded.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    octets: [u8; HEAD_MOST],
+    length: usize,
+}
+
+impl Head {
+    /// Encodes a head. `pid`: the protocol identifier of an I or a UI frame.
+    pub fn new(addresses: &Addresses, control: Control, modulus: Modulus, pid: Option<u8>) -> Self {
+        let mut octets = [0; HEAD_MOST];
+        let mut length = addresses.encode(&mut octets);
+        length += control.encode(modulus, &mut octets[length..]);
+        if let Some(pid) = pid {
+            octets[length] = pid;
+            length += 1;
+        }
+        Head { octets, length }
+    }
+
+    /// Returns the octets.
+    pub fn as_octets(&self) -> &[u8] {
+        &self.octets[..self.length]
+    }
+}
+
 /// Protocol identifiers (§3.4) that this crate knows; all others are carried, too.
 pub mod pid {
     /// A segment of a longer message.

@@ -33,7 +33,7 @@ pub use words::{CopySide, Copying, Deed, Indication, Request};
 use alloc::boxed::Box;
 
 use stackwright_contract::described::Described;
-use stackwright_contract::services::{Failure, Files, FilesRequest};
+use stackwright_contract::services::{Files, FilesRequest};
 use stackwright_contract::{
     Both, Context, Either, Facts, IndicationTo, Mirror, Names, Outlet, Protocol,
 };
@@ -46,7 +46,9 @@ const NAME: &str = "copy";
 /// Copies files, as many at once as are requested.
 pub struct Copy<M> {
     /// What the application asked for.
-    jobs: Mirror<Job<M>>,
+    jobs: Mirror<Job>,
+    /// The files under way, of a job or of a tree.
+    copies: Names<FileCopy<M>>,
     /// The handles given to the two sides.
     left: Names<Use>,
     right: Names<Use>,
@@ -68,7 +70,12 @@ pub const fn described<M: Message>() -> Described<Copy<M>> {
 impl<M: Message> Copy<M> {
     /// Makes a copy that has no jobs.
     pub fn new(Config { rate: _ }: Config) -> Self {
-        Copy { jobs: Mirror::default(), left: Names::default(), right: Names::default() }
+        Copy {
+            jobs: Mirror::default(),
+            copies: Names::default(),
+            left: Names::default(),
+            right: Names::default(),
+        }
     }
 
     /// Returns how many handles it has given to files on both sides that have not closed yet.
@@ -99,22 +106,26 @@ impl<M: Message> Protocol for Copy<M> {
     fn handle_request(&mut self, cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
             Request::Copy { job, from, source, target, early } => {
-                let copying = FileCopy::new(cx.now(), from, source, target, None);
-                self.copy(job, copying, early, out)
+                let copying = FileCopy::new(cx.now(), job, from, source, target, None);
+                let copy = self.copy(copying, early, out);
+                self.jobs.insert(job, Job::Copy(copy));
             }
             Request::Resume { job, from, source, target, checked_first } => {
-                let resume = Box::new(Resume::new(checked_first));
-                let copying = FileCopy::new(cx.now(), from, source, target, Some(resume));
-                self.resume(job, copying, out)
+                let resume = Some(Box::new(Resume::new(checked_first)));
+                let copying = FileCopy::new(cx.now(), job, from, source, target, resume);
+                let copy = self.resume(copying, out);
+                self.jobs.insert(job, Job::Copy(copy));
             }
             Request::List { job, side, path } => self.list(job, side, path, out),
-            Request::Stat { job, side, .. }
-            | Request::Do { job, side, .. }
-            | Request::Tree { job, from: side, .. }
-            | Request::RemoveTree { job, side, .. } => {
-                out.indicate(Indication::Failed { job, side, failure: Failure::Unsupported })
+            Request::Stat { job, side, path } => self.stat(job, side, path, out),
+            Request::Do { job, side, deed } => self.deed(job, side, deed, out),
+            Request::Tree { job, from, source, target, options } => {
+                self.begin_tree(cx, job, from, (source, target), options, out);
             }
-            Request::GiveUp => self.give_up(out),
+            Request::RemoveTree { job, side, path } => {
+                self.begin_removal(cx, job, side, path, out);
+            }
+            Request::GiveUp => self.give_up(cx, out),
         }
     }
 

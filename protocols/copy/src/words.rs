@@ -277,7 +277,8 @@ pub enum Indication {
         /// Its path.
         path: String,
     },
-    /// A file or folder in a tree failed; the tree goes on without it.
+    /// A file or folder in a tree failed. The tree goes on without it, unless the failure is about
+    /// the whole side: a connection that is lost, a disk that is full. Then `Failed` follows.
     FileFailed {
         /// The job.
         job: Handle,

@@ -316,8 +316,11 @@ impl Stage {
                 self.known(nth).deaf ^= true;
             }
             15 => {
-                let path = ["a", "big", "folder", "folder/b"][usize::from(input.octet() % 4)];
-                self.disk.borrow_mut().vanish(path);
+                let path = ["a", "big", "new", "folder/b"][usize::from(input.octet() % 4)];
+                let mut disk = self.disk.borrow_mut();
+                if disk.octets(path).is_some() {
+                    disk.vanish(path);
+                }
             }
             _ => {}
         }

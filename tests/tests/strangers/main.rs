@@ -6,6 +6,7 @@
 //! `CI=true` it fails.
 
 mod crowd;
+mod daemons;
 mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
@@ -17,6 +18,7 @@ mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
+mod their_trees;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,10 +33,12 @@ fn main() -> ExitCode {
         their_servers::trials(&setting),
         their_clients::trials(&setting),
         their_forms::trials(),
+        their_trees::trials(),
         proxies::trials(&setting),
         secure::trials(&setting),
         radio::trials(),
         crowd::trials(),
+        daemons::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
         interrupted::trials(),

@@ -192,6 +192,9 @@ pub enum FilesIndication<M> {
         /// The size now, in octets, where it is known: of a file that is created, how many are
         /// there already.
         size: Option<u64>,
+        /// When a file that is read was modified, in seconds since 1970-01-01 00:00 UTC, where it is
+        /// known.
+        modified: Option<u64>,
     },
     /// Answers `Read`. It is shorter than asked only at the end of the file; empty is the end.
     Read {
@@ -208,6 +211,9 @@ pub enum FilesIndication<M> {
         file: Handle,
         /// Some entries, in the order of the folder.
         entries: Vec<FolderEntry>,
+        /// How many names were left out since the answer before, because they were not understood
+        /// or no path leads to them.
+        left_out: u64,
     },
     /// Answers `Write`, or several of them.
     Written {

@@ -72,6 +72,12 @@ pub enum SkipReason {
     /// Its name cannot be a name in the target folder.
     #[error("its name does not fit")]
     BadName,
+    /// It is a folder that is above itself.
+    #[error("it is a folder that holds itself")]
+    Loop,
+    /// It is a folder with more names than are remembered.
+    #[error("the folder has too many names")]
+    TooLong,
     /// Too many folders are above it.
     #[error("it is too deep")]
     TooDeep,

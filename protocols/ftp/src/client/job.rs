@@ -119,7 +119,7 @@ impl<M: Message> Client<M> {
         };
         // Where it was begun anew, the application knows.
         if !mem::replace(&mut job.opened, true) {
-            out.indicate(FilesIndication::Opened { file, size });
+            out.indicate(FilesIndication::Opened { file, size, modified: None });
         }
         self.send_file(cx, session, out);
     }
@@ -387,7 +387,8 @@ impl<M: Message> Client<M> {
 
     /// Returns the path of a session's job as the server is told it.
     pub(super) fn path_of(&mut self, session: Handle) -> alloc::string::String {
-        self.job_of(session).map_or_else(Default::default, |(_, job)| relative(&job.path).into())
+        self.job_of(session)
+            .map_or_else(Default::default, |(_, job)| relative(&job.path).into_owned())
     }
 }
 

@@ -205,6 +205,9 @@ impl<M: Message> Client<M> {
                 state.away = true;
                 self.arrange(cx, session, out);
             }
+            (Step::Enter, ReplyKind::Transient | ReplyKind::Permanent) => {
+                self.not_entered(cx, session, failure(reply), out);
+            }
             (Step::Deed, _) => self.deed_replied(cx, session, reply, out),
             (Step::Epsv | Step::Pasv, _) => self.passive_replied(cx, session, reply, out),
             (Step::Port, ReplyKind::Completion) => self.port_replied(cx, session, out),

@@ -195,7 +195,7 @@ impl<M: Message> Client<M> {
         path: &str,
         out: Out<'_, M>,
     ) {
-        let path = relative(path);
+        let path = &*relative(path);
         let command = if path.is_empty() { verb.into() } else { format!("{verb} {path}") };
         self.say(cx, session, step, &command, out);
     }

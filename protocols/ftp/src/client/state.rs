@@ -199,13 +199,15 @@ pub(super) struct Stat {
     pub(super) part: bool,
     /// What is known so far.
     pub(super) status: Status,
-    /// What the server said to SIZE, if that was a refusal.
+    /// What the server said to SIZE, if that was a refusal, or to CWD where it is listed.
     pub(super) refused: Option<Failure>,
+    /// Whether it is that of a file which is listed.
+    pub(super) listed: bool,
 }
 
 impl Stat {
     pub(super) const fn new(part: bool) -> Self {
-        Stat { part, status: Status::new(FileKind::File, 0), refused: None }
+        Stat { part, status: Status::new(FileKind::File, 0), refused: None, listed: false }
     }
 }
 
@@ -289,10 +291,14 @@ pub(super) struct List {
     /// Whether the server lists with MLSD.
     pub(super) facts: bool,
     pub(super) entries: Vec<FolderEntry>,
+    /// What is known of a file that is listed, and is no folder.
+    pub(super) of_file: Option<Stat>,
     /// How many entries there were.
     pub(super) read: u64,
     /// How many lines were not understood.
     pub(super) unknown: u64,
+    /// How many of them were not told.
+    pub(super) left_out: u64,
     /// Octets for which no credit was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,

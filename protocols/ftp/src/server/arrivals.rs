@@ -11,7 +11,8 @@ use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
 use super::failures::network;
-use super::state::{ARRIVALS, CONTROL_CREDIT, Control, REFUSED_MOST, Session, Stream};
+use super::secure::secure_control;
+use super::state::{ARRIVALS, CONTROL_CREDIT, Control, REFUSED_MOST, Session, Stream, Work};
 use super::timers::LINGER;
 use super::{Indication, Out, Server};
 use crate::{NAME, reply};
@@ -46,10 +47,11 @@ impl<M: Message> Server<M> {
         if self.stopping {
             return;
         }
-        while let Some(Stream::Listener { awaited }) = self.streams.get_mut(listener)
+        while let Some(Stream::Listener { awaited, secures }) = self.streams.get_mut(listener)
             && *awaited < ARRIVALS
         {
             *awaited += 1;
+            let secures = *secures;
             let association = self.streams.name(Stream::Arrival { listener });
             Self::ask_streams(
                 out,
@@ -59,11 +61,14 @@ impl<M: Message> Server<M> {
                     credit: Credit::of_octets(CONTROL_CREDIT),
                 },
             );
+            if secures {
+                secure_control(association, out);
+            }
         }
     }
 
     pub(super) fn one_less_awaited(&mut self, listener: Handle) {
-        if let Some(Stream::Listener { awaited }) = self.streams.get_mut(listener) {
+        if let Some(Stream::Listener { awaited, .. }) = self.streams.get_mut(listener) {
             *awaited -= 1;
         }
     }
@@ -97,7 +102,13 @@ impl<M: Message> Server<M> {
         }
         self.crowd.enter(peer.ip());
         let control = Control::new(name, local, peer, credit);
-        let session = Session::new(control, cx.now(), &self.config);
+        let mut session = Session::new(control, cx.now(), &self.config);
+        let from_start =
+            matches!(self.streams.get(listener), Some(Stream::Listener { secures: true, .. }));
+        if from_start {
+            session.protection.from_start = true;
+            session.work = Work::Securing;
+        }
         let Ok(session) = self.sessions.open(name, session) else {
             unreachable!("a name lives once, and has one session")
         };
@@ -106,6 +117,12 @@ impl<M: Message> Server<M> {
         }
         self.touch(cx, session);
         out.indicate(Indication::Arrived { peer: peer.into() });
+        if !from_start {
+            self.greet(cx, session);
+        }
+    }
+
+    pub(super) fn greet(&mut self, cx: &Context, session: Handle) {
         let greeting = self.config.greeting.clone();
         self.reply(cx, session, 220, &greeting);
     }

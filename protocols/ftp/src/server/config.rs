@@ -36,6 +36,8 @@ pub struct Config {
     pub public_address: Option<Ipv4Addr>,
     /// Whether associations can be protected (RFC 4217).
     pub security: SecurityLevel,
+    /// Whether a protected data association has to resume the session of its control association.
+    pub session_reuse: SessionReuse,
     /// The seconds since 1970 at the start of the run, for the dates in listings.
     pub epoch: Option<u64>,
 }
@@ -56,6 +58,7 @@ impl Config {
             passive_ports: None,
             public_address: None,
             security: SecurityLevel::Off,
+            session_reuse: SessionReuse::Prefer,
             epoch: None,
         }
     }
@@ -77,6 +80,20 @@ impl SecurityLevel {
     pub(super) fn required(self) -> bool {
         self == SecurityLevel::Required
     }
+}
+
+/// Whether a protected data association has to resume the TLS session of its control association,
+/// which proves that both are of one client: whoever connects to a port of PASV first gets the file
+/// otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SessionReuse {
+    /// It need not.
+    Off,
+    /// It has to, where an earlier one of the session did: some clients never do.
+    #[default]
+    Prefer,
+    /// It has to.
+    Require,
 }
 
 /// Decides which users may log in: it is asked, and never acts.

@@ -11,7 +11,7 @@ use stackwright_wire::Message;
 use super::secure::secure_data;
 use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream, Transfer};
 use super::timers::LINGER;
-use super::{Out, Server, Trouble};
+use super::{Out, Server, SessionReuse, Trouble};
 use crate::{NAME, address};
 
 /// How many ports of the configured ones are tried, where they are taken.
@@ -160,7 +160,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if state.protection.data {
             state.data = Data::Securing { listener: listening, link };
-            return secure_data(session, association, out);
+            return secure_data(state.control.name, association, out);
         }
         self.data_arrived(cx, session, listening, link, out);
     }
@@ -183,13 +183,25 @@ impl<M: Message> Server<M> {
         let Data::Securing { listener, link } = mem::replace(&mut state.data, Data::Absent) else {
             return;
         };
+        let resumes = state.protection.resumes;
+        let has_to_resume = match self.config.session_reuse {
+            SessionReuse::Off => false,
+            SessionReuse::Prefer => resumes,
+            SessionReuse::Require => true,
+        };
         match (outcome, listener) {
-            (Ok(Secure::FULL), listener) if state.protection.resumes => {
+            (Ok(Secure::FULL), listener) if has_to_resume => {
                 cx.dropped(NAME, "a data connection that does not resume the session");
                 self.reset(cx, association, out);
                 match listener {
-                    Some(listener) => self.await_data(session, listener, out),
-                    None => self.no_data(cx, session, Ended::Aborted, out),
+                    // The client is known to resume: it is still to come.
+                    Some(listener) if resumes => self.await_data(session, listener, out),
+                    Some(name) => {
+                        self.abandon(cx, name);
+                        Self::ask_streams(out, StreamsRequest::Close { name });
+                        self.no_data(cx, session, Trouble::NotResumed, out);
+                    }
+                    None => self.no_data(cx, session, Trouble::NotResumed, out),
                 }
             }
             (Ok(how), listener) => {
@@ -294,7 +306,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some(transfer) = state.transfer() else { return };
         let code_and_text = match (&transfer.link, why) {
-            (None, _) => return self.no_data(cx, session, why, out),
+            (None, _) => return self.no_data(cx, session, Trouble::Data(why), out),
             (Some(link), _) if link.association != association => return,
             // All octets are here, and only the file's name is awaited.
             (Some(_), _) if matches!(transfer.file, File::Keeping(_) | File::Parting(_)) => {
@@ -312,11 +324,14 @@ impl<M: Message> Server<M> {
     }
 
     /// Fails the transfer, if there is one, that waits for a data association which does not come.
-    fn no_data(&mut self, cx: &Context, session: Handle, why: Ended, out: Out<'_, M>) {
+    fn no_data(&mut self, cx: &Context, session: Handle, trouble: Trouble, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if let Some(Transfer { link: None, .. }) = state.transfer() {
-            let reply = (425, "The data connection could not be opened.");
-            self.fail(cx, session, Trouble::Data(why), reply, out);
+            let reply = match trouble {
+                Trouble::NotResumed => (522, "The data connection has to resume the TLS session."),
+                _ => (425, "The data connection could not be opened."),
+            };
+            self.fail(cx, session, trouble, reply, out);
         }
     }
 

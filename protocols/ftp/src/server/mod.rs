@@ -34,7 +34,7 @@ mod timers;
 mod transfer;
 mod words;
 
-pub use config::{Accounts, Anonymous, Config, Rights, SecurityLevel};
+pub use config::{Accounts, Anonymous, Config, Rights, SecurityLevel, SessionReuse};
 pub use words::{Indication, Request, Serving, TransferDirection, Trouble};
 
 use alloc::vec::Vec;
@@ -101,9 +101,9 @@ impl<M: Message> Server<M> {
         self.streams.len() + self.files.len()
     }
 
-    fn serve(&mut self, local: Participant, out: Out<'_, M>) {
+    fn serve(&mut self, local: Participant, secures: bool, out: Out<'_, M>) {
         self.stopping = false;
-        let listener = self.streams.name(Stream::Listener { awaited: 0 });
+        let listener = self.streams.name(Stream::Listener { awaited: 0, secures });
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
     }
 
@@ -154,7 +154,8 @@ impl<M: Message> Protocol for Server<M> {
 
     fn handle_request(&mut self, _cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Serve { local } => self.serve(local, out),
+            Request::Serve { local } => self.serve(local, false, out),
+            Request::ServeSecurely { local } => self.serve(local, true, out),
             Request::Stop => self.stop(out),
         }
     }

@@ -77,7 +77,7 @@ impl<M: Message> Server<M> {
             state.control.due = false;
             state.control.obeyed = 0;
             send(&mut state.control, out);
-            secure_behind_replies(&mut state.control, session, out);
+            secure_behind_replies(&mut state.control, out);
             listen_on(&mut state.control, out);
             let goes_on = !state.control.waiting.is_empty() || state.control.peer_finished;
             if goes_on && state.can_obey() {

@@ -79,6 +79,8 @@ pub(super) enum Stream {
     /// A listener for clients, and how many associations wait for one.
     Listener {
         awaited: usize,
+        /// Whether its clients begin with TLS.
+        secures: bool,
     },
     /// Waits for a client.
     Arrival {
@@ -168,6 +170,8 @@ pub(super) struct Protected {
     pub(super) sized: bool,
     /// Data associations are.
     pub(super) data: bool,
+    /// TLS began with the first octet: data associations are protected unless the client says PROT C.
+    pub(super) from_start: bool,
     /// A data association has resumed the session of the control association: its client can, so
     /// one that does not is another's.
     pub(super) resumes: bool,
@@ -412,8 +416,9 @@ impl<M> Session<M> {
         (self.form, self.level) = (Form::INITIAL, DEFLATE_LEVEL);
         (self.autorestart, self.terse) = (false, false);
         // The association stays what it is; what it was used for does not.
-        let Protected { control, resumes, .. } = self.protection;
-        self.protection = Protected { control, resumes, ..Protected::default() };
+        let Protected { control, from_start, resumes, .. } = self.protection;
+        let data = from_start;
+        self.protection = Protected { control, sized: false, data, from_start, resumes };
     }
 
     /// Forgets who is logged in. A client that was not wins no time by that.

@@ -13,6 +13,7 @@ mod dialogue;
 mod forms;
 mod graphs;
 mod lines;
+mod listed;
 mod memory;
 mod odd;
 mod raw;

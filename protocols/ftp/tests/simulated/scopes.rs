@@ -16,10 +16,16 @@ use stackwright_wire::{Leaf, Message};
 use crate::setting::{M, server_config};
 
 #[derive(Default)]
-pub(crate) struct Asked(Vec<RequestOf<Server<M>>>);
+pub(crate) struct Asked(
+    Vec<RequestOf<Server<M>>>,
+    /// What it tells.
+    pub(crate) Vec<IndicationOf<Server<M>>>,
+);
 
 impl Outlet<Server<M>> for Asked {
-    fn indicate(&mut self, _: IndicationOf<Server<M>>) {}
+    fn indicate(&mut self, told: IndicationOf<Server<M>>) {
+        self.1.push(told);
+    }
 
     fn request(&mut self, request: RequestOf<Server<M>>) {
         self.0.push(request);
@@ -78,7 +84,7 @@ fn link_local(last: u16, port: u16) -> SocketAddr {
 
 pub(crate) struct Session {
     cx: Context,
-    server: Server<M>,
+    pub(crate) server: Server<M>,
     pub(crate) asked: Asked,
     pub(crate) control: Handle,
 }
@@ -92,10 +98,15 @@ impl Session {
 
     /// A client has come, and heard the greeting.
     pub(crate) fn with(config: Config) -> Self {
+        Self::at(config, |local| ServerAsk::Serve { local })
+    }
+
+    /// A client has come where the server was asked to serve.
+    pub(crate) fn at(config: Config, serve: fn(Participant) -> ServerAsk) -> Self {
         let (cx, mut asked) = (Context::new(1), Asked::default());
         let mut server = Server::<M>::new(config);
         let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 21).into();
-        server.handle_request(&cx, ServerAsk::Serve { local: any }, &mut asked);
+        server.handle_request(&cx, serve(any), &mut asked);
         let listener = asked.streams(|request| match request {
             StreamsRequest::Listen { listener, .. } => Some(*listener),
             _ => None,
@@ -213,7 +224,8 @@ fn eprt_connects_on_the_link_that_the_client_came_by() {
         Either::Right(FilesRequest::Open { file, .. }) => Some(*file),
         _ => None,
     });
-    let opened = FilesIndication::Opened { file: file.expect("opened"), size: None };
+    let opened =
+        FilesIndication::Opened { file: file.expect("opened"), size: None, modified: None };
     session.asked.0.clear();
     session.server.handle_indication(&session.cx, Either::Right(opened), &mut session.asked);
     let ends = session.asked.streams(|request| match request {

@@ -25,7 +25,7 @@ fn moments(kills: u32) -> impl Iterator<Item = (u32, f64)> {
 }
 
 /// The client is killed; the same command completes what it began.
-pub(super) fn client(direction: Direction) {
+pub(super) fn client(direction: Direction) -> Option<String> {
     let scene = Scene::new(direction, RATE);
     let mut resumed = 0;
     for (nth, moment) in moments(kills()) {
@@ -42,10 +42,11 @@ pub(super) fn client(direction: Direction) {
         resumed += u32::from(resumed_at(&told).is_some());
     }
     eprintln!("{} client killed: {resumed} of {} went on", direction.name(), kills());
+    None
 }
 
 /// The server is killed and started again: the client completes the transfer by itself.
-pub(super) fn server(direction: Direction) {
+pub(super) fn server(direction: Direction) -> Option<String> {
     let mut scene = Scene::new(direction, RATE);
     for (nth, moment) in moments(kills()) {
         scene.prepare(nth % 2 == 1);
@@ -68,4 +69,5 @@ pub(super) fn server(direction: Direction) {
         watch.end();
         scene.assert_copied();
     }
+    None
 }

@@ -10,6 +10,8 @@ mod killed;
 mod scene;
 mod wire;
 
+pub(crate) use scene::resumed_at;
+
 use libtest_mimic::Trial;
 
 use crate::setting::ignorable;
@@ -27,17 +29,11 @@ pub(crate) fn trials() -> Vec<Trial> {
                 interrupt(direction)
             }));
         };
-        add("client-killed", |direction| done(killed::client(direction)));
-        add("server-killed", |direction| done(killed::server(direction)));
+        add("client-killed", killed::client);
+        add("server-killed", killed::server);
         add("disk-full", full::disk);
-        add("blocked/waits", |direction| done(blocked::waits(direction)));
-        add("blocked/tries-again", |direction| done(blocked::tries_again(direction)));
-        add("blocked/gives-up", |direction| done(blocked::gives_up(direction)));
+        add("blocked/waits", blocked::waits);
+        add("blocked/gives-up", blocked::gives_up);
     }
     trials
-}
-
-/// The outcome of a trial that had something to try.
-fn done((): ()) -> Option<String> {
-    None
 }

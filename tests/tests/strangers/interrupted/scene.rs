@@ -200,9 +200,9 @@ impl Drop for Watch {
 }
 
 /// The octet at which a client that printed this went on, where it did.
-pub(super) fn resumed_at(text: &str) -> Option<u64> {
+pub(crate) fn resumed_at(text: &str) -> Option<u64> {
     let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-    lines.filter_map(|line: serde_json::Value| line.get("resumed_at")?.as_u64()).last()
+    lines.filter_map(|line: serde_json::Value| line.get("resumed_at")?.as_u64()).next_back()
 }
 
 /// Waits until a transfer that has just begun is this far, in parts of its duration.

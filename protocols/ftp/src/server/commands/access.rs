@@ -45,7 +45,7 @@ impl<M: Message> Server<M> {
                 }
             }
             Access::Auth(_) | Access::Pbsz(_) | Access::Prot(_) | Access::Ccc
-                if self.config.security == SecurityLevel::Off =>
+                if self.config.security == SecurityLevel::Off && !self.is_secure(session) =>
             {
                 self.reply(cx, session, 502, "There is no encryption here.");
             }
@@ -77,6 +77,11 @@ impl<M: Message> Server<M> {
                 self.reply(cx, session, 534, "The control connection stays encrypted.");
             }
         }
+    }
+
+    /// Returns whether the control association is secure.
+    fn is_secure(&self, session: Handle) -> bool {
+        self.sessions.get(session).is_some_and(|state| state.protection.control)
     }
 
     fn user(&mut self, cx: &Context, session: Handle, name: &str) {

@@ -12,7 +12,7 @@ use super::super::transfer::NO_RESTART;
 use super::super::{Out, Server};
 use crate::command::Transfers;
 use crate::path;
-use crate::pattern::{self, NoPattern, Pattern};
+use stackwright_contract::pattern::{self, NoPattern, Pattern};
 
 impl<M: Message> Server<M> {
     pub(super) fn obey_transfers(

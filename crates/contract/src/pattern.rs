@@ -12,7 +12,7 @@ const STARS: usize = 8;
 
 /// A pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Pattern(Vec<Piece>);
+pub struct Pattern(Vec<Piece>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Piece {
@@ -27,7 +27,7 @@ enum Piece {
 
 /// The reason for which text is no pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum NoPattern {
+pub enum NoPattern {
     /// It is a name.
     Name,
     /// It would be too much work.
@@ -36,7 +36,7 @@ pub(crate) enum NoPattern {
 
 impl Pattern {
     /// Parses the last part of a path.
-    pub(crate) fn parse(text: &str) -> Result<Self, NoPattern> {
+    pub fn parse(text: &str) -> Result<Self, NoPattern> {
         if !text.contains(['*', '?', '[']) {
             return Err(NoPattern::Name);
         }
@@ -73,7 +73,7 @@ impl Pattern {
 
     /// Returns whether `name` is of this pattern. Only the last star is tried again: what an
     /// earlier one could take more of, a later one can, too.
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    pub fn matches(&self, name: &str) -> bool {
         if name.starts_with('.') && self.0.first() != Some(&Piece::Exactly('.')) {
             return false;
         }
@@ -143,7 +143,7 @@ fn class(text: &str) -> Option<(Piece, &str)> {
 
 /// Splits the argument of LIST or NLST into its folder, as it was written and with its `/`, and the
 /// last part.
-pub(crate) fn split(argument: &str) -> (String, &str) {
+pub fn split(argument: &str) -> (String, &str) {
     let at = argument.rfind('/').map_or(0, |slash| slash + 1);
     (argument[..at].into(), &argument[at..])
 }

@@ -1,0 +1,7 @@
+//! Stations on a simulated channel.
+
+mod air;
+mod chaos;
+mod ends;
+mod exchange;
+mod talk;
