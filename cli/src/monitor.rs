@@ -143,7 +143,13 @@ impl Shown {
             let interface = capture.interface(name, "KISS", LinkType::AX25_KISS);
             (file, capture, interface)
         });
-        let interface = Interface::live(name, LinkType::AX25_KISS);
+        let interface = Interface {
+            name: Some(name.into()),
+            description: None,
+            link: LinkType::AX25_KISS,
+            units: 1_000_000_000,
+            offset: 0,
+        };
         Shown { json: monitor.json, interface, number: 0, comment: None, file }
     }
 
