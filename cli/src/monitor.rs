@@ -36,7 +36,7 @@ pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
     let mut driver = Driver::new(fastrand::u64(..))?;
     // Every port, and frames as long as any TNC has.
     let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
-    let line = address.open(&driver, pool.clone())?;
+    let line = address.open(&driver, 0, pool.clone())?;
     let mut stack: TncStack = Over::new(Kiss::sharing(config, pool), line);
     driver.context().listen(Box::new(States));
     let mut shown = match &monitor.write {
