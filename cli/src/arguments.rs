@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm};
+pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm, Shell};
 use crate::quantity::{patience, rate};
 use crate::trust::TlsArguments;
 
@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Mkdir(Mkdir),
     /// Rename a file or folder on a server.
     Mv(Mv),
+    /// Work on a server interactively: list, go, copy, remove, with history and completion.
+    Shell(Shell),
     /// Keep addresses under names: NAME:path then stands for one.
     #[command(subcommand)]
     Bookmark(Bookmark),
@@ -80,6 +82,9 @@ pub(crate) enum Command {
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Compile protocols from a specification: check, draw, generate, run.
+    #[command(subcommand)]
+    Spec(crate::spec::Spec),
     /// Print the completions of a shell: source <(stackwright completions bash).
     Completions(Completions),
     /// Write the manual pages into a folder, one for each command.

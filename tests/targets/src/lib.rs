@@ -22,6 +22,7 @@ mod kiss;
 mod listings;
 mod lower;
 mod mutation;
+mod protocols;
 mod replies;
 mod server;
 mod sessions;
@@ -41,6 +42,7 @@ pub use headers::headers;
 pub use kiss::kiss;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
+pub use protocols::protocols;
 pub use replies::replies;
 pub use server::server;
 pub use sessions::sessions;
@@ -70,6 +72,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "kiss", run: kiss },
     Target { name: "artp_headers", run: artp_headers },
     Target { name: "artp", run: artp },
+    Target { name: "protocols", run: protocols },
 ];
 
 /// The committed inputs of a target.
