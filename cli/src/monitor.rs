@@ -36,7 +36,7 @@ pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
     let mut driver = Driver::new(fastrand::u64(..))?;
     // Every port, and frames as long as any TNC has.
     let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
-    let line = address.open(&driver, pool.clone())?;
+    let line = address.open(&driver, 0, pool.clone())?;
     let mut stack: TncStack = Over::new(Kiss::sharing(config, pool), line);
     driver.context().listen(Box::new(States));
     let mut shown = match &monitor.write {
@@ -143,7 +143,13 @@ impl Shown {
             let interface = capture.interface(name, "KISS", LinkType::AX25_KISS);
             (file, capture, interface)
         });
-        let interface = Interface::live(name, LinkType::AX25_KISS);
+        let interface = Interface {
+            name: Some(name.into()),
+            description: None,
+            link: LinkType::AX25_KISS,
+            units: 1_000_000_000,
+            offset: 0,
+        };
         Shown { json: monitor.json, interface, number: 0, comment: None, file }
     }
 
