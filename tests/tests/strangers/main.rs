@@ -11,6 +11,7 @@ mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
 mod proxies;
+mod reported;
 mod scripted;
 mod secure;
 mod setting;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         hostile_clients::trials(),
         hostile_servers::trials(),
         interrupted::trials(),
+        reported::trials(),
     ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
