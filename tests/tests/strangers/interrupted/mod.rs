@@ -33,6 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         add("server-killed", killed::server);
         add("disk-full", full::disk);
         add("blocked/waits", blocked::waits);
+        add("blocked/tries-again", blocked::tries_again);
         add("blocked/gives-up", blocked::gives_up);
     }
     trials
