@@ -144,7 +144,8 @@ impl<'a> Session<'a> {
             let problem = job.problem(side, failure, told.said);
             let most = self.route.connection.retries.unwrap_or(RETRIES);
             let tries = work.tries(index);
-            if job.is_repeatable && tries < most && may_pass(side, failure, tries) {
+            let is_reached = self.is_reached || tries > 0;
+            if job.is_repeatable && tries < most && may_pass(side, failure, is_reached) {
                 let pause = work.again(index);
                 watch.again(index, &problem, pause, tries + 1, most);
             } else {
@@ -237,11 +238,11 @@ fn is_of_server(failure: Failure) -> bool {
 
 /// Whether the same may succeed a little later. A server that was never reached is not there; one
 /// that was may come back.
-fn may_pass(side: CopySide, failure: Failure, tries: u32) -> bool {
+fn may_pass(side: CopySide, failure: Failure, is_reached: bool) -> bool {
     side == SERVER
         && match failure {
             Failure::Lost => true,
-            Failure::Unreachable | Failure::Expired => tries > 0,
+            Failure::Unreachable | Failure::Expired => is_reached,
             _ => false,
         }
 }

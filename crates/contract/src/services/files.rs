@@ -122,7 +122,8 @@ pub enum FilesRequest<M> {
     Stat {
         /// The question's name.
         token: Handle,
-        /// The path.
+        /// The path. With `/.` at its end it is that of a folder, which has to be one that can be
+        /// entered.
         path: String,
         /// Whether it is asked of the part of a file that can be [resumed](Purpose::Resume).
         part: bool,
