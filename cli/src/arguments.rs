@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm};
+pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm, Shell};
 use crate::quantity::{patience, rate};
 use crate::trust::TlsArguments;
 
@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Mkdir(Mkdir),
     /// Rename a file or folder on a server.
     Mv(Mv),
+    /// Work on a server interactively: list, go, copy, remove, with history and completion.
+    Shell(Shell),
     /// Keep addresses under names: NAME:path then stands for one.
     #[command(subcommand)]
     Bookmark(Bookmark),
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
+    /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
+    Monitor(Monitor),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
@@ -337,6 +341,21 @@ pub(crate) struct Dissect {
     #[arg(long, value_name = "N=NAME")]
     pub(crate) port: Vec<PortOf>,
     /// Print JSON lines, one per packet.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Monitor {
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there.
+    ///
+    /// While the TNC is not there, it is tried again and again.
+    pub(crate) line: String,
+    /// Write the frames into FILE, too, for Wireshark (pcapng).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
 }

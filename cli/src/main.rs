@@ -16,6 +16,8 @@ mod generate;
 mod graphs;
 mod identity;
 mod interrupts;
+mod line;
+mod monitor;
 mod netrc;
 mod perf;
 mod pipe;
@@ -29,6 +31,7 @@ mod remote;
 mod report;
 mod secret;
 mod serve;
+mod shell;
 mod shown;
 mod stacks;
 mod start;
@@ -52,6 +55,7 @@ fn run() -> u8 {
         Command::Mkdir(mkdir) => (mkdir.connection.json, client::manage::mkdir(mkdir)),
         Command::Mv(mv) => (mv.connection.json, client::manage::mv(mv)),
         Command::Ls(ls) => (ls.connection.json, client::ls::run(ls)),
+        Command::Shell(shell) => (shell.connection.json, shell::run(shell)),
         Command::Bookmark(bookmark) => {
             (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
         }
@@ -59,6 +63,7 @@ fn run() -> u8 {
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
+        Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
         Command::Completions(completions) => (false, generate::completions(completions)),

@@ -20,6 +20,8 @@ pub(crate) enum Problem {
     Url { url: String, why: &'static str },
     #[error("`{url}` is not a proxy: {why}")]
     Proxy { url: String, why: &'static str },
+    #[error("`{line}` is not a line to a TNC: {why}")]
+    Line { line: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -44,6 +46,12 @@ pub(crate) enum Problem {
     NotAFile { path: PathBuf },
     #[error("{}: there is no such folder", .path.display())]
     NoFolder { path: PathBuf },
+    #[error("{url}: it is not a folder")]
+    NotAFolder { url: String },
+    #[error("{pattern}: nothing matches the pattern")]
+    NoMatch { pattern: String },
+    #[error("no server is open")]
+    NotOpen,
     #[error("{what}: {why}")]
     Unfit { what: String, why: &'static str },
     #[error("no stack or protocol `{}`: {why}", .name.display())]
@@ -167,7 +175,9 @@ impl Problem {
             Problem::Url { .. }
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
+            | Problem::Line { .. }
             | Problem::Unfit { .. }
+            | Problem::NotOpen
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
             | Problem::OpenNetrc { .. }
@@ -185,6 +195,14 @@ impl Problem {
         }
     }
 
+    /// The same, of which more is known: `failure`.
+    pub(crate) fn with(self, failure: Failure) -> Self {
+        match self {
+            Problem::Transfer { place, said, .. } => Problem::Transfer { place, failure, said },
+            problem => problem,
+        }
+    }
+
     /// Whether it is that of one file, where others of the server may be well.
     pub(crate) fn is_of_one_file(&self) -> bool {
         use Failure::{BadName, Denied, Exists, NotFound, Unsupported};
@@ -199,7 +217,7 @@ impl Problem {
     }
 
     /// Returns what to do next, if anything can be done.
-    fn advice(&self) -> Option<Cow<'static, str>> {
+    pub(crate) fn advice(&self) -> Option<Cow<'static, str>> {
         match self {
             Problem::Transfer { failure: Failure::Untrusted { why, certificate }, .. } => {
                 Some(about_certificate(*why, *certificate))
@@ -218,6 +236,9 @@ impl Problem {
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
+            }
+            Problem::Line { .. } => {
+                "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {
@@ -264,6 +285,10 @@ impl Problem {
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "check the password, or name a user in the address: ftp://user@host/path"
             }
+            Problem::NoMatch { .. } => {
+                "`stackwright ls` shows what there is; in an address, %2A and %5B are no pattern"
+            }
+            Problem::NotOpen => "open one: open ftp://user@host/folder, or a bookmark: open NAME:",
             Problem::NoFolder { .. } => "make the folder first, or leave out the / at the end",
             Problem::Transfer { failure: Failure::NotFound, .. } => {
                 "list the folder with `stackwright ls`"

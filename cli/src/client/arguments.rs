@@ -7,7 +7,8 @@ use crate::arguments::Connection;
 /// How many files are copied at a time where nobody says it.
 const AT_ONCE: u16 = 4;
 
-/// Which files of a folder are copied, and how many at a time.
+// Which files of a folder are copied, and how many at a time. (A doc comment would replace that of
+// the command.)
 #[derive(Args)]
 pub(crate) struct Selection {
     /// Leave out files and folders whose name matches PATTERN (such as '*.tmp'), or whose path
@@ -127,6 +128,17 @@ pub(crate) struct Mv {
     /// in the same folder. If it ends in /, the old name is kept there.
     #[arg(value_name = "NEWPATH|URL")]
     pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+#[derive(Args)]
+pub(crate) struct Shell {
+    /// The server: ftp://user@host/folder, ftp+artp://… over ARTP, or NAME: with a bookmark.
+    ///
+    /// Commands are read from the terminal, or from a pipe: then the first one that fails ends the
+    /// shell, and its exit code is the shell's. `help` shows the commands.
+    pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) connection: Connection,
 }

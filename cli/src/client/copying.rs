@@ -1,12 +1,12 @@
 //! Copies under way: which file on the server is which on this machine, for the report.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use stackwright::contract::Handle;
 use stackwright::contract::services::FileKind;
-use stackwright::copy::{Comparison, CopySide, Indication, Request, TreeOptions};
+use stackwright::copy::{Comparison, CopySide, Indication, Request, TreeOptions, TreeTotals};
 
 use super::arguments::Selection;
 use super::engine::Told;
@@ -39,10 +39,17 @@ impl Ends {
         Ends { remote, near }
     }
 
+    /// What a pattern of one side is called.
+    fn pattern(&self, side: CopySide, path: &str) -> String {
+        let (folder, pattern) = names::split(path);
+        format!("{}{pattern}", self.shown(side, folder))
+    }
+
     /// What a path of one side is called.
     fn shown(&self, side: CopySide, path: &str) -> String {
         match (side, &self.near) {
             (SERVER, _) => names::url(&self.remote, path),
+            (DISK, Near::In(folder)) if folder == Path::new(".") => path.into(),
             (DISK, Near::In(folder)) => folder.join(path).display().to_string(),
             (DISK, Near::Open(shown)) => shown.clone(),
         }
@@ -262,6 +269,17 @@ impl Watch for Heard<'_> {
             Ok(Done::Copied { octets, moved, took }) => {
                 let names = self.names(job);
                 self.report.copied(key, names, octets, moved, Some(took));
+            }
+            Ok(Done::Tree(totals)) => {
+                let TreeTotals { files, same, skipped, failed, .. } = totals;
+                let is_pattern = names::is_pattern(&self.copies[job].source);
+                // The folder of a pattern is entered, too.
+                if is_pattern && files + same + skipped + failed == 0 && totals.folders <= 1 {
+                    let Copy { from, source, .. } = &self.copies[job];
+                    let (place, side) = (self.ends.pattern(*from, source), *from);
+                    let url = (side == SERVER).then(|| place.clone());
+                    self.report.failed(key, url, Problem::NoMatch { pattern: place });
+                }
             }
             Ok(_) => {}
             Err(problem) => match &mut self.suspects {

@@ -37,20 +37,20 @@ pub(crate) trait Engine {
     fn take_unreadable(&mut self) -> u64;
 
     /// Returns what ends a batch that waits from another thread. There may be one.
-    #[expect(dead_code)]
-    fn waker(&self) -> io::Result<Waker>;
+    fn waker(&mut self) -> io::Result<Arc<Waker>>;
 }
 
 /// An engine of a stack whose type is known.
 pub(crate) struct Running<S> {
     driver: Driver,
+    waker: Option<Arc<Waker>>,
     stack: S,
     heard: Heard,
 }
 
 impl<S: Protocol<Provides = Copying, Uses: Lanes>> Running<S> {
     pub(crate) fn new(driver: Driver, stack: S, said: Arc<Mutex<Said>>) -> Self {
-        Running { driver, stack, heard: Heard { told: VecDeque::new(), said } }
+        Running { driver, waker: None, stack, heard: Heard { told: VecDeque::new(), said } }
     }
 }
 
@@ -75,8 +75,11 @@ impl<S: Protocol<Provides = Copying, Uses: Lanes>> Engine for Running<S> {
         std::mem::take(&mut self.heard.said().unreadable)
     }
 
-    fn waker(&self) -> io::Result<Waker> {
-        self.driver.waker()
+    fn waker(&mut self) -> io::Result<Arc<Waker>> {
+        match &self.waker {
+            Some(waker) => Ok(Arc::clone(waker)),
+            None => Ok(Arc::clone(self.waker.insert(Arc::new(self.driver.waker()?)))),
+        }
     }
 }
 

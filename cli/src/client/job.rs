@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stackwright::contract::Handle;
 use stackwright::contract::services::{Failure, Status};
-use stackwright::copy::{CopySide, Indication, Request};
+use stackwright::copy::{CopySide, Indication, Request, TreeTotals};
 
 use super::SERVER;
 use super::engine::Told;
@@ -58,8 +58,7 @@ pub(crate) enum Done {
     Stated(Status),
     /// What has no other result.
     Did,
-    /// A tree: what it did was told.
-    Tree,
+    Tree(TreeTotals),
 }
 
 impl Done {
@@ -70,7 +69,7 @@ impl Done {
             Indication::Listed { .. } => Done::Listed,
             Indication::Stated { status, .. } => Done::Stated(status),
             Indication::Done { .. } => Done::Did,
-            Indication::TreeDone { .. } => Done::Tree,
+            Indication::TreeDone { totals, .. } => Done::Tree(totals),
             _ => return None,
         })
     }

@@ -26,6 +26,16 @@ pub(crate) enum Form {
     Json,
 }
 
+impl Form {
+    pub(crate) fn of(json: bool, long: bool, human: bool) -> Self {
+        match (json, long) {
+            (true, _) => Form::Json,
+            (false, true) => Form::Long { human },
+            (false, false) => Form::Short,
+        }
+    }
+}
+
 /// Shows entries on standard output.
 pub(crate) struct Listing {
     form: Form,

@@ -13,11 +13,7 @@ use crate::remote::Remote;
 
 pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     let remote = Remote::parse(&ls.url)?;
-    let form = match ls {
-        Ls { connection, .. } if connection.json => Form::Json,
-        Ls { long: true, human, .. } => Form::Long { human: *human },
-        Ls { .. } => Form::Short,
-    };
+    let form = Form::of(ls.connection.json, ls.long, ls.human);
     // The disk is not used, but it has to be somewhere.
     let local = Local::Folder(PathBuf::from("."));
     let mut session = Session::new(Route::find(&remote, &ls.connection)?, local);

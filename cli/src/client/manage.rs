@@ -157,7 +157,7 @@ impl Watch for Removing<'_> {
     fn ended(&mut self, job: usize, outcome: Result<Done, Problem>) {
         let url = &self.jobs[job].remote;
         match outcome {
-            Ok(Done::Tree) => {}
+            Ok(Done::Tree(_)) => {}
             Ok(_) => self.removed(url),
             Err(Problem::Transfer { failure: Failure::NotFound, .. })
                 if self.again.contains(&job) =>
@@ -200,17 +200,41 @@ pub(crate) fn make_folder(
             make_folder(session, &above, true)?;
             change(session, remote, Deed::MakeFolder { path: path.into() })
         }
+        Err(problem @ Problem::Transfer { .. }) if problem.is_of_one_file() => {
+            match kind(session, remote, path) {
+                Ok(Some(_)) => Err(problem.with(Failure::Exists)),
+                _ => Err(problem),
+            }
+        }
         done => done,
     }
 }
 
 fn is_folder(session: &mut Session<'_>, remote: &Remote, path: &str) -> bool {
+    matches!(kind(session, remote, path), Ok(Some(FileKind::Folder)))
+}
+
+/// Returns what a path leads to; `None` if the server does not say.
+fn kind(
+    session: &mut Session<'_>,
+    remote: &Remote,
+    path: &str,
+) -> Result<Option<FileKind>, Problem> {
     let request = Request::Stat { job: name(0), side: SERVER, path: path.into() };
-    let job = Job::on_server(request, names::url(remote, path));
-    matches!(
-        session.one(job, &mut |_| ()),
-        Ok(Done::Stated(status)) if status.kind == FileKind::Folder
-    )
+    let job = Job { is_repeatable: true, ..Job::on_server(request, names::url(remote, path)) };
+    match session.one(job, &mut |_| ()) {
+        Ok(Done::Stated(status)) => Ok(Some(status.kind)),
+        Ok(_) | Err(Problem::Transfer { failure: Failure::Unsupported, .. }) => Ok(None),
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Makes sure that an address names a folder, as far as the server tells.
+pub(crate) fn check_folder(session: &mut Session<'_>, remote: &Remote) -> Result<(), Problem> {
+    match kind(session, remote, &remote.path)? {
+        Some(FileKind::Folder) | None => Ok(()),
+        Some(_) => Err(Problem::NotAFolder { url: names::url(remote, &remote.path) }),
+    }
 }
 
 /// Renames a file or folder: to a path from the top, or to a name in the same folder. Returns its

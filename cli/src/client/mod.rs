@@ -13,19 +13,19 @@
 
 pub(crate) mod arguments;
 mod bars;
-mod copying;
+pub(crate) mod copying;
 mod engine;
 pub(crate) mod get;
 mod job;
-mod listing;
+pub(crate) mod listing;
 pub(crate) mod ls;
 pub(crate) mod manage;
 pub(crate) mod mirror;
-mod names;
+pub(crate) mod names;
 mod open;
-mod place;
+pub(crate) mod place;
 pub(crate) mod put;
-mod report;
+pub(crate) mod report;
 mod route;
 mod session;
 mod work;

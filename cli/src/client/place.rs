@@ -133,6 +133,7 @@ impl From<Place> for Local {
     }
 }
 
+/// The folder of a path.
 fn parent(path: &Path) -> PathBuf {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).into()
 }

@@ -1,6 +1,7 @@
 //! What a person, or a program, sees of copies: bars where a person watches, a line for each file
 //! otherwise, JSON lines for programs; and what it all came to.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -62,6 +63,8 @@ pub(crate) struct Report {
     /// The failure of the only file.
     single: Option<Problem>,
     keys: u64,
+    /// What was last advised: it is not said again.
+    advice: Option<Cow<'static, str>>,
 }
 
 impl Report {
@@ -79,6 +82,7 @@ impl Report {
             began: Instant::now(),
             single: None,
             keys: 0,
+            advice: None,
         }
     }
 
@@ -229,6 +233,13 @@ impl Report {
             say!("{told}");
         } else {
             self.complain(&problem.to_string());
+            let advice = problem.advice();
+            if advice != self.advice
+                && let Some(advice) = &advice
+            {
+                self.beside(|| eprintln!("  {advice}"));
+            }
+            self.advice = advice;
         }
     }
 
@@ -243,17 +254,18 @@ impl Report {
         if self.quiet || self.manner.output_is_taken {
             return;
         }
+        self.beside(|| say!("{text}"));
+    }
+
+    fn beside(&self, say: impl FnOnce()) {
         match &self.bars {
-            Some(bars) => bars.beside(|| say!("{text}")),
-            None => say!("{text}"),
+            Some(bars) => bars.beside(say),
+            None => say(),
         }
     }
 
     fn complain(&self, text: &str) {
-        match &self.bars {
-            Some(bars) => bars.beside(|| eprintln!("stackwright: {text}")),
-            None => eprintln!("stackwright: {text}"),
-        }
+        self.beside(|| eprintln!("stackwright: {text}"));
     }
 
     /// Says what it all came to.
@@ -297,6 +309,8 @@ impl Totals {
         let files = |count: u64| format!("{count} {}", if count == 1 { "file" } else { "files" });
         let mut text = if dry_run {
             format!("{} to copy, {}", files(self.copied), HumanBytes(self.octets))
+        } else if self.copied == 0 {
+            "nothing copied".into()
         } else {
             let (moved, speed) = (HumanBytes(self.moved), HumanBytes(rate(self.moved, took)));
             format!("{} copied, {moved} in {} ({speed}/s)", files(self.copied), short(took))

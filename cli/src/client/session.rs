@@ -2,11 +2,13 @@
 //! is asked, and again where the connection was lost.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use stackwright::contract::services::Failure;
 use stackwright::copy::{CopySide, Indication, Request};
+use stackwright_drivers::Waker;
 
 use super::SERVER;
 use super::engine::{Engine, Told};
@@ -55,6 +57,27 @@ impl<'a> Session<'a> {
     /// Sets how many connections there are at most, from the next time on that it connects.
     pub(crate) fn set_most(&mut self, sessions: u16) {
         self.limits.sessions = Some(sessions.into());
+    }
+
+    /// Sets how long a connection without a job is kept, from the next time on that it connects.
+    pub(crate) fn set_idle(&mut self, idle: Duration) {
+        self.limits.idle = idle;
+    }
+
+    /// Returns what ends a [rest](Session::rest) from another thread; `None` without a connection.
+    pub(crate) fn waker(&mut self) -> Option<Arc<Waker>> {
+        self.engine.as_mut().and_then(|engine| engine.waker().ok())
+    }
+
+    /// Waits until there is something to do for what is connected, and does it.
+    pub(crate) fn rest(&mut self) {
+        if let Some(engine) = &mut self.engine {
+            if engine.turn(None).is_err() {
+                self.engine = None;
+                return;
+            }
+            while engine.told().is_some() {} // there is no job
+        }
     }
 
     /// Does one job.

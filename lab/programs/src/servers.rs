@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
-use crate::certificate::Certificate;
 use crate::place::{Loopback, Place};
 use crate::processes::{Running, eventually, find, stackwright};
 use crate::scratch::Scratch;
@@ -117,29 +116,17 @@ pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
 ///
 /// When it does not start.
 pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<Server> {
-    configured(place, folder, setup, "")
+    vsftpd_with(place, folder, setup, "", &[])
 }
 
-/// The same, which refuses clients that do not encrypt.
-///
-/// # Errors
-///
-/// When it does not start.
-pub fn vsftpd_with_tls_at(
+/// The same with more lines of configuration, and in this environment.
+pub(crate) fn vsftpd_with(
     place: &dyn Place,
     folder: &Path,
-    certificate: &Certificate,
+    setup: Vsftpd,
+    lines: &str,
+    environment: &[(&str, PathBuf)],
 ) -> io::Result<Server> {
-    let lines = format!(
-        "ssl_enable=YES\nallow_anon_ssl=YES\nforce_anon_logins_ssl=YES\nforce_anon_data_ssl=YES\n\
-         ssl_ciphers=HIGH\nrsa_cert_file={}\nrsa_private_key_file={}\n",
-        certificate.certificate.display(),
-        certificate.key.display(),
-    );
-    configured(place, folder, Vsftpd::AsItComes, &lines)
-}
-
-fn configured(place: &dyn Place, folder: &Path, setup: Vsftpd, lines: &str) -> io::Result<Server> {
     let scratch = Scratch::new();
     let address = SocketAddr::new(place.address(), free_port(place.address().is_ipv6()));
     let (ip, port) = (address.ip(), address.port());
@@ -170,7 +157,7 @@ fn configured(place: &dyn Place, folder: &Path, setup: Vsftpd, lines: &str) -> i
     let configuration = scratch.join("vsftpd.conf");
     fs::write(&configuration, text)?;
     let mut command = place.command(&installed("vsftpd")?);
-    command.arg(&configuration);
+    command.arg(&configuration).envs(environment.iter().map(|(name, value)| (name, value)));
     listening(command, address, scratch)
 }
 
@@ -192,6 +179,16 @@ pub fn pure_ftpd(folder: &Path, six: bool) -> Server {
 ///
 /// When it does not start.
 pub fn pure_ftpd_at(place: &dyn Place, folder: &Path) -> io::Result<Server> {
+    pure_ftpd_with(place, folder, &[], &[])
+}
+
+/// The same with more options, and in this environment.
+pub(crate) fn pure_ftpd_with(
+    place: &dyn Place,
+    folder: &Path,
+    options: &[&str],
+    environment: &[(&str, PathBuf)],
+) -> io::Result<Server> {
     let scratch = Scratch::new();
     let address = SocketAddr::new(place.address(), free_port(place.address().is_ipv6()));
     let mut command = place.command(&installed("unshare")?);
@@ -203,6 +200,7 @@ pub fn pure_ftpd_at(place: &dyn Place, folder: &Path) -> io::Result<Server> {
     command.args(["--anonymousonly", "--dontresolve", "--syslogfacility", "none"]);
     command.args(["--maxclientsnumber", "500", "--maxclientsperip", "500"]);
     command.args(["--pidfile", &scratch.join("number").display().to_string()]);
+    command.args(options).envs(environment.iter().map(|(name, value)| (name, value)));
     listening(command, address, scratch)
 }
 
@@ -213,6 +211,11 @@ pub fn pure_ftpd_at(place: &dyn Place, folder: &Path) -> io::Result<Server> {
 ///
 /// When it does not start.
 pub fn proftpd(folder: &Path) -> Server {
+    proftpd_with(folder, "").unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The same with more lines of configuration.
+pub(crate) fn proftpd_with(folder: &Path, lines: &str) -> io::Result<Server> {
     let scratch = Scratch::new();
     let address = SocketAddr::new(loopback(false), free_port(false));
     let place = scratch.path().display();
@@ -221,7 +224,7 @@ pub fn proftpd(folder: &Path) -> Server {
         "ServerType standalone\nDefaultAddress {}\nPort {}\nSocketBindTight on\nUseIPv6 off\n\
          UseReverseDNS off\nMaxInstances none\nUser nobody\nGroup nogroup\nPidFile {place}/number\n\
          ScoreboardFile {place}/scores\nDelayTable {place}/delays\nWtmpLog off\nSystemLog none\n\
-         TransferLog none\nRequireValidShell off\nAuthPAM off\n<Anonymous {}>\nUser ftp\nGroup nogroup\n\
+         TransferLog none\nRequireValidShell off\nAuthPAM off\n{lines}<Anonymous {}>\nUser ftp\nGroup nogroup\n\
          UserAlias anonymous ftp\nMaxClients none\nAllowStoreRestart on\nAllowOverwrite on\n\
          </Anonymous>\n",
         address.ip(),
@@ -229,14 +232,10 @@ pub fn proftpd(folder: &Path) -> Server {
         folder.display(),
     );
     let configuration = scratch.join("proftpd.conf");
-    fs::write(&configuration, text).expect("a folder of ours");
-    installed("proftpd")
-        .and_then(|program| {
-            let mut command = Command::new(program);
-            command.args(["--nodaemon", "--config"]).arg(&configuration);
-            listening(command, address, scratch)
-        })
-        .unwrap_or_else(|why| panic!("{why}"))
+    fs::write(&configuration, text)?;
+    let mut command = Command::new(installed("proftpd")?);
+    command.args(["--nodaemon", "--config"]).arg(&configuration);
+    listening(command, address, scratch)
 }
 
 /// Where the system's guests are at home.

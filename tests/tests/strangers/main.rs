@@ -13,14 +13,15 @@ mod interrupted;
 mod memory;
 mod names;
 mod proxies;
+mod radio;
 mod scripted;
-mod secure;
 mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
 mod their_trees;
 mod thousand;
+mod tls;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -37,7 +38,8 @@ fn main() -> ExitCode {
         their_forms::trials(),
         their_trees::trials(),
         proxies::trials(&setting),
-        secure::trials(&setting),
+        radio::trials(),
+        tls::trials(&setting),
         crowd::trials(),
         thousand::trials(),
         memory::trials(),

@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use std::{fs, io};
 
-use stackwright_programs::certificate::Certificate;
 use stackwright_programs::place::Place;
 use stackwright_programs::processes::{find, stackwright};
 
@@ -95,7 +94,7 @@ impl Client {
         self,
         place: &dyn Place,
         server: SocketAddr,
-        certificate: &Certificate,
+        fingerprint: &str,
         name: &str,
         into: &Path,
     ) -> Command {
@@ -115,7 +114,7 @@ impl Client {
             }
             _ => {
                 let mut command = self.get(place, server, name, into);
-                command.arg("--pin").arg(&certificate.fingerprint);
+                command.arg("--pin").arg(fingerprint);
                 command
             }
         }

@@ -11,7 +11,7 @@ use stackwright_wire::Message;
 use super::secure::secure_data;
 use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream, Transfer};
 use super::timers::LINGER;
-use super::{Out, Server, SessionReuse, Trouble};
+use super::{Indication, Out, Server, SessionReuse, Trouble};
 use crate::{NAME, address};
 
 /// How many ports of the configured ones are tried, where they are taken.
@@ -192,6 +192,7 @@ impl<M: Message> Server<M> {
         match (outcome, listener) {
             (Ok(Secure::FULL), listener) if has_to_resume => {
                 cx.dropped(NAME, "a data connection that does not resume the session");
+                out.indicate(Indication::DataRefused { peer: state.control.peer.into() });
                 self.reset(cx, association, out);
                 match listener {
                     // The client is known to resume: it is still to come.

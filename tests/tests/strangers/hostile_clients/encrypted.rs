@@ -1,7 +1,9 @@
 //! TLS in bad company: commands behind AUTH, plaintext where a handshake should be, and other
 //! clients at the port of a data connection.
 
-use stackwright_programs::certificate::Certificate;
+use std::fs;
+
+use stackwright_programs::encrypted::Certificates;
 use stackwright_programs::processes::run;
 use stackwright_programs::scratch::Scratch;
 
@@ -11,10 +13,13 @@ use crate::setting::stranger;
 /// A certificate for `localhost`, and the options of a server that shows it.
 pub(crate) fn certified(how: &str, options: &[&str]) -> (Scratch, Prey) {
     let scratch = Scratch::new();
-    let made = Certificate::make(scratch.path()).expect("a certificate");
-    let shows = made.options();
-    let shows: Vec<&str> = shows.iter().map(String::as_str).collect();
-    let prey = Prey::with(&[&[how], &shows[..], options].concat());
+    let identity = Certificates::new().self_signed();
+    fs::copy(&identity.certificate, scratch.join("certificate")).expect("a folder of ours");
+    fs::copy(&identity.key, scratch.join("key")).expect("a folder of ours");
+    let [certificate, key] = ["certificate", "key"].map(|name| scratch.join(name));
+    let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
+    let shows = [how, "--certificate", &certificate, "--key", &key];
+    let prey = Prey::with(&[&shows, options].concat());
     (scratch, prey)
 }
 
