@@ -31,7 +31,7 @@ pub(super) struct Ground {
     left_out: Vec<&'static str>,
     /// What servers with TLS show, made when the first one is started.
     identity: Option<(Identity, Certificates)>,
-    installed: Scratch,
+    _installed: Scratch,
 }
 
 /// One wire and its servers, which are started when they are asked for.
@@ -94,7 +94,7 @@ impl Ground {
                 left_out.push(wire);
             }
         }
-        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, identity: None, installed })
+        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, identity: None, _installed: installed })
     }
 
     /// Whether the wire of that name can be put up here.
