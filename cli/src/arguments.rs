@@ -82,6 +82,9 @@ pub(crate) enum Command {
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Compile protocols from a specification: check, draw, generate, run.
+    #[command(subcommand)]
+    Spec(crate::spec::Spec),
     /// Print the completions of a shell: source <(stackwright completions bash).
     Completions(Completions),
     /// Write the manual pages into a folder, one for each command.

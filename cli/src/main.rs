@@ -33,6 +33,7 @@ mod secret;
 mod serve;
 mod shell;
 mod shown;
+mod spec;
 mod stacks;
 mod start;
 mod trust;
@@ -66,6 +67,7 @@ fn run() -> u8 {
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
+        Command::Spec(spec) => (false, spec::run(spec)),
         Command::Completions(completions) => (false, generate::completions(completions)),
         Command::Manual(manual) => (false, generate::manual(manual)),
     };

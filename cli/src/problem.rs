@@ -58,6 +58,10 @@ pub(crate) enum Problem {
     NoStack { name: PathBuf, why: io::Error },
     #[error("{0}")]
     Stack(Box<Flawed>),
+    #[error("{}: {mistakes} {}", .path.display(), if *mistakes == 1 { "mistake" } else { "mistakes" })]
+    Specification { path: PathBuf, mistakes: usize },
+    #[error("{} is not what would be written", .path.display())]
+    Stale { path: PathBuf },
     #[error("this selection is refused: {says}")]
     Selection { says: String },
     #[error("without a password, anyone who can reach {address} could upload files")]

@@ -116,7 +116,7 @@ impl Running {
         self.child.stdout.take().expect("a piped output")
     }
 
-    /// Lets a writer have what the program reads from its standard input.
+    /// Lets a writer have the program's standard input.
     ///
     /// # Panics
     ///

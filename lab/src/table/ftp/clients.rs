@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use std::{fs, io};
 
+use stackwright_programs::encrypted::Identity;
 use stackwright_programs::place::Place;
 use stackwright_programs::processes::{find, stackwright};
 
@@ -88,13 +89,13 @@ impl Client {
         }
     }
 
-    /// Fetches `name` over TLS, from a server with this certificate. Whom strangers trust costs
+    /// Fetches `name` over TLS, from a server with this identity. Whom strangers trust costs
     /// nothing here: ours compares the certificate's fingerprint.
     pub(super) fn get_with_tls(
         self,
         place: &dyn Place,
         server: SocketAddr,
-        fingerprint: &str,
+        identity: &Identity,
         name: &str,
         into: &Path,
     ) -> Command {
@@ -114,7 +115,7 @@ impl Client {
             }
             _ => {
                 let mut command = self.get(place, server, name, into);
-                command.arg("--pin").arg(fingerprint);
+                command.arg("--pin").arg(identity.fingerprint());
                 command
             }
         }

@@ -6,9 +6,8 @@ use std::net::SocketAddr;
 
 use rustix::process::{Pid, Signal, kill_process};
 use stackwright_programs::content::SIZES;
-use stackwright_programs::encrypted::{self, Certificates, Encryption, Identity, LOCALHOST};
+use stackwright_programs::encrypted::{self, Certificates, Identity};
 use stackwright_programs::place::Place;
-use stackwright_programs::processes::find;
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::served;
 use stackwright_programs::servers::{
@@ -30,8 +29,8 @@ pub(super) struct Ground {
     /// Wires that cannot be put up here.
     left_out: Vec<&'static str>,
     /// What servers with TLS show, made when the first one is started.
-    identity: Option<(Identity, Certificates)>,
-    _installed: Scratch,
+    identity: Option<(Certificates, Identity)>,
+    installed: Scratch,
 }
 
 /// One wire and its servers, which are started when they are asked for.
@@ -94,7 +93,7 @@ impl Ground {
                 left_out.push(wire);
             }
         }
-        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, identity: None, _installed: installed })
+        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, identity: None, installed })
     }
 
     /// Whether the wire of that name can be put up here.
@@ -113,21 +112,14 @@ impl Ground {
         self.wires.get_mut(name).ok_or_else(|| Problem::new(format!("the link {name} is gone")))
     }
 
-    /// The certificate of servers with TLS.
-    ///
-    /// # Errors
-    /// Without OpenSSL, which makes it.
-    pub(super) fn identity(&mut self) -> Result<&Identity, Problem> {
-        if self.identity.is_none() {
-            if find("openssl").is_none() {
-                return Err(Problem::new("openssl is not installed, and makes the certificates"));
-            }
-            let made = Certificates::new();
-            let identity = made.issue(LOCALHOST, 2);
-            self.identity = Some((identity, made));
-        }
-        let made = self.identity.as_ref().map(|(identity, _)| identity);
-        made.ok_or_else(|| Problem::new("there is no certificate"))
+    /// The identity of servers with TLS.
+    pub(super) fn identity(&mut self) -> &Identity {
+        let (_, identity) = self.identity.get_or_insert_with(|| {
+            let certificates = Certificates::new();
+            let identity = certificates.self_signed();
+            (certificates, identity)
+        });
+        identity
     }
 
     /// The address of the server of that name on that wire; starts it where it does not run yet.
@@ -137,7 +129,7 @@ impl Ground {
     pub(super) fn server(&mut self, wire: &str, name: &'static str) -> Result<SocketAddr, Problem> {
         let folder = self.folder.path().to_owned();
         let tls = match name {
-            OURS_TLS | REFERENCE_TLS | VSFTPD_TLS => Some(self.identity()?.clone()),
+            OURS_TLS | REFERENCE_TLS | VSFTPD_TLS => Some(self.identity().clone()),
             _ => None,
         };
         let wired = self.wire(wire)?;
@@ -145,23 +137,17 @@ impl Ground {
             return Ok(server.address);
         }
         let far = &*wired.between.far;
-        let reference = program::reference().unwrap_or_default();
-        let mut encrypts = vec!["--tls=required".to_owned()];
-        if let Some(Identity { certificate, key }) = &tls {
-            let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
-            encrypts.extend(["--certificate".into(), certificate, "--key".into(), key]);
-        }
-        let encrypts: Vec<&str> = encrypts.iter().map(String::as_str).collect();
-        let started = match (name, &tls) {
+        let (reference, tls) = (program::reference().unwrap_or_default(), tls.as_ref());
+        let options = tls.map(Identity::options).unwrap_or_default();
+        let mut encrypts = vec!["--tls=required"];
+        encrypts.extend(options.iter().map(String::as_str));
+        let started = match (name, tls) {
             (OURS, _) => ours_at(far, &folder, &[]),
             (REFERENCE, _) => ours_of(&reference, far, &folder, &[]),
             (OURS_TLS, Some(_)) => ours_at(far, &folder, &encrypts),
             (REFERENCE_TLS, Some(_)) => ours_of(&reference, far, &folder, &encrypts),
             (VSFTPD_TLS, Some(identity)) => {
-                let encryption = Encryption { identity, implicit: false, only_12: false };
-                // Only a server of TLS 1.2 alone has something there.
-                let scratch = Scratch::new();
-                encrypted::vsftpd_at(far, &folder, Vsftpd::AsItComes, &encryption, &scratch)
+                encrypted::vsftpd_at(far, &folder, Vsftpd::AsItComes, identity)
             }
             (PURE_FTPD, _) => pure_ftpd_at(far, &folder),
             (LEAN, _) => vsftpd_at(far, &folder, Vsftpd::Lean),
@@ -191,8 +177,8 @@ pub(super) fn servers() -> Vec<&'static str> {
     let is_there = |name: &&str| match *name {
         OURS => true,
         REFERENCE => program::reference().is_some(),
-        PURE_FTPD => find(PURE_FTPD).is_some() && may_mount(),
-        _ => find(VSFTPD).is_some(),
+        PURE_FTPD => stackwright_programs::processes::find(PURE_FTPD).is_some() && may_mount(),
+        _ => stackwright_programs::processes::find(VSFTPD).is_some(),
     };
     SERVERS.into_iter().filter(is_there).collect()
 }

@@ -169,13 +169,13 @@ pub(super) fn pairs(
             started.push((client, address, process.unwrap_or_default()));
         }
     }
-    let fingerprint = ground.identity()?.fingerprint();
+    let identity = ground.identity().clone();
     let into = ground.into.path().to_owned();
     let near = ground.wire(wire)?.near();
     let name = size.file();
     let fetch = |client: Client, server, process| {
         measure(process, &|| {
-            let seconds = timed(client.get_with_tls(near, server, &fingerprint, &name, &into))?;
+            let seconds = timed(client.get_with_tls(near, server, &identity, &name, &into))?;
             take_away(&into.join(&name), size.octets)?;
             Ok(seconds)
         })
