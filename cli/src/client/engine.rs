@@ -36,7 +36,7 @@ pub(crate) trait Engine {
     /// Returns how many lines of listings were not understood since the last call.
     fn take_unreadable(&mut self) -> u64;
 
-    /// Returns what ends a batch that waits from another thread. There may be one.
+    /// Returns what ends a batch that waits from another thread.
     fn waker(&mut self) -> io::Result<Arc<Waker>>;
 }
 

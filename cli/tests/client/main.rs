@@ -2,6 +2,8 @@
 
 mod copies;
 mod folders;
+mod shell;
+mod terminal;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -55,28 +57,40 @@ fn read(folder: &Scratch, name: &str) -> Option<String> {
 struct Server {
     folder: Scratch,
     port: u16,
-    _running: Running,
+    running: Running,
 }
 
 impl Server {
     fn start() -> Self {
         let folder = Scratch::new();
-        let mut command = program();
-        command.arg("serve").arg(folder.path()).args(["--json", "--writable", "--no-sync"]);
-        command.args(["--listen", "127.0.0.1:0"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut running = Running::start(&mut command);
-        let mut lines = BufReader::new(running.output()).lines();
-        let line = lines.next().expect("a line").expect("of text");
-        let told: Value = serde_json::from_str(&line).expect("JSON");
-        let url = told["url"].as_str().expect("an address").trim_end_matches('/');
-        let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-        // Its events are read away for as long as it lives, or it would stop at a full pipe.
-        thread::spawn(move || lines.all(|line| line.is_ok()));
-        Server { folder, port, _running: running }
+        let (running, port) = serve(folder.path(), 0);
+        Server { folder, port, running }
+    }
+
+    /// Ends it, and starts another one in its place.
+    fn restart(&mut self) {
+        self.running.kill();
+        (self.running, _) = serve(self.folder.path(), self.port);
     }
 
     fn url(&self, path: &str) -> String {
         format!("ftp://127.0.0.1:{}/{path}", self.port)
     }
+}
+
+/// Serves a folder at a port; 0 is any that is free. Returns the port.
+fn serve(folder: &Path, port: u16) -> (Running, u16) {
+    let mut command = program();
+    command.arg("serve").arg(folder).args(["--json", "--writable", "--no-sync"]);
+    command.args(["--listen", &format!("127.0.0.1:{port}")]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running::start(&mut command);
+    let mut lines = BufReader::new(running.output()).lines();
+    let line = lines.next().expect("a line").expect("of text");
+    let told: Value = serde_json::from_str(&line).expect("JSON");
+    let url = told["url"].as_str().expect("an address").trim_end_matches('/');
+    let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    // Its events are read away for as long as it lives, or it would stop at a full pipe.
+    thread::spawn(move || lines.all(|line| line.is_ok()));
+    (running, port)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use mio::{Events, Poll, Token, Waker};
+use mio::{Events, Poll, Token};
 use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo, hand_down};
 
 use crate::clock::Clock;
@@ -13,6 +13,7 @@ use crate::coalescing::{Coalescing, SLEEP};
 use crate::readiness::{Lanes, Ready, lane};
 use crate::registry::Registry;
 use crate::timer::{Timer, WAKER};
+use crate::waker::Waker;
 
 /// Runs one stack on this thread.
 pub struct Driver {
@@ -69,12 +70,12 @@ impl Driver {
         Arc::clone(&self.registry)
     }
 
-    /// Returns what ends a [turn](Driver::turn) from another thread. There may be one for a driver.
+    /// Returns what ends a [turn](Driver::turn) from another thread.
     ///
     /// # Errors
     /// If the operating system has no more descriptors.
     pub fn waker(&self) -> io::Result<Waker> {
-        Waker::new(&self.registry, WAKER)
+        Waker::new(&self.registry)
     }
 
     /// Whether more descriptors may be ready than the last look at them has shown.

@@ -18,9 +18,10 @@ mod splice;
 pub mod tcp;
 mod timer;
 pub mod udp;
+mod waker;
 
 pub use clock::Clock;
 pub use drive::{Driver, Stop};
-pub use mio::Waker;
 pub use readiness::{Lanes, Readiness, Ready, lane, token};
 pub use registry::{Registry, Watcher};
+pub use waker::Waker;

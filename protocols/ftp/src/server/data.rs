@@ -376,13 +376,14 @@ impl<M: Message> Server<M> {
     pub(super) fn abandon(&mut self, cx: &Context, name: Handle) {
         let until = cx.now() + LINGER;
         if let Some(stream) = self.streams.get_mut(name) {
-            *stream = Stream::Lingering { until };
+            let earlier = mem::replace(stream, Stream::Lingering { until });
+            self.lingering += usize::from(!matches!(earlier, Stream::Lingering { .. }));
             self.watch(until);
         }
     }
 
     /// Leaves an association on which all was sent, and which the kernel has, to be closed by the
-    /// peer. One such association a session is enough.
+    /// peer. One such association a session is enough; of all, as many as there may be sessions.
     pub(super) fn linger(
         &mut self,
         cx: &Context,
@@ -396,6 +397,15 @@ impl<M: Message> Server<M> {
             && self.streams.get(earlier).is_some()
         {
             Self::ask_streams(out, StreamsRequest::Abort { association: earlier, code: 0 });
+        }
+        if self.lingering > self.config.sessions_most {
+            let lingering = self.streams.iter().filter_map(|(name, stream)| match stream {
+                Stream::Lingering { until } => Some((*until, name)),
+                _ => None,
+            });
+            if let Some((_, association)) = lingering.min_by_key(|(until, _)| *until) {
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            }
         }
     }
 }
