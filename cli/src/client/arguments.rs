@@ -21,6 +21,13 @@ pub(crate) struct Selection {
     pub(crate) parallel: u16,
 }
 
+impl Selection {
+    /// One file behind the other: at one place they would be mixed.
+    pub(crate) fn one_by_one() -> Self {
+        Selection { exclude: Vec::new(), parallel: 1 }
+    }
+}
+
 #[derive(Args)]
 #[command(override_usage = "stackwright get [OPTIONS] <URL>... [DEST]")]
 pub(crate) struct Get {

@@ -45,7 +45,7 @@ put -o ../stored mine
 mkdir -p x/y
 rmdir x/y
 mv '*' ../star
-cat ../star
+cat ../sta*
 lcd mine
 lpwd
 !cat c
