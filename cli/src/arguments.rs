@@ -76,10 +76,15 @@ pub(crate) enum Command {
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
+    /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
+    Monitor(Monitor),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Compile protocols from a specification: check, draw, generate, run.
+    #[command(subcommand)]
+    Spec(crate::spec::Spec),
     /// Print the completions of a shell: source <(stackwright completions bash).
     Completions(Completions),
     /// Write the manual pages into a folder, one for each command.
@@ -339,6 +344,21 @@ pub(crate) struct Dissect {
     #[arg(long, value_name = "N=NAME")]
     pub(crate) port: Vec<PortOf>,
     /// Print JSON lines, one per packet.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Monitor {
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there.
+    ///
+    /// While the TNC is not there, it is tried again and again.
+    pub(crate) line: String,
+    /// Write the frames into FILE, too, for Wireshark (pcapng).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -16,6 +16,8 @@ mod generate;
 mod graphs;
 mod identity;
 mod interrupts;
+mod line;
+mod monitor;
 mod netrc;
 mod perf;
 mod pipe;
@@ -31,6 +33,7 @@ mod secret;
 mod serve;
 mod shell;
 mod shown;
+mod spec;
 mod stacks;
 mod start;
 mod trust;
@@ -61,8 +64,10 @@ fn run() -> u8 {
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
+        Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
+        Command::Spec(spec) => (false, spec::run(spec)),
         Command::Completions(completions) => (false, generate::completions(completions)),
         Command::Manual(manual) => (false, generate::manual(manual)),
     };

@@ -20,6 +20,8 @@ pub(crate) enum Problem {
     Url { url: String, why: &'static str },
     #[error("`{url}` is not a proxy: {why}")]
     Proxy { url: String, why: &'static str },
+    #[error("`{line}` is not a line to a TNC: {why}")]
+    Line { line: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -56,6 +58,10 @@ pub(crate) enum Problem {
     NoStack { name: PathBuf, why: io::Error },
     #[error("{0}")]
     Stack(Box<Flawed>),
+    #[error("{}: {mistakes} {}", .path.display(), if *mistakes == 1 { "mistake" } else { "mistakes" })]
+    Specification { path: PathBuf, mistakes: usize },
+    #[error("{} is not what would be written", .path.display())]
+    Stale { path: PathBuf },
     #[error("this selection is refused: {says}")]
     Selection { says: String },
     #[error("without a password, anyone who can reach {address} could upload files")]
@@ -173,6 +179,7 @@ impl Problem {
             Problem::Url { .. }
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
+            | Problem::Line { .. }
             | Problem::Unfit { .. }
             | Problem::NotOpen
             | Problem::Measured { .. }
@@ -233,6 +240,9 @@ impl Problem {
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
+            }
+            Problem::Line { .. } => {
+                "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {

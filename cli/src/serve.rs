@@ -279,6 +279,12 @@ impl<S: Protocol<Provides = Serving>> Outlet<S> for Told<'_> {
                 self.refused = Some(*why)
             }
             Indication::Transferred { .. } => self.transferred(&indication),
+            Indication::DataRefused { peer } if self.serve.json => {
+                say!("{}", json!({ "event": "data connection refused", "peer": peer.to_string() }));
+            }
+            Indication::DataRefused { peer } => say!(
+                "{peer}: a data connection was refused: it did not resume the TLS session, and may be another client's"
+            ),
             Indication::Arrived { peer } if self.serve.json => {
                 say!("{}", json!({ "event": "arrived", "peer": peer.to_string() }));
             }

@@ -132,7 +132,7 @@ impl Ground {
 }
 
 /// How long it is since 1970.
-fn since_1970() -> Option<Duration> {
+pub(crate) fn since_1970() -> Option<Duration> {
     SystemTime::now().duration_since(UNIX_EPOCH).ok()
 }
 

@@ -116,6 +116,9 @@ catalogue! {
         .with_syntax(stackwright_artp::SYNTAX)
         .at_port(stackwright_artp::PORT)
         .with_policies::<stackwright_artp::Artp<M>>(),
+    stackwright_ax25::Ax25<M>: "links and unnumbered frames of packet radio"
+        .with_syntax(stackwright_ax25::SYNTAX)
+        => stackwright_ax25::described,
     stackwright_copy::Copy<M>: "copies files from one place to another" => stackwright_copy::described,
     stackwright_framed::Framed<M>: "messages over a stream"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_framed::Length>())])

@@ -244,6 +244,12 @@ impl Section {
 }
 
 impl Interface {
+    /// What crosses it is shown as it happens.
+    pub(crate) fn live(name: &str, link: LinkType) -> Self {
+        let name = Some(name.into());
+        Interface { name, description: None, link, units: 1_000_000_000, offset: 0 }
+    }
+
     fn time(&self, ticks: u64) -> i128 {
         let since = i128::from(ticks) * 1_000_000_000 / i128::from(self.units);
         since + i128::from(self.offset) * 1_000_000_000

@@ -7,11 +7,12 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `config.rs` | the configuration |
+//! | `config.rs`, `described.rs` | the configuration; its description in a file |
 //! | `header.rs` | the head of a frame: addresses, control field, protocol identifier |
 //! | `xid.rs` | the information of XID |
 //! | `segment.rs` | segments of longer messages |
 //! | `syntax.rs` | the syntax of a frame, for programs that display packets |
+//! | `table.rs` | what a link does in each state, as data |
 //! | `link/` | one link: states, windows, timers |
 //! | `links.rs` | all of them |
 //! | `streams.rs`, `datagrams.rs` | the two faces |
@@ -24,6 +25,7 @@ extern crate alloc;
 
 mod config;
 mod datagrams;
+mod described;
 pub mod header;
 mod link;
 mod links;
@@ -34,9 +36,11 @@ pub mod segment;
 mod send;
 mod streams;
 mod syntax;
+pub mod table;
 pub mod xid;
 
 pub use config::{Config, FrameLength, Route, Version};
+pub use described::described;
 pub use link::State;
 pub use syntax::SYNTAX;
 
@@ -113,6 +117,8 @@ pub struct LinkStatus {
     pub modulus: Modulus,
     /// Octets that it holds, in both directions.
     pub held: usize,
+    /// Which of T1 and T3 runs, behind a space.
+    pub timers: &'static str,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Ax25<M>>;
@@ -154,6 +160,7 @@ impl<M: Message> Ax25<M> {
             state: link.state,
             modulus: link.modulus,
             held: link.held(),
+            timers: link.timers(),
         })
     }
 

@@ -92,8 +92,11 @@ impl<M: Message> Ax25<M> {
             None
         };
         message.advance(fields + usize::from(pid.is_some()));
-        if let (Control::Unnumbered { kind: Unnumbered::Ui, .. }, Some(pid)) = (control, pid) {
-            return self.on_ui(cx, port, &addresses, pid, message, out);
+        if let (Control::Unnumbered { kind: Unnumbered::Ui, poll }, Some(pid)) = (control, pid) {
+            self.on_ui(cx, port, &addresses, pid, message.take(), out);
+            if !poll || addresses.role != Role::Command {
+                return;
+            }
         }
         if !self.config.owns(local) {
             return; // it is for another station
@@ -144,7 +147,8 @@ impl<M: Message> Ax25<M> {
                 }
                 Unnumbered::Dm
             }
-            Some(Unnumbered::Disc) => Unnumbered::Dm,
+            // Of UI frames, only those that ask come here.
+            Some(Unnumbered::Disc | Unnumbered::Ui) => Unnumbered::Dm,
             Some(Unnumbered::Xid) if asks => {
                 let length = message.len();
                 let octets = message.front(length);

@@ -11,6 +11,8 @@ use crate::{Ax25, NAME, Out};
 
 /// Answers and repeated frames that may wait; the others ask again.
 const REPLIES_MOST: usize = 64;
+/// Octets of a control field and a protocol identifier.
+const CONTROL_MOST: usize = 3;
 /// Marks that may be under way: what a TNC forgets is forgotten here, too.
 const MARKS_MOST: usize = 1024;
 
@@ -34,6 +36,14 @@ pub(crate) enum Reply<M> {
 }
 
 impl<M> Reply<M> {
+    /// Returns the link that asks with it.
+    fn asks_for(&self) -> Option<Handle> {
+        match self {
+            Reply::Own(queued) => queued.timed,
+            Reply::Repeated { .. } => None,
+        }
+    }
+
     fn port(&self) -> u8 {
         match self {
             Reply::Own(Queued { port, .. }) | Reply::Repeated { port, .. } => *port,
@@ -122,15 +132,16 @@ impl<M: Message> Ax25<M> {
 
     /// Queues a frame that answers, or asks to open or to release.
     pub(crate) fn reply(&mut self, cx: &Context, queued: Queued<M>) {
+        if queued.information.as_ref().map_or(0, M::len) > self.config.longest {
+            return cx.dropped(NAME, "an answer that is too long"); // to TEST
+        }
         // What is timed is bounded by the number of links.
         if queued.timed.is_none() && self.replies.len() >= REPLIES_MOST {
             return cx.dropped(NAME, "an answer beyond those that wait");
         }
         if let Some(link) = queued.timed {
             // What the link asked before, and was not sent, is of no use any more.
-            self.replies.retain(
-                |reply| !matches!(reply, Reply::Own(Queued { timed: Some(other), .. }) if *other == link),
-            );
+            self.replies.retain(|reply| reply.asks_for() != Some(link));
         }
         self.replies.push_back(Reply::Own(queued));
         self.due = true;
@@ -138,6 +149,9 @@ impl<M: Message> Ax25<M> {
 
     /// Queues a frame of another station.
     pub(crate) fn repeat(&mut self, cx: &Context, port: u8, addresses: Addresses, rest: M) {
+        if rest.len() > self.config.longest + CONTROL_MOST {
+            return cx.dropped(NAME, "a frame to be repeated that is too long");
+        }
         if self.replies.len() >= REPLIES_MOST {
             return cx.dropped(NAME, "a frame to be repeated beyond those that wait");
         }
@@ -233,10 +247,7 @@ impl<M: Message> Ax25<M> {
             }
             self.mark
         });
-        // A frame that is repeated may be longer than this station's own.
-        let Credit { octets, messages } = &mut self.ports[usize::from(port)];
-        *octets = octets.saturating_sub(frame.len());
-        *messages = messages.saturating_sub(1);
+        self.ports[usize::from(port)] -= Credit { octets: frame.len(), messages: 1 };
         out.request(FramesRequest::Send { port, batch: frame.into(), mark });
     }
 

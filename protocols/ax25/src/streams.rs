@@ -7,7 +7,7 @@ use stackwright_contract::{Address, CallSign, Context, Handle, Participant, Path
 use stackwright_wire::Message;
 
 use crate::header::{Modulus, Path, pid};
-use crate::link::{Act, Key, Link};
+use crate::link::{Key, Link};
 use crate::{Ax25, NAME, Out};
 
 /// What a name of a stream stands for.
@@ -190,7 +190,6 @@ impl<M: Message> Ax25<M> {
         let mut acts = core::mem::take(&mut self.acts);
         let mut env = Self::env(cx, &self.config, &self.pool, &mut acts);
         let mut link = Link::accept(key, path, opening, credit, learned, &mut env);
-        acts.push_back(Act::Opened);
         self.acts = acts;
         link.above = Some(association);
         let name = self.links.name(link);

@@ -12,6 +12,7 @@
 //! | `resume.rs` | what was left of an earlier copy: whether it is a beginning of the source |
 //! | `receive.rs` | answers from below |
 //! | `config.rs` | what can be configured |
+//! | `pace.rs` | the rate of all copies together |
 //! | `tree/` | folders with everything below them |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@
 extern crate alloc;
 
 mod config;
+mod pace;
 mod receive;
 mod resume;
 mod send;
@@ -35,10 +37,11 @@ use alloc::boxed::Box;
 use stackwright_contract::described::Described;
 use stackwright_contract::services::{Files, FilesRequest};
 use stackwright_contract::{
-    Both, Context, Either, Facts, IndicationTo, Mirror, Names, Outlet, Protocol,
+    Both, Context, Either, Facts, IndicationTo, Instant, Mirror, Names, Outlet, Protocol,
 };
 use stackwright_wire::Message;
 
+use pace::Pace;
 use state::{FileCopy, Job, Resume, Use};
 
 const NAME: &str = "copy";
@@ -52,6 +55,7 @@ pub struct Copy<M> {
     /// The handles given to the two sides.
     left: Names<Use>,
     right: Names<Use>,
+    pace: Pace,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Copy<M>>;
@@ -69,12 +73,13 @@ pub const fn described<M: Message>() -> Described<Copy<M>> {
 
 impl<M: Message> Copy<M> {
     /// Makes a copy that has no jobs.
-    pub fn new(Config { rate: _ }: Config) -> Self {
+    pub fn new(Config { rate }: Config) -> Self {
         Copy {
             jobs: Mirror::default(),
             copies: Names::default(),
             left: Names::default(),
             right: Names::default(),
+            pace: Pace::new(rate),
         }
     }
 
@@ -107,7 +112,7 @@ impl<M: Message> Protocol for Copy<M> {
         match request {
             Request::Copy { job, from, source, target, early } => {
                 let copying = FileCopy::new(cx.now(), job, from, source, target, None);
-                let copy = self.copy(copying, early, out);
+                let copy = self.copy(cx, copying, early, out);
                 self.jobs.insert(job, Job::Copy(copy));
             }
             Request::Resume { job, from, source, target, checked_first } => {
@@ -139,5 +144,13 @@ impl<M: Message> Protocol for Copy<M> {
             Either::Left(indication) => self.on_files(cx, CopySide::Left, indication, out),
             Either::Right(indication) => self.on_files(cx, CopySide::Right, indication, out),
         }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.go_on_reading(cx, out);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.pace.next()
     }
 }

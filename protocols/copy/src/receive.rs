@@ -46,13 +46,13 @@ impl<M: Message> Copy<M> {
                 self.closed(cx, copy, side, file, result, out);
             }
             FilesIndication::Opened { file, size, modified } => {
-                self.opened(copy, side, file, size, modified, out);
+                self.opened(cx, copy, side, file, (size, modified), out);
             }
             FilesIndication::Read { file, message, .. } => {
                 self.read(cx, copy, file, message, out);
             }
             FilesIndication::Written { file, octets } => {
-                self.written(copy, side, file, octets, out)
+                self.written(cx, copy, side, file, octets, out)
             }
             FilesIndication::Digested { result, .. } => {
                 let said = result.map(|(digest, count)| Said::Digest(digest, count));
@@ -114,6 +114,7 @@ impl<M: Message> Copy<M> {
 
     fn written(
         &mut self,
+        cx: &Context,
         copy: Handle,
         side: CopySide,
         file: Handle,
@@ -127,21 +128,22 @@ impl<M: Message> Copy<M> {
         copying.between -= octets;
         copying.written += octets as u64;
         let moved = copying.there + copying.written;
-        Self::read_ahead(copying, out);
-        out.indicate(match copying.in_tree {
-            true => Indication::FileMoved { job: copying.job, file: copy, octets: moved },
-            false => Indication::Moved { job: copying.job, octets: moved },
+        let (job, in_tree) = (copying.job, copying.in_tree);
+        self.read_ahead(cx, copy, out);
+        out.indicate(match in_tree {
+            true => Indication::FileMoved { job, file: copy, octets: moved },
+            false => Indication::Moved { job, octets: moved },
         });
         self.keep_when_whole(copy, out);
     }
 
     fn opened(
         &mut self,
+        cx: &Context,
         copy: Handle,
         side: CopySide,
         file: Handle,
-        size: Option<u64>,
-        modified: Option<u64>,
+        (size, modified): (Option<u64>, Option<u64>),
         out: Out<'_, M>,
     ) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
@@ -151,18 +153,17 @@ impl<M: Message> Copy<M> {
         } else if copying.target == Some(file) && side != copying.from {
             copying.target_open = true;
             if copying.resume.is_some() {
-                return self.target_resumed(copy, size.unwrap_or(0), out);
+                return self.target_resumed(cx, copy, size.unwrap_or(0), out);
             }
         }
         if copying.source_open && copying.target_open {
             copying.step = Step::Moving;
             let (job, size, there) = (copying.job, copying.size, copying.there);
-            Self::read_ahead(copying, out);
-            out.indicate(if copying.in_tree {
-                let path = copying.target_path.clone();
-                Indication::FileBegan { job, file: copy, path, size, there }
-            } else {
-                Indication::Began { job, size, there }
+            let path = copying.in_tree.then(|| copying.target_path.clone());
+            self.read_ahead(cx, copy, out);
+            out.indicate(match path {
+                Some(path) => Indication::FileBegan { job, file: copy, path, size, there },
+                None => Indication::Began { job, size, there },
             });
         } else if copying.target.is_none() && copying.source_open {
             self.open_target(copy, Purpose::Create { from: 0 }, out);
@@ -180,6 +181,9 @@ impl<M: Message> Copy<M> {
         let length = message.len();
         copying.end |= length < wanted;
         copying.between -= wanted - length;
+        if length < wanted {
+            self.pace.take_back(wanted - length);
+        }
         // Reads are answered in order, and only the last may be short: each write follows the one
         // before.
         let offset = copying.next - copying.asked.iter().sum::<usize>() as u64 - wanted as u64;

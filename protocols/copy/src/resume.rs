@@ -54,6 +54,7 @@ impl<M: Message> FileCopy<M> {
             between: 0,
             written: 0,
             end: false,
+            waits: false,
             step: Step::Opening,
             message: PhantomData,
         }
@@ -93,10 +94,16 @@ impl<M: Message> Copy<M> {
     }
 
     /// Handles the target that is open: this many of its octets are there.
-    pub(crate) fn target_resumed(&mut self, copy: Handle, there: u64, out: Out<'_, M>) {
+    pub(crate) fn target_resumed(
+        &mut self,
+        cx: &Context,
+        copy: Handle,
+        there: u64,
+        out: Out<'_, M>,
+    ) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         if there == 0 {
-            return self.open_source(copy, out);
+            return self.open_source(cx, copy, out);
         }
         copying.there = there;
         copying.step = Step::Comparing;
@@ -188,9 +195,9 @@ impl<M: Message> Copy<M> {
             (Step::Comparing, Some(true)) => {
                 copying.next = there;
                 copying.step = Step::Opening;
-                self.open_source(copy, out);
+                self.open_source(cx, copy, out);
             }
-            (Step::Comparing, Some(false) | None) => self.begin_anew(copy, out),
+            (Step::Comparing, Some(false) | None) => self.begin_anew(cx, copy, out),
             (Step::Checking, Some(true) | None) => self.keep(copy, out),
             (Step::Confirming, Some(true) | None) => self.copied(cx, copy, out),
             (Step::Checking | Step::Confirming, Some(false)) => {
@@ -227,33 +234,33 @@ impl<M: Message> Copy<M> {
                     Failure::Short | Failure::Unsupported | Failure::BadName | Failure::Broken
                 );
         if copying.resume.is_some() && cannot {
-            self.begin_plainly(copy, out);
+            self.begin_plainly(cx, copy, out);
         } else if resumes && is_wrong {
-            self.begin_anew(copy, out);
+            self.begin_anew(cx, copy, out);
         } else {
             self.fail(cx, copy, side, failure, out);
         }
     }
 
     /// Removes what is there, and begins with nothing, once.
-    fn begin_anew(&mut self, copy: Handle, out: Out<'_, M>) {
+    fn begin_anew(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         let tried =
             copying.resume.as_mut().is_some_and(|resume| mem::replace(&mut resume.is_anew, true));
         if tried {
             // The target's side does not forget what is there.
-            return self.begin_plainly(copy, out);
+            return self.begin_plainly(cx, copy, out);
         }
         self.forget_files(copy, out);
         self.open_target(copy, Purpose::Resume, out);
     }
 
-    fn begin_plainly(&mut self, copy: Handle, out: Out<'_, M>) {
+    fn begin_plainly(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
         self.forget_files(copy, out);
         if let Some(copying) = self.copies.get_mut(copy) {
             copying.resume = None;
         }
-        self.open_source(copy, out);
+        self.open_source(cx, copy, out);
     }
 
     /// Closes both files, and keeps nothing.

@@ -2,19 +2,26 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 
 use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use crate::state::{AHEAD, FileCopy, Job, READ_AT_ONCE, Step, Use};
+use crate::state::{AHEAD, FileCopy, Job, Step, Use};
 use crate::{Copy, CopySide, Deed, Indication, Out};
 
 impl<M: Message> Copy<M> {
     /// Begins a copy. Returns the name of the file under way.
-    pub(crate) fn copy(&mut self, copying: FileCopy<M>, early: bool, out: Out<'_, M>) -> Handle {
+    pub(crate) fn copy(
+        &mut self,
+        cx: &Context,
+        copying: FileCopy<M>,
+        early: bool,
+        out: Out<'_, M>,
+    ) -> Handle {
         let copy = self.copies.name(copying);
-        self.open_source(copy, out);
+        self.open_source(cx, copy, out);
         if early {
             self.open_target(copy, Purpose::Create { from: 0 }, out);
         }
@@ -23,7 +30,7 @@ impl<M: Message> Copy<M> {
 
     /// Opens the source. Behind what is there already, the first read is requested at once, so that
     /// it need not be opened at its beginning.
-    pub(crate) fn open_source(&mut self, copy: Handle, out: Out<'_, M>) {
+    pub(crate) fn open_source(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get(copy) else { return };
         let (side, path) = (copying.from, copying.source_path.clone());
         let file = self.names_at(side).name(Use::Copy(copy));
@@ -32,7 +39,9 @@ impl<M: Message> Copy<M> {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         copying.source = Some(file);
         if copying.there > 0 {
-            Self::read_once(copying, out);
+            let at_once = self.pace.at_once();
+            self.pace.count(cx.now(), at_once);
+            Self::read_once(copying, at_once, out);
         }
     }
 
@@ -52,21 +61,41 @@ impl<M: Message> Copy<M> {
         Self::ask(out, side, FilesRequest::Open { file, path, purpose: Purpose::List });
     }
 
-    /// Requests as many octets as may be between the two sides.
-    pub(crate) fn read_ahead(copying: &mut FileCopy<M>, out: Out<'_, M>) {
-        while !copying.end && copying.between + READ_AT_ONCE <= AHEAD {
-            Self::read_once(copying, out);
+    /// Requests as many octets as may be between the two sides, and as the rate allows.
+    pub(crate) fn read_ahead(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
+        let at_once = self.pace.at_once();
+        while !copying.end && copying.between + at_once <= AHEAD {
+            if !self.pace.may_read(cx.now()) {
+                if !mem::replace(&mut copying.waits, true) {
+                    self.pace.waiting.push_back(copy);
+                }
+                return;
+            }
+            self.pace.count(cx.now(), at_once);
+            Self::read_once(copying, at_once, out);
         }
     }
 
-    fn read_once(copying: &mut FileCopy<M>, out: Out<'_, M>) {
+    /// Lets the copies go on that waited for the rate, the longest first.
+    pub(crate) fn go_on_reading(&mut self, cx: &Context, out: Out<'_, M>) {
+        while self.pace.may_read(cx.now())
+            && let Some(copy) = self.pace.waiting.pop_front()
+        {
+            if let Some(copying) = self.copies.get_mut(copy) {
+                copying.waits = false;
+                self.read_ahead(cx, copy, out);
+            }
+        }
+    }
+
+    fn read_once(copying: &mut FileCopy<M>, length: usize, out: Out<'_, M>) {
         let Some(file) = copying.source else { return };
-        copying.asked.push_back(READ_AT_ONCE);
-        copying.between += READ_AT_ONCE;
+        copying.asked.push_back(length);
+        copying.between += length;
         let offset = copying.next;
-        copying.next += READ_AT_ONCE as u64;
-        let request = FilesRequest::Read { file, offset, length: READ_AT_ONCE };
-        Self::ask(out, copying.from, request);
+        copying.next += length as u64;
+        Self::ask(out, copying.from, FilesRequest::Read { file, offset, length });
     }
 
     /// Lets the target have its name where all octets were handed on. Answers about one file come

@@ -79,6 +79,8 @@ pub(crate) struct FileCopy<M> {
     /// Octets that were written.
     pub(crate) written: u64,
     pub(crate) end: bool,
+    /// Whether it waits for the rate to read on.
+    pub(crate) waits: bool,
     pub(crate) step: Step,
     pub(crate) message: PhantomData<M>,
 }

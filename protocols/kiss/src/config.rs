@@ -17,8 +17,8 @@ pub struct Config {
     /// for the longest frame. KISS has no flow control, so credit returns when a frame has left
     /// the antenna, as far as that is known; see `rate`.
     pub room: Credit,
-    /// The rate on the air in bit/s, from which the air time of a frame follows. Where the TNC does
-    /// not say when a frame has left, frames are sent no faster than this.
+    /// The rate on the air in bit/s, from which the air time of a frame follows. Except in ACKMODE,
+    /// frames are sent no faster than this.
     pub rate: NonZeroU32,
     /// What is told to the TNC each time the line comes up.
     pub access: ChannelAccess,
@@ -26,8 +26,8 @@ pub struct Config {
     /// know it drops such frames, and none can be asked whether it does.
     pub acknowledged: bool,
     /// While more than one frame is on its way, the TNC is asked each second how many octets it has
-    /// queued (`TXBUF:`, as Direwolf answers). Off by default: the command that carries the
-    /// question sets the hardware of other TNCs.
+    /// queued (`TXBUF:`, as Direwolf answers): frames that wait for a free channel have not left.
+    /// Off by default: the command that carries the question sets the hardware of other TNCs.
     pub asks_queue: bool,
     /// Frames have the check octet of XKISS, in both directions.
     pub checked: bool,
@@ -103,8 +103,8 @@ const FCS: u64 = 2;
 const STUFFED: u64 = 16_000;
 
 impl Config {
-    /// Returns how long a frame of `octets` octets is on the air, behind the key-up: with its check,
-    /// flags and mean bit stuffing.
+    /// Returns how long a frame of `octets` octets is on the air, behind the key-up: with its
+    /// check, flags and mean bit stuffing.
     pub(crate) fn air_time(&self, octets: usize) -> Duration {
         let bits = 8 * (octets as u64 + FLAGS + FCS);
         let nanoseconds = bits * (1_000_000 + STUFFED) * 1000 / u64::from(self.rate.get());

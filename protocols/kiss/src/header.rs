@@ -9,8 +9,10 @@ pub struct KissType {
     /// The port, 0 to 15.
     #[bits(4)]
     pub port: u8,
-    /// The command: 0 data, 1 TXDELAY, 2 persistence, 3 slot time, 4 TXtail, 5 full duplex, 6
-    /// hardware, 12 data to be acknowledged, 14 poll, 15 return.
+    /// What follows; 0: a frame.
+    ///
+    /// 1 TXDELAY, 2 persistence, 3 slot time, 4 TXtail, 5 full duplex, 6 hardware, 12 a frame to be
+    /// acknowledged, 14 poll, 15 the end of KISS.
     #[bits(4)]
     pub command: u8,
 }

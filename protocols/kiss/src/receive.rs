@@ -99,7 +99,7 @@ impl<M: Message> Kiss<M> {
             }
             Ok(Said::Hardware { port, setting }) if port < self.config.ports => {
                 match frame[setting].strip_prefix(QUEUED).and_then(number) {
-                    Some(octets) => self.queued(cx, port, octets, out),
+                    Some(octets) => self.queued(cx, port, octets),
                     None => cx.dropped(NAME, "a setting of the hardware"),
                 }
             }

@@ -50,7 +50,7 @@ pub(crate) struct Leaving {
     pub(crate) acknowledged: bool,
     /// Its time on the air.
     pub(crate) air: Duration,
-    /// When it will have left, at the latest.
+    /// When it will have left, as far as is known.
     pub(crate) at: Instant,
 }
 

@@ -1,8 +1,10 @@
-//! When a frame has left the antenna: from ACKMODE, else from what the TNC has queued, else from
-//! its air time.
+//! When a frame has left the antenna: from ACKMODE, else from its air time, behind those that the
+//! TNC has.
 //!
-//! Each frame has a time at which it will have left, and each sign of the TNC corrects those of
-//! the frames behind. When a frame has left, its credit returns.
+//! Each frame has a time at which it will have left. A TNC that is asked what it has queued corrects
+//! that: what is queued still has not left, and what is not any more will have, after its air time.
+//! It has not left already: some TNCs hand a whole burst to their sound card at once. When a frame
+//! has left, its credit returns.
 
 use stackwright_contract::services::FramesIndication;
 use stackwright_contract::{Context, Duration, Instant, earliest};
@@ -43,8 +45,7 @@ impl<M: Message> Kiss<M> {
         let there = &mut self.ports[usize::from(port)];
         let is_keyed = there.free_at > cx.now();
         there.free_at = if is_keyed { there.free_at } else { cx.now() + access } + air;
-        let at = there.free_at + if acknowledged { SILENCE } else { Duration::ZERO };
-        there.leaving.push_back(Leaving { octets, mark, acknowledged, air, at });
+        there.leaving.push_back(Leaving { octets, mark, acknowledged, air, at: there.free_at });
         self.ask_later(cx);
     }
 
@@ -56,12 +57,11 @@ impl<M: Message> Kiss<M> {
             return cx.dropped(crate::NAME, "an acknowledgement of no frame");
         };
         there.left(port, place + 1, out);
-        there.follow(cx.now());
+        there.follow(0, cx.now());
     }
 
-    /// The TNC has so many octets queued, those of a frame on the air not among them.
-    pub(crate) fn queued(&mut self, cx: &Context, port: u8, octets: usize, out: Out<'_, M>) {
-        let now = cx.now();
+    /// The TNC has so many octets queued, those of frames on the air not among them.
+    pub(crate) fn queued(&mut self, cx: &Context, port: u8, octets: usize) {
         self.asking.unanswered = 0;
         let there = &mut self.ports[usize::from(port)];
         let mut sum = 0;
@@ -71,20 +71,13 @@ impl<M: Message> Kiss<M> {
         };
         let queued = there.leaving.iter().rev().take_while(is_queued).count();
         let begun = there.leaving.len() - queued;
-        // Of those that are not queued, the last may be on the air now.
-        there.left(port, begun.saturating_sub(1), out);
-        match there.leaving.front_mut() {
-            Some(on_air) if begun > 0 => {
-                if !on_air.acknowledged {
-                    on_air.at = on_air.at.min(now + on_air.air);
-                }
-                let from = on_air.at.min(now + on_air.air);
-                there.follow_behind(1, from);
-            }
-            // The channel is busy, or it is keying up.
-            Some(_) => there.follow_behind(0, now + ANSWERED),
-            None => {}
+        // If none has begun, the channel is busy, or it is keying up.
+        let mut from = if begun == 0 { cx.now() + ANSWERED } else { cx.now() };
+        for leaving in there.leaving.iter_mut().take(begun) {
+            leaving.at = leaving.at.min(from + leaving.air);
+            from = leaving.at;
         }
+        there.follow(begun, from);
     }
 
     pub(crate) fn expire(&mut self, cx: &Context, out: Out<'_, M>) {
@@ -93,7 +86,7 @@ impl<M: Message> Kiss<M> {
             self.entered_at = None;
         }
         for (port, there) in (0..).zip(&mut self.ports) {
-            let due = there.leaving.iter().take_while(|leaving| leaving.at <= now).count();
+            let due = there.leaving.iter().take_while(|leaving| leaving.until() <= now).count();
             there.left(port, due, out);
         }
         if self.asking.at.is_some_and(|at| at <= now) {
@@ -112,7 +105,7 @@ impl<M: Message> Kiss<M> {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let leaves = |port: &Port| port.leaving.front().map(|leaving| leaving.at);
+        let leaves = |port: &Port| port.leaving.front().map(Leaving::until);
         let leaves = self.ports.iter().filter_map(leaves).min();
         earliest(earliest(leaves, self.asking.at), self.entered_at)
     }
@@ -141,18 +134,19 @@ impl Port {
         }
     }
 
-    /// All frames follow one that had left at `from`.
-    fn follow(&mut self, from: Instant) {
-        self.follow_behind(0, from);
-    }
-
     /// The frames behind the first `count` follow one that leaves at `from`.
-    fn follow_behind(&mut self, count: usize, from: Instant) {
+    fn follow(&mut self, count: usize, from: Instant) {
         self.free_at = from;
         for leaving in self.leaving.iter_mut().skip(count) {
             self.free_at = self.free_at + leaving.air;
-            let silence = if leaving.acknowledged { SILENCE } else { Duration::ZERO };
-            leaving.at = self.free_at + silence;
+            leaving.at = self.free_at;
         }
+    }
+}
+
+impl Leaving {
+    /// Returns when it is believed to have left, whatever the TNC says or does not say.
+    fn until(&self) -> Instant {
+        self.at + if self.acknowledged { SILENCE } else { Duration::ZERO }
     }
 }

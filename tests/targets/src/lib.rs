@@ -21,6 +21,7 @@ mod headers;
 mod listings;
 mod lower;
 mod mutation;
+mod protocols;
 mod replies;
 mod server;
 mod sessions;
@@ -39,6 +40,7 @@ pub use forms::forms;
 pub use headers::headers;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
+pub use protocols::protocols;
 pub use replies::replies;
 pub use server::server;
 pub use sessions::sessions;
@@ -67,6 +69,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "captures", run: captures },
     Target { name: "artp_headers", run: artp_headers },
     Target { name: "artp", run: artp },
+    Target { name: "protocols", run: protocols },
 ];
 
 /// The committed inputs of a target.

@@ -81,6 +81,11 @@ fn endpoints_of_artp_hold_nothing_when_all_have_closed() {
 }
 
 #[test]
+fn a_protocol_compiles_or_is_wrong_at_a_place() {
+    check("protocols", 3000);
+}
+
+#[test]
 fn every_target_has_a_test_here() {
     assert_eq!(TARGETS.len(), 13);
 }

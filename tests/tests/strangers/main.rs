@@ -10,14 +10,18 @@ mod daemons;
 mod hostile_clients;
 mod hostile_servers;
 mod interrupted;
+mod memory;
+mod names;
 mod proxies;
+mod radio;
 mod scripted;
-mod secure;
 mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
 mod their_trees;
+mod thousand;
+mod tls;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,8 +38,12 @@ fn main() -> ExitCode {
         their_forms::trials(),
         their_trees::trials(),
         proxies::trials(&setting),
-        secure::trials(&setting),
+        radio::trials(),
+        tls::trials(&setting),
         crowd::trials(),
+        thousand::trials(),
+        memory::trials(),
+        names::trials(),
         daemons::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),

@@ -20,6 +20,8 @@ mod outgoing;
 mod receive;
 mod send;
 mod timers;
+#[cfg(test)]
+mod windows;
 
 use alloc::collections::VecDeque;
 
@@ -180,8 +182,13 @@ pub(crate) struct Link<M> {
     reopens: bool,
     /// The last word, while octets wait for credit above.
     last_word: Option<Ended>,
+    /// Whether it was told to be open.
+    opened: bool,
     /// Whether the peer has shown that it knows the link to be open.
     confirmed: bool,
+    /// How many SABME may still be answered, though SABM was sent since. An answer may be to one of
+    /// those: then the peer counts otherwise, until it receives SABM.
+    unanswered_extended: u8,
     owes: Owes,
     t1: T1,
     t2: Option<Instant>,
@@ -207,7 +214,9 @@ impl<M: Message> Link<M> {
             ending: Ending::Open,
             reopens: false,
             last_word: None,
+            opened: false,
             confirmed: false,
+            unanswered_extended: 0,
             owes: Owes::default(),
             t1: T1::Stopped,
             t2: None,
@@ -243,6 +252,8 @@ impl<M: Message> Link<M> {
         let mut link = Link::new(key, path, env.config, credit, learned);
         link.set_version(modulus, env.config);
         env.respond(Unnumbered::Ua, poll);
+        link.opened = true;
+        env.acts.push_back(Act::Opened);
         link.connect(env);
         link
     }
@@ -293,6 +304,11 @@ impl<M: Message> Link<M> {
         };
     }
 
+    /// Whether the peer may count otherwise.
+    fn is_doubtful(&self) -> bool {
+        self.modulus == Modulus::Eight && self.unanswered_extended > 0
+    }
+
     /// Sends SABM or SABME for the first time.
     fn establish(&mut self, env: &mut Env<'_, M>) {
         self.state = match self.version {
@@ -309,6 +325,9 @@ impl<M: Message> Link<M> {
             State::AwaitingV22Connection => (Unnumbered::Sabme, Modulus::Extended),
             _ => (Unnumbered::Sabm, Modulus::Eight),
         };
+        if modulus == Modulus::Extended {
+            self.unanswered_extended = self.unanswered_extended.saturating_add(1);
+        }
         self.set_version(modulus, env.config);
         self.stop_timers();
         self.await_departure(env);

@@ -179,7 +179,7 @@ impl<M: Message> Outgoing<M> {
 
     /// Returns how many frames leave before the peer is asked what has arrived: few while their
     /// length is a try.
-    fn burst(&self) -> usize {
+    pub(super) fn burst(&self) -> usize {
         let most = if self.length.is_trying() { TRY } else { BURST_MOST };
         usize::from(self.window).min(most)
     }

@@ -81,8 +81,11 @@ impl<M: Message> Link<M> {
                     env.acts.push_back(Act::Say { kind, role, poll, information, timed: false });
                 }
             }
+            // It was delivered; what it asks for is an answer of the link.
+            (Unnumbered::Ui, State::Connected | State::TimerRecovery) => self.polled(),
+            (Unnumbered::Ui, _) => env.respond(Unnumbered::Dm, true),
             (Unnumbered::Sabm, AwaitingConnection) | (Unnumbered::Sabme, AwaitingV22Connection) => {
-                env.respond(Unnumbered::Ua, poll)
+                env.respond(Unnumbered::Ua, poll);
             }
             (Unnumbered::Sabm, AwaitingV22Connection) => {
                 env.respond(Unnumbered::Ua, poll);
@@ -116,16 +119,26 @@ impl<M: Message> Link<M> {
             (Unnumbered::Ua, AwaitingConnection | AwaitingV22Connection) if poll => {
                 let negotiates = self.state == AwaitingV22Connection;
                 self.answered(env);
-                env.acts.push_back(Act::Opened);
+                if !core::mem::replace(&mut self.opened, true) {
+                    env.acts.push_back(Act::Opened);
+                }
                 self.connect(env);
                 if negotiates {
+                    self.unanswered_extended = 0;
                     self.negotiate(env);
+                } else if self.is_doubtful() {
+                    self.clock.tries = 1;
+                    self.enquire(env);
                 }
             }
             (Unnumbered::Dm, AwaitingV22Connection) | (Unnumbered::Frmr, AwaitingV22Connection)
                 if self.version == Version::Auto && (poll || kind == Unnumbered::Frmr) =>
             {
+                self.unanswered_extended = self.unanswered_extended.saturating_sub(1);
                 self.fall_back(env);
+            }
+            (Unnumbered::Dm, AwaitingConnection) if poll && self.unanswered_extended > 0 => {
+                self.unanswered_extended -= 1; // it is to SABME
             }
             (Unnumbered::Dm, AwaitingConnection | AwaitingV22Connection) if poll => {
                 self.over(Ended::Refused(0), env);
@@ -152,13 +165,16 @@ impl<M: Message> Link<M> {
         pid: Option<u8>,
         env: &mut Env<'_, M>,
     ) {
-        // What it carries counts, whatever it says of our frames.
+        if self.is_doubtful() {
+            return env.cx.dropped(crate::NAME, "an I frame that may be counted otherwise");
+        }
+        let others = pid != Some(self.outgoing.pid);
         if !self.acknowledged(received, env) {
-            self.invalid(false, env);
+            return self.invalid(false, env);
         }
         let selective = self.selective != Selective::Absent;
         let mut information = information;
-        if pid != Some(self.outgoing.pid) {
+        if others {
             env.cx.dropped(crate::NAME, "octets of another protocol than the link's");
             information.truncate(0);
         }
@@ -211,6 +227,10 @@ impl<M: Message> Link<M> {
         mut information: M,
         env: &mut Env<'_, M>,
     ) {
+        if kind != Supervisory::SelectiveReject && !information.is_empty() {
+            // Or one of a link that counts otherwise.
+            return env.cx.dropped(crate::NAME, "a supervisory frame with information");
+        }
         // A station before version 2.0 does not say whether it asks or answers.
         let asks = poll && (role == Role::Command || role == Role::Unsaid && !self.clock.asked);
         let answers = poll && !asks && self.clock.asked;
@@ -230,6 +250,7 @@ impl<M: Message> Link<M> {
         let answered = answers && self.answered(env);
         if answered {
             self.state = State::Connected;
+            self.unanswered_extended = 0;
         }
         let goes_back = match kind {
             Supervisory::Reject => true,

@@ -51,12 +51,15 @@ pub(super) struct Clock {
     pub(super) ambiguous: bool,
     /// Whether one answer was taken for such a late one.
     pub(super) doubted: bool,
+    /// Whether the TNC did not say that the last frame that asked has left.
+    unsaid: bool,
 }
 
 impl Clock {
     pub(super) fn new(floor: Duration, timeout: Duration) -> Self {
         let smoothed = (timeout / 2).max(floor);
-        Clock { smoothed, floor, tries: 0, asked: false, ambiguous: false, doubted: false }
+        let (asked, ambiguous, doubted, unsaid) = (false, false, false, false);
+        Clock { smoothed, floor, tries: 0, asked, ambiguous, doubted, unsaid }
     }
 
     /// T1V: twice the smoothed time, and a quarter of it more with each try. The specification
@@ -73,8 +76,10 @@ impl Clock {
 impl<M: Message> Link<M> {
     /// A frame that asks was made: T1 waits until it has left.
     pub(super) fn await_departure(&mut self, env: &Env<'_, M>) {
-        let queue = env.config.air(env.config.longest) * u32::from(self.outgoing.window);
-        self.t1 = T1::Leaving { mark: None, until: env.now() + LEAVES_WITHIN + queue };
+        let queue = env.config.air(env.config.longest) * self.outgoing.burst() as u32;
+        // Where the TNC never says it, this is when it has left if the channel is free.
+        let access = if self.clock.unsaid { env.config.access * 2 } else { LEAVES_WITHIN };
+        self.t1 = T1::Leaving { mark: None, until: env.now() + access + queue };
         self.t3 = None;
     }
 
@@ -90,14 +95,17 @@ impl<M: Message> Link<M> {
         if let T1::Leaving { mark: Some(mark), .. } = self.t1
             && mark == number
         {
+            self.clock.unsaid = false;
             self.t1 = T1::Running { left: Some(now), until: now + self.clock.timeout() };
         }
     }
 
     /// A frame of any station was on the air for so long.
     pub(crate) fn heard(&mut self, air: Duration) {
-        if let T1::Running { until, .. } = &mut self.t1 {
-            *until = *until + air;
+        match &mut self.t1 {
+            T1::Running { until, .. } => *until = *until + air,
+            T1::Leaving { until, .. } if self.clock.unsaid => *until = *until + air,
+            _ => {}
         }
     }
 
@@ -152,6 +160,15 @@ impl<M: Message> Link<M> {
         self.await_departure(env);
     }
 
+    /// Returns which of T1 and T3 runs, behind a space.
+    pub(crate) fn timers(&self) -> &'static str {
+        match (self.t1, self.t3) {
+            (T1::Stopped, None) => "",
+            (T1::Stopped, Some(_)) => " T3",
+            _ => " T1",
+        }
+    }
+
     /// Returns the earliest of its timers.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let t1 = match self.t1 {
@@ -180,7 +197,7 @@ impl<M: Message> Link<M> {
         }
         match self.t1 {
             T1::Leaving { until, mark } if until <= now => {
-                if mark.is_some() {
+                if mark.is_some() && !core::mem::replace(&mut self.clock.unsaid, true) {
                     env.cx.event(crate::NAME, format_args!("the TNC does not say when it sends"));
                 }
                 self.t1 = T1::Running { left: None, until: now + self.clock.timeout() };
@@ -221,6 +238,11 @@ impl<M: Message> Link<M> {
             State::TimerRecovery if exhausted => {
                 env.respond(Unnumbered::Dm, false);
                 self.over(Ended::Expired, env);
+            }
+            State::TimerRecovery if self.is_doubtful() => {
+                self.state = State::AwaitingConnection;
+                self.clock.tries += 1;
+                self.ask_to_connect(env);
             }
             State::TimerRecovery => {
                 self.clock.tries += 1;

@@ -61,7 +61,10 @@ fn parameters() -> impl Strategy<Value = Parameters> {
 
 proptest! {
     #[test]
-    fn a_head_is_read_as_it_was_written(addresses in addresses(), (modulus, control) in controls()) {
+    fn a_head_is_read_as_it_was_written(
+        addresses in addresses(),
+        (modulus, control) in controls(),
+    ) {
         let mut octets = [0; 80];
         let at = addresses.encode(&mut octets);
         let length = control.encode(modulus, &mut octets[at..]);
@@ -76,7 +79,7 @@ proptest! {
     #[test]
     fn any_octets_are_a_head_or_none(octets in vec(any::<u8>(), 0..100)) {
         // All bits of characters but the shifted one: a call sign is likely then.
-        let likely: Vec<u8> = octets.iter().map(|octet| b'A' + octet % 26 << 1).collect();
+        let likely: Vec<u8> = octets.iter().map(|octet| (b'A' + octet % 26) << 1).collect();
         for octets in [octets, likely] {
             if let Ok((addresses, at)) = Addresses::decode(&octets) {
                 let mut again = [0; 80];

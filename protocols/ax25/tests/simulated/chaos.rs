@@ -1,5 +1,7 @@
 //! Two to five stations, with all that a channel, a TNC and an application do to each other.
 
+use std::panic::catch_unwind;
+
 use fastrand::Rng;
 use stackwright_ax25::{Config, FrameLength, Version};
 use stackwright_contract::services::{Ended, StreamsRequest};
@@ -121,6 +123,14 @@ fn run(seed: u64) -> usize {
                 .collect::<Vec<_>>()
         )
     };
+    if !done && std::env::var("SHOW").is_ok() {
+        for there in &air.stations {
+            println!("{} {:?}", there.call, there.stack.links().collect::<Vec<_>>());
+            for sent in there.sent.iter().rev().take(12) {
+                println!("    {sent:02x?}");
+            }
+        }
+    }
     assert!(done, "{}", say());
     let mut octets = 0;
     for Pair { ends: [one, other], disturbed } in &pairs {
@@ -173,7 +183,8 @@ fn disturb(air: &mut Air, random: &mut Rng, pairs: &mut [Pair]) {
 fn octets_arrive_or_the_end_is_told() {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, seeds) = (number("SEED").unwrap_or(0), number("SEEDS").unwrap_or(2000));
-    let octets: usize = (first..first + seeds).map(run).sum();
+    let seen = |seed| catch_unwind(|| run(seed)).unwrap_or_else(|_| panic!("with the seed {seed}"));
+    let octets: usize = (first..first + seeds).map(seen).sum();
     println!("{octets} octets with {seeds} seeds");
     assert!(octets > 1000 * seeds as usize || seeds < 100);
 }

@@ -4,4 +4,6 @@ mod air;
 mod chaos;
 mod ends;
 mod exchange;
+mod sweeps;
 mod talk;
+mod ui;

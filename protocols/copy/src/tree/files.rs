@@ -167,7 +167,7 @@ impl<M: Message> Copy<M> {
         if resumes {
             self.resume(copying, out);
         } else {
-            self.copy(copying, tree.options.early, out);
+            self.copy(cx, copying, tree.options.early, out);
         }
     }
 

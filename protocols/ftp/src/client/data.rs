@@ -8,7 +8,7 @@ use stackwright_contract::services::{Credit, Ended, Failure, StreamsRequest};
 use stackwright_contract::{Command, Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, FIRST_CREDIT, Job, LISTING_CREDIT, Step, Stream, What};
+use super::state::{Data, FIRST_CREDIT, Job, LISTING_CREDIT, Read, Step, Stream, What};
 use super::{Client, DataMode, Out};
 use crate::reply::{Reply, ReplyKind};
 use crate::{NAME, address};
@@ -190,7 +190,9 @@ impl<M: Message> Client<M> {
         // TLS reads payload.
         if self.secures() {
             self.secure_data(session, association, out);
-        } else if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
+        } else if let Some((_, Job { what: What::Read(Read { as_octets: false, .. }), .. })) =
+            self.job_of(session)
+        {
             out.request(StreamsRequest::Control { association, command: Command::Unread });
         }
         self.touch(cx, session);

@@ -133,15 +133,14 @@ impl<M: Message> Client<M> {
                 if state.step == Step::Securing {
                     return cx.dropped(NAME, PLAINTEXT);
                 }
+                let had_other_end = state.replies.has_other_end();
                 let (heard, taken) = state.replies.feed(octets);
+                let waits_anew = had_other_end || state.replies.has_other_end();
                 octets = &octets[taken..];
                 match heard {
+                    Ok(None) if waits_anew => self.touch(cx, session),
                     Ok(None) => {}
-                    Ok(Some(reply)) => {
-                        cx.event(NAME, format_args!("◂ {} {}", reply.code, reply.text));
-                        self.touch(cx, session);
-                        self.replied(cx, session, &reply, out);
-                    }
+                    Ok(Some(reply)) => self.reply_arrived(cx, session, &reply, out),
                     Err(wrong) => {
                         cx.event(NAME, format_args!("◂ what the server says is not FTP: {wrong}"));
                         return self.lose_session(cx, session, Failure::Garbled, out);
@@ -149,6 +148,18 @@ impl<M: Message> Client<M> {
                 }
             }
         }
+    }
+
+    pub(super) fn reply_arrived(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        cx.event(NAME, format_args!("◂ {} {}", reply.code, reply.text));
+        self.touch(cx, session);
+        self.replied(cx, session, reply, out);
     }
 
     fn replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {

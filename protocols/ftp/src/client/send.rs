@@ -27,7 +27,9 @@ impl<M: Message> Client<M> {
         match request {
             FilesRequest::Open { file, path, purpose } => {
                 let what = match purpose {
-                    Purpose::Read { .. } => What::Read(Read::default()),
+                    Purpose::Read { as_octets } => {
+                        What::Read(Read { as_octets, ..Read::default() })
+                    }
                     Purpose::List => What::List(List::default()),
                     purpose => What::Create(Create::new(purpose)),
                 };

@@ -213,6 +213,8 @@ impl Stat {
 
 /// A file that is fetched.
 pub(super) struct Read<M> {
+    /// Whether somebody looks at what arrives.
+    pub(super) as_octets: bool,
     /// The size, if the server told it before or at the beginning of the transfer.
     pub(super) size: Option<u64>,
     /// Whether the server was asked for the size.
@@ -236,6 +238,7 @@ pub(super) struct Read<M> {
 impl<M> Default for Read<M> {
     fn default() -> Self {
         Read {
+            as_octets: false,
             size: None,
             size_asked: false,
             asked: VecDeque::new(),

@@ -3,6 +3,7 @@
 //! | timer | of | when it expires |
 //! | --- | --- | --- |
 //! | idle | a session without a job | it sends QUIT |
+//! | other end | a reply of several lines whose last line has another code | that code counts |
 //! | timeout | a server that is silent, a transfer without progress | the session is dropped, its job has expired |
 //! | opening | a data association to the port that EPSV named | the transfer begins anew with PASV |
 //! | confirmation | a server that has sent all octets of a file and does not confirm it | the file is complete, the session is dropped |
@@ -17,6 +18,7 @@ use stackwright_wire::Message;
 
 use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
+use crate::reply::Replies;
 
 /// How long a server may take to close after QUIT, and how long the replies to ABOR are waited for,
 /// or the reply to a transfer that cannot go on.
@@ -25,6 +27,9 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// How long the final reply is waited for when a file is whole by its size: some firewalls forget
 /// the control association while a long transfer runs.
 const CONFIRMATION: Duration = Duration::from_secs(15);
+
+/// How long it is waited for more of a reply that ends with another code than it began with.
+const OTHER_END: Duration = Duration::from_secs(2);
 
 /// Which part of the timeout the port that EPSV named may take to answer.
 const OPENING: u32 = 3;
@@ -46,6 +51,10 @@ impl<M: Message> Client<M> {
             _ if matches!(state.data, Data::Gone) => FAREWELL.min(self.config.timeout),
             _ => self.config.timeout,
         };
+        let timeout = match state.replies.has_other_end() {
+            true => timeout.min(OTHER_END),
+            false => timeout,
+        };
         state.deadline = cx.now() + timeout;
         self.next = earliest(self.next, Some(state.deadline));
     }
@@ -59,6 +68,11 @@ impl<M: Message> Client<M> {
             .map(|(name, _)| name)
             .collect();
         for session in due {
+            let replies = self.sessions.get_mut(session).map(|state| &mut state.replies);
+            if let Some(reply) = replies.and_then(Replies::take_other_end) {
+                self.reply_arrived(cx, session, &reply, out);
+                continue;
+            }
             let state = self.sessions.get(session);
             let gone = state.is_some_and(|state| matches!(state.data, Data::Gone));
             match state.map(|state| state.step) {

@@ -11,7 +11,7 @@ use stackwright_wire::Message;
 use super::secure::secure_data;
 use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream, Transfer};
 use super::timers::LINGER;
-use super::{Out, Server, SessionReuse, Trouble};
+use super::{Indication, Out, Server, SessionReuse, Trouble};
 use crate::{NAME, address};
 
 /// How many ports of the configured ones are tried, where they are taken.
@@ -192,6 +192,7 @@ impl<M: Message> Server<M> {
         match (outcome, listener) {
             (Ok(Secure::FULL), listener) if has_to_resume => {
                 cx.dropped(NAME, "a data connection that does not resume the session");
+                out.indicate(Indication::DataRefused { peer: state.control.peer.into() });
                 self.reset(cx, association, out);
                 match listener {
                     // The client is known to resume: it is still to come.
@@ -375,13 +376,14 @@ impl<M: Message> Server<M> {
     pub(super) fn abandon(&mut self, cx: &Context, name: Handle) {
         let until = cx.now() + LINGER;
         if let Some(stream) = self.streams.get_mut(name) {
-            *stream = Stream::Lingering { until };
+            let earlier = mem::replace(stream, Stream::Lingering { until });
+            self.lingering += usize::from(!matches!(earlier, Stream::Lingering { .. }));
             self.watch(until);
         }
     }
 
     /// Leaves an association on which all was sent, and which the kernel has, to be closed by the
-    /// peer. One such association a session is enough.
+    /// peer. One such association a session is enough; of all, as many as there may be sessions.
     pub(super) fn linger(
         &mut self,
         cx: &Context,
@@ -395,6 +397,15 @@ impl<M: Message> Server<M> {
             && self.streams.get(earlier).is_some()
         {
             Self::ask_streams(out, StreamsRequest::Abort { association: earlier, code: 0 });
+        }
+        if self.lingering > self.config.sessions_most {
+            let lingering = self.streams.iter().filter_map(|(name, stream)| match stream {
+                Stream::Lingering { until } => Some((*until, name)),
+                _ => None,
+            });
+            if let Some((_, association)) = lingering.min_by_key(|(until, _)| *until) {
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            }
         }
     }
 }

@@ -61,6 +61,8 @@ pub struct Server<M: Message> {
     digests: usize,
     failures: Failures,
     crowd: Crowd,
+    /// How many associations linger.
+    lingering: usize,
     /// How many clients that were refused are still connected.
     refused: usize,
     /// The time before which no lingering association is due.
@@ -83,6 +85,7 @@ impl<M: Message> Server<M> {
             digests: 0,
             failures: Failures::default(),
             crowd: Crowd::default(),
+            lingering: 0,
             refused: 0,
             next: None,
             stopping: false,

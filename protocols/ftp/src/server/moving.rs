@@ -195,10 +195,10 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some(transfer) = state.transfer() else { return };
         let Transfer { link: Some(link), motion, coding, octets, .. } = transfer else { return };
-        let Motion::Retrieve { asked, end, .. } = motion else { return };
+        let Motion::Retrieve { next, until, asked, end, .. } = motion else { return };
         let Some(wanted) = asked.pop_front() else { return };
         let length = message.len();
-        *end |= length < wanted;
+        *end |= length < wanted || *next >= *until && asked.is_empty();
         if let Coding::Encode { encoder, unsent } = coding {
             let Some(encoded) = encode_message(encoder, &message, *end) else {
                 let (trouble, text) =
@@ -322,12 +322,16 @@ impl<M: Message> Transfer<M> {
             return Next::Wait;
         };
         match (motion, *file) {
-            (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
-                let mut read = |asked: &mut VecDeque<usize>, length, out: Out<'_, M>| {
-                    asked.push_back(length);
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    Server::ask_files(out, FilesRequest::Read { file, offset, length });
+            (Motion::Retrieve { next, until, asked, expected, end }, File::Open(file)) => {
+                let mut read = |asked: &mut VecDeque<usize>, most: usize, out: Out<'_, M>| {
+                    let (offset, left) = (*next, until.saturating_sub(*next));
+                    let length = usize::try_from(left).unwrap_or(usize::MAX).min(most);
+                    if length > 0 {
+                        asked.push_back(length);
+                        *next = next.saturating_add(length as u64);
+                        Server::ask_files(out, FilesRequest::Read { file, offset, length });
+                    }
+                    length
                 };
                 if let Coding::Encode { unsent, .. } = coding {
                     link.send(unsent, out);
@@ -342,8 +346,10 @@ impl<M: Message> Transfer<M> {
                     // back.
                     let length = READ_AT_ONCE.min(link.credit_most.div_ceil(2));
                     while !*end && link.credit >= length {
-                        link.credit -= length;
-                        read(asked, length, out);
+                        match read(asked, length, out) {
+                            0 => break,
+                            taken => link.credit -= taken,
+                        }
                     }
                 }
                 if !*end || !asked.is_empty() {

@@ -114,7 +114,7 @@ impl<M: Message> Server<M> {
             Stream::Control { session } => self.forget_session(cx, session, out),
             Stream::DataListener { session } => self.data_listener_ended(cx, session, name, out),
             Stream::Data { session } => self.data_ended(cx, session, name, why, out),
-            Stream::Lingering { .. } => {}
+            Stream::Lingering { .. } => self.lingering -= 1,
             Stream::Refused { .. } => self.refused -= 1,
         }
     }

@@ -137,7 +137,7 @@ pub(super) struct Session<M> {
     pub(super) level: u8,
     /// The octet at which the next transfer begins (REST).
     pub(super) restart: u64,
-    /// The octets that the next HASH is about (RANG).
+    /// The octets that the next RETR or HASH is about (RANG).
     pub(super) range: Option<Range<u64>>,
     /// What RNTO renames, if it is the next command.
     pub(super) rename_from: Option<String>,
@@ -350,6 +350,8 @@ pub(super) enum File {
 pub(super) enum Motion<M> {
     Retrieve {
         next: u64,
+        /// The first octet that is not wanted (RANG).
+        until: u64,
         /// The lengths requested from the disk, in order.
         asked: VecDeque<usize>,
         /// How many octets were announced.

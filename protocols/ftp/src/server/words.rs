@@ -67,6 +67,12 @@ pub enum Indication {
         /// The user's name.
         user: String,
     },
+    /// A data association was refused because it did not resume the TLS session of its control
+    /// association: it may be another client's.
+    DataRefused {
+        /// The client of the control association.
+        peer: Participant,
+    },
     /// A transfer is over.
     Transferred {
         /// The client.

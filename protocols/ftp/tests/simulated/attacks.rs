@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use stackwright_contract::services::Ended;
 use stackwright_contract::{Duration, Handle};
+use stackwright_ftp::address;
 use stackwright_ftp::command::{CommandNeeds, TABLE};
 use stackwright_ftp::server::{Config, SecurityLevel};
 use stackwright_simulator::{Habits, Tree, World};
@@ -223,6 +224,34 @@ fn without_auth_nothing_is_obeyed_where_tls_is_required() {
         let codes = raw.codes(&world, control).split_off(before);
         assert_eq!(codes, [530], "{}", row.name);
     }
+    world.run_for(AGES);
+    server_is_empty(&mut world, server);
+}
+
+/// Sessions that come and go, each of which leaves a data connection behind that its client does
+/// not close: as many stay as there may be sessions.
+#[test]
+fn data_connections_that_are_never_closed_do_not_add_up() {
+    const SESSIONS: usize = 5;
+    let (mut world, server) = served(Config { sessions_most: SESSIONS, ..server_config() });
+    let before = world.stack(server).upper.names();
+    let mut raw = Raw::add(&mut world, CLIENT);
+    for _ in 0..60 {
+        let control = raw.open(&mut world, door());
+        raw.say(&mut world, control, b"USER ftp\r\nPASS x\r\nTYPE I\r\nPASV\r\n");
+        world.run_for(Duration::from_millis(50));
+        let told = raw.replies(&world, control).pop().expect("a reply to PASV");
+        let data = raw.open(&mut world, address::find_port(&told.text).expect("six numbers"));
+        raw.say(&mut world, control, b"RETR a\r\nQUIT\r\n");
+        world.run_for(Duration::from_millis(50));
+        assert_eq!(raw.codes(&world, control), [220, 331, 230, 200, 227, 226, 221]);
+        assert_eq!(raw.heard(&world, data).octets, content(10, 1));
+        raw.finish(&mut world, control);
+    }
+    world.run_for(seconds(1));
+    assert_eq!(world.stack(server).upper.sessions(), 0);
+    let names = world.stack(server).upper.names();
+    assert!(names <= before + SESSIONS + 1, "{names} names, {before} before");
     world.run_for(AGES);
     server_is_empty(&mut world, server);
 }

@@ -14,6 +14,7 @@ mod forms;
 mod graphs;
 mod lines;
 mod listed;
+mod looked_at;
 mod memory;
 mod odd;
 mod raw;

@@ -155,6 +155,7 @@ fn a_data_connection_that_does_not_resume_is_a_thiefs_once_one_did() {
     arrives(&mut session, thief);
     secured(&mut session, Some(thief), Secure::FULL);
     assert!(session.asked.has_aborted(thief) && !session.asked.has_closed(listener));
+    assert!(session.asked.1.iter().any(|told| matches!(told, Told::DataRefused { .. })));
     let right = awaited(&mut session);
     arrives(&mut session, right);
     secured(&mut session, Some(right), Secure::RESUMED);
@@ -182,6 +183,8 @@ fn a_data_connection_has_to_resume_where_that_is_required() {
         };
         let result = session.asked.1.iter().find_map(told);
         assert_eq!(result, refused.then_some(Err(Trouble::NotResumed)), "{reuse:?}");
+        let is_told = session.asked.1.iter().any(|told| matches!(told, Told::DataRefused { .. }));
+        assert_eq!(is_told, refused, "{reuse:?}");
     }
 }
 

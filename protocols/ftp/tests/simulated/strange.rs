@@ -153,6 +153,23 @@ fn two_preliminary_replies_are_one_too_many_and_no_harm() {
 
 // ---- the data association -----------------------------------------------------------------------
 
+/// RFC 959 §4.2 has it end with the same code; where nothing follows, the other one counts.
+#[test]
+fn a_reply_of_many_lines_may_end_with_another_code() {
+    let quickly = |odd: &mut Odd| {
+        let since = odd.world.now();
+        let fetched = fetch(odd);
+        assert!(odd.world.now().since(since) < Duration::from_secs(10), "{:?}", odd.lines);
+        fetched
+    };
+    let mut odd = hello().reply("RETR", "150-look at this\r\n125 go\r\n");
+    assert_eq!(quickly(&mut odd), Ok(HELLO.into()));
+    let mut odd = hello().reply("RETR", "450-look at this\r\n550 no such file\r\n");
+    assert_eq!(quickly(&mut odd), Err(Failure::NotFound));
+    let mut odd = hello().reply("PASS", "220-welcome\r\n230 in\r\n");
+    assert_eq!(quickly(&mut odd), Ok(HELLO.into()));
+}
+
 #[test]
 fn whatever_is_no_readable_229_means_pasv() {
     for reply in [

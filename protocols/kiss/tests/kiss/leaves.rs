@@ -105,42 +105,43 @@ fn in_ackmode_the_tnc_says_so() {
 /// What is asked of a TNC, and what Direwolf answers.
 const QUESTION: &[u8] = b"\xC0\x06TXBUF:\xC0";
 
+/// Lets a second pass, in which the TNC is asked, and answers that it has so many frames queued.
+fn answered(alone: &mut Alone, queued: usize) -> Vec<u16> {
+    alone.line.clear();
+    alone.pass(Duration::from_secs(1));
+    assert_eq!(alone.line, QUESTION);
+    let answer = format!("TXBUF:{}", queued * FRAME.len());
+    alone.hear(&[b"\xC0\x06", answer.as_bytes(), b"\xC0"].concat());
+    marks(alone)
+}
+
 #[test]
-fn a_tnc_that_is_asked_says_what_it_has_queued() {
+fn a_tnc_that_is_asked_says_what_has_not_left() {
     let mut alone = Alone::up(Config { asks_queue: true, ..fast() });
     alone.send(0, &FRAME, Some(0));
     alone.pass(Duration::from_secs(5));
     assert_eq!(marks(&mut alone), [0]);
     assert!(!alone.line.ends_with(QUESTION), "one frame alone is no reason to ask");
     (1..=20).for_each(|mark| alone.send(0, &FRAME, Some(mark)));
-    alone.line.clear();
-    alone.pass(Duration::from_secs(1));
-    assert_eq!(alone.line, QUESTION);
-    let (mut all, before) = (marks(&mut alone), milliseconds(alone.cx.now()));
-    assert!(all.len() > 5, "by air time: {all:?}");
-    // The channel is busy: all that it has is still there.
-    let queued = format!("\u{0}TXBUF:{}", (20 - all.len()) * 100).into_bytes();
-    alone.hear(&[b"\xC0\x06", &queued[1..], b"\xC0"].concat());
-    alone.pass(Duration::from_millis(999));
-    assert_eq!(marks(&mut alone), []);
-    alone.pass(Duration::from_millis(1));
-    assert_eq!(alone.line, QUESTION.repeat(2));
-    // Now three have gone, of which the last is on the air.
-    let queued = (20 - all.len() - 3) * 100;
-    alone.hear(format!("~TXBUF:{queued}").as_bytes());
-    alone.hear(&[b"\xC0\x06", format!("TXBUF:{queued}").as_bytes(), b"\xC0"].concat());
-    let two = marks(&mut alone);
-    assert_eq!(two.len(), 2);
-    all.extend(two);
-    let (at, third) = next(&mut alone);
-    assert_eq!((at, third.len()), (before + 1000 + 88, 1));
-    all.extend(third);
-    // It was faster than its rate says: none is queued any more, and the last is on the air.
+    // By air time, eight have left. The channel is busy: all others are still there.
+    assert_eq!(answered(&mut alone, 12), [1, 2, 3, 4, 5, 6, 7, 8]);
+    for _ in 0..10 {
+        assert_eq!(answered(&mut alone, 12), []);
+    }
+    // Now three have begun, at the latest a moment ago.
+    assert_eq!(answered(&mut alone, 9), []);
+    let begun = milliseconds(alone.cx.now());
+    for (nth, mark) in (1..).zip(9..=12) {
+        assert_eq!(next(&mut alone), (begun + 88 * nth, vec![mark]), "the others follow");
+    }
+    // All have, as if a sound card had them: that makes none leave sooner.
     alone.hear(b"\xC0\x06TXBUF:0\xC0");
-    all.extend(marks(&mut alone));
-    assert_eq!(all, (1..20).collect::<Vec<u16>>());
-    let (_, last) = next(&mut alone);
-    assert_eq!(last, [20]);
+    assert_eq!(next(&mut alone), (begun + 88 * 5, vec![13]));
+    // What is nonsense does no harm.
+    alone.hear(b"\xC0\x06TXBUF:99999999999999999999999\xC0\xC0\x06TXBUF:-1\xC0");
+    alone.hear(b"\xC0\x06TXBUF:18446744073709551615\xC0");
+    alone.pass(Duration::from_secs(10));
+    assert_eq!(marks(&mut alone), [14, 15, 16, 17, 18, 19, 20]);
 }
 
 #[test]

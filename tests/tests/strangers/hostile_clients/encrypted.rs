@@ -8,7 +8,7 @@ use super::{GROWTH, Prey};
 use crate::setting::stranger;
 
 /// A certificate for `localhost`, and the options of a server that shows it.
-pub(super) fn certified(how: &str) -> (Scratch, Prey) {
+pub(crate) fn certified(how: &str, options: &[&str]) -> (Scratch, Prey) {
     let scratch = Scratch::new();
     let [certificate, key] = ["certificate", "key"].map(|name| scratch.join(name));
     let mut openssl = stranger("openssl");
@@ -17,12 +17,13 @@ pub(super) fn certified(how: &str) -> (Scratch, Prey) {
     openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
     run(openssl.arg("-keyout").arg(&key).arg("-out").arg(&certificate)).succeeded();
     let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
-    let prey = Prey::with(&[how, "--certificate", &certificate, "--key", &key]);
+    let all = [&[how, "--certificate", &certificate, "--key", &key], options].concat();
+    let prey = Prey::with(&all);
     (scratch, prey)
 }
 
 /// What all scripts begin with: a client that speaks line by line, in plain and then in TLS.
-const CLIENT: &str = "
+pub(crate) const CLIENT: &str = "
 import re, socket, ssl, sys
 certificate, port = sys.argv[1], int(sys.argv[2])
 
@@ -86,7 +87,7 @@ fn python(scratch: &Scratch, prey: &Prey, script: &str) {
 /// What arrives behind AUTH in the same segment is plaintext of anyone: it is neither obeyed before
 /// the handshake nor behind it (CVE-2011-1575).
 pub(super) fn behind_auth() {
-    let (scratch, prey) = certified("--tls=offered");
+    let (scratch, prey) = certified("--tls=offered", &[]);
     let script = "
 client = Client()
 client.socket.sendall(b'AUTH TLS\\r\\nUSER ftp\\r\\nPASS x\\r\\nDELE small\\r\\nNOOP\\r\\nMKD')
@@ -104,7 +105,7 @@ client.ask('QUIT', '221')
 
 /// A client that goes on in plain, or sends damaged records, is ended, and gets no reply in plain.
 pub(super) fn no_handshake() {
-    let (scratch, prey) = certified("--tls=offered");
+    let (scratch, prey) = certified("--tls=offered", &[]);
     let script = "
 import os
 for octets in [b'USER ftp\\r\\nPASS x\\r\\n', b'\\x16\\x03\\x01\\xff\\xff' + bytes(70000),
@@ -127,7 +128,7 @@ for octets in [b'USER ftp\\r\\nPASS x\\r\\n', b'\\x16\\x03\\x01\\xff\\xff' + byt
 /// A client behind the same address is quicker at the data port: it gets nothing and gives nothing,
 /// and the right one, which resumes its session, gets the file.
 pub(super) fn thief() {
-    let (scratch, prey) = certified("--tls=required");
+    let (scratch, prey) = certified("--tls=required", &[]);
     let script = "
 for version in [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]:
     tls = context()
@@ -170,7 +171,7 @@ for version in [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]:
 /// Clients that begin an encrypted transfer, and do not read: what is encrypted for them is
 /// bounded.
 pub(super) fn never_reads() {
-    let (scratch, prey) = certified("--tls=required");
+    let (scratch, prey) = certified("--tls=required", &[]);
     prey.with_big();
     let before = prey.memory();
     let script = "

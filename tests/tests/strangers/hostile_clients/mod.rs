@@ -2,7 +2,7 @@
 //! the others, and nothing appears that was not sent whole.
 
 mod data;
-mod encrypted;
+pub(crate) mod encrypted;
 mod lines;
 mod names;
 
@@ -64,9 +64,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 type Hostility = fn(&Prey);
 
 /// A server of its own for each trial, with a secret beside the folder that it serves.
-struct Prey {
+pub(crate) struct Prey {
     outside: Scratch,
-    server: Server,
+    pub(crate) server: Server,
 }
 
 const BIG: usize = 50_000_000;
@@ -97,7 +97,7 @@ impl Prey {
         Control::guest(self.server.address).expect("a login")
     }
 
-    fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.server.running.status("VmRSS")
     }
 

@@ -1,0 +1,33 @@
+//! `spec`: protocols from a specification.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `arguments.rs` | what may be said of it |
+//! | `text.rs` | a text is read and compiled, or it is shown what is wrong |
+//! | `begin.rs` | a first text |
+//! | `make.rs` | what is made of a text: pictures, Rust, vectors, a text in the style |
+//! | `run.rs`, `host.rs` | a role is run by hand |
+
+mod arguments;
+mod begin;
+mod host;
+mod make;
+mod run;
+mod text;
+
+pub(crate) use arguments::Spec;
+
+use crate::problem::Problem;
+
+pub(crate) fn run(spec: &Spec) -> Result<(), Problem> {
+    match spec {
+        Spec::New(new) => begin::new(new),
+        Spec::Check(check) => make::check(check),
+        Spec::Draw(draw) => make::draw(draw),
+        Spec::Gen(generate) => make::generate(generate),
+        Spec::Run(run) => run::run(run),
+        Spec::Fmt(format) => make::format(format),
+        Spec::Vectors(vectors) => make::vectors(vectors),
+        Spec::Hash(hash) => make::hash(hash),
+    }
+}

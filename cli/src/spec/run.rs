@@ -1,0 +1,131 @@
+//! A role is run by hand: what it hears is read, a line each; what it does is said.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, BufRead};
+
+use stackwright_spec::{Compiled, Interpreter, SignalKind, Stimulus, Value};
+
+use super::arguments::Role;
+use super::host::{Host, value};
+use super::text::Source;
+use crate::problem::Problem;
+use crate::report::say;
+
+/// Words that are held, at most.
+const HELD_MOST: usize = 1000;
+
+pub(super) fn run(run: &Role) -> Result<(), Problem> {
+    let source = Source::load(&run.file)?;
+    let nth = source.role(run)?;
+    let mut by_hand = ByHand::new(&source.compiled, nth);
+    by_hand.react(Stimulus::Begin);
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let line = line.trim();
+        if line.is_empty() || line.starts_with("//") {
+            continue;
+        }
+        if let Err(why) = by_hand.obey(line) {
+            return Err(Problem::Unfit { what: line.to_owned(), why });
+        }
+    }
+    Ok(())
+}
+
+struct ByHand<'a> {
+    compiled: &'a Compiled,
+    nth: usize,
+    interpreter: Interpreter<'a>,
+    host: Host<'a>,
+    /// What came and was not heard yet.
+    held: VecDeque<(usize, Vec<Value>)>,
+}
+
+impl<'a> ByHand<'a> {
+    fn new(compiled: &'a Compiled, nth: usize) -> Self {
+        let host = Host { program: &compiled.program, role: nth, answers: HashMap::new() };
+        let interpreter = Interpreter::new(compiled, nth);
+        ByHand { compiled, nth, interpreter, host, held: VecDeque::new() }
+    }
+
+    fn obey(&mut self, line: &str) -> Result<(), &'static str> {
+        if let Some((name, word)) = line.split_once('=') {
+            return self.answer(name.trim(), word.trim());
+        }
+        let role = &self.compiled.program.roles[self.nth];
+        // A time has several words.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is = |name: &str| role.signals.iter().position(|one| one.name == name);
+        let kind = |nth: usize| role.signals[nth].kind;
+        let whole = is(line).filter(|nth| kind(*nth).is_alone());
+        let all: Option<Vec<usize>> = words
+            .iter()
+            .map(|word| is(word).filter(|nth| kind(*nth) == SignalKind::Together))
+            .collect();
+        if let Some(together) = all {
+            self.react(Stimulus::Together(&together));
+            return Ok(());
+        }
+        let found = whole.or_else(|| is(words[0])).filter(|nth| kind(*nth).is_input());
+        let signal = found.ok_or("the role has no ADU, input or time of this name")?;
+        let params = &role.signals[signal].params;
+        let words = if whole.is_some() { &[][..] } else { &words[1..] };
+        if words.len() != params.len() {
+            return Err("it carries another number of values");
+        }
+        let values: Option<Vec<Value>> = words
+            .iter()
+            .zip(params)
+            .map(|(word, param)| value(&self.compiled.program, param.kind, word))
+            .collect();
+        let values = values.ok_or("a value is not of the type that was declared")?;
+        if self.interpreter.hears(signal) {
+            self.react(Stimulus::Alone(signal, &values));
+        } else if !matches!(kind(signal), SignalKind::Adu(_) | SignalKind::Input) {
+            say!("    not awaited here");
+        } else if self.held.len() < HELD_MOST {
+            say!("    held");
+            self.held.push_back((signal, values));
+        } else {
+            return Err("a thousand words are held already");
+        }
+        Ok(())
+    }
+
+    /// Sets what a host function answers.
+    fn answer(&mut self, name: &str, word: &str) -> Result<(), &'static str> {
+        let functions = &self.compiled.program.roles[self.nth].functions;
+        let function = functions.iter().find(|one| one.name == name);
+        let kind = function.and_then(|one| one.result).ok_or("no host function answers this")?;
+        let value = value(&self.compiled.program, kind, word)
+            .ok_or("a value is not of the type that was declared")?;
+        self.host.answers.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// Lets it react, and then to what was held, oldest first, as long as its state changes.
+    fn react(&mut self, stimulus: Stimulus<'_>) {
+        self.step(stimulus);
+        while let Some(place) =
+            self.held.iter().position(|(signal, _)| self.interpreter.hears(*signal))
+        {
+            let Some((signal, values)) = self.held.remove(place) else { return };
+            let name = &self.compiled.program.roles[self.nth].signals[signal].name;
+            say!("    {name}, which was held:");
+            self.step(Stimulus::Alone(signal, &values));
+        }
+    }
+
+    fn step(&mut self, stimulus: Stimulus<'_>) {
+        if self.interpreter.state().is_none() {
+            say!("  over");
+            return;
+        }
+        let done = self.interpreter.step(stimulus, &mut self.host);
+        match (done, self.interpreter.state()) {
+            (Err(out), _) => say!("  failed: `{}` has left its range", out.of),
+            (Ok(()), Some(state)) => say!("  S{state}"),
+            (Ok(()), None) => say!("  over"),
+        }
+    }
+}

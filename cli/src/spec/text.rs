@@ -1,0 +1,61 @@
+//! A text is read and compiled, or it is shown what is wrong.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use stackwright_spec::{Compiled, Diagnostic, Severity, compile};
+
+use super::arguments::Role;
+use crate::problem::Problem;
+
+/// A protocol in a file.
+pub(super) struct Source {
+    pub(super) text: String,
+    pub(super) compiled: Compiled,
+}
+
+impl Source {
+    /// Compiles a file; what is wrong or doubtful goes to the standard error.
+    pub(super) fn load(path: &Path) -> Result<Self, Problem> {
+        let text = read(path)?;
+        match compile(&text) {
+            Ok(compiled) => {
+                show(path, &text, &compiled.warnings);
+                Ok(Source { text, compiled })
+            }
+            Err(told) => Err(refused(path, &text, &told)),
+        }
+    }
+
+    /// Returns the number of a role.
+    pub(super) fn role(&self, of: &Role) -> Result<usize, Problem> {
+        let Some(name) = &of.role else { return Ok(0) };
+        let mut roles = self.compiled.program.roles.iter();
+        roles.position(|role| role.name == *name).ok_or_else(|| Problem::Unfit {
+            what: format!("--role {name}"),
+            why: "the protocol has no role of this name; `stackwright spec check` lists them",
+        })
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<String, Problem> {
+    fs::read_to_string(path).map_err(|why| Problem::Path { path: path.to_owned(), why })
+}
+
+/// Shows what is wrong, and counts it.
+pub(super) fn refused(path: &Path, text: &str, told: &[Diagnostic]) -> Problem {
+    show(path, text, told);
+    let mistakes = told.iter().filter(|one| one.severity == Severity::Error).count();
+    Problem::Specification { path: path.to_owned(), mistakes }
+}
+
+fn show(path: &Path, text: &str, told: &[Diagnostic]) {
+    let mut error = io::stderr();
+    let colored = error.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    for one in told {
+        let rendered = one.render(&path.to_string_lossy(), text, colored);
+        // Where nobody reads it, nobody misses it.
+        let _ = writeln!(error, "{rendered}\n");
+    }
+}

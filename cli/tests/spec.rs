@@ -1,0 +1,103 @@
+//! `spec`: what its page shows is what happens, and a protocol is carried from a first text to a
+//! program that is up to date.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use stackwright_programs::scratch::Scratch;
+
+const PAGE: &str = include_str!("../../docs/your-protocol-in-thirty-lines.md");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
+
+/// Runs a line of the shell in a folder, with the program on the path; gives all that it says.
+fn shell(line: &str, folder: &Path) -> String {
+    let bin = Path::new(PROGRAM).parent().expect("a folder");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let mut bash = Command::new("bash");
+    let output = bash.args(["-c", line]).current_dir(folder).env("PATH", path).output();
+    let output = output.expect("bash is everywhere");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8(said).expect("text");
+    // The page has no spaces at the end of a line, and no empty lines there.
+    let lines: Vec<&str> = said.trim_end().lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+/// The blocks of the page in a language.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let begin = format!("```{language}\n");
+    let inside = |block: &'static str| block.split("```").next().expect("it ends");
+    PAGE.split(begin.as_str()).skip(1).map(inside).collect()
+}
+
+#[test]
+fn the_page_shows_what_happens() {
+    let folder = Scratch::new();
+    let [text] = blocks("protocol")[..] else { panic!("the page has one text") };
+    fs::write(folder.join("lookup.protocol"), text).expect("a folder of ours");
+    let mut commands = 0;
+    for block in blocks("sh") {
+        let mut lines = block.lines().peekable();
+        while let Some(line) = lines.next() {
+            let command = line.strip_prefix("$ ").expect("a command, then what it says");
+            let mut shown = Vec::new();
+            while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
+                shown.push(line);
+            }
+            assert_eq!(shell(command, folder.path()), shown.join("\n"), "$ {command}");
+            commands += 1;
+        }
+    }
+    assert!(commands >= 6);
+    let formatted = "stackwright spec fmt --check lookup.protocol && echo formatted";
+    assert_eq!(shell(formatted, folder.path()), "formatted");
+}
+
+#[test]
+fn what_was_generated_is_checked_against_its_text() {
+    let folder = Scratch::new();
+    let said = shell("stackwright spec new Talk --from ping-pong", folder.path());
+    assert_eq!(said, "talk.protocol is written; next: stackwright spec check talk.protocol");
+    let again = shell("stackwright spec new Talk || echo $?", folder.path());
+    assert!(again.contains("talk.protocol") && again.starts_with('1'), "{again}");
+    let check = "stackwright spec gen talk.protocol -o talk.rs --check && echo fresh";
+    let generated =
+        shell(&format!("stackwright spec gen talk.protocol -o talk.rs; {check}"), folder.path());
+    assert_eq!(generated, "fresh");
+    let hash = || shell("stackwright spec hash talk.protocol", folder.path());
+    let before = hash();
+    assert_eq!(before.len(), 16);
+    // A name is not part of what the wire sees; the width of a field is.
+    shell("sed -i 's/Report/Tell/; s/trigger/cause/g' talk.protocol", folder.path());
+    assert_eq!(hash(), before);
+    let stale = shell(check, folder.path());
+    assert!(stale.contains("talk.rs is not what would be written"), "{stale}");
+    shell("sed -i 's/Request { number: u16/Request { number: u32/' talk.protocol", folder.path());
+    assert_ne!(hash(), before);
+    let vectors = shell("stackwright spec vectors talk.protocol --role Peer", folder.path());
+    assert!(vectors.lines().count() == 3, "{vectors}");
+    for line in vectors.lines() {
+        let run: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(run["role"], "Peer");
+    }
+}
+
+#[test]
+fn a_role_is_run_by_hand_and_holds_what_it_does_not_await() {
+    let folder = Scratch::new();
+    shell("stackwright spec new Talk --from ping-pong", folder.path());
+    let run = |lines: &str| {
+        let command = format!("printf '{lines}' | stackwright spec run talk.protocol");
+        shell(&command, folder.path())
+    };
+    // A response that comes before it is awaited is held.
+    let said = run("Response 7\\nTrigger 7\\nRequest 3\\n");
+    assert_eq!(
+        said,
+        "  S1\n    held\n    send Request(number = 7)\n  S2\n    Response, which was held:\n    \
+         emit Report(number = 7)\n  S1\n    send Response(number = 3)\n  S1"
+    );
+    let refused = run("Trigger 70000\\n");
+    assert!(refused.contains("a value is not of the type that was declared"), "{refused}");
+}

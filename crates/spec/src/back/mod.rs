@@ -1,0 +1,20 @@
+//! What is made of an automaton.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `interpret.rs` | it is run by its table |
+//! | `words.rs` | how conditions and acts are written for people |
+//! | `draw.rs` | a list, and a picture (DOT) |
+//! | `vectors.rs` | runs that pass through each transition |
+//! | `rust/` | a program |
+
+mod draw;
+pub(crate) mod interpret;
+mod rust;
+mod vectors;
+mod words;
+
+pub use draw::{dot, list};
+pub use interpret::{Interpreter, OutOfRange, RoleHost, Stimulus, Value};
+pub use rust::rust;
+pub use vectors::vectors;

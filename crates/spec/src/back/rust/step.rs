@@ -1,0 +1,272 @@
+//! The reaction: one `match` over states and events.
+
+use std::fmt::Write;
+
+use super::names::{has_body, head, plain, snake};
+use super::role::{Writing, filled};
+use super::values::Written;
+use crate::machine::{Decision, Place};
+use crate::program::{Action, Expr, SignalKind, ValueType};
+use crate::react::{Act, Want};
+
+const STEP: &str = "    /// Reacts to an event; gives the next state.
+    pub fn step$<MESSAGE>(
+        state: State,
+        event: Event$<EVENT>,
+        variables: &mut Variables,
+        host: &mut impl Host$<MESSAGE>,
+    ) -> State {
+        react(state, event, variables, host).unwrap_or(State::FAILED)
+    }
+
+    fn react$<MESSAGE>(
+        state: State,
+        event: Event$<EVENT>,
+        variables: &mut Variables,
+        host: &mut impl Host$<MESSAGE>,
+    ) -> Option<State> {
+        Some(match state.0 {
+";
+
+const UP_TO: &str = "
+    /// A number, where it is not above the greatest that there is room for.
+    fn up_to(number: u64, most: u64) -> Option<u64> {
+        (number <= most).then_some(number)
+    }
+";
+
+/// What is heard in the arm that is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    Alone(u16),
+    Together,
+}
+
+pub(super) fn write(writing: &Writing<'_>, written: &mut String) {
+    let begun = written.len();
+    let lifetime = if writing.bodies { "<'_, M>" } else { "" };
+    let values = [("<MESSAGE>", writing.message().to_owned()), ("<EVENT>", lifetime.to_owned())];
+    written.push_str(&filled(STEP, &values));
+    for state in 0..writing.automaton.states() {
+        let _ = writeln!(written, "            {state} => {{");
+        arms(writing, state as u32, written);
+        written.push_str("            }\n");
+    }
+    written.push_str("            _ => state,\n        })\n    }\n");
+    if written[begun..].contains("up_to(") {
+        written.push_str(UP_TO);
+    }
+}
+
+fn arms(writing: &Writing<'_>, state: u32, written: &mut String) {
+    let place = writing.automaton.states[state as usize];
+    let arm = |heard, pattern: &str, written: &mut String| {
+        let _ = writeln!(written, "                {pattern} => {{");
+        decide(writing, place, heard, 5, written);
+        written.push_str("                }\n");
+    };
+    written.push_str("                match event {\n");
+    // Before the first instant only the begin is heard, or inputs that come in that instant.
+    if state == 0 {
+        arm(Heard::Nothing, "Event::Begin", written);
+    }
+    let heard = writing.automaton.hears(state);
+    for signals in writing.inputs() {
+        let signal = signals[0];
+        let together = writing.role.signals[usize::from(signal)].kind == SignalKind::Together;
+        if together || heard.has(signal) {
+            let what = if together { Heard::Together } else { Heard::Alone(signal) };
+            arm(what, &writing.pattern(signal, true), written);
+        }
+    }
+    written.push_str("                _ => state,\n                }\n");
+}
+
+fn decide(writing: &Writing<'_>, place: Place, heard: Heard, depth: usize, written: &mut String) {
+    let pad = "    ".repeat(depth);
+    match writing.automaton.decisions[place as usize] {
+        Decision::Go(state) => {
+            let _ = writeln!(written, "{pad}State({state})");
+        }
+        Decision::End => {
+            let _ = writeln!(written, "{pad}State::OVER");
+        }
+        Decision::Act(act, then) => {
+            self::act(writing, act, &pad, written);
+            decide(writing, then, heard, depth, written);
+        }
+        Decision::Ask(want, yes, no) => {
+            let asked = match want {
+                Want::Signal(signal) => {
+                    let of = &writing.role.signals[usize::from(signal)];
+                    match heard {
+                        Heard::Together if of.kind == SignalKind::Together => {
+                            format!("inputs.{}", snake(&of.name))
+                        }
+                        Heard::Alone(one) if one == signal => {
+                            return decide(writing, yes, heard, depth, written);
+                        }
+                        _ => return decide(writing, no, heard, depth, written),
+                    }
+                }
+                Want::Answer(question, _) => {
+                    let asks = &writing.role.questions[usize::from(question)].asks;
+                    let value = writing.value(asks);
+                    if value.fails { format!("({})", value.text) } else { value.text }
+                }
+            };
+            let _ = writeln!(written, "{pad}if {asked} {{");
+            decide(writing, yes, heard, depth + 1, written);
+            let _ = writeln!(written, "{pad}}} else {{");
+            decide(writing, no, heard, depth + 1, written);
+            let _ = writeln!(written, "{pad}}}");
+        }
+    }
+}
+
+fn act(writing: &Writing<'_>, act: Act, pad: &str, written: &mut String) {
+    match act {
+        Act::Emit(signal, emission) => {
+            let signal = &writing.role.signals[usize::from(signal)];
+            let name = snake(&signal.name);
+            let name = name.trim_start_matches("r#");
+            let emission = writing.role.emissions.get(usize::from(emission));
+            let values = emission.map_or(&[][..], |emission| &emission.values);
+            let kinds = signal.params.iter().map(|param| param.kind);
+            let arguments = arguments(writing, values.iter().zip(kinds), pad, written);
+            let _ = writeln!(written, "{pad}host.emit_{name}({arguments});");
+        }
+        Act::Do(action, _) => match &writing.role.actions[usize::from(action)].0 {
+            Action::Start(timer) => {
+                let _ = writeln!(written, "{pad}host.start({timer});");
+            }
+            Action::Assign { variable, value } => {
+                let value = writing.value(value);
+                assign(writing, *variable, value, pad, written);
+            }
+            Action::Call { function, arguments: values, result } => {
+                let host = &writing.role.functions[*function];
+                let kinds = host.params.iter().map(|param| param.kind);
+                let arguments = arguments(writing, values.iter().zip(kinds), pad, written);
+                let call = format!("host.{}({arguments})", snake(&host.name));
+                match result {
+                    None => {
+                        let _ = writeln!(written, "{pad}{call};");
+                    }
+                    Some(variable) => {
+                        let (text, bits) = match host.result {
+                            Some(ValueType::Number(bits @ 1..=32)) => {
+                                (format!("u64::from({call})"), bits)
+                            }
+                            _ => (call, 64),
+                        };
+                        let value = Written { text, fails: false, bits };
+                        assign(writing, *variable, value, pad, written);
+                    }
+                }
+            }
+            Action::Send { adu, phase, fields } => {
+                send(writing, *adu, *phase, fields, pad, written)
+            }
+        },
+    }
+}
+
+/// Binds arguments to names, so that what they ask of the host is over before the call; gives the
+/// names.
+fn arguments<'a>(
+    writing: &Writing<'_>,
+    values: impl Iterator<Item = (&'a Expr, ValueType)>,
+    pad: &str,
+    written: &mut String,
+) -> String {
+    let mut names = Vec::new();
+    for (nth, (value, kind)) in values.enumerate() {
+        let (text, _) = writing.narrowed(writing.value(value), kind);
+        match kind {
+            ValueType::Bytes => {
+                let owned = text.strip_prefix('&');
+                let _ = writeln!(written, "{pad}let argument_{nth} = {};", owned.unwrap_or(&text));
+                names.push(format!("{}argument_{nth}", if owned.is_some() { "&" } else { "" }));
+            }
+            ValueType::Adu(adu) => {
+                names.push(text);
+                if has_body(writing.program, adu) {
+                    names.push("in_body".into());
+                }
+            }
+            _ => {
+                let _ = writeln!(written, "{pad}let argument_{nth} = {text};");
+                names.push(format!("argument_{nth}"));
+            }
+        }
+    }
+    names.join(", ")
+}
+
+fn assign(writing: &Writing<'_>, variable: usize, value: Written, pad: &str, written: &mut String) {
+    let of = &writing.role.variables[variable];
+    let name = snake(&of.name);
+    let Written { text: value, bits, .. } = value;
+    let ValueType::Number(_) = of.kind else {
+        let _ = writeln!(written, "{pad}variables.{name} = {value};");
+        return;
+    };
+    let (least, most) = of.range;
+    let kind = plain(writing.program, of.kind);
+    let checked = match (least, most) {
+        (0, u64::MAX) => value,
+        // What has no more bits than the range is not checked.
+        (0, most) if bits < 64 && (1 << bits) - 1 <= most => format!("({value})"),
+        (0, most) => format!("up_to({value}, {most})?"),
+        (least, most) => {
+            format!("Some({value}).filter(|value| ({least}..={most}).contains(value))?")
+        }
+    };
+    let cast = if kind == "u64" { String::new() } else { format!(" as {kind}") };
+    let _ = writeln!(written, "{pad}variables.{name} = {checked}{cast};");
+}
+
+fn send(
+    writing: &Writing<'_>,
+    adu: usize,
+    phase: Option<usize>,
+    fields: &[Expr],
+    pad: &str,
+    written: &mut String,
+) {
+    let of = &writing.program.adus[adu];
+    let mut head_fields = Vec::new();
+    let mut body = None;
+    if !of.by_host {
+        head_fields.push(String::from("adu: ()"));
+    }
+    for (field, value) in of.fields.iter().zip(fields) {
+        let (text, _) = writing.narrowed(writing.value(value), field.kind);
+        if field.kind == ValueType::Bytes {
+            body = Some(text);
+        } else {
+            head_fields.push(format!("{}: {text}", snake(&field.name)));
+        }
+    }
+    let head = head(writing.program, adu);
+    let _ = writeln!(written, "{pad}let head = {head} {{ {} }};", head_fields.join(", "));
+    let mut arguments = Vec::new();
+    if writing.program.phases.len() > 1 {
+        arguments.push(phase.unwrap_or(0).to_string());
+    }
+    arguments.push(String::from("head"));
+    if let Some(text) = body {
+        let owned = text.strip_prefix('&');
+        let _ = writeln!(written, "{pad}let body = {};", owned.unwrap_or(&text));
+        arguments.push(format!("{}body", if owned.is_some() { "&" } else { "" }));
+    }
+    let name = snake(&of.name);
+    let _ = writeln!(
+        written,
+        "{pad}host.send_{}({});",
+        name.trim_start_matches("r#"),
+        arguments.join(", ")
+    );
+}

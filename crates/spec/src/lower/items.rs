@@ -1,0 +1,227 @@
+//! Enums, ADUs and phases.
+
+use super::scope::{self, Names};
+use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::program::{Adu, EnumType, PhasePlan, ValueType};
+use crate::services;
+use crate::tree::{File, TypeName};
+
+/// What stands in front of an ADU in a packet: tailored's header with its check, UDP's, IPv4's.
+const HEADERS: u64 = 8 + 28;
+
+pub(super) fn enums(file: &File, told: &mut Vec<Diagnostic>) -> Vec<EnumType> {
+    let types = file.enums.iter().map(|one| &one.name).chain(file.adus.iter().map(|one| &one.name));
+    scope::duplicates("an enum or ADU", types, told);
+    for one in &file.enums {
+        scope::duplicates("a value", one.values.iter().map(|(name, _)| name), told);
+        for (nth, (name, value)) in one.values.iter().enumerate() {
+            if one.bits < 64 && value >> one.bits != 0 {
+                let says = format!(
+                    "`{}` is {value}, and {} bits end at {}",
+                    name.name,
+                    one.bits,
+                    (1_u64 << one.bits) - 1
+                );
+                told.push(Diagnostic::new(DiagnosticCode::EnumValue, name.at, says));
+            }
+            if let Some((first, _)) = one.values[..nth].iter().find(|(_, other)| other == value) {
+                let says = format!("`{}` and `{}` are both {value}", first.name, name.name);
+                told.push(
+                    Diagnostic::new(DiagnosticCode::Duplicate, name.at, says)
+                        .also(first.at, "first here"),
+                );
+            }
+        }
+    }
+    let values = |one: &crate::tree::EnumItem| {
+        one.values.iter().map(|(name, value)| (name.name.clone(), *value)).collect()
+    };
+    file.enums
+        .iter()
+        .map(|one| EnumType { name: one.name.name.clone(), bits: one.bits, values: values(one) })
+        .collect()
+}
+
+pub(super) fn adus(file: &File, told: &mut Vec<Diagnostic>) -> Vec<Adu> {
+    let mut adus: Vec<Adu> = Vec::new();
+    for (nth, item) in file.adus.iter().enumerate() {
+        let (code, at) = item.code.unwrap_or((nth as u64, item.name.at));
+        if code > 255 {
+            let says =
+                format!("the code of `{}` is one octet, and {code} has more", item.name.name);
+            told.push(Diagnostic::new(DiagnosticCode::AduCode, at, says));
+        }
+        if let Some(other) = adus.iter().find(|other| u64::from(other.code) == code) {
+            let says =
+                format!("`{}` and `{}` both have the code {code}", other.name, item.name.name);
+            told.push(
+                Diagnostic::new(DiagnosticCode::AduCode, at, says)
+                    .also(other.at, "the other")
+                    .help("write one: `adu NAME = 7 { … }`; without it an ADU has its place"),
+            );
+        }
+        if !item.by_host {
+            widths(item, told);
+        }
+        adus.push(Adu {
+            name: item.name.name.clone(),
+            code: code as u8,
+            by_host: item.by_host,
+            fields: scope::named(file, &item.fields, told),
+            at: item.name.at,
+        });
+    }
+    for (adu, item) in adus.iter().zip(&file.adus) {
+        for (field, param) in adu.fields.iter().zip(&item.fields) {
+            if let ValueType::Adu(_) = field.kind {
+                let says = format!("`{}` is an ADU, and an ADU is no field of another", field.name);
+                told.push(Diagnostic::new(DiagnosticCode::Type, param.at, says));
+            }
+        }
+    }
+    adus
+}
+
+fn widths(item: &crate::tree::AduItem, told: &mut Vec<Diagnostic>) {
+    let mut bits = 0_u64;
+    for (nth, field) in item.fields.iter().enumerate() {
+        match &field.kind {
+            TypeName::Bytes(most) => {
+                if nth + 1 != item.fields.len() {
+                    let says = format!(
+                        "`{}` has no fixed length, and a field follows it",
+                        field.name.name
+                    );
+                    told.push(
+                        Diagnostic::new(DiagnosticCode::BytesLast, field.at, says)
+                            .also(item.fields[nth + 1].at, "it would have no place")
+                            .help("put it last, or give it a length: `octets<16>`"),
+                    );
+                }
+                if most.is_none() {
+                    let says = format!("`{}` of an ADU is bounded", field.name.name);
+                    told.push(
+                        Diagnostic::new(DiagnosticCode::BytesLast, field.at, says)
+                            .help("say how long it may be")
+                            .instead(field.at, format!("{}: bytes <= 1400", field.name.name)),
+                    );
+                }
+            }
+            TypeName::Bool => bits += 1,
+            TypeName::Uint(width) => bits += u64::from(*width),
+            TypeName::Octets(length) => bits = bits.saturating_add(length.saturating_mul(8)),
+            // An enum's width is that of its own; whole octets in all but rare cases.
+            TypeName::Named(_) => {}
+        }
+        if let TypeName::Octets(0 | 65_536..) = field.kind {
+            let says = format!("`{}` has 1 to 65535 octets", field.name.name);
+            told.push(Diagnostic::new(DiagnosticCode::FieldWidth, field.at, says));
+        }
+    }
+}
+
+/// Tells of ADUs whose fixed fields fill no whole octets; enums are known now.
+pub(super) fn whole_octets(adus: &[Adu], enums: &[EnumType], told: &mut Vec<Diagnostic>) {
+    for adu in adus.iter().filter(|adu| !adu.by_host) {
+        let bits = fixed_bits(adu, enums);
+        if !bits.is_multiple_of(8) {
+            let says =
+                format!("the fixed fields of `{}` have {bits} bits: no whole octets", adu.name);
+            told.push(
+                Diagnostic::new(DiagnosticCode::FieldWidth, adu.at, says)
+                    .help(format!("add a field `reserved: bits<{}>`", 8 - bits % 8)),
+            );
+        }
+    }
+}
+
+fn fixed_bits(adu: &Adu, enums: &[EnumType]) -> u64 {
+    let bits = |kind: ValueType| match kind {
+        ValueType::Truth => 1,
+        ValueType::Number(bits) => u64::from(bits),
+        ValueType::Enum(nth) => u64::from(enums[nth].bits),
+        ValueType::Octets(length) => length.saturating_mul(8),
+        ValueType::Bytes | ValueType::Adu(_) => 0,
+    };
+    adu.fields.iter().fold(0_u64, |sum, field| sum.saturating_add(bits(field.kind)))
+}
+
+/// Returns the octets that an ADU may have, its code included.
+pub(super) fn longest(adu: &Adu, enums: &[EnumType]) -> u64 {
+    let rest = adu.fields.last().and_then(|last| last.most).unwrap_or(0);
+    (1 + fixed_bits(adu, enums) / 8).saturating_add(rest)
+}
+
+pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> Vec<PhasePlan> {
+    scope::duplicates("a phase", file.phases.iter().map(|one| &one.name), told);
+    let phases: Vec<PhasePlan> = file
+        .phases
+        .iter()
+        .map(|phase| PhasePlan {
+            name: phase.name.name.clone(),
+            services: services::check(phase, told),
+            at: phase.name.at,
+        })
+        .collect();
+    let is_static = file.binding.as_ref().is_none_or(|binding| binding.name == "static");
+    if let Some((first, others)) = phases.split_first().filter(|_| is_static) {
+        let known = services::told_of(&first.services);
+        for other in others {
+            let these = services::told_of(&other.services);
+            let differs = these
+                .iter()
+                .find(|service| !known.contains(service))
+                .or(known.iter().find(|service| !these.contains(service)));
+            if let Some(service) = differs {
+                let says = format!(
+                    "the phases `{}` and `{}` differ in `{service}`, which a receiver must know",
+                    first.name, other.name
+                );
+                let flaw = Diagnostic::new(DiagnosticCode::Binding, other.at, says)
+                    .also(first.at, "the other phase");
+                told.push(flaw.help("write `binding phased;`, so that each packet says its phase"));
+            }
+        }
+    }
+    phases
+}
+
+/// Finds phases by name.
+pub(super) fn fences(
+    file: &File,
+    names: &Names<'_>,
+    told: &mut Vec<Diagnostic>,
+) -> Vec<(usize, usize)> {
+    let mut find = |ident: &crate::tree::Ident| {
+        let found = names.phases.iter().position(|name| *name == ident.name);
+        if found.is_none() {
+            told.push(scope::unknown("phase", ident, names.phases.iter().copied()));
+        }
+        found
+    };
+    file.fences.iter().filter_map(|(before, after)| find(before).zip(find(after))).collect()
+}
+
+/// Tells where an ADU that is sent in a phase with `alf` does not fit one packet.
+pub(super) fn fits(
+    adu: usize,
+    phase: Option<usize>,
+    names: &Names<'_>,
+    at: crate::diagnostic::Span,
+    told: &mut Vec<Diagnostic>,
+) {
+    let Some(packet) = phase.and_then(|phase| names.packets[phase]) else { return };
+    let longest = longest(&names.adus[adu], names.enums);
+    if longest + HEADERS > packet {
+        let says = format!(
+            "`{}` may have {longest} octets: an ADU of a phase with `alf` fits one packet",
+            names.adus[adu].name
+        );
+        let most = packet.saturating_sub(HEADERS);
+        told.push(
+            Diagnostic::new(DiagnosticCode::AduLength, at, says)
+                .also(names.adus[adu].at, "declared here")
+                .help(format!("a packet of {packet} octets has room for {most}")),
+        );
+    }
+}

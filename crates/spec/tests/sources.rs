@@ -1,0 +1,49 @@
+//! The sources that have to compile, with the states that each has when drawn by hand.
+
+use stackwright_spec::{Diagnostic, compile, format};
+
+/// A name, its text, and the states of each role.
+type Source = (&'static str, &'static str, &'static [(&'static str, usize)]);
+
+const SOURCES: &[Source] = &[
+    // Four, and the one before the first instant.
+    ("abro", include_str!("sources/abro.protocol"), &[("Abro", 5)]),
+    ("ping-pong", include_str!("sources/ping-pong.protocol"), &[("Peer", 3)]),
+    (
+        "stop-and-wait",
+        include_str!("sources/stop-and-wait.protocol"),
+        &[("Sender", 3), ("Receiver", 2)],
+    ),
+    ("jis", include_str!("sources/jis.protocol"), &[("Client", 7), ("Server", 4)]),
+    ("arrangement", include_str!("sources/arrangement.protocol"), &[("Client", 5)]),
+    ("ftp", include_str!("sources/ftp.protocol"), &[("Client", 11)]),
+];
+
+fn rendered(name: &str, text: &str, told: &[Diagnostic]) -> String {
+    told.iter().map(|one| one.render(&format!("{name}.protocol"), text, false) + "\n\n").collect()
+}
+
+#[test]
+fn each_source_has_the_states_that_one_would_draw() {
+    for (name, text, states) in SOURCES {
+        let compiled =
+            compile(text).unwrap_or_else(|told| panic!("{}", rendered(name, text, &told)));
+        assert!(compiled.warnings.is_empty(), "{}", rendered(name, text, &compiled.warnings));
+        let found: Vec<(&str, usize)> = compiled
+            .program
+            .roles
+            .iter()
+            .zip(&compiled.automata)
+            .map(|(role, automaton)| (role.name.as_str(), automaton.states()))
+            .collect();
+        assert_eq!(found, *states, "{name}");
+    }
+}
+
+#[test]
+fn each_source_is_formatted() {
+    for (name, text, _) in SOURCES {
+        let formatted = format(text).expect("it compiles");
+        assert_eq!(formatted, *text, "{name}");
+    }
+}
