@@ -60,10 +60,10 @@ pub(crate) fn list(
     }
     let unreadable = session.take_unreadable();
     if unreadable > 0 {
-        let lines = if unreadable == 1 { "line" } else { "lines" };
+        let (lines, are) = if unreadable == 1 { ("line", "is") } else { ("lines", "are") };
         eprintln!(
-            "stackwright: {unreadable} {lines} of the listing could not be understood and {} left out",
-            if unreadable == 1 { "is" } else { "are" },
+            "stackwright: {unreadable} {lines} of the listing could not be understood and {are} \
+             left out"
         );
     }
     if count == 0 && is_pattern {

@@ -6,7 +6,8 @@
 //! | `arguments.rs` | their command lines |
 //! | `ls.rs`, `listing.rs` | the names in a folder; how an entry is shown |
 //! | `manage.rs` | `rm`, `mkdir`, `mv` |
-//! | `place.rs`, `names.rs`, `expand.rs` | where a file is on this machine, and on a server; patterns |
+//! | `place.rs`, `names.rs` | where a file is on this machine, and on a server |
+//! | `expand.rs` | patterns of names on a server |
 //! | `copying.rs`, `report.rs`, `bars.rs` | copies under way; what is seen of them |
 //! | `job.rs`, `work.rs`, `session.rs` | what a session is asked to do; which of it is open |
 //! | `route.rs`, `open.rs`, `engine.rs` | how a server is reached, and by which stack |
