@@ -221,7 +221,7 @@ pub(crate) fn make_folder(
         Err(problem @ Problem::Transfer { .. }) if problem.is_of_one_file() => {
             match kind(session, remote, path) {
                 Ok(Some(_)) => Err(problem.with(Failure::Exists)),
-                _ => Err(problem),
+                _ => Err(problem.of_storing()),
             }
         }
         done => done,
