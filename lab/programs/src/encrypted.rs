@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::place::Loopback;
+use crate::place::{Loopback, Place};
 use crate::processes::{find, run};
 use crate::scratch::Scratch;
 use crate::servers::{Server, Vsftpd, proftpd_with, pure_ftpd_with, vsftpd_with};
@@ -108,6 +108,12 @@ fn new_key(command: &mut Command) -> &mut Command {
 }
 
 impl Identity {
+    /// Returns the options with which our server shows it.
+    pub fn options(&self) -> [String; 4] {
+        let [certificate, key] = [&self.certificate, &self.key].map(|path| path.display());
+        ["--certificate".into(), certificate.to_string(), "--key".into(), key.to_string()]
+    }
+
     /// The SHA-256 fingerprint of the certificate, in 64 digits.
     ///
     /// # Panics
@@ -152,17 +158,36 @@ impl Encryption<'_> {
 ///
 /// When it does not start.
 pub fn vsftpd(folder: &Path, encryption: &Encryption<'_>, scratch: &Scratch) -> io::Result<Server> {
+    let (place, environment) = (Loopback { six: false }, encryption.environment(scratch));
+    vsftpd_with(&place, folder, Vsftpd::Lean, &of_vsftpd(encryption), &environment)
+}
+
+/// The same at some place, with any version of TLS.
+///
+/// # Errors
+///
+/// When it does not start.
+pub fn vsftpd_at(
+    place: &dyn Place,
+    folder: &Path,
+    setup: Vsftpd,
+    identity: &Identity,
+) -> io::Result<Server> {
+    let encryption = Encryption { identity, implicit: false, only_12: false };
+    vsftpd_with(place, folder, setup, &of_vsftpd(&encryption), &[])
+}
+
+/// Lines of vsftpd's configuration.
+fn of_vsftpd(encryption: &Encryption<'_>) -> String {
     let Identity { certificate, key } = encryption.identity;
     let implicit = if encryption.implicit { "YES" } else { "NO" };
-    let lines = format!(
+    format!(
         "ssl_enable=YES\nallow_anon_ssl=YES\nforce_anon_data_ssl=YES\nforce_anon_logins_ssl=YES\n\
          require_ssl_reuse=YES\nssl_ciphers=HIGH\nimplicit_ssl={implicit}\nrsa_cert_file={}\n\
          rsa_private_key_file={}\n",
         certificate.display(),
         key.display(),
-    );
-    let environment = encryption.environment(scratch);
-    vsftpd_with(&Loopback { six: false }, folder, Vsftpd::Lean, &lines, &environment)
+    )
 }
 
 /// pure-ftpd that refuses what is not encrypted. It knows no implicit TLS.

@@ -54,7 +54,21 @@ pub fn ours(folder: &Path, six: bool, options: &[&str]) -> Server {
 ///
 /// When it does not say where it listens.
 pub fn ours_at(place: &dyn Place, folder: &Path, options: &[&str]) -> io::Result<Server> {
-    let mut command = place.command(&stackwright());
+    ours_of(&stackwright(), place, folder, options)
+}
+
+/// The same of another build of our program.
+///
+/// # Errors
+///
+/// When it does not say where it listens.
+pub fn ours_of(
+    program: &Path,
+    place: &dyn Place,
+    folder: &Path,
+    options: &[&str],
+) -> io::Result<Server> {
+    let mut command = place.command(program);
     let listen = SocketAddr::new(place.address(), 0).to_string();
     command.arg("serve").arg(folder).args(["--listen", &listen, "--json"]).args(options);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

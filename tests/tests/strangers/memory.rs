@@ -93,13 +93,13 @@ for crowd in map(int, sys.argv[4:]):
     print(resident())
 ";
     let options = ["--sessions-per-address", "1000"];
-    let (scratch, prey) = certified("--tls=required", &options);
+    let (shown, prey) = certified("--tls=required", &options);
     let idle = prey.memory();
     println!("memory/server/tls: {idle} kB without sessions");
     assert!(idle <= SERVER, "{idle} kB without sessions");
     let mut python = stranger("python3");
     let client = crate::hostile_clients::encrypted::CLIENT;
-    python.args(["-c", &format!("{client}{script}")]).arg(scratch.join("certificate"));
+    python.args(["-c", &format!("{client}{script}")]).arg(&shown.certificate);
     python.arg(prey.server.address.port().to_string());
     python.arg(prey.server.running.number().to_string()).arg(FEW.to_string());
     python.args(CROWDS.map(|crowd| crowd.to_string()));

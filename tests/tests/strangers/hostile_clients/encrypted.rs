@@ -1,25 +1,28 @@
 //! TLS in bad company: commands behind AUTH, plaintext where a handshake should be, and other
 //! clients at the port of a data connection.
 
+use std::path::PathBuf;
+
+use stackwright_programs::encrypted::Certificates;
 use stackwright_programs::processes::run;
-use stackwright_programs::scratch::Scratch;
 
 use super::{GROWTH, Prey};
 use crate::setting::stranger;
 
-/// A certificate for `localhost`, and the options of a server that shows it.
-pub(crate) fn certified(how: &str, options: &[&str]) -> (Scratch, Prey) {
-    let scratch = Scratch::new();
-    let [certificate, key] = ["certificate", "key"].map(|name| scratch.join(name));
-    let mut openssl = stranger("openssl");
-    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
-    openssl.args(["-nodes", "-days", "2", "-subj", "/CN=localhost"]);
-    openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
-    run(openssl.arg("-keyout").arg(&key).arg("-out").arg(&certificate)).succeeded();
-    let [certificate, key] = [certificate, key].map(|path| path.display().to_string());
-    let all = [&[how, "--certificate", &certificate, "--key", &key], options].concat();
-    let prey = Prey::with(&all);
-    (scratch, prey)
+/// A server's own certificate for `localhost`, for clients to trust, while it is held.
+pub(crate) struct Certified {
+    pub(crate) certificate: PathBuf,
+    _files: Certificates,
+}
+
+/// A server with TLS, and its certificate.
+pub(crate) fn certified(how: &str, options: &[&str]) -> (Certified, Prey) {
+    let files = Certificates::new();
+    let identity = files.self_signed();
+    let shows = identity.options();
+    let shows: Vec<&str> = shows.iter().map(String::as_str).collect();
+    let prey = Prey::with(&[&[how], &shows[..], options].concat());
+    (Certified { certificate: identity.certificate, _files: files }, prey)
 }
 
 /// What all scripts begin with: a client that speaks line by line, in plain and then in TLS.
@@ -78,16 +81,16 @@ class Client:
         return b''.join(parts)
 ";
 
-fn python(scratch: &Scratch, prey: &Prey, script: &str) {
+fn python(certified: &Certified, prey: &Prey, script: &str) {
     let mut python = stranger("python3");
-    python.args(["-c", &format!("{CLIENT}{script}")]).arg(scratch.join("certificate"));
+    python.args(["-c", &format!("{CLIENT}{script}")]).arg(&certified.certificate);
     run(python.arg(prey.server.address.port().to_string())).succeeded();
 }
 
 /// What arrives behind AUTH in the same segment is plaintext of anyone: it is neither obeyed before
 /// the handshake nor behind it (CVE-2011-1575).
 pub(super) fn behind_auth() {
-    let (scratch, prey) = certified("--tls=offered", &[]);
+    let (shown, prey) = certified("--tls=offered", &[]);
     let script = "
 client = Client()
 client.socket.sendall(b'AUTH TLS\\r\\nUSER ftp\\r\\nPASS x\\r\\nDELE small\\r\\nNOOP\\r\\nMKD')
@@ -98,14 +101,14 @@ client.ask('PASS x', '503')
 client.ask('DELE small', '530')
 client.ask('QUIT', '221')
 ";
-    python(&scratch, &prey, script);
+    python(&shown, &prey, script);
     prey.unharmed();
     assert!(prey.new_names().is_empty(), "{:?} appeared", prey.new_names());
 }
 
 /// A client that goes on in plain, or sends damaged records, is ended, and gets no reply in plain.
 pub(super) fn no_handshake() {
-    let (scratch, prey) = certified("--tls=offered", &[]);
+    let (shown, prey) = certified("--tls=offered", &[]);
     let script = "
 import os
 for octets in [b'USER ftp\\r\\nPASS x\\r\\n', b'\\x16\\x03\\x01\\xff\\xff' + bytes(70000),
@@ -121,14 +124,14 @@ for octets in [b'USER ftp\\r\\nPASS x\\r\\n', b'\\x16\\x03\\x01\\xff\\xff' + byt
     # At most an alert (RFC 8446 §6).
     assert len(answer) in (0, 7) and answer[:1] in (b'', b'\\x15'), answer
 ";
-    python(&scratch, &prey, script);
+    python(&shown, &prey, script);
     prey.unharmed();
 }
 
 /// A client behind the same address is quicker at the data port: it gets nothing and gives nothing,
 /// and the right one, which resumes its session, gets the file.
 pub(super) fn thief() {
-    let (scratch, prey) = certified("--tls=required", &[]);
+    let (shown, prey) = certified("--tls=required", &[]);
     let script = "
 for version in [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]:
     tls = context()
@@ -165,13 +168,13 @@ for version in [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]:
     client.ask('DELE new', '250')
     client.ask('QUIT', '221')
 ";
-    python(&scratch, &prey, script);
+    python(&shown, &prey, script);
 }
 
 /// Clients that begin an encrypted transfer, and do not read: what is encrypted for them is
 /// bounded.
 pub(super) fn never_reads() {
-    let (scratch, prey) = certified("--tls=required", &[]);
+    let (shown, prey) = certified("--tls=required", &[]);
     prey.with_big();
     let before = prey.memory();
     let script = "
@@ -196,7 +199,7 @@ for line in open('/proc/%s/status' % sys.argv[3]):
 assert grown < int(sys.argv[5]), '%d kB for 16 clients that do not read' % grown
 ";
     let mut python = stranger("python3");
-    python.args(["-c", &format!("{CLIENT}{script}")]).arg(scratch.join("certificate"));
+    python.args(["-c", &format!("{CLIENT}{script}")]).arg(&shown.certificate);
     python.arg(prey.server.address.port().to_string());
     python.arg(prey.server.running.number().to_string()).arg(before.to_string());
     run(python.arg((2 * GROWTH).to_string())).succeeded();
