@@ -23,7 +23,8 @@ Exit codes:
   5    what arrived is not what was sent
   6    it took too long
   7    the connection was lost
-  130  interrupted; what arrived is kept, hidden, and the same command goes on there";
+  130  interrupted; what arrived is kept, hidden, and the same command goes on there
+Of several files, the highest code counts.";
 
 /// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and
 /// captures.

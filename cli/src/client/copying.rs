@@ -130,18 +130,33 @@ pub(crate) fn copy_all(
     let (trees, files): (Vec<_>, Vec<_>) =
         copies.iter().cloned().partition(|copy| matches!(copy.kind, Kind::Tree(_)));
     let suspects = run(session, ends, &files, at_once, report, true)?;
-    let mut trees = trees;
+    let (mut trees, mut again) = (trees, Vec::new());
     for (index, problem) in suspects {
         let copy = &files[index];
-        if is_folder(session, ends, copy.from, &copy.source)? {
-            let kind = Kind::Tree(tree(copy.from, selection));
-            trees.push(Copy { kind, ..copy.clone() });
-            report.has_tree();
-        } else {
-            let key = report.key();
-            report.failed(key, Some(ends.shown(SERVER, &copy.source)), problem);
+        let path = if copy.from == SERVER { &copy.source } else { &copy.target };
+        match (is_folder(session, ends, path)?, copy.from, &copy.kind) {
+            (true, SERVER, Kind::File) => {
+                let kind = Kind::Tree(tree(copy.from, selection));
+                trees.push(Copy { kind, ..copy.clone() });
+                report.has_tree();
+            }
+            // The file keeps its name there.
+            (true, DISK, _) => {
+                let target = names::join(path, names::split(&copy.source).1);
+                again.push(Copy { target, ..copy.clone() });
+            }
+            (true, ..) => {
+                let (key, url) = (report.key(), ends.shown(SERVER, path));
+                report.failed(key, Some(url.clone()), Problem::IsAFolder { url });
+            }
+            (false, ..) => {
+                let key = report.key();
+                let problem = if copy.from == DISK { problem.of_storing() } else { problem };
+                report.failed(key, Some(ends.shown(SERVER, path)), problem);
+            }
         }
     }
+    run(session, ends, &again, at_once, report, false)?;
     // Each copies several files at a time.
     run(session, ends, &trees, 1, report, false).map(|_| ())
 }
@@ -170,13 +185,9 @@ fn run(
     Ok(heard.suspects.unwrap_or_default())
 }
 
-fn is_folder(
-    session: &mut Session<'_>,
-    ends: &Ends,
-    side: CopySide,
-    path: &str,
-) -> Result<bool, Problem> {
-    let request = Request::Stat { job: name(0), side, path: path.into() };
+/// Whether a path of the server is that of a folder, as far as it says.
+fn is_folder(session: &mut Session<'_>, ends: &Ends, path: &str) -> Result<bool, Problem> {
+    let request = Request::Stat { job: name(0), side: SERVER, path: path.into() };
     let job = Job::on_server(request, ends.shown(SERVER, path));
     match session.one(job, &mut |_| ()) {
         Ok(Done::Stated(status)) => Ok(status.kind == FileKind::Folder),
@@ -199,6 +210,11 @@ struct Heard<'a> {
 impl Heard<'_> {
     fn key(&mut self, job: usize, file: Option<Handle>) -> u64 {
         *self.keys.entry((job, file)).or_insert_with(|| self.report.key())
+    }
+
+    /// A failure that may be that of the target: a server does not find the folder for it.
+    fn of_target(&self, job: usize, problem: Problem) -> Problem {
+        if self.copies[job].from == DISK { problem.of_storing() } else { problem }
     }
 
     /// The address of a job's file, and what the file is called once it is there.
@@ -257,7 +273,9 @@ impl Watch for Heard<'_> {
                 let said = told.said.clone().filter(|_| side == SERVER);
                 let key = self.report.key_of(&place);
                 let url = (side == SERVER).then(|| place.clone());
-                self.report.failed(key, url, Problem::Transfer { place, failure, said });
+                let problem = Problem::Transfer { place, failure, said };
+                let problem = if side == from { problem } else { self.of_target(job, problem) };
+                self.report.failed(key, url, problem);
             }
             _ => {}
         }
@@ -284,11 +302,16 @@ impl Watch for Heard<'_> {
             Ok(_) => {}
             Err(problem) => match &mut self.suspects {
                 Some(suspects)
-                    if matches!(self.copies[job].kind, Kind::File) && problem.is_of_one_file() =>
+                    if !matches!(self.copies[job].kind, Kind::Tree(_))
+                        && (self.copies[job].from == SERVER || self.jobs[job].is_repeatable)
+                        && problem.is_of_one_file() =>
                 {
                     suspects.push((job, problem));
                 }
-                _ => self.report.failed(key, Some(self.jobs[job].remote.clone()), problem),
+                _ => {
+                    let problem = self.of_target(job, problem);
+                    self.report.failed(key, Some(self.jobs[job].remote.clone()), problem);
+                }
             },
         }
     }

@@ -10,6 +10,7 @@ use stackwright::copy::{Deed, Indication, Request};
 
 use super::arguments::{Mkdir, Mv, Rm};
 use super::engine::Told;
+use super::expand::expand;
 use super::job::Watch;
 use super::{Done, Job, Local, Route, SERVER, Session, name, names};
 use crate::arguments::Connection;
@@ -18,9 +19,22 @@ use crate::remote::Remote;
 use crate::report::say;
 
 pub(crate) fn rm(rm: &Rm) -> Result<(), Problem> {
-    each_server(&rm.urls, &rm.connection, |session, remotes| {
-        remove(session, remotes, rm.recursive, rm.connection.json)
-    })
+    let mut parsed = Vec::new();
+    for url in &rm.urls {
+        parsed.push(names::parse(url)?);
+    }
+    let server =
+        |one: &(Remote, bool), other: &(Remote, bool)| names::same_server(&one.0, &other.0);
+    for same in parsed.chunk_by(server) {
+        let mut session = session(&same[0].0, &rm.connection)?;
+        let mut remotes = Vec::new();
+        for (remote, is_pattern) in same {
+            remotes.extend(expand(&mut session, remote, *is_pattern)?);
+        }
+        remove(&mut session, &remotes, rm.recursive, rm.connection.json)?;
+        session.close()?;
+    }
+    Ok(())
 }
 
 pub(crate) fn mkdir(mkdir: &Mkdir) -> Result<(), Problem> {
@@ -57,6 +71,12 @@ pub(crate) fn mv(mv: &Mv) -> Result<(), Problem> {
     })
 }
 
+/// A session that copies nothing.
+fn session<'a>(remote: &Remote, connection: &'a Connection) -> Result<Session<'a>, Problem> {
+    // The disk is not used, but it has to be somewhere.
+    Ok(Session::new(Route::find(remote, connection)?, Local::Folder(PathBuf::from("."))))
+}
+
 /// Runs `work` with the addresses of each server, in one session.
 fn each_server(
     urls: &[impl AsRef<str>],
@@ -66,9 +86,7 @@ fn each_server(
     let remotes: Vec<_> =
         urls.iter().map(|url| Remote::parse(url.as_ref())).collect::<Result<_, _>>()?;
     for remotes in remotes.chunk_by(names::same_server) {
-        let route = Route::find(&remotes[0], connection)?;
-        // The disk is not used, but it has to be somewhere.
-        let mut session = Session::new(route, Local::Folder(PathBuf::from(".")));
+        let mut session = session(&remotes[0], connection)?;
         work(&mut session, remotes)?;
         session.close()?;
     }
@@ -203,7 +221,7 @@ pub(crate) fn make_folder(
         Err(problem @ Problem::Transfer { .. }) if problem.is_of_one_file() => {
             match kind(session, remote, path) {
                 Ok(Some(_)) => Err(problem.with(Failure::Exists)),
-                _ => Err(problem),
+                _ => Err(problem.of_storing()),
             }
         }
         done => done,
