@@ -21,6 +21,7 @@ use stackwright_kiss::{Hub, HubConfig, Kiss};
 use stackwright_ordered::Ordered;
 use stackwright_policies::{congestion, recovery};
 use stackwright_relay::{Arrival, Direction, Relay};
+use stackwright_role::{RoleLayer, RoleRequest};
 use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_transport::IntoPart;
 use stackwright_wire::{BufferTree, Header, Message, Pool, SingleBuffer};
@@ -66,6 +67,41 @@ pub fn share<M, T, L>(
     let tnc = Over::new(Kiss::sharing(kiss, Arc::clone(&pool)), line);
     let mut stack = Over::new(Hub::new(config, pool), Beside::new(streams, tnc));
     stack.handle_request(&Context::new(0), request, out);
+/// Roles that were generated from a specification.
+#[rustfmt::skip]
+#[path = "../../crates/role/tests/roles/stop_and_wait.rs"]
+pub mod generated;
+
+/// The functions of a sender's application, which keeps the message in flight.
+pub struct Kept<M>(Option<M>);
+
+impl<M: Message> generated::sender::Functions<M> for Kept<M> {
+    fn keep(&mut self, body: &M) {
+        self.0 = Some(body.share());
+    }
+
+    fn kept(&self) -> M {
+        self.0.as_ref().map_or_else(|| M::with_headroom(0, &[]), Message::share)
+    }
+}
+
+/// A generated role over whatever datagrams the machine has.
+pub type RoleStack<D, M> = Over<RoleLayer<M, Sender<M>, fn() -> Sender<M>>, D>;
+
+/// A sender on the contract.
+pub type Sender<M> = generated::sender::Part<Kept<M>>;
+
+/// The same for a generated role.
+pub fn role<M, D>(
+    datagrams: D,
+    request: RoleRequest<generated::sender::Input<M>>,
+    out: &mut impl Outlet<RoleStack<D, M>>,
+) where
+    M: Message,
+    D: Protocol<Provides = Datagrams<M>>,
+{
+    let make: fn() -> _ = || generated::sender::Part::new(Kept(None));
+    Over::new(RoleLayer::new(make), datagrams).handle_request(&Context::new(0), request, out);
 }
 
 /// The same for a copy.

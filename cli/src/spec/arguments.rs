@@ -77,6 +77,9 @@ pub(crate) struct Draw {
 pub(crate) struct Generate {
     #[command(flatten)]
     pub(crate) of: One,
+    /// Add what makes each role a layer over datagrams (stackwright-role).
+    #[arg(long)]
+    pub(crate) contract: bool,
     /// Write into this file instead of the standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

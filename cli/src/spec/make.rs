@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use stackwright_spec::{dot, hash as hash_of, list, rust, vectors as vectors_of};
+use stackwright_spec::{RustForm, dot, hash as hash_of, list, rust, vectors as vectors_of};
 
 use super::arguments::{Draw, Format, Generate, One, Role};
 use super::text::{Source, read, refused};
@@ -73,7 +73,8 @@ fn svg(dot: &str) -> Result<String, Problem> {
 pub(super) fn generate(generate: &Generate) -> Result<(), Problem> {
     let path = &generate.of.file;
     let Source { compiled, text } = Source::load(path)?;
-    let written = rust(&compiled.program, &compiled.automata)
+    let form = if generate.contract { RustForm::Contract } else { RustForm::Plain };
+    let written = rust(&compiled.program, &compiled.automata, form)
         .map_err(|flaw| refused(path, &text, &[*flaw]))?;
     let Some(output) = &generate.output else {
         say!("{}", written.trim_end());

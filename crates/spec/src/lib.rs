@@ -34,7 +34,9 @@ mod services;
 mod text;
 mod tree;
 
-pub use back::{Interpreter, OutOfRange, RoleHost, Stimulus, Value, dot, list, rust, vectors};
+pub use back::{
+    Interpreter, OutOfRange, RoleHost, RustForm, Stimulus, Value, dot, list, rust, vectors,
+};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
 pub use hash::hash;
 pub use machine::Automaton;

@@ -483,7 +483,8 @@ fn generated(count: usize) -> String {
             binding: String::from("static"),
             accepts: Vec::new(),
         };
-        let text = crate::rust(&protocol, &[automaton]).expect("it is short");
+        let text =
+            crate::rust(&protocol, &[automaton], crate::RustForm::Plain).expect("it is short");
         program += &text[text.find("\n/// The role").expect("it has one")..];
         written += 1;
         if written == count {

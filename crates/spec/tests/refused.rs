@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use stackwright_spec::{DiagnosticCode, Severity, compile};
+use stackwright_spec::{DiagnosticCode, RustForm, Severity, compile, rust};
 
 /// A role's declarations and body, in a protocol with some ADUs.
 fn role(inside: &str) -> String {
@@ -133,6 +133,12 @@ fn cases() -> Vec<(&'static str, String)> {
     all.push(("too-long-for-alf", format!("protocol P version 1 {{\n    {alf}\n}}\n")));
     let hold = "phase image { reliable; flow_control(64); }\n    role R { hold 8; halt; }";
     all.push(("hold", format!("protocol P version 1 {{\n    {hold}\n}}\n")));
+    let lines = "adu Line by host { text: bytes; }\n    role R { receives Line; await Line; }";
+    all.push(("by-host-on-the-contract", format!("protocol P version 1 {{\n    {lines}\n}}\n")));
+    all.push((
+        "together-on-the-contract",
+        role("together A, B; output O;\n        { await A; } || { await B; } emit O;"),
+    ));
     all.push((
         "several",
         role("output O;\n        emit P;\n        emit O(1);\n        await Q;\n        exit t;"),
@@ -146,6 +152,11 @@ fn told(text: &str) -> (String, Vec<DiagnosticCode>) {
         Err(told) => {
             assert!(told.iter().any(|one| one.severity == Severity::Error));
             told
+        }
+        // What is right may still have no place on the contract.
+        Ok(compiled) if compiled.warnings.is_empty() => {
+            rust(&compiled.program, &compiled.automata, RustForm::Contract)
+                .map_or_else(|flaw| vec![*flaw], |_| Vec::new())
         }
         Ok(compiled) => compiled.warnings,
     };
