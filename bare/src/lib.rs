@@ -67,6 +67,8 @@ pub fn share<M, T, L>(
     let tnc = Over::new(Kiss::sharing(kiss, Arc::clone(&pool)), line);
     let mut stack = Over::new(Hub::new(config, pool), Beside::new(streams, tnc));
     stack.handle_request(&Context::new(0), request, out);
+}
+
 /// Roles that were generated from a specification.
 #[rustfmt::skip]
 #[path = "../../crates/role/tests/roles/stop_and_wait.rs"]
