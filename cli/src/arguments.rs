@@ -359,6 +359,9 @@ pub(crate) struct Monitor {
     /// Write the frames into FILE, too, for Wireshark (pcapng).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
+    /// Print every header with its fields.
+    #[arg(long)]
+    pub(crate) headers: bool,
     /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,

@@ -14,7 +14,7 @@ use stackwright_drivers::Driver;
 use stackwright_drivers::line::Line;
 
 use crate::arguments::Monitor;
-use crate::dissect::{self, Interface, Packet};
+use crate::dissect::{self, Form, Interface, Packet};
 use crate::interrupts::interrupts;
 use crate::line::LineAddress;
 use crate::problem::Problem;
@@ -127,7 +127,7 @@ impl Listener for States {
 
 /// Where frames are shown, and written.
 struct Shown {
-    json: bool,
+    form: Form,
     interface: Interface,
     number: u64,
     /// What is to be said of the next frame.
@@ -143,6 +143,11 @@ impl Shown {
             let interface = capture.interface(name, "KISS", LinkType::AX25_KISS);
             (file, capture, interface)
         });
+        let form = match monitor {
+            Monitor { json: true, .. } => Form::Json,
+            Monitor { headers: true, .. } => Form::Full,
+            _ => Form::Brief,
+        };
         let interface = Interface {
             name: Some(name.into()),
             description: None,
@@ -150,7 +155,7 @@ impl Shown {
             units: 1_000_000_000,
             offset: 0,
         };
-        Shown { json: monitor.json, interface, number: 0, comment: None, file }
+        Shown { form, interface, number: 0, comment: None, file }
     }
 
     /// Writes what precedes the frames of a capture.
@@ -185,7 +190,7 @@ impl Shown {
             octets,
         };
         let mut out = BufWriter::new(io::stdout().lock());
-        dissect::one(&mut out, &packet, None, &[], self.json)?;
+        dissect::one(&mut out, &packet, None, &[], self.form)?;
         out.flush()?;
         Ok(())
     }
