@@ -1,5 +1,5 @@
-//! The model check: two roles and the path between them, all that can happen, breadth first, so that
-//! the first trouble has a shortest story.
+//! The model check: two roles and the path between them, all that can happen, breadth first, so
+//! that the first trouble has a shortest story.
 //!
 //! | file | what |
 //! | --- | --- |

@@ -256,7 +256,10 @@ impl<'a> Setting<'a> {
     fn idle(&self, world: &World, nth: usize, all: &mut Vec<Next>) {
         let Some(interpreter) = self.interpreter(world, nth) else { return };
         for (signal, of) in role(self.sides[nth]).signals.iter().enumerate() {
-            let idle = matches!(of.kind, SignalKind::Timer(timer) if role(self.sides[nth]).timers[timer].idle);
+            let idle = match of.kind {
+                SignalKind::Timer(timer) => role(self.sides[nth]).timers[timer].idle,
+                _ => false,
+            };
             if idle && interpreter.hears(signal) {
                 all.extend(self.react(world, nth, &of.name, Stimulus::Alone(signal, &[])));
             }
