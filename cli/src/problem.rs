@@ -64,6 +64,8 @@ pub(crate) enum Problem {
     Stack(Box<Flawed>),
     #[error("{}: {mistakes} {}", .path.display(), if *mistakes == 1 { "mistake" } else { "mistakes" })]
     Specification { path: PathBuf, mistakes: usize },
+    #[error("{}: {broken} {} broken", .path.display(), if *broken == 1 { "property is" } else { "properties are" })]
+    Promises { path: PathBuf, broken: usize },
     #[error("{} is not what would be written", .path.display())]
     Stale { path: PathBuf },
     #[error("this selection is refused: {says}")]

@@ -9,8 +9,9 @@ use clap::{Args, Subcommand, ValueEnum};
 pub(crate) enum Spec {
     /// Write a small protocol to begin with: NAME.protocol.
     New(New),
-    /// Compile a protocol: say what is wrong with it, or how many states its roles have.
-    Check(One),
+    /// Compile a protocol: say what is wrong with it, or how many states its roles have; check what
+    /// it promises.
+    Check(Check),
     /// List the states of each role; or draw them.
     Draw(Draw),
     /// Generate Rust: a module that allocates nothing and needs no standard library.
@@ -50,6 +51,15 @@ pub(crate) struct New {
 pub(crate) struct One {
     /// The file, NAME.protocol.
     pub(crate) file: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) of: One,
+    /// Check also that an end of this older version and one of the new understand each other.
+    #[arg(long, value_name = "OLD")]
+    pub(crate) with: Option<PathBuf>,
 }
 
 #[derive(Args)]

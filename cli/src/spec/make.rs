@@ -11,17 +11,6 @@ use super::text::{Source, read, refused};
 use crate::problem::Problem;
 use crate::report::say;
 
-pub(super) fn check(check: &One) -> Result<(), Problem> {
-    let Source { compiled, .. } = Source::load(&check.file)?;
-    let program = &compiled.program;
-    say!("{} version {}, {} binding", program.name, program.version, program.binding);
-    for (role, automaton) in program.roles.iter().zip(&compiled.automata) {
-        say!("  {}: {} states", role.name, automaton.states());
-    }
-    say!("  hash {}", hash_of(program, &compiled.automata));
-    Ok(())
-}
-
 pub(super) fn draw(draw: &Draw) -> Result<(), Problem> {
     let source = Source::load(&draw.of.file)?;
     let program = &source.compiled.program;

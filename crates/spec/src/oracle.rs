@@ -482,6 +482,8 @@ fn generated(count: usize) -> String {
             roles: vec![role],
             binding: String::from("static"),
             accepts: Vec::new(),
+            properties: Vec::new(),
+            model: Default::default(),
         };
         let text =
             crate::rust(&protocol, &[automaton], crate::RustForm::Plain).expect("it is short");

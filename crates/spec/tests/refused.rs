@@ -139,6 +139,21 @@ fn cases() -> Vec<(&'static str, String)> {
         "together-on-the-contract",
         role("together A, B; output O;\n        { await A; } || { await B; } emit O;"),
     ));
+    let promised = |lines: &str| {
+        let roles =
+            "role A { output O; host f(); emit O; call f(); }\n    role B { output O; emit O; }";
+        format!("protocol P version 1 {{\n    {roles}\n    {lines}\n}}\n")
+    };
+    for (name, lines) in [
+        ("property-of-several", "property p: never emit O;"),
+        ("property-of-none", "property p: never A.call g;"),
+        ("property-of-no-role", "property p: always x < 3 in C;"),
+        ("model-of-nothing", "model { g = 0..3; }"),
+        ("model-range", "model { f = 3..0; }"),
+        ("no-way", "model { way reverses; }"),
+    ] {
+        all.push((name, promised(lines)));
+    }
     all.push((
         "several",
         role("output O;\n        emit P;\n        emit O(1);\n        await Q;\n        exit t;"),
