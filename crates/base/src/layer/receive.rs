@@ -180,6 +180,9 @@ impl<H: Hooks> Layer<H> {
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
+        if let Some(name) = H::named(header) {
+            return self.named(cx, lower, name);
+        }
         match self.base.find(&(Self::key_scope(lower), H::key(header))) {
             Some(name) => {
                 if H::KEY_ALONE {
@@ -189,6 +192,16 @@ impl<H: Hooks> Layer<H> {
             }
             None => self.arrive(cx, lower, header, message, out),
         }
+    }
+
+    /// Returns the association that a message names, if it is one with its sender.
+    #[inline]
+    fn named(&mut self, cx: &Context, lower: Handle, name: Handle) -> Option<Handle> {
+        let is_here = self.base.get(name).is_some_and(|link| link.lower == lower);
+        if !is_here {
+            cx.dropped(H::FACTS.name, "a message that names no association with its sender");
+        }
+        is_here.then_some(name)
     }
 
     /// Handles a message that may come from another peer than the association's own: the protocol
@@ -248,7 +261,7 @@ impl<H: Hooks> Layer<H> {
         }
         self.awaited.remove(name);
         let key = H::key(header);
-        let link = self.link(cx, &key, lower, remote, Origin::Arrived, credit);
+        let link = self.link(cx, name, &key, (lower, remote), Origin::Arrived, credit);
         if let Err(why) = self.install(name, key, link) {
             Self::refuse(cx, name, why, "an arrival whose key is taken", out);
             return None;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use stackwright_base::{Arrival, Origin};
 use stackwright_contract::services::{Code, Credit, Ended, Streams};
-use stackwright_contract::{Context, Facts, Guarantees, Participant};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::{CheckAt, Integrity};
 use stackwright_transport::{Host, Slots};
@@ -63,7 +63,7 @@ impl Host for Contexts {
         header(packet).map(|header| (header.returned, header.key))
     }
 
-    fn open(&mut self, _: &Context, _: Participant) -> Result<(bool, u64), Ended> {
+    fn open(&mut self, _: &Context, _: Handle, _: Participant) -> Result<(bool, u64), Ended> {
         self.drawn += 1;
         Ok((true, u64::from(self.here.to_bits()) << 24 | self.drawn))
     }
@@ -102,6 +102,7 @@ impl Host for Contexts {
     fn create(
         &mut self,
         _: &Context,
+        _: Handle,
         (_, key): &(bool, u64),
         remote: Participant,
         _: Origin,
