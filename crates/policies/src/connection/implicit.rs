@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
-use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
+use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Signals, View};
 
 use super::halves::Halves;
 
@@ -15,8 +15,8 @@ const DOUBLED_MOST: u32 = 3;
 
 /// Opens with the first packet, which has data in it (XTP's FIRST), and waits for no answer.
 ///
-/// Each side closes its half when it has sent all its data (WCLOSE), and is told that all has
-/// arrived (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more
+/// Each side closes its half with its last data (WCLOSE), or later, and is told that all has arrived
+/// (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more
 /// says so with its half, and closes both in one round trip (XTP §5, *abbreviated*): the other one
 /// has all of that, says the same, and that it is over. An end that closes no half is an abort: it
 /// is sent several times, and whenever something arrives, because nothing answers it.
@@ -38,6 +38,10 @@ pub struct Implicit {
     linger: Nanoseconds,
     /// Whether `OPEN` has left.
     called: bool,
+    /// Whether the first data that is followed by none closes this half.
+    single: bool,
+    /// When something was last received.
+    heard: Instant,
     halves: Halves,
 }
 
@@ -57,13 +61,28 @@ enum State {
 impl Implicit {
     /// Lets the side that says last that it is over answer for `linger`.
     pub const fn new(linger: Nanoseconds) -> Self {
-        Implicit { state: State::Idle, linger, called: false, halves: Halves::OPEN }
+        Implicit {
+            state: State::Idle,
+            linger,
+            called: false,
+            single: false,
+            heard: Instant::START,
+            halves: Halves::OPEN,
+        }
     }
 
-    /// Returns whether all data that we have to send has left. Never before something was received:
-    /// an opening has no number.
-    fn has_said_all(&self, view: &View) -> bool {
-        self.state == State::Active && self.halves.has_said_all(view)
+    /// Lets each side say one thing: its half is closed with its first data behind which nothing
+    /// waits (XTP's transaction).
+    #[must_use]
+    pub const fn single(self) -> Self {
+        Implicit { single: true, ..self }
+    }
+
+    /// Returns whether all data that we have to send has left, with what leaves now.
+    fn has_said_all(&self, view: &View, occasion: Occasion) -> bool {
+        let lone = matches!(occasion, Occasion::Unit { lone: true, .. });
+        matches!(self.state, State::Calling | State::Active)
+            && (self.halves.has_said_all(view) || lone && (self.single || self.halves.is_finishing()))
     }
 
     /// Returns whether nothing is missing here, and the peer takes no more.
@@ -121,6 +140,7 @@ impl Connection for Implicit {
             State::Idle | State::Calling => self.state = State::Active,
             _ => {}
         }
+        self.heard = view.now;
         self.halves.on_heard(tidings);
         if signals.has(Signals::END) {
             // A side that closes its half with the end has all data that we sent, if we have said
@@ -140,12 +160,12 @@ impl Connection for Implicit {
         matches!(self.state, State::Calling | State::Active)
     }
 
-    fn signals(&self, view: &View) -> Signals {
+    fn signals(&self, view: &View, occasion: Occasion) -> Signals {
         if let State::Aborting(.., why) = self.state {
             let code = if let Ending::Aborted(code) = why { code } else { 0 };
             return Signals::END.with(Signals::because(code)).when(self.aborts(view));
         }
-        let (over, said_all) = (self.is_over(view), self.has_said_all(view));
+        let (over, said_all) = (self.is_over(view), self.has_said_all(view, occasion));
         let stops = self.halves.has_all(view) || said_all && self.halves.is_stopping();
         Signals::OPEN
             .when(self.state == State::Calling)
@@ -156,7 +176,7 @@ impl Connection for Implicit {
 
     fn due(&self, view: &View) -> bool {
         match self.state {
-            State::Calling => !self.called,
+            State::Calling => !self.called || self.halves.due(view),
             State::Active => self.is_over(view) || self.halves.due(view),
             _ => self.aborts(view),
         }
@@ -164,7 +184,8 @@ impl Connection for Implicit {
 
     fn on_said(&mut self, view: &View, signals: Signals, _: usize) {
         self.called |= signals.has(Signals::OPEN);
-        if signals.has(Signals::FINISH) && self.state == State::Active {
+        if signals.has(Signals::FINISH) && matches!(self.state, State::Calling | State::Active) {
+            self.halves.finish(); // what is single has finished
             self.halves.on_finish_said(view, view.rtt.timeout);
         }
         if !signals.has(Signals::END) {
@@ -182,6 +203,10 @@ impl Connection for Implicit {
             }
             state => state,
         };
+    }
+
+    fn heard(&self) -> Instant {
+        self.heard
     }
 
     fn has_parted(&self) -> bool {
@@ -205,7 +230,7 @@ impl Connection for Implicit {
     fn deadline(&self) -> Instant {
         match self.state {
             State::Lingering(at, _) | State::Aborting(at, ..) => at,
-            State::Active => self.halves.deadline(),
+            State::Calling | State::Active => self.halves.deadline(),
             _ => Instant::END,
         }
     }

@@ -46,7 +46,7 @@ impl WindowEnd {
 
 impl Inquiry for WindowEnd {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
-        matches!(occasion, Occasion::Unit { last: true } | Occasion::Signal) || self.at <= view.now
+        matches!(occasion, Occasion::Unit { last: true, .. } | Occasion::Signal) || self.at <= view.now
     }
 
     fn heeds_last(&self) -> bool {

@@ -461,6 +461,7 @@ impl<C: Configuration> Association<C> {
     /// Tells the policies that fewer numbers are pending.
     #[inline(always)] // for each message
     fn on_taken(&mut self, view: &View) {
+        self.slots.acknowledgement.on_taken(view);
         match self.slots.flow.on_taken(view) {
             CreditUpdate::None => {}
             CreditUpdate::Tell => self.slots.acknowledgement.on_room(view, &self.receipts),

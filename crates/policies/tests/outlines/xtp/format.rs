@@ -170,7 +170,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
             return Err(Dropped::NotOurs);
         }
         let mut segment = Incoming {
-            inquiry: header.options.has(Options::SREQ).then_some(header.sync),
+            inquiry: header.options.has(Options::SREQ).then_some(header.sync.into()),
             next: Some(header.sequence),
             ..Incoming::silent()
         };
@@ -233,6 +233,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
         // The end of a half rides on its last data; all else tells what was received as well, and
         // so on none.
         let says = match &unit {
+            // Before the data that still waits, nothing ends.
+            None if say.unit.is_some() => Signals::NONE,
             None => say.signals,
             Some(unit) => Signals::FINISH
                 .when(say.signals.has(Signals::FINISH) && unit.span.end >= view.sent_upto),
@@ -248,7 +250,6 @@ impl<M: Message> Format<M> for Xtp4<M> {
             .with(Signals::OPEN.when(opening && !first));
         let sequence = match unit {
             Some(unit) => unit.span.start,
-            None if first => 0,
             None => view.sent_upto,
         };
         let (returned, key) = self.keys();
@@ -262,7 +263,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
                 length: 0,
                 check: 0,
                 sort: 0,
-                sync: inquiry.unwrap_or(view.asked),
+                sync: inquiry.map_or(view.asked, |question| question.number),
                 sequence,
             },
             octets,

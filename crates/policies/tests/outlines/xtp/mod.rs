@@ -223,7 +223,7 @@ fn packets_are_read_as_the_definition_writes_them() {
         \x00\x00\x00\x00\x00\x00\x00\x64hello";
     let (segment, _) = heard(7, data).unwrap();
     let unit = segment.unit.unwrap();
-    assert_eq!((unit.span, unit.label.last, segment.inquiry), (100..105, true, Some(1)));
+    assert_eq!((unit.span, unit.label.last, segment.inquiry), (100..105, true, Some(1.into())));
 
     let control = b"\x80\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x21\x00\x00\x00\x14\x7E\xF9\x00\x00\x00\x00\x00\x01\
         \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x69\x00\x00\x00\x00\x00\x01\x00\x64\x00\x00\x00\x01";
