@@ -109,7 +109,7 @@ pub trait Hooks: Sized + 'static {
     }
 
     /// Returns the name of a message's association, where its header says that: the association is
-    /// found without its key. It is one that stands on the same association below, or none.
+    /// found without its key. One that stands on another association below is not meant.
     #[inline(always)]
     fn named(_header: &Self::Header) -> Option<Handle> {
         None

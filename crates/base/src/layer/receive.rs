@@ -181,7 +181,10 @@ impl<H: Hooks> Layer<H> {
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
         if let Some(name) = H::named(header) {
-            return self.named(cx, lower, name);
+            return match self.is_at(lower, name) {
+                true => Some(name),
+                false => self.arrive(cx, lower, header, message, out),
+            };
         }
         match self.base.find(&(Self::key_scope(lower), H::key(header))) {
             Some(name) => {
@@ -194,14 +197,10 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Returns the association that a message names, if it is one with its sender.
+    /// Returns whether a name is that of an association on this one below.
     #[inline]
-    fn named(&mut self, cx: &Context, lower: Handle, name: Handle) -> Option<Handle> {
-        let is_here = self.base.get(name).is_some_and(|link| link.lower == lower);
-        if !is_here {
-            cx.dropped(H::FACTS.name, "a message that names no association with its sender");
-        }
-        is_here.then_some(name)
+    fn is_at(&self, lower: Handle, name: Handle) -> bool {
+        self.base.get(name).is_some_and(|link| link.lower == lower)
     }
 
     /// Handles a message that may come from another peer than the association's own: the protocol

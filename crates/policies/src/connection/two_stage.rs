@@ -3,7 +3,9 @@
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
-use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, SECOND, Signals, View};
+use stackwright_transport::words::{
+    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, SECOND, Signals, View,
+};
 
 /// How often a request is sent before the peer is taken to be gone, unless configured.
 const TRIES_MOST: u32 = 10;

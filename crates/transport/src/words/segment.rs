@@ -139,6 +139,12 @@ impl Signals {
         Signals(self.0 & !others.0)
     }
 
+    /// Returns those that are among both, without a code.
+    #[must_use]
+    pub const fn shared(self, others: Signals) -> Signals {
+        Signals(self.0 & others.0 & Signals::ALL)
+    }
+
     /// Returns these if `yes`, else none.
     #[must_use]
     pub const fn when(self, yes: bool) -> Signals {

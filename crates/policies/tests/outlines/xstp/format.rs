@@ -213,7 +213,11 @@ impl<M: Message> Format<M> for Sixteen<M> {
             (Kind::Data, unit.span.start, view.asked)
         } else {
             flag(&mut flags, STREAM_END, say, Signals::FINISH);
-            (Kind::Poll, view.sent_upto, say.inquiry.take().map_or(view.asked, |question| question.number))
+            (
+                Kind::Poll,
+                view.sent_upto,
+                say.inquiry.take().map_or(view.asked, |question| question.number),
+            )
         };
         let credit = say.credit.take().map_or(u8::MAX, |edge| {
             u8::try_from(edge.saturating_sub(view.received_upto)).unwrap_or(u8::MAX)

@@ -13,7 +13,7 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use super::header::{Kind, Packet};
 use super::{PSEUDO_HEADER, Xstp, connection};
-use crate::setting::M;
+use stackwright_trial::setting::M;
 
 /// The first port of those that open.
 const FRESH: u16 = 49_152;
