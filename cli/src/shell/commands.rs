@@ -3,6 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command as Program;
+use std::time::Duration;
 
 use stackwright::contract::services::FileKind;
 use stackwright::copy::{Indication, Request, TreeOptions};
@@ -24,6 +25,9 @@ use crate::client::{DISK, Job, Local, SERVER, Session, ls, manage, mirror, name,
 use crate::problem::Problem;
 use crate::remote::Remote;
 use crate::report::say;
+
+/// How long a person waits for names.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most names of a folder that are completed.
 const NAMES_MOST: usize = 10_000;
@@ -123,8 +127,10 @@ impl Server<'_> {
             | Command::Lpwd
             | Command::Lls { .. } => {}
         }
-        // The names may have changed.
-        self.names.clear();
+        if !matches!(command, Command::Ls(_) | Command::Cd { .. } | Command::Pwd) {
+            // The names may have changed.
+            self.names.clear();
+        }
         Ok(())
     }
 
@@ -218,7 +224,9 @@ pub(super) fn names(session: &mut Session<'_>, folder: &Remote) -> Vec<Name> {
     };
     let request = Request::List { job: name(0), side: SERVER, path: folder.path.clone() };
     let job = Job::on_server(request, names::url(folder, &folder.path));
+    session.set_deadline(Some(PATIENCE));
     // What cannot be listed has no names; a command tells why.
     let _ = session.one(job, &mut hear);
+    session.set_deadline(None);
     found
 }
