@@ -12,11 +12,12 @@ use stackwright_artp::{
 };
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::services::{Datagrams, Files, MessageProperties, Streams};
+use stackwright_contract::services::{Datagrams, Files, MessageProperties, Octets, Streams};
 use stackwright_contract::{Context, Outlet, Participant, Protocol, RequestTo};
 use stackwright_copy::Copy;
 use stackwright_framed::Framed;
 use stackwright_ftp::{Client, Server, client, server};
+use stackwright_kiss::{Hub, HubConfig, Kiss};
 use stackwright_ordered::Ordered;
 use stackwright_policies::{congestion, recovery};
 use stackwright_relay::{Arrival, Direction, Relay};
@@ -27,6 +28,9 @@ use stackwright_wire::{BufferTree, Header, Message, Pool, SingleBuffer};
 
 /// A server on whatever streams and files the machine has.
 pub type ServerStack<T, D, M> = Over<Server<M>, Beside<T, D>>;
+
+/// A hub on whatever streams the machine has, in front of the TNC at its serial line.
+pub type HubStack<T, L, M> = Over<Hub<M>, Beside<T, Over<Kiss<M>, L>>>;
 
 /// A copy between a server and the machine's files.
 pub type CopyStack<T, D, M> = Over<Copy<M>, Beside<Over<Client<M>, T>, D>>;
@@ -82,6 +86,24 @@ pub fn role<M, D>(
 {
     let make: fn() -> _ = || generated::sender::Part::new(Kept(None));
     Over::new(RoleLayer::new(make), datagrams).handle_request(&Context::new(0), request, out);
+}
+
+/// The same for a hub.
+pub fn share<M, T, L>(
+    (config, kiss): (HubConfig, stackwright_kiss::Config),
+    streams: T,
+    line: L,
+    pool: Arc<Pool<M>>,
+    request: RequestTo<Hub<M>>,
+    out: &mut impl Outlet<HubStack<T, L, M>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Streams<M>>,
+    L: Protocol<Provides = Octets<M>>,
+{
+    let tnc = Over::new(Kiss::sharing(kiss, Arc::clone(&pool)), line);
+    let mut stack = Over::new(Hub::new(config, pool), Beside::new(streams, tnc));
+    stack.handle_request(&Context::new(0), request, out);
 }
 
 /// The same for a copy.

@@ -47,7 +47,7 @@ impl<'a> Address<'a> {
     }
 }
 
-fn host_and_port(place: &str) -> Result<(String, Option<u16>), &'static str> {
+pub(crate) fn host_and_port(place: &str) -> Result<(String, Option<u16>), &'static str> {
     let (host, port) = if let Some(literal) = place.strip_prefix('[') {
         let (literal, behind) =
             literal.split_once(']').ok_or("the ] after the IPv6 address is missing")?;

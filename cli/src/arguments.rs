@@ -1,14 +1,17 @@
 //! The command line.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use crate::quantity::patience;
+pub(crate) use crate::client::arguments::{Cat, Get, Ls, Mirror, Mkdir, Mv, Put, Rm, Shell};
+use crate::quantity::{patience, rate};
+use crate::trust::TlsArguments;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -20,7 +23,8 @@ Exit codes:
   5    what arrived is not what was sent
   6    it took too long
   7    the connection was lost
-  130  interrupted; what arrived is kept, hidden, and the same command goes on there";
+  130  interrupted; what arrived is kept, hidden, and the same command goes on there
+Of several files, the highest code counts.";
 
 /// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and
 /// captures.
@@ -41,12 +45,24 @@ pub(crate) enum Command {
     Demo,
     /// Serve a folder by FTP, by default read-only and to this machine only.
     Serve(Serve),
-    /// Download a file.
+    /// Download files and folders.
     Get(Get),
-    /// Upload a file.
+    /// Upload files and folders.
     Put(Put),
     /// List a folder.
     Ls(Ls),
+    /// Write files to standard output.
+    Cat(Cat),
+    /// Make a folder like another, on a server or here.
+    Mirror(Mirror),
+    /// Remove files and folders on a server.
+    Rm(Rm),
+    /// Make folders on a server.
+    Mkdir(Mkdir),
+    /// Rename a file or folder on a server.
+    Mv(Mv),
+    /// Work on a server interactively: list, go, copy, remove, with history and completion.
+    Shell(Shell),
     /// Keep addresses under names: NAME:path then stands for one.
     #[command(subcommand)]
     Bookmark(Bookmark),
@@ -61,6 +77,8 @@ pub(crate) enum Command {
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
+    /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
+    Monitor(Monitor),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
@@ -114,12 +132,16 @@ pub(crate) struct Manual {
 pub(crate) const PACKET: RangeInclusive<i64> = 191..=65_507;
 
 #[derive(Args)]
+#[command(group = ArgGroup::new("encrypted").multiple(true))]
 pub(crate) struct Serve {
     /// The folder to serve; clients cannot leave it.
     pub(crate) folder: PathBuf,
-    /// Listen at this address; may be repeated. Port 0 picks a free port.
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:2121")]
+    /// Listen at this address [default: 127.0.0.1:2121]; may be repeated. Port 0 picks a free port.
+    #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
+    /// Listen at this address for clients that begin with TLS (ftps://ADDR:PORT/); may be repeated.
+    #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "stack"])]
+    pub(crate) listen_tls: Vec<SocketAddr>,
     /// Serve over ARTP instead of TCP, at this UDP address [default: 127.0.0.1:4330]; may be
     /// repeated.
     ///
@@ -167,18 +189,26 @@ pub(crate) struct Serve {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "offered",
+        group = "encrypted",
         conflicts_with_all = ["artp", "stack"]
     )]
     pub(crate) tls: Option<TlsWish>,
     /// The certificates, the server's own first, in a PEM file.
-    #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "encrypted", requires = "key")]
     pub(crate) certificate: Option<PathBuf>,
     /// The certificate's private key, in a PEM file.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
+    /// Which encrypted data connections are refused, because another client may have opened them:
+    /// those that do not resume the TLS session of their control connection.
+    #[arg(long, value_enum, value_name = "HOW", requires = "encrypted")]
+    pub(crate) session_reuse: Option<ReuseWish>,
     /// Serve at most N clients at once [default: 1000].
     #[arg(long, value_name = "N")]
     pub(crate) sessions: Option<usize>,
+    /// Serve at most N of them from one address (one /64 of IPv6) [default: 200].
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions_per_address: Option<usize>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
@@ -212,6 +242,17 @@ pub(crate) enum TlsWish {
     Required,
 }
 
+/// Whether a data connection has to resume the TLS session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReuseWish {
+    /// Always. Some clients never do.
+    Require,
+    /// Where an earlier one of the client did (the default).
+    Prefer,
+    /// Never.
+    Off,
+}
+
 #[derive(Args)]
 pub(crate) struct Connection {
     /// Read the password from the first line of FILE instead of prompting for it.
@@ -226,6 +267,8 @@ pub(crate) struct Connection {
     /// Its password is read from ~/.netrc. NO_PROXY names hosts that are reached directly.
     #[arg(long, value_name = "URL", conflicts_with = "stack")]
     pub(crate) proxy: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
@@ -243,42 +286,18 @@ pub(crate) struct Connection {
     /// long, and go on where it ended [default: 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=20))]
     pub(crate) retries: Option<u32>,
+    /// Move at most this much a second, such as 200k, 2 MB/s, or 10 Mb/s (bits).
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "stack")]
+    pub(crate) limit_rate: Option<NonZero<u64>>,
     /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Report nothing but failures.
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
     /// Print the FTP dialogue on standard error, without passwords.
     #[arg(long, short)]
     pub(crate) verbose: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct Get {
-    /// The file's address: ftp://user@host:port/path, ftp+artp://… over ARTP, or NAME:path with a
-    /// bookmark. User and port are optional.
-    pub(crate) url: String,
-    /// Where to save it: a file, a folder, or - for standard output [default: the current folder].
-    pub(crate) dest: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-#[derive(Args)]
-pub(crate) struct Put {
-    /// The file to upload; - is standard input.
-    pub(crate) file: PathBuf,
-    /// The target's address: ftp://user@host:port/path, or ftp+artp://… over ARTP. If it ends in /,
-    /// the file keeps its name.
-    pub(crate) url: String,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-#[derive(Args)]
-pub(crate) struct Ls {
-    /// The folder's address: ftp://user@host:port/folder, or ftp+artp://… over ARTP.
-    pub(crate) url: String,
-    #[command(flatten)]
-    pub(crate) connection: Connection,
 }
 
 #[derive(Args)]
@@ -326,6 +345,21 @@ pub(crate) struct Dissect {
     #[arg(long, value_name = "N=NAME")]
     pub(crate) port: Vec<PortOf>,
     /// Print JSON lines, one per packet.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Monitor {
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there.
+    ///
+    /// While the TNC is not there, it is tried again and again.
+    pub(crate) line: String,
+    /// Write the frames into FILE, too, for Wireshark (pcapng).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -49,13 +49,19 @@ pub(crate) fn run(bookmark: &Bookmark) -> Result<(), Problem> {
     }
 }
 
+/// Whether `text` begins with what can be the name of a bookmark.
+pub(crate) fn is_meant(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(name, _)| is_name(name))
+}
+
 /// Returns the address that `text` stands for: where it is `NAME:path` and there is such a
 /// bookmark, that of the bookmark and the path behind it.
 pub(crate) fn expand(text: &str) -> Result<String, Problem> {
     let Some((name, path)) = text.split_once(':').filter(|(name, _)| is_name(name)) else {
         return Ok(text.to_owned());
     };
-    if path.starts_with("//") {
+    // `ftp:/host` is an address that lacks a slash.
+    if path.starts_with("//") || path.starts_with('/') && matches!(name, "ftp" | "ftps") {
         return Ok(text.to_owned());
     }
     let bookmarks = file().map(|file| read(&file)).transpose()?.unwrap_or_default();

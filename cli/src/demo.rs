@@ -16,11 +16,12 @@ use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
 use stackwright_drivers::{Driver, Lanes, Stop};
 
 use crate::arguments::Connection;
+use crate::client::{DISK, Done, Job, Local, Route, SERVER, Session, name};
 use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::{Below, Remote};
 use crate::report::{rate, say};
-use crate::transfer::{self, DISK, Done, Local, SERVER, Watch};
+use crate::trust::TlsArguments;
 use crate::{graphs, perf, stacks};
 
 const OCTETS: usize = 64 << 20;
@@ -36,13 +37,11 @@ pub(crate) fn run() -> Result<(), Problem> {
     std::fs::create_dir(&fetched)?;
     say!("Transfers a file of 64 MB between a server and a client on this machine.\n");
     let sent = make_file(&served.join("demo"))?;
-    let near = Local::Folder(fetched.clone());
 
+    let near = &fetched;
     let row =
         |there: &There, stack: &str, request: Request, arrived: &Path| -> Result<(), Problem> {
-            let There { remote, connection } = there;
-            let Done { octets, took, .. } =
-                transfer::run(remote, connection, &near, &request, &mut Watch::Nobody)?;
+            let (octets, took) = there.copy(near, request)?;
             let same = octets == OCTETS as u64 && hash(arrived)? == sent;
             if !same {
                 return Err(Problem::Altered);
@@ -57,12 +56,14 @@ pub(crate) fn run() -> Result<(), Problem> {
         };
     say!("  {:<36} {:>8} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
     let fetch = |target: &str| Request::Copy {
+        job: name(0),
         from: SERVER,
         source: "/demo".into(),
         target: target.into(),
         early: true,
     };
     let store = |target: &str| Request::Copy {
+        job: name(0),
         from: DISK,
         source: "demo".into(),
         target: target.into(),
@@ -70,8 +71,7 @@ pub(crate) fn run() -> Result<(), Problem> {
     };
     let there = There::new(&served, Server::Static(Below::Tcp))?;
     // What comes first finds fresh memory and a cold cache: nothing that is shown shall.
-    let nobody = &mut Watch::Nobody;
-    transfer::run(&there.remote, &there.connection, &near, &fetch("first"), nobody)?;
+    there.copy(&fetched, fetch("first"))?;
     row(&there, "fetch: copy/(ftp/tcp | disk)", fetch("demo"), &fetched.join("demo"))?;
     row(&there, "store: copy/(ftp/tcp | disk)", store("/back"), &served.join("back"))?;
     let there = There::new(&served, Server::Graph)?;
@@ -165,10 +165,13 @@ impl There {
         Ok(There {
             remote: Remote { below, host, port, user: None, path: "/demo".into() },
             connection: Connection {
+                quiet: true,
+                limit_rate: None,
                 packet: None,
                 password_file: None,
                 active: false,
                 proxy: None,
+                tls: TlsArguments::default(),
                 stack,
                 timeout: None,
                 retries: None,
@@ -176,6 +179,20 @@ impl There {
                 verbose: false,
             },
         })
+    }
+
+    /// Copies a file between the server and the folder `near`; returns its length, and the time
+    /// that it took.
+    fn copy(&self, near: &Path, request: Request) -> Result<(u64, Duration), Problem> {
+        let route = Route::find(&self.remote, &self.connection)?;
+        let mut session = Session::new(route, Local::Folder(near.into()));
+        let job = Job::on_server(request, "/demo".into());
+        let done = session.one(job, &mut |_| ())?;
+        session.close()?;
+        match done {
+            Done::Copied { octets, took, .. } => Ok((octets, took)),
+            _ => Err(Problem::Altered),
+        }
     }
 }
 
@@ -190,8 +207,8 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
         // What fails here is seen by the client, which cannot connect or is cut off.
         let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
         match server {
-            Server::Static(Below::Tcp) => {
-                if let Ok((driver, stack)) = stacks::server(&folder, config, disk) {
+            Server::Static(Below::Tcp | Below::Tls) => {
+                if let Ok((driver, stack)) = stacks::server(&folder, config, disk, None) {
                     serve(driver, stack, told);
                 }
             }

@@ -12,9 +12,9 @@ use stackwright::catalogue::{self, CatalogueEntry, PROTOCOLS};
 use crate::arguments::{Dissect, PortOf};
 use crate::problem::Problem;
 use layers::{Above, layers};
-use packets::{Packet, Packets};
+use packets::Packets;
 
-pub(crate) use packets::Unreadable;
+pub(crate) use packets::{Interface, Packet, Unreadable};
 
 pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
     let known = |name: &str| catalogue::find(name).ok_or_else(|| unknown(name));
@@ -53,7 +53,7 @@ pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
 }
 
 /// Shows one packet.
-fn one(
+pub(crate) fn one(
     out: &mut impl Write,
     packet: &Packet,
     chosen: Option<&'static CatalogueEntry>,

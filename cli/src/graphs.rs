@@ -33,20 +33,18 @@ pub(crate) fn copy(
     described: &Described,
     folder: &Path,
     config: client::Config,
-    patient: bool,
-    packet: Option<u16>,
+    wishes: Wishes,
     listener: Box<dyn Listener>,
 ) -> Result<(Driver, Graph<Message, Readiness, Copying>), Problem> {
     let unread = !reads_payload(described)?;
     // Below the copy there is a client, and its streams below that.
-    let regions = unread && send_regions(described, 2)?;
+    let regions = unread && send_regions(described, 2)? && !may_encrypt(described)?;
+    let encrypts = config.tls != client::TlsMode::Off;
     let wishes = Wishes {
-        patient,
         idle: Some(config.idle),
-        packet,
         disk: DiskOptions { regions, ..stacks::copy_options() },
         splicing: unread,
-        ..Wishes::default()
+        ..wishes
     };
     let (driver, graph, taken) = build::<Copying>(described, folder, Some(config), wishes)?;
     // A copy does what it is told, and would as well store what shall be fetched.
@@ -59,6 +57,9 @@ pub(crate) fn copy(
         return Err(described.unfit(
             "the copy needs the command's server on its left: an `ftp client` without a `server`",
         ));
+    }
+    if encrypts && !taken.tls {
+        return Err(described.unfit("no `tls` of it expects the command's server: put one without a `server` between the client and `tcp`"));
     }
     driver.context().listen(listener);
     Ok((driver, graph))
@@ -96,6 +97,15 @@ fn send_regions(described: &Described, layers: usize) -> Result<bool, Problem> {
         facts.is_some_and(|facts| facts.gives.has(Guarantees::REGIONS))
     };
     Ok(graph.tops().all(sends))
+}
+
+/// Whether a layer below the client may encrypt, and so has to read.
+fn may_encrypt(described: &Described) -> Result<bool, Problem> {
+    let looked_at = described.description.look(&registry::registry(None));
+    let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;
+    let below = |node: &&str| graph.lower(node, 0);
+    let mut nodes = graph.tops().flat_map(|top| std::iter::successors(Some(top), below));
+    Ok(nodes.any(|node| graph.facts_of(node).is_some_and(|facts| facts.name == "tls")))
 }
 
 /// Whether anybody reads what passes.

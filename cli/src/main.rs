@@ -4,8 +4,10 @@
 mod address;
 mod arguments;
 mod bookmark;
+mod client;
 mod demo;
 mod described;
+mod descriptors;
 mod dissect;
 mod dissector;
 mod explain;
@@ -13,11 +15,12 @@ mod features;
 mod generate;
 mod graphs;
 mod identity;
-mod ls;
+mod interrupts;
+mod line;
+mod monitor;
 mod netrc;
 mod perf;
 mod pipe;
-mod place;
 mod power;
 mod printable;
 mod problem;
@@ -28,11 +31,12 @@ mod remote;
 mod report;
 mod secret;
 mod serve;
+mod shell;
 mod shown;
 mod spec;
 mod stacks;
 mod start;
-mod transfer;
+mod trust;
 
 use clap::Parser;
 
@@ -44,9 +48,15 @@ fn run() -> u8 {
     let (json, done) = match &arguments.command {
         Command::Demo => (false, demo::run()),
         Command::Serve(serve) => (serve.json, serve::run(serve)),
-        Command::Get(get) => (get.connection.json, transfer::get(get)),
-        Command::Put(put) => (put.connection.json, transfer::put(put)),
-        Command::Ls(ls) => (ls.connection.json, ls::run(ls)),
+        Command::Get(get) => (get.connection.json, client::get::run(get)),
+        Command::Put(put) => (put.connection.json, client::put::run(put)),
+        Command::Cat(cat) => (cat.connection.json, client::get::cat(cat)),
+        Command::Mirror(mirror) => (mirror.connection.json, client::mirror::run(mirror)),
+        Command::Rm(rm) => (rm.connection.json, client::manage::rm(rm)),
+        Command::Mkdir(mkdir) => (mkdir.connection.json, client::manage::mkdir(mkdir)),
+        Command::Mv(mv) => (mv.connection.json, client::manage::mv(mv)),
+        Command::Ls(ls) => (ls.connection.json, client::ls::run(ls)),
+        Command::Shell(shell) => (shell.connection.json, shell::run(shell)),
         Command::Bookmark(bookmark) => {
             (matches!(bookmark, Bookmark::List { json: true }), bookmark::run(bookmark))
         }
@@ -54,6 +64,7 @@ fn run() -> u8 {
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
+        Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
         Command::Spec(spec) => (false, spec::run(spec)),

@@ -63,7 +63,9 @@ impl Protocol for Pipe {
     ) {
         let unsupported = Failure::Unsupported;
         out.indicate(match request {
-            FilesRequest::Open { file, .. } => FilesIndication::Opened { file, size: None },
+            FilesRequest::Open { file, .. } => {
+                FilesIndication::Opened { file, size: None, modified: None }
+            }
             FilesRequest::Read { file, offset, length } => self.read(file, offset, length),
             FilesRequest::Write { file, message, .. } => self.write(file, &message),
             FilesRequest::Close { file, keep } => {

@@ -1,15 +1,18 @@
 //! Errors of the program: what happened, and what to do next.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
 use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
+use stackwright::contract::{Fingerprint, SecurityError};
 use stackwright::tls::BadIdentity;
 
 use crate::described::{Flawed, Place};
 use crate::dissect::Unreadable;
 use crate::report::say;
+use crate::trust;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
@@ -17,6 +20,8 @@ pub(crate) enum Problem {
     Url { url: String, why: &'static str },
     #[error("`{url}` is not a proxy: {why}")]
     Proxy { url: String, why: &'static str },
+    #[error("`{line}` is not a line to a TNC: {why}")]
+    Line { line: String, why: &'static str },
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -25,6 +30,8 @@ pub(crate) enum Problem {
     NoBookmark { name: String },
     #[error("`{name}` cannot be the name of a bookmark")]
     BookmarkName { name: String },
+    #[error("this system trusts no authorities: their certificates are not installed")]
+    NoAuthorities,
     #[error("neither HOME nor XDG_CONFIG_HOME says where bookmarks are kept")]
     NoHome,
     #[error("{}: {why}", .path.display())]
@@ -39,6 +46,16 @@ pub(crate) enum Problem {
     NotAFile { path: PathBuf },
     #[error("{}: there is no such folder", .path.display())]
     NoFolder { path: PathBuf },
+    #[error("{url}: it is not a folder")]
+    NotAFolder { url: String },
+    #[error("{url}: the folder above it does not exist, or may not be used")]
+    NoFolderAbove { url: String },
+    #[error("{url}: it is a folder")]
+    IsAFolder { url: String },
+    #[error("{pattern}: nothing matches the pattern")]
+    NoMatch { pattern: String },
+    #[error("no server is open")]
+    NotOpen,
     #[error("{what}: {why}")]
     Unfit { what: String, why: &'static str },
     #[error("no stack or protocol `{}`: {why}", .name.display())]
@@ -57,7 +74,7 @@ pub(crate) enum Problem {
     WritableByEverybody { address: std::net::SocketAddr },
     #[error("cannot listen at {address}: {why}")]
     Listen { address: std::net::SocketAddr, why: Ended },
-    #[error("{place}: {}{}", what_failed(*.failure), what_was_said(.said))]
+    #[error("{place}: {}{}", what_failed(*.failure), what_was_said(*.failure, .said))]
     Transfer { place: String, failure: Failure, said: Option<String> },
     #[error("{}: {why}{}", .path.display(), after_packets(*.packets))]
     Capture { path: PathBuf, why: Unreadable, packets: u64 },
@@ -73,6 +90,9 @@ pub(crate) enum Problem {
     Measurement { url: String, why: String },
     #[error("interrupted")]
     Interrupted,
+    /// What failed was told when it failed.
+    #[error("not everything was done")]
+    Told { code: u8 },
     #[error("the received file differs from the one sent")]
     Altered,
     #[error("operating system error: {0}")]
@@ -83,11 +103,45 @@ pub(crate) enum Problem {
 fn failed(failure: Failure) -> u8 {
     match failure {
         Failure::Unreachable => 3,
-        Failure::NotLoggedIn | Failure::Denied | Failure::Untrusted | Failure::Insecure => 4,
+        Failure::NotLoggedIn | Failure::Denied => 4,
+        Failure::Untrusted { .. } | Failure::Insecure(_) => 4,
         Failure::Damaged | Failure::Short => 5,
         Failure::Expired => 6,
         Failure::Lost => 7,
         _ => 1,
+    }
+}
+
+/// Whether a failure is that of a handshake: it says all that there is to say.
+fn is_of_tls(failure: Failure) -> bool {
+    match failure {
+        Failure::Untrusted { .. } => true,
+        Failure::Insecure(why) => why != SecurityError::Declined,
+        _ => false,
+    }
+}
+
+/// Returns what to do where the server's certificate is not trusted.
+fn about_certificate(why: SecurityError, certificate: Option<Fingerprint>) -> Cow<'static, str> {
+    let first = match why {
+        SecurityError::NotPinned => {
+            return "it may have been renewed, or someone is in between: ask those who run the server before pinning it".into();
+        }
+        SecurityError::OtherName => "write the name of the server that is in its certificate",
+        SecurityError::Expired => "ask those who run the server to renew it",
+        SecurityError::NotYetValid => "look at the clock of this computer",
+        SecurityError::Revoked => return "do not use it; ask those who run the server".into(),
+        _ => {
+            "ask those who run the server for its fingerprint (`stackwright serve --tls` shows it)"
+        }
+    };
+    match certificate {
+        Some(certificate) => {
+            let command = trust::command_with_pin(certificate);
+            format!("{first}; where the fingerprint is right, trust this certificate alone:\n  {command}")
+                .into()
+        }
+        None => first.into(),
     }
 }
 
@@ -104,8 +158,17 @@ fn what_failed(failure: Failure) -> String {
     }
 }
 
-fn what_was_said(said: &Option<String>) -> String {
-    said.as_ref().map(|said| format!(" (the server said: {said})")).unwrap_or_default()
+/// What a certificate lacks is not what the server said last.
+fn what_was_said(failure: Failure, said: &Option<String>) -> String {
+    let said = said.as_ref().filter(|_| !is_of_tls(failure));
+    said.map(|said| format!(" (the server said: {said})")).unwrap_or_default()
+}
+
+/// Whether a server says that it wants to be asked for TLS.
+fn asks_for_tls(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    let negative = said.starts_with(['4', '5']);
+    negative && ["tls", "ssl", "encrypt", "cleartext"].iter().any(|word| said.contains(word))
 }
 
 fn after_packets(packets: u64) -> String {
@@ -121,7 +184,10 @@ impl Problem {
         match self {
             Problem::Url { .. }
             | Problem::Proxy { .. }
+            | Problem::NoAuthorities
+            | Problem::Line { .. }
             | Problem::Unfit { .. }
+            | Problem::NotOpen
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }
             | Problem::OpenNetrc { .. }
@@ -134,8 +200,36 @@ impl Problem {
             Problem::Host { .. } | Problem::Nobody { .. } => 3,
             Problem::Altered => 5,
             Problem::Interrupted => 130,
+            Problem::Told { code } => *code,
             _ => 1,
         }
+    }
+
+    /// The same, of which more is known: `failure`.
+    pub(crate) fn with(self, failure: Failure) -> Self {
+        match self {
+            Problem::Transfer { place, said, .. } => Problem::Transfer { place, failure, said },
+            problem => problem,
+        }
+    }
+
+    /// The same of what is stored on a server: what is not found there is the folder.
+    pub(crate) fn of_storing(self) -> Self {
+        match self {
+            Problem::Transfer { place, failure: Failure::NotFound, .. } => {
+                Problem::NoFolderAbove { url: place }
+            }
+            problem => problem,
+        }
+    }
+
+    /// Whether it is that of one file, where others of the server may be well.
+    pub(crate) fn is_of_one_file(&self) -> bool {
+        use Failure::{BadName, Denied, Exists, NotFound, Unsupported};
+        matches!(
+            self,
+            Problem::Transfer { failure: NotFound | Denied | BadName | Exists | Unsupported, .. }
+        )
     }
 
     fn flawed(&self) -> Option<&Flawed> {
@@ -143,10 +237,19 @@ impl Problem {
     }
 
     /// Returns what to do next, if anything can be done.
-    fn advice(&self) -> Option<&'static str> {
+    pub(crate) fn advice(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Problem::Transfer { failure: Failure::Untrusted { why, certificate }, .. } => {
+                Some(about_certificate(*why, *certificate))
+            }
+            problem => problem.usual_advice().map(Cow::Borrowed),
+        }
+    }
+
+    fn usual_advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Url { .. } => {
-                "write ftp://host/path or ftp://user@host:port/path; over ARTP, ftp+artp://host/path"
+                "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP, ftp+artp://host/path"
             }
             Problem::Measured { .. } => {
                 "write artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the default port is 4330"
@@ -154,9 +257,15 @@ impl Problem {
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
             }
+            Problem::Line { .. } => {
+                "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
+            }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {
                 "name both files in PEM form: --certificate FILE --key FILE"
+            }
+            Problem::NoAuthorities => {
+                "install the package ca-certificates, or trust the server's certificate alone with --pin SHA256"
             }
             Problem::OpenNetrc { .. } => "keep it to yourself: chmod 600",
             Problem::NoBookmark { .. } => {
@@ -184,12 +293,36 @@ impl Problem {
             Problem::Transfer { failure: Failure::Unreachable, .. } => {
                 "check that the server runs, and its port: `stackwright serve` uses 2121, other servers 21; over ARTP it is UDP port 4330"
             }
+            Problem::Transfer { failure: Failure::Insecure(SecurityError::Declined), .. } => {
+                "nothing was sent unencrypted; the server may have TLS at a port of its own (ftps://host), or none"
+            }
+            Problem::Transfer { failure: Failure::Insecure(SecurityError::NotTls), .. } => {
+                "check the port: ftps:// is encrypted from the start (port 990); at other ports, write ftp:// with --tls"
+            }
+            Problem::Transfer { said: Some(said), .. } if asks_for_tls(said) => {
+                "the server requires encryption: use --tls"
+            }
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "check the password, or name a user in the address: ftp://user@host/path"
             }
+            Problem::NoMatch { .. } => {
+                "`stackwright ls` shows what there is; in an address, %2A and %5B are no pattern"
+            }
+            Problem::NoFolderAbove { .. } => {
+                "make that folder first: `stackwright mkdir --parents`"
+            }
+            Problem::IsAFolder { .. } => "copy it with `stackwright get`",
+            Problem::Host { .. } => "check its spelling, and that this machine has a network",
+            Problem::NotOpen => "open one: open ftp://user@host/folder, or a bookmark: open NAME:",
             Problem::NoFolder { .. } => "make the folder first, or leave out the / at the end",
             Problem::Transfer { failure: Failure::NotFound, .. } => {
                 "list the folder with `stackwright ls`"
+            }
+            Problem::Transfer { failure: Failure::NotEmpty, .. } => {
+                "remove what is in it, too: `stackwright rm --recursive`"
+            }
+            Problem::Transfer { failure: Failure::Exists, .. } => {
+                "choose another name, or remove what is there first"
             }
             Problem::Transfer { failure: Failure::Garbled, .. } => {
                 "check that the port is that of an FTP server, and look at the dialogue with --verbose"
@@ -225,19 +358,29 @@ impl Problem {
         })
     }
 
+    /// Returns the problem as an object of JSON.
+    pub(crate) fn told(&self) -> serde_json::Value {
+        let mut told =
+            json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
+        if let Some(Place { line, column, .. }) =
+            self.flawed().and_then(|flawed| flawed.place.as_ref())
+        {
+            told["line"] = (*line).into();
+            told["column"] = (*column).into();
+        }
+        if let Problem::Transfer { failure: Failure::Untrusted { certificate, .. }, .. } = self {
+            told["fingerprint"] = certificate.map(|certificate| certificate.to_string()).into();
+        }
+        told
+    }
+
     /// Prints the problem, for people on standard error or as JSON on standard output.
     pub(crate) fn tell(&self, json: bool) {
-        if json {
-            let mut told =
-                json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
-            if let Some(Place { line, column, .. }) =
-                self.flawed().and_then(|flawed| flawed.place.as_ref())
-            {
-                told["line"] = (*line).into();
-                told["column"] = (*column).into();
-            }
-            say!("{told}");
+        if matches!(self, Problem::Told { .. }) {
             return;
+        }
+        if json {
+            return say!("{}", self.told());
         }
         eprintln!("stackwright: {self}");
         if let Some(excerpt) = self.flawed().and_then(Flawed::excerpt) {

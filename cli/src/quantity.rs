@@ -1,5 +1,6 @@
-//! Times and amounts as people write them.
+//! Times, amounts and rates as people write them.
 
+use std::num::NonZero;
 use std::time::Duration;
 
 /// Reads a duration with a unit (`500ms`, `1m 30s`), or in seconds.
@@ -26,6 +27,23 @@ pub(crate) fn octets(text: &str) -> Result<u64, &'static str> {
     let (number, unit) = number(text).ok_or(WRONG)?;
     let unit = unit.strip_suffix(['b', 'B']).unwrap_or(unit);
     amount(number, multiple(unit).ok_or(WRONG)?).ok_or(WRONG)
+}
+
+/// Reads a rate such as `500k`, `2 MB/s` or `10 Mb/s`, in octets a second: bits only where it says
+/// `b/s`, `bit/s` or `bps`.
+pub(crate) fn rate(text: &str) -> Result<NonZero<u64>, &'static str> {
+    const WRONG: &str = "write octets a second, such as 500k or 2 MB/s, or bits, such as 10 Mb/s";
+    let (number, unit) = number(text).ok_or(WRONG)?;
+    let bits = ["b/s", "bit/s", "bps"].iter().find_map(|end| unit.strip_suffix(end));
+    let (prefix, bits_each) = match bits {
+        Some(prefix) => (prefix, 1.0),
+        None => {
+            let unit = unit.strip_suffix("/s").unwrap_or(unit);
+            (unit.strip_suffix('B').unwrap_or(unit), 8.0)
+        }
+    };
+    let octets = amount(number * bits_each / 8.0, multiple(prefix).ok_or(WRONG)?);
+    octets.and_then(NonZero::new).ok_or(WRONG)
 }
 
 /// Splits a number and its unit.
@@ -79,6 +97,28 @@ mod tests {
         }
         for wrong in ["", "kB", "0", "-1", "7 XB", "99999999999TB", "1e3", "5iB", "1..2"] {
             assert!(octets(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rates_are_octets_unless_they_say_bits() {
+        for (text, read) in [
+            ("500k", 500_000),
+            ("2M", 2_000_000),
+            ("1.5 MB/s", 1_500_000),
+            ("64KiB/s", 65_536),
+            ("300", 300),
+            ("300/s", 300),
+            ("10 Mb/s", 1_250_000),
+            ("9600bit/s", 1_200),
+            ("1200 bps", 150),
+            ("1Kib/s", 128),
+        ] {
+            assert_eq!(rate(text).map(NonZero::get), Ok(read), "{text}");
+        }
+        // Is `10Mb` megabits or megabytes? Programs differ.
+        for wrong in ["", "0", "fast", "-1k", "10Mb", "3 b/s", "5 k/m", "1 b/s/s"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +17,26 @@ use stackwright::catalogue::{self, CatalogueEntry};
 use stackwright::compose::graph::{
     Erased, Flaw, Node, Parameter, ParameterKind, ParameterTable, Parameters, ProtocolRegistry,
 };
+use stackwright::contract::Fingerprint;
 use stackwright::contract::words::Outside;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
+use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
+use stackwright::tls::{ExpectedServer, Tls};
 use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::wire::Pool;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
+use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
 
+use crate::descriptors;
+use crate::line::LineAddress;
+use crate::problem::Problem;
 use crate::shown::Shown;
 use crate::stacks::{self, Message};
+use crate::{identity, trust};
 
 type Made = Result<Box<dyn Node<Message, Readiness>>, Flaw>;
 
@@ -53,6 +62,8 @@ pub(crate) struct Wishes {
     /// Whether clients may store.
     pub(crate) writable: bool,
     pub(crate) sessions: Option<usize>,
+    /// The same of one address.
+    pub(crate) sessions_per_address: Option<usize>,
     /// The ports of passive data connections.
     pub(crate) passive_ports: Option<RangeInclusive<u16>>,
     /// The address that PASV tells.
@@ -64,6 +75,8 @@ pub(crate) struct Wishes {
     pub(crate) splicing: bool,
     /// Who may come in; everybody otherwise.
     pub(crate) accounts: Option<Admission>,
+    /// Whose certificate the command's client expects, where it encrypts.
+    pub(crate) server: Option<ExpectedServer>,
 }
 
 /// Says who may come in, once it is known what they may do.
@@ -76,6 +89,8 @@ pub(crate) struct Taken {
     pub(crate) client: Option<String>,
     /// Who has the command's folder.
     pub(crate) disk: Option<String>,
+    /// Some layer expects the command's server.
+    pub(crate) tls: bool,
     /// Some server lets clients store.
     pub(crate) writable: bool,
 }
@@ -93,6 +108,11 @@ const CLIENT: &[Parameter] = &[
         "give up after this much silence of the server, in seconds",
     ),
     Parameter::new("sessions", ParameterKind::Number, "the most files transferred at once"),
+    Parameter::new(
+        "tls",
+        ParameterKind::Text,
+        "a `tls` below encrypts: `explicit` (AUTH TLS) or `implicit`, unless the command says it",
+    ),
 ];
 const SERVER: &[Parameter] = &[
     Parameter::new(
@@ -107,6 +127,29 @@ const SERVER: &[Parameter] = &[
         "disconnect a client after this much silence, in seconds",
     ),
     Parameter::new("greeting", ParameterKind::Text, "the greeting for clients, one line"),
+    Parameter::new(
+        "tls",
+        ParameterKind::Text,
+        "a `tls` below encrypts: `offered` to clients that ask for it, or `required` of all",
+    ),
+];
+const TLS: &[Parameter] = &[
+    Parameter::new(
+        "server",
+        ParameterKind::Text,
+        "the name in the server's certificate, unless the command gives it",
+    ),
+    Parameter::new(
+        "pin",
+        ParameterKind::Text,
+        "the SHA-256 fingerprint of that certificate (default: one that this system trusts)",
+    ),
+    Parameter::new(
+        "certificate",
+        ParameterKind::Text,
+        "a file with a certificate of this side, in PEM form",
+    ),
+    Parameter::new("key", ParameterKind::Text, "a file with the key of `certificate`"),
 ];
 const ARTP: &[Parameter] = &[
     Parameter::new(
@@ -175,6 +218,17 @@ const ARTP: &[Parameter] = &[
         "congestion control: `cubic` (default), `bbr`, `new-reno`, or `document`",
     ),
 ];
+const HUB: &[Parameter] = &[
+    Parameter::required("listen", ParameterKind::Text, "address and port where programs find it"),
+    Parameter::new("ports", ParameterKind::Number, "how many ports of the TNC are shared"),
+    Parameter::new("longest", ParameterKind::Number, "how many octets a frame has at most"),
+    Parameter::new("echo", ParameterKind::Truth, "whether programs hear each other"),
+];
+const LINE: &[Parameter] = &[Parameter::required(
+    "to",
+    ParameterKind::Text,
+    "tcp://host:8001, serial:///dev/ttyUSB0?baud=9600 or pty:PATH",
+)];
 const DISK: &[Parameter] = &[
     Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
     Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
@@ -183,10 +237,13 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 6] = [
+    let own: [(_, _, &'static [Parameter], Make); 9] = [
         ("artp", purpose("artp"), ARTP, make_artp),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
+        ("tls", purpose("tls"), TLS, make_tls),
+        ("kiss hub", purpose("kiss hub"), HUB, make_hub),
+        ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
         ("tcp", "the operating system's TCP", &[], make_tcp),
         ("udp", "the operating system's UDP", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
@@ -201,6 +258,7 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Messag
 /// What a protocol provides, and what it uses.
 pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
     match name {
+        "line" => catalogue::services::<Line<Message>, Message, Readiness>(),
         "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
         "disk" => catalogue::services::<Disk<Message>, Message, Readiness>(),
@@ -216,6 +274,11 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let server = table.parsed::<SocketAddr>("server", "an address and a port")?;
     let timeout = within(table, "timeout", 1..=86_400)?;
     let sessions = within(table, "sessions", 1..=1000)?;
+    let tls = one_of(
+        table,
+        "tls",
+        &[("explicit", client::TlsMode::Explicit), ("implicit", client::TlsMode::Implicit)],
+    )?;
     let Some(setting) = setting else { return boxed_shown::<Client<Message>>() };
     let (mut config, own) = match (server, setting.client.take()) {
         (Some(server), commands) => {
@@ -232,6 +295,9 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     };
     if let Some(seconds) = timeout.filter(|_| own || !setting.wishes.patient) {
         config.timeout = Duration::from_secs(seconds);
+    }
+    if let Some(tls) = tls.filter(|_| own || config.tls == client::TlsMode::Off) {
+        config.tls = tls;
     }
     if table.truth("active") == Some(true) {
         config.data = client::DataMode::Active;
@@ -257,6 +323,14 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
             format!("`greeting` of `{}` must be one line without control characters", table.node());
         return Err(table.flaw("greeting", says));
     }
+    let security = one_of(
+        table,
+        "tls",
+        &[
+            ("offered", server::SecurityLevel::Offered),
+            ("required", server::SecurityLevel::Required),
+        ],
+    )?;
     let Some(setting) = setting else { return boxed_shown::<Server<Message>>() };
     let Wishes { writable, sessions: wished, accounts, .. } = &setting.wishes;
     let rights = Rights { write: *writable || table.truth("writable") == Some(true) };
@@ -269,12 +343,17 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     if let Some(sessions) = wished.or(sessions.map(|sessions| sessions as usize)) {
         config.sessions_most = sessions;
     }
+    if let Some(sessions) = setting.wishes.sessions_per_address {
+        config.sessions_per_address = sessions;
+    }
+    descriptors::provide(config.sessions_most);
     if let Some(seconds) = idle {
         config.idle = Duration::from_secs(seconds);
     }
     if let Some(greeting) = greeting {
         config.greeting = greeting.into();
     }
+    config.security = security.unwrap_or_default();
     config.passive_ports = setting.wishes.passive_ports.clone();
     config.public_address = setting.wishes.public_address;
     boxed(Server::<Message>::new(config))
@@ -319,6 +398,62 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     boxed(stacks::artp(config).map_err(|why| system(table, &why))?)
 }
 
+fn make_tls(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let pin = table.parsed::<Fingerprint>("pin", "a fingerprint of 64 hexadecimal digits")?;
+    let own = match (table.text("certificate"), table.text("key")) {
+        (Some(certificate), Some(key)) => Some((Path::new(certificate), Path::new(key))),
+        (None, None) => None,
+        _ => {
+            let says = format!("`{}` needs both `certificate` and `key`, or neither", table.node());
+            return Err(table.flaw("", says));
+        }
+    };
+    let Some(setting) = setting else { return boxed_shown::<Tls<Message>>() };
+    let flaw = |key, problem: Problem| table.flaw(key, problem.to_string());
+    let mut config = stacks::tls_config();
+    match (table.text("server"), &setting.wishes.server) {
+        (Some(name), _) => {
+            let server = trust::expect(name, pin).map_err(|problem| flaw("server", problem))?;
+            config.servers = vec![server];
+        }
+        (None, Some(server)) => {
+            config.servers = vec![server.clone()];
+            setting.taken.borrow_mut().tls = true;
+        }
+        (None, None) => {}
+    }
+    if own.is_some() {
+        let identity =
+            identity::server(own, &[]).map_err(|problem| flaw("certificate", problem))?;
+        config.identities = vec![identity];
+    }
+    boxed(Tls::<Message>::new(config).with_pool(setting.pool.clone()))
+}
+
+fn make_hub(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let listen = table.parsed::<SocketAddr>("listen", "an address and a port")?;
+    let ports = within(table, "ports", 1..=PORTS_MOST.into())?;
+    let longest = within(table, "longest", 1..=LONGEST_MOST as u64)?;
+    let (Some(setting), Some(listen)) = (setting, listen) else {
+        return boxed_shown::<Hub<Message>>();
+    };
+    let mut config = HubConfig::at(listen);
+    config.ports = ports.map_or(config.ports, |ports| ports as u8);
+    config.longest = longest.map_or(config.longest, |octets| octets as usize);
+    config.echo = table.truth("echo") == Some(true);
+    boxed(Hub::<Message>::new(config, setting.pool.clone()))
+}
+
+fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let text = table.text("to").unwrap_or_default();
+    let address = LineAddress::parse(text)
+        .map_err(|why| table.flaw("to", format!("`to` of `{}`: {why}", table.node())))?;
+    let Some(setting) = setting else { return boxed_shown::<Line<Message>>() };
+    let line = address.open(&setting.driver, lane, setting.pool.clone());
+    boxed(line.map_err(|problem| table.flaw("to", problem.to_string()))?)
+}
+
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
@@ -357,6 +492,23 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let registry = setting.driver.registry();
     let options = DiskOptions { writable, ..options.clone() };
     boxed(Disk::<Message>::new(root, options, registry, lane, setting.pool.clone()))
+}
+
+/// One of a few words.
+fn one_of<T: Copy>(
+    table: &Parameters<'_>,
+    key: &'static str,
+    words: &[(&str, T)],
+) -> Result<Option<T>, Flaw> {
+    let Some(text) = table.text(key) else { return Ok(None) };
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, value)) => Ok(Some(*value)),
+        None => {
+            let known: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+            let says = format!("`{key}` of `{}` is one of {}", table.node(), known.join(" and "));
+            Err(table.flaw(key, says))
+        }
+    }
 }
 
 /// A number that makes sense.

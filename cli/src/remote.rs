@@ -13,6 +13,8 @@ use crate::problem::Problem;
 pub(crate) enum Below {
     /// The kernel's TCP.
     Tcp,
+    /// TLS from the first octet, over TCP.
+    Tls,
     /// ARTP over UDP.
     Artp,
 }
@@ -22,14 +24,16 @@ impl Below {
     pub(crate) fn scheme(self) -> &'static str {
         match self {
             Below::Tcp => "ftp",
+            Below::Tls => "ftps",
             Below::Artp => "ftp+artp",
         }
     }
 
     /// The port where a server is when nobody says another.
-    fn port(self) -> u16 {
+    pub(crate) fn port(self) -> u16 {
         match self {
             Below::Tcp => stackwright::ftp::PORT,
+            Below::Tls => stackwright::ftp::TLS_PORT,
             Below::Artp => stackwright::artp::PORT,
         }
     }
@@ -52,9 +56,10 @@ impl Remote {
         let text = &bookmark::expand(text)?;
         let wrong = |why| Problem::Url { url: address::without_password(text), why };
         let url = Address::parse(text).map_err(wrong)?;
+        let known = [Below::Tcp, Below::Tls, Below::Artp];
+        let below = known.into_iter().find(|below| below.scheme() == url.scheme);
         let below =
-            [Below::Tcp, Below::Artp].into_iter().find(|below| below.scheme() == url.scheme);
-        let below = below.ok_or_else(|| wrong("it must begin with ftp:// or ftp+artp://"))?;
+            below.ok_or_else(|| wrong("it must begin with ftp://, ftps:// or ftp+artp://"))?;
         if url.password.is_some() {
             return Err(wrong(
                 "a password on the command line is visible to all users of this machine",
@@ -131,6 +136,8 @@ mod tests {
         assert_eq!((remote.user.as_deref(), remote.path.as_str()), (Some("al ice"), "/a%20b/c"));
         assert_eq!(remote.file_name(), Some("c"));
         assert_eq!(Remote::parse("ftp://host").unwrap().port, 21);
+        let remote = Remote::parse("ftps://host/a").unwrap();
+        assert_eq!((remote.below, remote.port), (Below::Tls, 990));
         let remote = Remote::parse("ftp+artp://al%20ice@host").unwrap();
         assert_eq!((remote.below, remote.port, remote.path.as_str()), (Below::Artp, 4330, "/"));
         assert_eq!((remote.user.as_deref(), remote.file_name()), (Some("al ice"), None));

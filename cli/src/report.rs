@@ -1,18 +1,15 @@
-//! What a person, or a program, sees of a transfer.
+//! Lines for people, and what is said of a dialogue.
 
 use std::fmt::{Arguments, Display};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
-use serde_json::json;
 use stackwright::contract::{Instant, Listener};
 use stackwright::ftp::client::UNCONFIRMED;
 use stackwright::ftp::listing::UNREADABLE;
 
 use crate::printable::Printable;
-use crate::transfer::Done;
 
 /// Says a line on standard output. Where nobody reads it any more (`| head`), the work goes on all
 /// the same.
@@ -23,79 +20,6 @@ macro_rules! say {
     }};
 }
 pub(crate) use say;
-
-/// Shows how a transfer goes: a bar where a person watches, nothing otherwise, JSON lines for
-/// programs.
-pub(crate) struct Progress {
-    /// Where a person watches.
-    bar: Option<ProgressBar>,
-    json: bool,
-    url: String,
-    /// Whether the file itself goes to standard output.
-    output_taken: bool,
-}
-
-impl Progress {
-    pub(crate) fn new(url: &str, json: bool) -> Self {
-        let watched = !json && io::stderr().is_terminal();
-        let bar = watched.then(ProgressBar::new_spinner);
-        Progress { bar, json, url: url.into(), output_taken: false }
-    }
-
-    /// Leaves standard output to the file.
-    pub(crate) fn beside_output(self) -> Self {
-        Progress { output_taken: true, ..self }
-    }
-
-    pub(crate) fn began(&self, size: Option<u64>, there: u64) {
-        if let (Some(size), Some(bar)) = (size, &self.bar) {
-            bar.set_length(size);
-            let style =
-                "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
-            bar.set_style(
-                ProgressStyle::with_template(style)
-                    .expect("a template that is tested by every transfer"),
-            );
-        }
-        if self.json {
-            let mut told = json!({ "event": "began", "url": self.url, "size": size });
-            if there > 0 {
-                told["resumed_at"] = there.into();
-            }
-            say!("{told}");
-        }
-    }
-
-    pub(crate) fn moved(&self, octets: u64) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(octets);
-        }
-    }
-
-    pub(crate) fn done(&self, what: &str, done: &Done) {
-        let &Done { octets, moved, took, .. } = done;
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-        let seconds = took.as_secs_f64();
-        if self.json {
-            say!(
-                "{}",
-                json!({
-                    "event": "done", "url": self.url, "file": what, "octets": octets, "seconds": seconds,
-                    "octets_per_second": rate(moved, took),
-                })
-            );
-        } else if !self.output_taken {
-            say!(
-                "{what}: {} in {} ({}/s)",
-                HumanBytes(moved),
-                short(took),
-                HumanBytes(rate(moved, took))
-            );
-        }
-    }
-}
 
 /// Octets per second.
 pub(crate) fn rate(octets: u64, took: Duration) -> u64 {

@@ -1,7 +1,7 @@
 //! `serve`: a folder over FTP.
 
 use std::fmt::Arguments;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -10,18 +10,20 @@ use serde_json::json;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Fingerprint, Instant, Listener, Outlet, Protocol, RequestOf};
 use stackwright::ftp::server::{
-    self, Anonymous, Indication, Request, Rights, SecurityLevel, Serving, TransferDirection,
+    self, Anonymous, Indication, Request, Rights, SecurityLevel, Serving, SessionReuse,
+    TransferDirection,
 };
 use stackwright::tls::ServerIdentity;
 use stackwright_drivers::{Driver, Lanes};
 
-use crate::arguments::{Serve, TlsWish};
+use crate::arguments::{ReuseWish, Serve, TlsWish};
+use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::registry::{Admission, Wishes};
 use crate::remote::Below;
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
-use crate::{graphs, identity, stacks, transfer};
+use crate::{descriptors, graphs, identity, stacks};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
@@ -36,34 +38,43 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     match described {
         None => {
             let rights = Rights { write: serve.writable };
+            let defaults = server::Config::new(accounts(rights));
             let config = server::Config {
-                sessions_most: serve.sessions.unwrap_or(SESSIONS),
+                sessions_most: serve.sessions.unwrap_or(defaults.sessions_most),
+                sessions_per_address: serve
+                    .sessions_per_address
+                    .unwrap_or(defaults.sessions_per_address),
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
-                ..server::Config::new(accounts(rights))
+                ..defaults
             };
+            descriptors::provide(config.sessions_most);
             let told = Told::new(serve, shown, serve.writable);
             let unopened = |why| Problem::Path { path: folder.clone(), why };
-            if below(serve) == Below::Artp {
+            if !serve.artp.is_empty() {
                 let shortest = serve.artp.iter().map(|address| stacks::packet(address.ip())).min();
                 let packet = serve.packet.or(shortest).unwrap_or_default();
                 let stack = stacks::artp_server(&folder, config, options, packet);
                 let (driver, stack) = stack.map_err(unopened)?;
                 return carry_out(driver, stack, told);
             }
-            if let Some(wish) = serve.tls {
-                let identity = identity(serve)?;
-                let security = match wish {
-                    TlsWish::Offered => SecurityLevel::Offered,
-                    TlsWish::Required => SecurityLevel::Required,
-                };
-                let config = server::Config { security, ..config };
-                let told = Told { fingerprint: Some(identity.fingerprint()), ..told };
-                let stack = stacks::tls_server(&folder, config, options, identity);
-                let (driver, stack) = stack.map_err(unopened)?;
-                return carry_out(driver, stack, told);
-            }
-            let (driver, stack) = stacks::server(&folder, config, options).map_err(unopened)?;
+            let security = match serve.tls {
+                None if serve.listen_tls.is_empty() => SecurityLevel::Off,
+                None | Some(TlsWish::Offered) => SecurityLevel::Offered,
+                Some(TlsWish::Required) => SecurityLevel::Required,
+            };
+            let session_reuse = match serve.session_reuse {
+                None | Some(ReuseWish::Prefer) => SessionReuse::Prefer,
+                Some(ReuseWish::Require) => SessionReuse::Require,
+                Some(ReuseWish::Off) => SessionReuse::Off,
+            };
+            let config = server::Config { security, session_reuse, ..config };
+            let encrypts = security != SecurityLevel::Off;
+            let identity = encrypts.then(|| identity(serve)).transpose()?;
+            let fingerprint = identity.as_ref().map(ServerIdentity::fingerprint);
+            let told = Told { fingerprint, ..told };
+            let stack = stacks::server(&folder, config, options, identity);
+            let (driver, stack) = stack.map_err(unopened)?;
             carry_out(driver, stack, told)
         }
         Some(described) => {
@@ -71,6 +82,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 disk: options,
                 writable: serve.writable,
                 sessions: serve.sessions,
+                sessions_per_address: serve.sessions_per_address,
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
                 packet: serve.packet,
@@ -88,30 +100,32 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
 
 /// The certificate that clients of `serve` are shown.
 fn identity(serve: &Serve) -> Result<ServerIdentity, Problem> {
-    let addresses: Vec<_> = serve.listen.iter().map(SocketAddr::ip).collect();
+    let addresses: Vec<_> = places(serve).iter().map(|(_, address)| address.ip()).collect();
     identity::server(serve.certificate.as_deref().zip(serve.key.as_deref()), &addresses)
 }
 
-fn below(serve: &Serve) -> Below {
-    if serve.artp.is_empty() { Below::Tcp } else { Below::Artp }
-}
-
-/// Where to listen.
-fn places(serve: &Serve) -> &[SocketAddr] {
-    match below(serve) {
-        Below::Tcp => &serve.listen,
-        Below::Artp => &serve.artp,
+/// Where to listen, and for what.
+fn places(serve: &Serve) -> Vec<(Below, SocketAddr)> {
+    let all =
+        [(Below::Tcp, &serve.listen), (Below::Tls, &serve.listen_tls), (Below::Artp, &serve.artp)];
+    let mut places: Vec<_> = all
+        .into_iter()
+        .flat_map(|(below, addresses)| addresses.iter().map(move |address| (below, *address)))
+        .collect();
+    if places.is_empty() {
+        places.push((Below::Tcp, DEFAULT));
     }
+    places
 }
 
-/// How many clients at once, where nobody says it.
-const SESSIONS: usize = 1000;
+/// Where to listen where nobody says it.
+const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2121);
 
 /// Nobody lets everybody store by mistake.
 fn guard(serve: &Serve, writable: bool) -> Result<(), Problem> {
-    let exposed = places(serve).iter().find(|address| !address.ip().is_loopback());
+    let exposed = places(serve).into_iter().find(|(_, address)| !address.ip().is_loopback());
     match exposed {
-        Some(&address) if writable && serve.user.is_none() => {
+        Some((_, address)) if writable && serve.user.is_none() => {
             Err(Problem::WritableByEverybody { address })
         }
         _ => Ok(()),
@@ -126,9 +140,15 @@ where
     if told.serve.verbose {
         driver.context().listen(Box::new(Dialogue));
     }
-    let interrupted = transfer::interrupts()?;
-    for &address in places(told.serve) {
-        driver.request(&mut stack, Request::Serve { local: address.into() }, &mut told);
+    let interrupted = interrupts()?;
+    for (below, address) in places(told.serve) {
+        told.below = below;
+        let local = address.into();
+        let request = match below {
+            Below::Tls => Request::ServeSecurely { local },
+            Below::Tcp | Below::Artp => Request::Serve { local },
+        };
+        driver.request(&mut stack, request, &mut told);
         if let Some(why) = told.refused {
             return Err(Problem::Listen { address, why });
         }
@@ -156,6 +176,8 @@ struct Told<'a> {
     folder: String,
     writable: bool,
     listening: usize,
+    /// What stands below the address at which it begins to listen.
+    below: Below,
     refused: Option<Ended>,
     /// That of the certificate that clients are shown.
     fingerprint: Option<Fingerprint>,
@@ -163,13 +185,14 @@ struct Told<'a> {
 
 impl<'a> Told<'a> {
     fn new(serve: &'a Serve, folder: String, writable: bool) -> Self {
-        Told { serve, folder, writable, listening: 0, refused: None, fingerprint: None }
+        let (below, fingerprint) = (Below::Tcp, None);
+        Told { serve, folder, writable, listening: 0, below, refused: None, fingerprint }
     }
 
     fn serving(&mut self, local: SocketAddr) {
         self.listening += 1;
         let (Serve { user, json, .. }, Told { folder, writable, .. }) = (self.serve, &*self);
-        let url = format!("{}://{local}/", below(self.serve).scheme());
+        let url = format!("{}://{local}/", self.below.scheme());
         if *json {
             say!(
                 "{}",
@@ -187,7 +210,8 @@ impl<'a> Told<'a> {
         if let Some(fingerprint) = self.fingerprint {
             say!("  TLS: the certificate's SHA-256 fingerprint is {fingerprint}");
         }
-        if !local.ip().is_loopback() && self.serve.tls != Some(TlsWish::Required) {
+        let is_open = self.below != Below::Tls && self.serve.tls != Some(TlsWish::Required);
+        if !local.ip().is_loopback() && is_open {
             say!(
                 "  Other machines can reach {local}. FTP does not encrypt: passwords and files are readable"
             );
@@ -198,10 +222,13 @@ impl<'a> Told<'a> {
     fn hints(&self) {
         if !self.serve.json {
             say!("Press Ctrl-C to stop. From another terminal:");
-            let scheme = below(self.serve).scheme();
-            say!(
-                "  stackwright ls {scheme}://ADDRESS:PORT/     stackwright get {scheme}://ADDRESS:PORT/FILE"
-            );
+            let scheme = self.below.scheme();
+            match self.fingerprint {
+                None => say!(
+                    "  stackwright ls {scheme}://ADDRESS:PORT/     stackwright get {scheme}://ADDRESS:PORT/FILE"
+                ),
+                Some(pin) => say!("  stackwright get {scheme}://ADDRESS:PORT/FILE --pin {pin}"),
+            }
         }
     }
 
@@ -252,6 +279,12 @@ impl<S: Protocol<Provides = Serving>> Outlet<S> for Told<'_> {
                 self.refused = Some(*why)
             }
             Indication::Transferred { .. } => self.transferred(&indication),
+            Indication::DataRefused { peer } if self.serve.json => {
+                say!("{}", json!({ "event": "data connection refused", "peer": peer.to_string() }));
+            }
+            Indication::DataRefused { peer } => say!(
+                "{peer}: a data connection was refused: it did not resume the TLS session, and may be another client's"
+            ),
             Indication::Arrived { peer } if self.serve.json => {
                 say!("{}", json!({ "event": "arrived", "peer": peer.to_string() }));
             }

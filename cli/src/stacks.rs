@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,11 +11,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use stackwright::artp;
 use stackwright::compose::{Beside, Over, stack};
 use stackwright::contract::{Guarantees, Listener, Protocol};
-use stackwright::copy::Copy;
+use stackwright::copy::{self, Copy};
 use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
-use stackwright::tls::{self, ServerIdentity, Tls};
+use stackwright::tls::{self, ExpectedServer, ServerIdentity, Tls};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -27,21 +28,29 @@ use crate::pipe::Pipe;
 /// them.
 pub(crate) type Message = BufferTree;
 
-stack! {
-    /// An FTP server over the kernel's TCP, beside a disk.
-    pub(crate) ServerStack = Server<Message> over (Tcp<Message> beside Disk<Message>)
-}
+/// Streams over the kernel's TCP. What stands in between passes every word untouched where it has
+/// nothing to do: `Tls` until it is commanded to secure an association, `Proxy` without one.
+type Connections = Over<Tls<Message>, Over<Proxy<Message>, Tcp<Message>>>;
 
 stack! {
-    /// The same where TLS can secure the connections.
-    pub(crate) TlsServerStack =
+    /// An FTP server over the kernel's TCP, beside a disk.
+    pub(crate) ServerStack =
         Server<Message> over ((Tls<Message> over Tcp<Message>) beside Disk<Message>)
 }
 
 stack! {
     /// A copy between an FTP server (on the left) and a disk (on the right).
-    pub(crate) CopyStack =
-        Copy<Message> over ((Client<Message> over Tcp<Message>) beside Disk<Message>)
+    pub(crate) CopyStack = Copy<Message> over (
+        (Client<Message> over Tls<Message> over Proxy<Message> over Tcp<Message>)
+            beside Disk<Message>
+    )
+}
+
+stack! {
+    /// A copy between an FTP server (on the left) and a file that is in no folder (on the right).
+    pub(crate) PipeStack = Copy<Message> over (
+        (Client<Message> over Tls<Message> over Proxy<Message> over Tcp<Message>) beside Pipe
+    )
 }
 
 /// ARTP, whose policies are known to the compiler.
@@ -61,26 +70,10 @@ stack! {
 }
 
 stack! {
-    /// A copy between an FTP server behind a proxy (on the left) and a disk (on the right).
-    pub(crate) ProxiedCopyStack = Copy<Message>
-        over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Disk<Message>)
-}
-
-stack! {
-    /// A copy between an FTP server (on the left) and a file that is in no folder (on the right).
-    pub(crate) PipeStack = Copy<Message> over ((Client<Message> over Tcp<Message>) beside Pipe)
-}
-
-stack! {
-    /// The same over ARTP.
+    /// A copy between an FTP server over ARTP (on the left) and a file that is in no folder (on the
+    /// right).
     pub(crate) ArtpPipeStack = Copy<Message>
         over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Pipe)
-}
-
-stack! {
-    /// The same through a proxy.
-    pub(crate) ProxiedPipeStack =
-        Copy<Message> over ((Client<Message> over Proxy<Message> over Tcp<Message>) beside Pipe)
 }
 
 /// Streams over ARTP.
@@ -96,10 +89,13 @@ const BLOCKS_KEPT: usize = 256;
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// Regions of files are used where all that lies between the disk and the outside sends them.
-const REGIONS: bool = <Tcp<Message> as Protocol>::FACTS.gives.has(Guarantees::REGIONS);
+const REGIONS: bool = <Connections as Protocol>::FACTS.gives.has(Guarantees::REGIONS);
 
 /// What a copy moves is written by the disk, and nobody in between reads it.
 const UNREAD: bool = !<CopyStack as Protocol>::FACTS.reads_payload;
+
+// What stands between a client and TCP does not cost a plain copy its splice(2) and sendfile(2).
+const _: () = assert!(REGIONS && UNREAD);
 
 /// A driver, its pool, and the adapter that every stack here has on its right.
 struct Ground {
@@ -136,7 +132,7 @@ impl Ground {
 }
 
 /// How long it is since 1970.
-fn since_1970() -> Option<Duration> {
+pub(crate) fn since_1970() -> Option<Duration> {
     SystemTime::now().duration_since(UNIX_EPOCH).ok()
 }
 
@@ -175,29 +171,23 @@ pub(crate) fn server_options(writable: bool, sync: bool) -> DiskOptions {
     DiskOptions { regions: REGIONS, writable, sync, ..DiskOptions::default() }
 }
 
+/// A server over TCP, which is asked to secure associations only where there is an `identity`.
 pub(crate) fn server(
     root: &Path,
     config: server::Config,
     options: DiskOptions,
+    identity: Option<ServerIdentity>,
 ) -> io::Result<(Driver, ServerStack)> {
     let ground = ground(root, options)?;
-    let tcp = ground.tcp()?;
     let config = server::Config { epoch: epoch(), ..config };
-    Ok((ground.driver, Over::new(Server::new(config), Beside::new(tcp, ground.disk))))
-}
-
-/// The same, where TLS can secure the connections. Those that stay as they are lose nothing.
-pub(crate) fn tls_server(
-    root: &Path,
-    config: server::Config,
-    options: DiskOptions,
-    identity: ServerIdentity,
-) -> io::Result<(Driver, TlsServerStack)> {
-    let ground = ground(root, options)?;
-    let config = server::Config { epoch: epoch(), ..config };
-    let tls = tls::Config { identities: vec![identity], ..tls::Config::at(epoch().unwrap_or(0)) };
+    let tls = tls::Config { identities: identity.into_iter().collect(), ..tls_config() };
     let streams = Over::new(Tls::new(tls).with_pool(ground.pool.clone()), ground.tcp()?);
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
+}
+
+/// TLS in a driver that was made just now, as far as nobody has to choose.
+pub(crate) fn tls_config() -> tls::Config {
+    tls::Config::at(epoch().unwrap_or(0))
 }
 
 /// The same over ARTP, in packets of at most `packet` octets. They are filled from memory: no
@@ -227,80 +217,84 @@ pub(crate) fn copy_options() -> DiskOptions {
     }
 }
 
+/// How many octets a second a copy moves at most.
+pub(crate) type Rate = Option<NonZero<u64>>;
+
+/// What a command has to say about the streams below a client, beside the client's configuration.
+#[derive(Clone, Default)]
+pub(crate) struct Between {
+    pub(crate) proxy: Option<proxy::Config>,
+    /// Whose certificate is expected, where the client secures its associations.
+    pub(crate) server: Option<ExpectedServer>,
+}
+
+impl Between {
+    fn over(self, tcp: Tcp<Message>, pool: Arc<Pool<Message>>) -> Connections {
+        let tls = tls::Config { servers: self.server.into_iter().collect(), ..tls_config() };
+        let tls = Tls::new(tls).with_pool(pool);
+        Over::new(tls, Over::new(Proxy::new(self.proxy), tcp))
+    }
+}
+
 pub(crate) fn copy(
     root: &Path,
     config: client::Config,
+    between: Between,
+    rate: Rate,
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, CopyStack)> {
-    let ground = ground(root, copy_options())?;
+    let options = copy_options();
+    // What is encrypted is read.
+    let regions = options.regions && between.server.is_none();
+    let ground = ground(root, DiskOptions { regions, ..options })?;
     let tcp = ground.tcp()?;
     let tcp = if UNREAD { tcp.splicing() } else { tcp };
-    let client = Over::new(Client::new(config), tcp);
+    let client = Over::new(Client::new(config), between.over(tcp, ground.pool.clone()));
     ground.driver.context().listen(listener);
-    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
-}
-
-/// The same through a proxy.
-pub(crate) fn proxied_copy(
-    root: &Path,
-    config: client::Config,
-    proxy: &proxy::Config,
-    listener: Box<dyn Listener>,
-) -> io::Result<(Driver, ProxiedCopyStack)> {
-    let ground = ground(root, copy_options())?;
-    let tcp = ground.tcp()?;
-    let tcp = if UNREAD { tcp.splicing() } else { tcp };
-    let streams = Over::new(Proxy::new(proxy.clone()), tcp);
-    let client = Over::new(Client::new(config), streams);
-    ground.driver.context().listen(listener);
-    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+    Ok((
+        ground.driver,
+        Over::new(Copy::new(copy::Config { rate }), Beside::new(client, ground.disk)),
+    ))
 }
 
 /// The same over ARTP, in packets of at most `packet` octets.
 pub(crate) fn artp_copy(
     root: &Path,
     config: client::Config,
+    rate: Rate,
     listener: Box<dyn Listener>,
     packet: u16,
 ) -> io::Result<(Driver, ArtpCopyStack)> {
     let ground = ground(root, DiskOptions { regions: false, ..copy_options() })?;
     let client = Over::new(Client::new(config), ground.artp(packet)?);
     ground.driver.context().listen(listener);
-    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+    Ok((
+        ground.driver,
+        Over::new(Copy::new(copy::Config { rate }), Beside::new(client, ground.disk)),
+    ))
 }
 
 /// A copy from or to an open file.
 pub(crate) fn pipe(
     file: &File,
     config: client::Config,
+    between: Between,
+    rate: Rate,
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, PipeStack)> {
-    let driver = Driver::new(fastrand::u64(..))?;
-    let client = Over::new(Client::new(config), Tcp::new(driver.registry(), NETWORK, pool()));
+    let (driver, pool) = (Driver::new(fastrand::u64(..))?, pool());
+    let tcp = Tcp::new(driver.registry(), NETWORK, pool.clone());
+    let client = Over::new(Client::new(config), between.over(tcp, pool));
     driver.context().listen(listener);
     let pipe = Pipe::new(file.try_clone()?);
-    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
-}
-
-/// The same through a proxy.
-pub(crate) fn proxied_pipe(
-    file: &File,
-    config: client::Config,
-    proxy: &proxy::Config,
-    listener: Box<dyn Listener>,
-) -> io::Result<(Driver, ProxiedPipeStack)> {
-    let driver = Driver::new(fastrand::u64(..))?;
-    let tcp = Tcp::new(driver.registry(), NETWORK, pool());
-    let client = Over::new(Client::new(config), Over::new(Proxy::new(proxy.clone()), tcp));
-    driver.context().listen(listener);
-    let pipe = Pipe::new(file.try_clone()?);
-    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+    Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
 }
 
 /// The same over ARTP, in packets of at most `packet` octets.
 pub(crate) fn artp_pipe(
     file: &File,
     config: client::Config,
+    rate: Rate,
     listener: Box<dyn Listener>,
     packet: u16,
 ) -> io::Result<(Driver, ArtpPipeStack)> {
@@ -308,7 +302,7 @@ pub(crate) fn artp_pipe(
     let client = Over::new(Client::new(config), artp_over(&driver, &pool(), packet)?);
     driver.context().listen(listener);
     let pipe = Pipe::new(file.try_clone()?);
-    Ok((driver, Over::new(Copy::default(), Beside::new(client, pipe))))
+    Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
 }
 
 fn artp_over(driver: &Driver, pool: &Arc<Pool<Message>>, packet: u16) -> io::Result<Streams> {

@@ -116,12 +116,20 @@ catalogue! {
         .with_syntax(stackwright_artp::SYNTAX)
         .at_port(stackwright_artp::PORT)
         .with_policies::<stackwright_artp::Artp<M>>(),
+    stackwright_ax25::Ax25<M>: "links and unnumbered frames of packet radio"
+        .with_syntax(stackwright_ax25::SYNTAX)
+        => stackwright_ax25::described,
+    stackwright_axudp::Axudp<M>: "frames of AX.25 over UDP" => stackwright_axudp::described,
     stackwright_copy::Copy<M>: "copies files from one place to another" => stackwright_copy::described,
     stackwright_framed::Framed<M>: "messages over a stream"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_framed::Length>())])
         => stackwright_framed::described,
     stackwright_ftp::Client<M>: "files that lie on an FTP server",
     stackwright_ftp::Server<M>: "serves files to FTP clients",
+    stackwright_kiss::Kiss<M>: "frames of a TNC over a line of octets"
+        .with_syntax(stackwright_kiss::SYNTAX)
+        => stackwright_kiss::described,
+    stackwright_kiss::Hub<M>: "several programs share one TNC",
     stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,

@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`artp`], [`framed`], [`ftp`], [`copy`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tls`] | protocols |
+//! | [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tls`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
 
@@ -17,6 +17,8 @@ pub mod catalogue;
 pub mod stacks;
 
 pub use stackwright_artp as artp;
+pub use stackwright_ax25 as ax25;
+pub use stackwright_axudp as axudp;
 pub use stackwright_base as base;
 pub use stackwright_compose as compose;
 pub use stackwright_contract as contract;
@@ -27,6 +29,7 @@ pub use stackwright_drivers as drivers;
 pub use stackwright_endpoint as endpoint;
 pub use stackwright_framed as framed;
 pub use stackwright_ftp as ftp;
+pub use stackwright_kiss as kiss;
 pub use stackwright_ordered as ordered;
 pub use stackwright_policies as policies;
 pub use stackwright_proxy as proxy;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use stackwright::catalogue::{PROTOCOLS, find, registry};
 use stackwright::compose::graph::{Description, Erased, Flaw, Node, Parameters, ProtocolRegistry};
-use stackwright::contract::services::{Datagrams, Files, Streams};
+use stackwright::contract::services::{Datagrams, Files, Frames, Octets, Streams};
 use stackwright::contract::words::Speaks;
 use stackwright::contract::{
     Context, Facts, Guarantees, IndicationTo, Outlet, Protocol, RequestTo, Service, outermost,
@@ -62,13 +62,15 @@ fn all() -> ProtocolRegistry<M, Silence> {
         .with("Datagrams", "", &[], adapter::<Datagrams<M>>)
         .with("Streams", "", &[], adapter::<Streams<M>>)
         .with("Files", "", &[], adapter::<Files<M>>)
+        .with("Frames", "", &[], adapter::<Frames<M>>)
+        .with("Octets", "", &[], adapter::<Octets<M>>)
 }
 
 #[test]
 fn what_a_file_describes_stands_in_a_stack() {
     let described = registry::<M, Silence>(|| 7);
     assert!(described.iter().any(|(name, ..)| name == "stop-and-wait"));
-    for (name, purpose, _) in described.iter() {
+    for (name, purpose, parameters) in described.iter() {
         let entry =
             find(name).unwrap_or_else(|| panic!("{name} is described, and not in the list"));
         assert_eq!(entry.purpose, purpose);
@@ -77,8 +79,12 @@ fn what_a_file_describes_stands_in_a_stack() {
         let nodes = uses.iter().enumerate();
         let nodes =
             nodes.map(|(lower, service)| format!("[lower{lower}]\nprotocol = \"{service}\"\n"));
+        let required = parameters.iter().filter(|parameter| parameter.required);
+        let value = |name| if name == "peers" { "192.0.2.1:10093" } else { "N0CALL" };
+        let line = |name| format!("{name} = \"{}\"\n", value(name));
+        let required: String = required.map(|parameter| line(parameter.name)).collect();
         let text = format!(
-            "top = \"it\"\n[it]\nprotocol = \"{name}\"\nover = [{}]\n{}",
+            "top = \"it\"\n[it]\nprotocol = \"{name}\"\n{required}over = [{}]\n{}",
             lowers.join(", "),
             nodes.collect::<String>()
         );

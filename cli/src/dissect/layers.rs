@@ -2,13 +2,19 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use stackwright::ax25;
+use stackwright::ax25::header::Addresses;
 use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
+use stackwright::kiss::{self, KissType};
 use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
-use stackwright::wire::syntax::{Found, walk};
+use stackwright::wire::syntax::{Found, Step, walk};
 use stackwright::wire::{Header, dissect};
 
 /// Octets in a word of 32 bits, in which IPv4 and TCP count their headers.
 const WORD: usize = 4;
+
+/// AX.25's protocol identifier of IPv4 (v2.2 §3.4).
+const AX25_IPV4: u64 = 0xcc;
 
 /// A packet, taken apart.
 #[derive(Debug, Default)]
@@ -70,6 +76,8 @@ pub(crate) fn layers<'a>(
             .and_then(|header| layers.by_ether_type(u16::from_be_bytes([header[0], header[1]]))),
         // Some systems number raw packets otherwise; two more numbers say which version it is.
         LinkType::RAW | LinkType(12 | 14 | 228 | 229) => layers.internet(),
+        LinkType::AX25 => layers.ax25(),
+        LinkType::AX25_KISS => layers.kiss(),
         LinkType(147..=162) => Some(()), // users' own
         LinkType(other) => {
             layers.remarks.push(format!("link type {other} is not supported"));
@@ -125,6 +133,44 @@ impl<'a> Layers<'a> {
                 self.remarks.push(format!("EtherType {other:#06x} is not supported"));
                 None
             }
+        }
+    }
+
+    /// A frame of KISS: one of data has a frame of AX.25 in it.
+    fn kiss(&mut self) -> Option<()> {
+        if self.payload.first().is_some_and(|kind| kind & 0x0f == 0) {
+            self.header::<KissType>()?;
+            return self.ax25();
+        }
+        self.walk(kiss::SYNTAX);
+        None
+    }
+
+    fn ax25(&mut self) -> Option<()> {
+        if let Ok((Addresses { destination, source, path, .. }, _)) =
+            Addresses::decode(self.payload)
+        {
+            // As other monitors write it: an asterisk is behind each that has repeated it.
+            let via = path
+                .iter()
+                .map(|(call, repeated)| format!(",{call}{}", if repeated { "*" } else { "" }));
+            self.ends =
+                Some([source.to_string(), format!("{destination}{}", via.collect::<String>())]);
+        }
+        self.walk(ax25::SYNTAX);
+        let Some(Found::Octets { name: "information", octets }) = self.found.last() else {
+            return None;
+        };
+        let octets = *octets;
+        self.found.pop();
+        self.payload = octets;
+        let pid = self.found.last().and_then(|found| match found {
+            Found::Header(header) => header.value("pid"),
+            Found::Octets { .. } => None,
+        });
+        match pid {
+            Some(AX25_IPV4) => self.internet(),
+            _ => None,
         }
     }
 
@@ -221,7 +267,11 @@ impl<'a> Layers<'a> {
         if self.payload.is_empty() {
             return;
         }
-        let walk = walk(entry.syntax, self.payload);
+        self.walk(entry.syntax);
+    }
+
+    fn walk(&mut self, syntax: &[Step]) {
+        let walk = walk(syntax, self.payload);
         self.found.extend(walk.found);
         self.payload = walk.rest;
         self.remarks.extend(walk.faults.iter().map(ToString::to_string));

@@ -24,9 +24,9 @@ pub(crate) struct Interface {
     pub(crate) description: Option<String>,
     pub(crate) link: LinkType,
     /// Units of time in a second.
-    units: u64,
+    pub(crate) units: u64,
     /// Seconds to be added to every time.
-    offset: i64,
+    pub(crate) offset: i64,
 }
 
 /// A packet.

@@ -21,14 +21,14 @@ use super::processor;
 use super::shown;
 use super::transport::{Make, Stack, Use, endpoint};
 use super::words::Report;
+use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
-use crate::transfer;
 
 pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     let place = Place::parse(&serve.url)?;
     place.transport.check(&place, &serve.tuning)?;
-    let interrupted = transfer::interrupts()?;
+    let interrupted = interrupts()?;
     let told = Told { json: serve.json, place: &place };
     place.transport.lend(&place, &serve.tuning, Server { serve, told, stop: &interrupted })
 }

@@ -78,6 +78,13 @@ impl<T> Names<T> {
         })
     }
 
+    /// Returns all living names, in the order of their index.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Handle, &mut T)> {
+        self.slots.iter_mut().enumerate().filter_map(|(index, (generation, value))| {
+            Some((Handle { index: index as u32, generation: *generation }, value.as_mut()?))
+        })
+    }
+
     /// Returns the number of living names.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()

@@ -57,6 +57,9 @@ impl SessionGroup {
 /// Why an association is not secure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SecurityError {
+    /// The peer was asked for a secure association, and declined.
+    #[error("the other side does not encrypt it")]
+    Declined,
     /// What arrived is not TLS.
     #[error("the other side does not speak TLS here")]
     NotTls,
@@ -96,6 +99,9 @@ pub enum SecurityError {
     /// The peer ended the association before the handshake was over.
     #[error("the other side closed the connection during the handshake")]
     Cut,
+    /// What was to be sent cannot be read here, and so not encrypted: a region of a file.
+    #[error("what was to be sent cannot be encrypted: it is a region of a file")]
+    Unreadable,
     /// The layer has no such server or identity.
     #[error("no such server or certificate is configured")]
     Unconfigured,

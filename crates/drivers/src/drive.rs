@@ -12,7 +12,8 @@ use crate::clock::Clock;
 use crate::coalescing::{Coalescing, SLEEP};
 use crate::readiness::{Lanes, Ready, lane};
 use crate::registry::Registry;
-use crate::timer::{TIMER, Timer};
+use crate::timer::{Timer, WAKER};
+use crate::waker::Waker;
 
 /// Runs one stack on this thread.
 pub struct Driver {
@@ -67,6 +68,14 @@ impl Driver {
     /// Returns the registry, where adapters register their descriptors.
     pub fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry)
+    }
+
+    /// Returns what ends a [turn](Driver::turn) from another thread.
+    ///
+    /// # Errors
+    /// If the operating system has no more descriptors.
+    pub fn waker(&self) -> io::Result<Waker> {
+        Waker::new(&self.registry)
     }
 
     /// Whether more descriptors may be ready than the last look at them has shown.
@@ -198,7 +207,8 @@ impl Driver {
         let mut came = 0;
         for event in &self.events {
             came += 1;
-            if event.token() == TIMER {
+            if event.token() >= WAKER {
+                // A waker that is taken for the timer makes it be set again, at worst.
                 self.timer.ended();
                 continue;
             }

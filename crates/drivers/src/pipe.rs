@@ -4,9 +4,8 @@
 //! terminal. The line is up from the start, and down for good when the other end hangs up: at the
 //! end of its input, or where it takes no more output.
 
-use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -14,26 +13,21 @@ use mio::Interest;
 use mio::unix::SourceFd;
 use stackwright_contract::services::{Octets, OctetsIndication, OctetsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Outlet, Protocol};
-use stackwright_wire::{Leaf, Message, Pool};
+use stackwright_wire::{Message, Pool};
 
+use crate::flow::{Flow, HungUp};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 
-const NAME: &str = "pipe";
+pub use crate::flow::SEND_ROOM;
 
-/// How many octets may wait for the descriptor: the initial credit downward.
-pub const SEND_ROOM: usize = 64 << 10;
+const NAME: &str = "pipe";
 
 /// The pipe adapter.
 pub struct Pipe<M: Message> {
     input: File,
     output: File,
-    pool: Arc<Pool<M>>,
-    queue: VecDeque<M>,
-    /// How much more the upper layer accepts.
-    credit: usize,
-    readable: bool,
-    writable: bool,
+    flow: Flow<M>,
     due: bool,
     state: State,
 }
@@ -78,43 +72,24 @@ impl<M: Message> Pipe<M> {
         Ok(Pipe {
             input: input.into(),
             output: output.into(),
-            pool,
-            queue: VecDeque::new(),
-            credit: 0,
-            readable: false,
-            writable: false,
+            flow: Flow::new(pool),
             due: true,
             state: State::Untold,
         })
     }
 
     fn send(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        let mut written = 0;
-        while self.writable
-            && let Some(message) = self.queue.front_mut()
-        {
-            let Some(Leaf::Octets(octets)) = message.leaves().next() else {
-                cx.dropped(NAME, "a region of a file cannot be written to a pipe");
-                self.queue.pop_front();
-                continue;
-            };
-            match self.output.write(octets) {
-                Ok(octets) => {
-                    written += octets;
-                    message.advance(octets);
-                    if message.is_empty()
-                        && let Some(message) = self.queue.pop_front()
-                    {
-                        message.reclaim(&self.pool);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
-                Err(_) => return self.hang_up(cx, out),
-            }
+        match self.flow.write(cx, NAME, &self.output) {
+            Ok(0) => {}
+            Ok(credit) => out.indicate(OctetsIndication::Credit { credit }),
+            Err(HungUp) => self.hang_up(cx, out),
         }
-        if written > 0 {
-            out.indicate(OctetsIndication::Credit { credit: written });
+    }
+
+    fn receive(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let deliver = |message| out.indicate(OctetsIndication::Delivered { message });
+        if let Err(HungUp) = self.flow.read(&self.input, deliver) {
+            self.hang_up(cx, out);
         }
     }
 
@@ -124,29 +99,7 @@ impl<M: Message> Pipe<M> {
             cx.event(NAME, format_args!("the other end is gone"));
             out.indicate(OctetsIndication::State { up: false });
         }
-        self.queue.clear();
-        (self.readable, self.writable) = (false, false);
-    }
-
-    fn receive(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        while self.readable && self.credit > 0 {
-            let mut block = self.pool.take();
-            let limit = self.credit.min(block.len());
-            match self.input.read(&mut block[..limit]) {
-                Ok(0) => self.hang_up(cx, out),
-                Ok(octets) => {
-                    self.credit -= octets;
-                    out.indicate(OctetsIndication::Delivered {
-                        message: M::with_headroom(0, &block[..octets]),
-                    });
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.readable = false,
-                // A pseudo terminal whose other end was closed says EIO.
-                Err(_) => self.hang_up(cx, out),
-            }
-            self.pool.give(block);
-        }
+        self.flow.reset();
     }
 }
 
@@ -167,14 +120,8 @@ impl<M: Message> Protocol for Pipe<M> {
         match request {
             // It was sent before its end was known.
             _ if self.state == State::Down => return,
-            OctetsRequest::Send { message } => {
-                if !message.is_empty() {
-                    self.queue.push_back(message);
-                }
-                let queued: usize = self.queue.iter().map(M::len).sum();
-                assert!(queued <= SEND_ROOM, "a Send keeps within the room");
-            }
-            OctetsRequest::Credit { credit } => self.credit += credit,
+            OctetsRequest::Send { message } => self.flow.push(message),
+            OctetsRequest::Credit { credit } => self.flow.credit += credit,
         }
         self.due = true;
     }
@@ -183,10 +130,10 @@ impl<M: Message> Protocol for Pipe<M> {
         if self.state == State::Down {
             return;
         }
-        self.readable |= ready.name == INPUT && ready.readable;
-        self.writable |= ready.name == OUTPUT && ready.writable;
+        self.flow.readable |= ready.name == INPUT && ready.readable;
+        self.flow.writable |= ready.name == OUTPUT && ready.writable;
         self.receive(cx, out);
-        self.due |= !self.queue.is_empty();
+        self.due |= !self.flow.is_sent();
     }
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {

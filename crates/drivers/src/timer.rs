@@ -18,6 +18,9 @@ use crate::clock::Clock;
 /// lane.
 pub(crate) const TIMER: Token = Token(usize::MAX);
 
+/// The token of what ends waits from another thread, the one before.
+pub(crate) const WAKER: Token = Token(usize::MAX - 1);
+
 /// The kernel wakes up this often anyway; a wait that ends later costs it nothing.
 const NEAR: Duration = Duration::from_millis(10);
 

@@ -132,3 +132,27 @@ fn a_line_says_when_the_other_end_is_gone() {
         assert_eq!(told.0[2..], *rest);
     }
 }
+
+#[test]
+fn another_thread_ends_a_wait() {
+    let mut driver = Driver::new(1).unwrap();
+    let registry = driver.registry();
+    let pool = Arc::new(Pool::new(4096, 4));
+    let (left_in, right_out) = rustix::pipe::pipe().unwrap();
+    let (right_in, left_out) = rustix::pipe::pipe().unwrap();
+    let left = Pipe::new(left_in, left_out, &registry, 0, pool.clone()).unwrap();
+    let right = Pipe::new(right_in, right_out, &registry, 1, pool).unwrap();
+    let (mut ends, mut heard) = (Beside::new(left, right), Heard::default());
+    // What is due from the start.
+    let zero = Some(std::time::Duration::ZERO);
+    for _ in 0..3 {
+        driver.turn(&mut ends, &mut heard, zero).unwrap();
+    }
+    let waker = driver.waker().unwrap();
+    for _ in 0..2 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| waker.wake().unwrap());
+            driver.turn(&mut ends, &mut heard, None).unwrap();
+        });
+    }
+}

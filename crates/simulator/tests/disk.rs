@@ -104,7 +104,7 @@ impl Disk {
         heard
             .iter()
             .map(|told| match told {
-                Told::Opened { file, size } => format!("{} opened {size:?}", file.index),
+                Told::Opened { file, size, .. } => format!("{} opened {size:?}", file.index),
                 Told::Read { file, offset, message } => {
                     format!(
                         "{} read {offset} {}",
@@ -112,7 +112,7 @@ impl Disk {
                         String::from_utf8_lossy(&octets(message))
                     )
                 }
-                Told::Entries { file, entries } => {
+                Told::Entries { file, entries, .. } => {
                     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
                     format!("{} entries {}", file.index, names.join(" "))
                 }

@@ -4,12 +4,15 @@
 //! | --- | --- |
 //! | [`processes`], [`place`] | programs that end with their owner, and where they run |
 //! | [`servers`], [`served`], [`scratch`] | FTP servers, ours and others, and what they serve |
+//! | [`encrypted`] | the same with TLS, and certificates |
 //! | [`control`], [`raw`] | FTP clients in the process itself |
+//! | [`terminal`] | a program as a person sees it |
 //! | [`content`] | octets that can be made again |
 //! | [`statistics`] | how sure a ratio is |
 
 pub mod content;
 pub mod control;
+pub mod encrypted;
 pub mod place;
 pub mod processes;
 pub mod raw;
@@ -17,3 +20,4 @@ pub mod scratch;
 pub mod served;
 pub mod servers;
 pub mod statistics;
+pub mod terminal;

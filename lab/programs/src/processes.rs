@@ -116,6 +116,15 @@ impl Running {
         self.child.stdout.take().expect("a piped output")
     }
 
+    /// Lets a writer have the program's standard input.
+    ///
+    /// # Panics
+    ///
+    /// When the input was not piped, or is taken already.
+    pub fn input(&mut self) -> std::process::ChildStdin {
+        self.child.stdin.take().expect("a piped input")
+    }
+
     /// Stops it (SIGSTOP) until what is returned is dropped: all that is sent to it meanwhile
     /// arrives at once.
     ///

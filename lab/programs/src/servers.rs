@@ -54,7 +54,21 @@ pub fn ours(folder: &Path, six: bool, options: &[&str]) -> Server {
 ///
 /// When it does not say where it listens.
 pub fn ours_at(place: &dyn Place, folder: &Path, options: &[&str]) -> io::Result<Server> {
-    let mut command = place.command(&stackwright());
+    ours_of(&stackwright(), place, folder, options)
+}
+
+/// The same of another build of our program.
+///
+/// # Errors
+///
+/// When it does not say where it listens.
+pub fn ours_of(
+    program: &Path,
+    place: &dyn Place,
+    folder: &Path,
+    options: &[&str],
+) -> io::Result<Server> {
+    let mut command = place.command(program);
     let listen = SocketAddr::new(place.address(), 0).to_string();
     command.arg("serve").arg(folder).args(["--listen", &listen, "--json"]).args(options);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -102,6 +116,17 @@ pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
 ///
 /// When it does not start.
 pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<Server> {
+    vsftpd_with(place, folder, setup, "", &[])
+}
+
+/// The same with more lines of configuration, and in this environment.
+pub(crate) fn vsftpd_with(
+    place: &dyn Place,
+    folder: &Path,
+    setup: Vsftpd,
+    lines: &str,
+    environment: &[(&str, PathBuf)],
+) -> io::Result<Server> {
     let scratch = Scratch::new();
     let address = SocketAddr::new(place.address(), free_port(place.address().is_ipv6()));
     let (ip, port) = (address.ip(), address.port());
@@ -125,14 +150,14 @@ pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<
          anonymous_enable=YES\nno_anon_password=NO\nanon_root={}\nsecure_chroot_dir={}\n\
          write_enable=YES\nanon_upload_enable=YES\nanon_mkdir_write_enable=YES\nanon_other_write_enable=YES\n\
          anon_umask=022\nanon_world_readable_only=NO\n\
-         connect_from_port_20=NO\nxferlog_enable=NO\nmax_per_ip=0\nmax_clients=0\n{lean}{rights}",
+         connect_from_port_20=NO\nxferlog_enable=NO\nmax_per_ip=0\nmax_clients=0\n{lean}{rights}{lines}",
         folder.display(),
         jail.display(),
     );
     let configuration = scratch.join("vsftpd.conf");
     fs::write(&configuration, text)?;
     let mut command = place.command(&installed("vsftpd")?);
-    command.arg(&configuration);
+    command.arg(&configuration).envs(environment.iter().map(|(name, value)| (name, value)));
     listening(command, address, scratch)
 }
 
@@ -154,6 +179,16 @@ pub fn pure_ftpd(folder: &Path, six: bool) -> Server {
 ///
 /// When it does not start.
 pub fn pure_ftpd_at(place: &dyn Place, folder: &Path) -> io::Result<Server> {
+    pure_ftpd_with(place, folder, &[], &[])
+}
+
+/// The same with more options, and in this environment.
+pub(crate) fn pure_ftpd_with(
+    place: &dyn Place,
+    folder: &Path,
+    options: &[&str],
+    environment: &[(&str, PathBuf)],
+) -> io::Result<Server> {
     let scratch = Scratch::new();
     let address = SocketAddr::new(place.address(), free_port(place.address().is_ipv6()));
     let mut command = place.command(&installed("unshare")?);
@@ -165,6 +200,41 @@ pub fn pure_ftpd_at(place: &dyn Place, folder: &Path) -> io::Result<Server> {
     command.args(["--anonymousonly", "--dontresolve", "--syslogfacility", "none"]);
     command.args(["--maxclientsnumber", "500", "--maxclientsperip", "500"]);
     command.args(["--pidfile", &scratch.join("number").display().to_string()]);
+    command.args(options).envs(environment.iter().map(|(name, value)| (name, value)));
+    listening(command, address, scratch)
+}
+
+/// proftpd for `folder`, on the loopback interface; anybody may read, and write where the system
+/// allows it. As root, it serves as the user `ftp`.
+///
+/// # Panics
+///
+/// When it does not start.
+pub fn proftpd(folder: &Path) -> Server {
+    proftpd_with(folder, "").unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The same with more lines of configuration.
+pub(crate) fn proftpd_with(folder: &Path, lines: &str) -> io::Result<Server> {
+    let scratch = Scratch::new();
+    let address = SocketAddr::new(loopback(false), free_port(false));
+    let place = scratch.path().display();
+    // No log, no names of hosts, no delay of logins, and as many associations as come.
+    let text = format!(
+        "ServerType standalone\nDefaultAddress {}\nPort {}\nSocketBindTight on\nUseIPv6 off\n\
+         UseReverseDNS off\nMaxInstances none\nUser nobody\nGroup nogroup\nPidFile {place}/number\n\
+         ScoreboardFile {place}/scores\nDelayTable {place}/delays\nWtmpLog off\nSystemLog none\n\
+         TransferLog none\nRequireValidShell off\nAuthPAM off\n{lines}<Anonymous {}>\nUser ftp\nGroup nogroup\n\
+         UserAlias anonymous ftp\nMaxClients none\nAllowStoreRestart on\nAllowOverwrite on\n\
+         </Anonymous>\n",
+        address.ip(),
+        address.port(),
+        folder.display(),
+    );
+    let configuration = scratch.join("proftpd.conf");
+    fs::write(&configuration, text)?;
+    let mut command = Command::new(installed("proftpd")?);
+    command.args(["--nodaemon", "--config"]).arg(&configuration);
     listening(command, address, scratch)
 }
 

@@ -43,6 +43,9 @@ pub(crate) struct Arguments {
     /// The folder for results
     #[arg(long, value_name = "DIR", default_value = "lab-results")]
     into: PathBuf,
+    /// Compare with another build of stackwright, in the same run (tables of FTP)
+    #[arg(long, value_name = "FILE")]
+    reference: Option<PathBuf>,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -85,6 +88,9 @@ impl Arguments {
                 println!("{key}");
             }
             return Ok(());
+        }
+        if let Some(reference) = &self.reference {
+            super::ftp::program::compare_with(reference.clone());
         }
         let stop = Stop::on_signals()
             .map_err(|why| Problem::new(format!("cannot catch Ctrl-C: {why}")))?;

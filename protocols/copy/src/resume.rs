@@ -21,18 +21,23 @@ use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle, Instant};
 use stackwright_wire::Message;
 
-use crate::state::{Copying, Job, Resume, Said, Step, Use};
+use crate::state::{FileCopy, Resume, Said, Step, Use};
 use crate::{Copy, CopySide, Out};
 
-impl<M: Message> Copying<M> {
+impl<M: Message> FileCopy<M> {
     pub(crate) fn new(
         began: Instant,
+        job: Handle,
         from: CopySide,
         source: String,
         target: String,
         resume: Option<Box<Resume>>,
     ) -> Self {
-        Copying {
+        FileCopy {
+            job,
+            in_tree: false,
+            held: false,
+            listed: None,
             from,
             source_path: source,
             target_path: target,
@@ -42,6 +47,7 @@ impl<M: Message> Copying<M> {
             target: None,
             target_open: false,
             size: None,
+            modified: None,
             there: 0,
             began,
             next: 0,
@@ -49,6 +55,7 @@ impl<M: Message> Copying<M> {
             between: 0,
             written: 0,
             end: false,
+            waits: false,
             step: Step::Opening,
             message: PhantomData,
         }
@@ -59,6 +66,11 @@ impl<M: Message> Copying<M> {
     pub(crate) fn is_checked(&self, first: bool) -> bool {
         let resume = self.resume.as_ref();
         self.there > 0 && resume.is_some_and(|resume| resume.checked_first == first)
+    }
+
+    /// Returns whether the target is getting its name, or has it.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.step, Step::Keeping | Step::Confirming)
     }
 
     /// Returns what becomes of the target after a failure.
@@ -74,65 +86,58 @@ impl<M: Message> Copying<M> {
 }
 
 impl<M: Message> Copy<M> {
-    pub(crate) fn resume(
-        &mut self,
-        cx: &Context,
-        from: CopySide,
-        source: String,
-        target: String,
-        checked_first: bool,
-        out: Out<'_, M>,
-    ) {
-        let resume = Box::new(Resume {
-            checked_first,
-            is_anew: false,
-            by_time: false,
-            source: None,
-            target: None,
-        });
-        let job =
-            self.jobs.name(Job::Copy(Copying::new(cx.now(), from, source, target, Some(resume))));
-        self.open_target(job, Purpose::Resume, out);
+    /// Begins a copy that goes on where an earlier one ended. Returns the name of the file under
+    /// way.
+    pub(crate) fn resume(&mut self, copying: FileCopy<M>, out: Out<'_, M>) -> Handle {
+        let copy = self.copies.name(copying);
+        self.open_target(copy, Purpose::Resume, out);
+        copy
     }
 
     /// Handles the target that is open: this many of its octets are there.
-    pub(crate) fn target_resumed(&mut self, job: Handle, there: u64, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+    pub(crate) fn target_resumed(
+        &mut self,
+        cx: &Context,
+        copy: Handle,
+        there: u64,
+        out: Out<'_, M>,
+    ) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         if there == 0 {
-            return self.open_source(job, out);
+            return self.open_source(cx, copy, out);
         }
         copying.there = there;
         copying.step = Step::Comparing;
-        self.ask_digests(job, 0..there, true, out);
+        self.ask_digests(copy, 0..there, true, out);
     }
 
     /// Asks for the digests of all octets of both.
-    pub(crate) fn check(&mut self, job: Handle, step: Step, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+    pub(crate) fn check(&mut self, copy: Handle, step: Step, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         copying.step = step;
         // What was read is at its end, and whoever read it has a hand free.
         if let Some(source) = copying.source.take() {
             let from = copying.from;
             self.close(from, source, Keep::Nothing, out);
         }
-        self.ask_digests(job, 0..u64::MAX, step == Step::Checking, out);
+        self.ask_digests(copy, 0..u64::MAX, step == Step::Checking, out);
     }
 
     fn ask_digests(
         &mut self,
-        job: Handle,
+        copy: Handle,
         octets: core::ops::Range<u64>,
         part: bool,
         out: Out<'_, M>,
     ) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         let (from, source, target) =
             (copying.from, copying.source_path.clone(), copying.target_path.clone());
         if let Some(resume) = &mut copying.resume {
             (resume.source, resume.target) = (None, None);
         }
         for (side, path, part) in [(from.other(), target, part), (from, source, false)] {
-            let token = self.names_at(side).name(Use { job });
+            let token = self.names_at(side).name(Use::Copy(copy));
             let octets = octets.clone();
             Self::ask(out, side, FilesRequest::Digest { token, path, octets, part });
         }
@@ -142,12 +147,12 @@ impl<M: Message> Copy<M> {
     pub(crate) fn said(
         &mut self,
         cx: &Context,
-        job: Handle,
+        copy: Handle,
         side: CopySide,
         said: Result<Said, Failure>,
         out: Out<'_, M>,
     ) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         let (from, there, step) = (copying.from, copying.there, copying.step);
         let said = match said {
             Ok(said) => said,
@@ -157,7 +162,7 @@ impl<M: Message> Copy<M> {
                 if step == Step::Comparing
                     && !matches!(failure, Failure::Unsupported | Failure::Expired) =>
             {
-                return self.fail(job, side, failure, out);
+                return self.fail(cx, copy, side, failure, out);
             }
             Err(_) => Said::Nothing,
         };
@@ -184,20 +189,20 @@ impl<M: Message> Copy<M> {
                 let (source, target) = (copying.source_path.clone(), copying.target_path.clone());
                 (resume.source, resume.target) = (None, None);
                 for (side, path, part) in [(from.other(), target, true), (from, source, false)] {
-                    let token = self.names_at(side).name(Use { job });
+                    let token = self.names_at(side).name(Use::Copy(copy));
                     Self::ask(out, side, FilesRequest::Stat { token, path, part });
                 }
             }
             (Step::Comparing, Some(true)) => {
                 copying.next = there;
                 copying.step = Step::Opening;
-                self.open_source(job, out);
+                self.open_source(cx, copy, out);
             }
-            (Step::Comparing, Some(false) | None) => self.begin_anew(job, out),
-            (Step::Checking, Some(true) | None) => self.keep(job, out),
-            (Step::Confirming, Some(true) | None) => self.copied(cx, job, out),
+            (Step::Comparing, Some(false) | None) => self.begin_anew(cx, copy, out),
+            (Step::Checking, Some(true) | None) => self.keep(copy, out),
+            (Step::Confirming, Some(true) | None) => self.copied(cx, copy, out),
             (Step::Checking | Step::Confirming, Some(false)) => {
-                self.failed(job, from.other(), Failure::Damaged, out);
+                self.failed(cx, copy, from.other(), Failure::Damaged, out);
             }
             _ => {}
         }
@@ -207,13 +212,14 @@ impl<M: Message> Copy<M> {
     /// to blame.
     pub(crate) fn failed(
         &mut self,
-        job: Handle,
+        cx: &Context,
+        copy: Handle,
         side: CopySide,
         failure: Failure,
         out: Out<'_, M>,
     ) {
-        let Some(Job::Copy(copying)) = self.jobs.get(job) else {
-            return self.fail(job, side, failure, out);
+        let Some(copying) = self.copies.get(copy) else {
+            return self.fail(cx, copy, side, failure, out);
         };
         let is_target = side != copying.from;
         let resumes = copying.resume.as_ref().is_some_and(|resume| !resume.is_anew);
@@ -229,42 +235,44 @@ impl<M: Message> Copy<M> {
                     Failure::Short | Failure::Unsupported | Failure::BadName | Failure::Broken
                 );
         if copying.resume.is_some() && cannot {
-            self.begin_plainly(job, out);
+            self.begin_plainly(cx, copy, out);
         } else if resumes && is_wrong {
-            self.begin_anew(job, out);
+            self.begin_anew(cx, copy, out);
         } else {
-            self.fail(job, side, failure, out);
+            self.fail(cx, copy, side, failure, out);
         }
     }
 
     /// Removes what is there, and begins with nothing, once.
-    fn begin_anew(&mut self, job: Handle, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+    fn begin_anew(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         let tried =
             copying.resume.as_mut().is_some_and(|resume| mem::replace(&mut resume.is_anew, true));
         if tried {
             // The target's side does not forget what is there.
-            return self.begin_plainly(job, out);
+            return self.begin_plainly(cx, copy, out);
         }
-        self.forget_files(job, out);
-        self.open_target(job, Purpose::Resume, out);
+        self.forget_files(copy, out);
+        self.open_target(copy, Purpose::Resume, out);
     }
 
-    fn begin_plainly(&mut self, job: Handle, out: Out<'_, M>) {
-        self.forget_files(job, out);
-        if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+    fn begin_plainly(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
+        self.forget_files(copy, out);
+        if let Some(copying) = self.copies.get_mut(copy) {
             copying.resume = None;
         }
-        self.open_source(job, out);
+        self.open_source(cx, copy, out);
     }
 
     /// Closes both files, and keeps nothing.
-    fn forget_files(&mut self, job: Handle, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+    fn forget_files(&mut self, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         let (source, target) =
             (mem::take(&mut copying.source_path), mem::take(&mut copying.target_path));
         let resume = copying.resume.take();
-        let fresh = Copying::new(copying.began, copying.from, source, target, resume);
+        let mut fresh =
+            FileCopy::new(copying.began, copying.job, copying.from, source, target, resume);
+        (fresh.in_tree, fresh.listed) = (copying.in_tree, copying.listed);
         let earlier = mem::replace(copying, fresh);
         self.close_both(&earlier, Keep::Nothing, out);
     }

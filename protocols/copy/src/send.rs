@@ -2,87 +2,107 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 
 use stackwright_contract::services::{Failure, FilesRequest, Keep, Purpose};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use crate::state::{AHEAD, Copying, Job, READ_AT_ONCE, Step, Use};
-use crate::{Copy, CopySide, Indication, Out};
+use crate::state::{AHEAD, FileCopy, Job, Step, Use};
+use crate::{Copy, CopySide, Deed, Indication, Out};
 
 impl<M: Message> Copy<M> {
+    /// Begins a copy. Returns the name of the file under way.
     pub(crate) fn copy(
         &mut self,
         cx: &Context,
-        from: CopySide,
-        source: String,
-        target: String,
+        copying: FileCopy<M>,
         early: bool,
         out: Out<'_, M>,
-    ) {
-        let job = self.jobs.name(Job::Copy(Copying::new(cx.now(), from, source, target, None)));
-        self.open_source(job, out);
+    ) -> Handle {
+        let copy = self.copies.name(copying);
+        self.open_source(cx, copy, out);
         if early {
-            self.open_target(job, Purpose::Create { from: 0 }, out);
+            self.open_target(copy, Purpose::Create { from: 0 }, out);
         }
+        copy
     }
 
     /// Opens the source. Behind what is there already, the first read is requested at once, so that
     /// it need not be opened at its beginning.
-    pub(crate) fn open_source(&mut self, job: Handle, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get(job) else { return };
+    pub(crate) fn open_source(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get(copy) else { return };
         let (side, path) = (copying.from, copying.source_path.clone());
-        let file = self.names_at(side).name(Use { job });
+        let file = self.names_at(side).name(Use::Copy(copy));
         let purpose = Purpose::Read { as_octets: false };
         Self::ask(out, side, FilesRequest::Open { file, path, purpose });
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         copying.source = Some(file);
         if copying.there > 0 {
-            Self::read_once(copying, out);
+            let at_once = self.pace.at_once();
+            self.pace.count(cx.now(), at_once);
+            Self::read_once(copying, at_once, out);
         }
     }
 
-    pub(crate) fn open_target(&mut self, job: Handle, purpose: Purpose, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get(job) else { return };
+    pub(crate) fn open_target(&mut self, copy: Handle, purpose: Purpose, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get(copy) else { return };
         let (side, path) = (copying.from.other(), copying.target_path.clone());
-        let file = self.names_at(side).name(Use { job });
-        if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+        let file = self.names_at(side).name(Use::Copy(copy));
+        if let Some(copying) = self.copies.get_mut(copy) {
             copying.target = Some(file);
         }
         Self::ask(out, side, FilesRequest::Open { file, path, purpose });
     }
 
-    pub(crate) fn list(&mut self, side: CopySide, path: String, out: Out<'_, M>) {
-        let job = self.jobs.name(Job::List { side, folder: Handle { index: 0, generation: 0 } });
-        let file = self.names_at(side).name(Use { job });
-        if let Some(Job::List { folder, .. }) = self.jobs.get_mut(job) {
-            *folder = file;
-        }
+    pub(crate) fn list(&mut self, job: Handle, side: CopySide, path: String, out: Out<'_, M>) {
+        let file = self.names_at(side).name(Use::Job(job));
+        self.jobs.insert(job, Job::List { side, folder: file });
         Self::ask(out, side, FilesRequest::Open { file, path, purpose: Purpose::List });
     }
 
-    /// Requests as many octets as may be between the two sides.
-    pub(crate) fn read_ahead(copying: &mut Copying<M>, out: Out<'_, M>) {
-        while !copying.end && copying.between + READ_AT_ONCE <= AHEAD {
-            Self::read_once(copying, out);
+    /// Requests as many octets as may be between the two sides, and as the rate allows.
+    pub(crate) fn read_ahead(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
+        let at_once = self.pace.at_once();
+        while !copying.end && copying.between + at_once <= AHEAD {
+            if !self.pace.may_read(cx.now()) {
+                if !mem::replace(&mut copying.waits, true) {
+                    self.pace.waiting.push_back(copy);
+                }
+                return;
+            }
+            self.pace.count(cx.now(), at_once);
+            Self::read_once(copying, at_once, out);
         }
     }
 
-    fn read_once(copying: &mut Copying<M>, out: Out<'_, M>) {
+    /// Lets the copies go on that waited for the rate, the longest first.
+    pub(crate) fn go_on_reading(&mut self, cx: &Context, out: Out<'_, M>) {
+        while self.pace.may_read(cx.now())
+            && let Some(copy) = self.pace.waiting.pop_front()
+        {
+            if let Some(copying) = self.copies.get_mut(copy) {
+                copying.waits = false;
+                self.read_ahead(cx, copy, out);
+            }
+        }
+    }
+
+    fn read_once(copying: &mut FileCopy<M>, length: usize, out: Out<'_, M>) {
         let Some(file) = copying.source else { return };
-        copying.asked.push_back(READ_AT_ONCE);
-        copying.between += READ_AT_ONCE;
+        copying.asked.push_back(length);
+        copying.between += length;
         let offset = copying.next;
-        copying.next += READ_AT_ONCE as u64;
-        let request = FilesRequest::Read { file, offset, length: READ_AT_ONCE };
-        Self::ask(out, copying.from, request);
+        copying.next += length as u64;
+        Self::ask(out, copying.from, FilesRequest::Read { file, offset, length });
     }
 
     /// Lets the target have its name where all octets were handed on. Answers about one file come
     /// in the order of the requests, so nothing has to be waited for; if one of them cannot be
     /// written, the file fails as a whole. What was resumed is checked first.
-    pub(crate) fn keep_when_whole(&mut self, job: Handle, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+    pub(crate) fn keep_when_whole(&mut self, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         let is_whole = copying.end && copying.asked.is_empty() && copying.step == Step::Moving;
         if !is_whole || copying.target.is_none() {
             return;
@@ -90,34 +110,90 @@ impl<M: Message> Copy<M> {
         if copying.is_checked(true) {
             // A digest is that of what is written.
             if copying.between == 0 {
-                self.check(job, Step::Checking, out);
+                self.check(copy, Step::Checking, out);
             }
         } else {
-            self.keep(job, out);
+            self.keep(copy, out);
         }
     }
 
-    pub(crate) fn keep(&mut self, job: Handle, out: Out<'_, M>) {
-        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+    pub(crate) fn keep(&mut self, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
         let Some(file) = copying.target else { return };
         copying.step = Step::Keeping;
         Self::ask(out, copying.from.other(), FilesRequest::Close { file, keep: Keep::Whole });
     }
 
-    pub(crate) fn fail(&mut self, job: Handle, side: CopySide, failure: Failure, out: Out<'_, M>) {
-        match self.jobs.forget(job) {
-            Some(Job::Copy(copying)) => {
-                let keep = copying.worth(failure);
-                self.close_both(&copying, keep, out);
-            }
-            Some(Job::List { side, folder }) => self.close(side, folder, Keep::Nothing, out),
-            None => return,
+    /// Fails a file under way, and its job with it unless that is a tree.
+    pub(crate) fn fail(
+        &mut self,
+        cx: &Context,
+        copy: Handle,
+        side: CopySide,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        let Some(copying) = self.copies.forget(copy) else { return };
+        let keep = copying.worth(failure);
+        self.close_both(&copying, keep, out);
+        if copying.in_tree {
+            self.file_failed(cx, copying, side, failure, out);
+        } else {
+            self.jobs.remove(copying.job);
+            out.indicate(Indication::Failed { job: copying.job, side, failure });
         }
-        out.indicate(Indication::Failed { side, failure });
+    }
+
+    /// Fails a job that has no file under way.
+    pub(crate) fn job_failed(
+        &mut self,
+        job: Handle,
+        side: CopySide,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        if self.jobs.remove(job).is_some() {
+            self.leave(job);
+            out.indicate(Indication::Failed { job, side, failure });
+        }
+    }
+
+    /// Forgets what the answers mean that are still to come for a job.
+    pub(crate) fn leave(&mut self, job: Handle) {
+        for names in [&mut self.left, &mut self.right] {
+            let of_job = |of: &Use| match of {
+                Use::Job(of) | Use::Tree { job: of, .. } => *of == job,
+                Use::Copy(_) | Use::Nobody => false,
+            };
+            let left: Vec<Handle> =
+                names.iter().filter(|(_, of)| of_job(of)).map(|(name, _)| name).collect();
+            for name in left {
+                names.get_mut(name).into_iter().for_each(|of| *of = Use::Nobody);
+            }
+        }
+    }
+
+    /// Carries out one change of a name or an attribute.
+    pub(crate) fn deed(&mut self, job: Handle, side: CopySide, deed: Deed, out: Out<'_, M>) {
+        self.jobs.insert(job, Job::Ask { side });
+        let token = self.names_at(side).name(Use::Job(job));
+        let request = match deed {
+            Deed::MakeFolder { path } => FilesRequest::MakeFolder { token, path },
+            Deed::Rename { from, to } => FilesRequest::Rename { token, from, to },
+            Deed::Remove { path } => FilesRequest::Remove { token, path },
+            Deed::Set { path, attribute } => FilesRequest::Set { token, path, attribute },
+        };
+        Self::ask(out, side, request);
+    }
+
+    pub(crate) fn stat(&mut self, job: Handle, side: CopySide, path: String, out: Out<'_, M>) {
+        self.jobs.insert(job, Job::Ask { side });
+        let token = self.names_at(side).name(Use::Job(job));
+        Self::ask(out, side, FilesRequest::Stat { token, path, part: false });
     }
 
     /// Closes both files; `keep` says what becomes of the target.
-    pub(crate) fn close_both(&mut self, copying: &Copying<M>, keep: Keep, out: Out<'_, M>) {
+    pub(crate) fn close_both(&mut self, copying: &FileCopy<M>, keep: Keep, out: Out<'_, M>) {
         if let Some(source) = copying.source {
             self.close(copying.from, source, Keep::Nothing, out);
         }
@@ -134,21 +210,27 @@ impl<M: Message> Copy<M> {
         }
     }
 
-    pub(crate) fn give_up(&mut self, out: Out<'_, M>) {
+    pub(crate) fn give_up(&mut self, cx: &Context, out: Out<'_, M>) {
         let jobs: Vec<Handle> = self.jobs.iter().map(|(name, _)| name).collect();
         for job in jobs {
-            let side = match self.jobs.get(job) {
-                // Whether the target gets its name could not be told; the answer comes soon.
-                Some(Job::Copy(copying))
-                    if matches!(copying.step, Step::Keeping | Step::Confirming) =>
-                {
-                    continue;
+            match self.jobs.get(job) {
+                Some(&Job::Copy(copy)) => match self.copies.get(copy) {
+                    // Whether the target gets its name could not be told; the answer comes soon.
+                    Some(copying) if copying.is_kept() => {}
+                    Some(copying) => {
+                        let side = copying.from;
+                        self.fail(cx, copy, side, Failure::GivenUp, out);
+                    }
+                    None => {}
+                },
+                Some(&Job::List { side, folder }) => {
+                    self.job_failed(job, side, Failure::GivenUp, out);
+                    self.close(side, folder, Keep::Nothing, out);
                 }
-                Some(Job::Copy(copying)) => copying.from,
-                Some(Job::List { side, .. }) => *side,
-                None => continue,
-            };
-            self.fail(job, side, Failure::GivenUp, out);
+                Some(&Job::Ask { side }) => self.job_failed(job, side, Failure::GivenUp, out),
+                Some(Job::Tree(_)) => self.give_up_tree(cx, job, out),
+                None => {}
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use core::marker::PhantomData;
 use stackwright_contract::{Handle, Instant};
 
 use crate::CopySide;
+use crate::tree::{Part, Tree};
 
 /// The most octets between the two sides: read or requested, and not written.
 pub(crate) const AHEAD: usize = 1 << 20;
@@ -15,18 +16,45 @@ pub(crate) const AHEAD: usize = 1 << 20;
 /// other.
 pub(crate) const READ_AT_ONCE: usize = 64 << 10;
 
-/// What a handle given below stands for: a part of a job.
+/// What a handle given below stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Use {
+pub(crate) enum Use {
+    /// An end of a file under way.
+    Copy(Handle),
+    /// The one request of a job.
+    Job(Handle),
+    /// A request of a tree.
+    Tree { job: Handle, unit: Handle, part: Part },
+    /// A request whose job has ended: its answer means nothing.
+    Nobody,
+}
+
+/// What the application asked for.
+pub(crate) enum Job {
+    /// `Copy` or `Resume`: one of the files under way.
+    Copy(Handle),
+    List {
+        side: CopySide,
+        folder: Handle,
+    },
+    /// `Stat` or `Do`.
+    Ask {
+        side: CopySide,
+    },
+    /// `Tree` or `RemoveTree`. It is absent while it is worked on.
+    Tree(Option<Box<Tree>>),
+}
+
+/// A file that is copied.
+pub(crate) struct FileCopy<M> {
+    /// The job, as the application names it.
     pub(crate) job: Handle,
-}
-
-pub(crate) enum Job<M> {
-    Copy(Copying<M>),
-    List { side: CopySide, folder: Handle },
-}
-
-pub(crate) struct Copying<M> {
+    /// Whether the job is a tree, and this one of its files.
+    pub(crate) in_tree: bool,
+    /// Whether the target is not opened before the tree says so.
+    pub(crate) held: bool,
+    /// When the source was modified, as the list of its folder tells it.
+    pub(crate) listed: Option<u64>,
     pub(crate) from: CopySide,
     pub(crate) source_path: String,
     pub(crate) target_path: String,
@@ -39,6 +67,8 @@ pub(crate) struct Copying<M> {
     pub(crate) target: Option<Handle>,
     pub(crate) target_open: bool,
     pub(crate) size: Option<u64>,
+    /// When the source was modified, where it is known.
+    pub(crate) modified: Option<u64>,
     /// Octets of the target that were there.
     pub(crate) there: u64,
     pub(crate) began: Instant,
@@ -51,6 +81,8 @@ pub(crate) struct Copying<M> {
     /// Octets that were written.
     pub(crate) written: u64,
     pub(crate) end: bool,
+    /// Whether it waits for the rate to read on.
+    pub(crate) waits: bool,
     pub(crate) step: Step,
     pub(crate) message: PhantomData<M>,
 }
@@ -91,4 +123,10 @@ pub(crate) enum Said {
     Status(u64, Option<u64>),
     /// It cannot say it.
     Nothing,
+}
+
+impl Resume {
+    pub(crate) fn new(checked_first: bool) -> Self {
+        Resume { checked_first, is_anew: false, by_time: false, source: None, target: None }
+    }
 }

@@ -4,13 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::Duration;
 use stackwright_contract::services::Failure;
+use stackwright_contract::{Duration, Handle};
 use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{DiskFaults, Heard, SimulatedDisk, StationId, Tree, World};
 use stackwright_wire::SingleBuffer as M;
 
 type Stack = Over<Copy<M>, Beside<SimulatedDisk<M>, SimulatedDisk<M>>>;
+
+/// The name of all jobs here: each ends before the next begins.
+const JOB: Handle = Handle { index: 0, generation: 0 };
 
 struct Desk {
     world: World<M>,
@@ -31,7 +34,7 @@ impl Desk {
 
     fn copy(&mut self, source: &str, target: &str, early: bool) {
         let (from, source, target) = (CopySide::Left, source.into(), target.into());
-        self.world.ask(self.station, Ask::Copy { from, source, target, early });
+        self.world.ask(self.station, Ask::Copy { job: JOB, from, source, target, early });
     }
 
     /// The last words, once there is nothing left to do.
@@ -86,7 +89,7 @@ fn whatever_breaks_the_target_is_whole_or_as_it_was() {
                     [Told::Copied { octets: 400_000, .. }] => {
                         assert!(now == Some(content(400_000)))
                     }
-                    [Told::Failed { side, failure: Failure::Broken }] => {
+                    [Told::Failed { side, failure: Failure::Broken, .. }] => {
                         assert_eq!(side, broken);
                         assert_eq!(
                             now.as_deref(),
@@ -107,7 +110,10 @@ fn a_full_disk_and_a_source_that_shrinks_are_told_as_they_are() {
     desk.left.borrow_mut().put("a", content(500_000));
     desk.right.borrow_mut().faults.full_after = Some(200_000);
     desk.copy("a", "b", false);
-    assert_eq!(desk.run(), [Told::Failed { side: CopySide::Right, failure: Failure::Full }]);
+    assert_eq!(
+        desk.run(),
+        [Told::Failed { job: JOB, side: CopySide::Right, failure: Failure::Full }]
+    );
     assert_eq!(desk.right.borrow().files(), [""; 0]);
 
     let mut desk = Desk::new(1);
@@ -118,7 +124,10 @@ fn a_full_disk_and_a_source_that_shrinks_are_told_as_they_are() {
     let written = desk.right.clone();
     assert!(desk.world.run_until(|_| written.borrow().written() > 0, Duration::from_secs(9)));
     desk.left.borrow_mut().shrink("a", 2_000_000);
-    assert_eq!(desk.run(), [Told::Failed { side: CopySide::Left, failure: Failure::Short }]);
+    assert_eq!(
+        desk.run(),
+        [Told::Failed { job: JOB, side: CopySide::Left, failure: Failure::Short }]
+    );
     assert_eq!(desk.right.borrow().files(), [""; 0]);
 }
 
@@ -153,12 +162,13 @@ fn a_folder_is_listed_to_its_end() {
     for nth in 0..100 {
         desk.right.borrow_mut().put(&format!("folder/{nth}"), "x");
     }
-    desk.world.ask(desk.station, Ask::List { side: CopySide::Right, path: "folder".into() });
+    desk.world
+        .ask(desk.station, Ask::List { job: JOB, side: CopySide::Right, path: "folder".into() });
     let words = desk.run();
     let entries = |told: &Told| match told {
-        Told::Entries { entries } => entries.len(),
+        Told::Entries { entries, .. } => entries.len(),
         _ => 0,
     };
     assert_eq!(words.iter().map(entries).sum::<usize>(), 100);
-    assert_eq!(words.last(), Some(&Told::Listed));
+    assert_eq!(words.last(), Some(&Told::Listed { job: JOB }));
 }

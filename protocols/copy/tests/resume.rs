@@ -4,13 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::Duration;
 use stackwright_contract::services::Failure;
+use stackwright_contract::{Duration, Handle};
 use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{DiskFaults, Heard, SimulatedDisk, StationId, Tree, World};
 use stackwright_wire::SingleBuffer as M;
 
 type Stack = Over<Copy<M>, Beside<SimulatedDisk<M>, SimulatedDisk<M>>>;
+
+/// The name of all jobs here: each ends before the next begins.
+const JOB: Handle = Handle { index: 0, generation: 0 };
 
 struct Desk {
     world: World<M>,
@@ -40,7 +43,7 @@ impl Desk {
     fn ask(&mut self) {
         let (from, source, target) = (CopySide::Left, "a".into(), "b".into());
         let checked_first = self.checked_first;
-        self.world.ask(self.station, Ask::Resume { from, source, target, checked_first });
+        self.world.ask(self.station, Ask::Resume { job: JOB, from, source, target, checked_first });
     }
 
     /// Copies to the end: the last word.

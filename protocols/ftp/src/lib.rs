@@ -13,7 +13,7 @@
 //! | --- | --- |
 //! | `line.rs` | octets → lines: bounded, and without Telnet commands |
 //! | `command/` | the table of commands |
-//! | `reply.rs`, `address.rs`, `listing.rs`, `listing/`, `facts.rs`, `path.rs`, `pattern.rs`, `time.rs` | the other grammars, one each |
+//! | `reply.rs`, `address.rs`, `listing.rs`, `listing/`, `facts.rs`, `path.rs`, `time.rs` | the other grammars, one each |
 //! | `form/` | how a file is represented on a data association |
 //! | `server/`, `client/` | the machines: `state.rs`, `receive.rs` up, `send.rs` down, `timers.rs`, `config.rs` |
 #![no_std]
@@ -29,7 +29,6 @@ pub mod form;
 mod line;
 pub mod listing;
 mod path;
-mod pattern;
 pub mod reply;
 pub mod server;
 pub mod time;
@@ -43,3 +42,6 @@ const NAME: &str = "ftp";
 
 /// The port of a control association (RFC 959 §8).
 pub const PORT: u16 = 21;
+
+/// The port of a control association that is secure from the start (IANA: ftps).
+pub const TLS_PORT: u16 = 990;

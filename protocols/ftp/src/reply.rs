@@ -62,13 +62,15 @@ pub struct Replies {
     lines: Lines,
     /// The code and text of a reply of several lines that is not complete.
     open: Option<Reply>,
+    /// The code of the last line of that reply, where it looks like the end of another one.
+    other: Option<u16>,
     /// How many lines without a code came since the last reply.
     foreign: usize,
 }
 
 impl Default for Replies {
     fn default() -> Self {
-        Replies { lines: Lines::lenient(Self::LINE_MOST), open: None, foreign: 0 }
+        Replies { lines: Lines::lenient(Self::LINE_MOST), open: None, other: None, foreign: 0 }
     }
 }
 
@@ -108,6 +110,19 @@ impl Replies {
         (Ok(None), taken)
     }
 
+    /// Returns whether the last line of an incomplete reply begins with another code and a space.
+    pub fn has_other_end(&self) -> bool {
+        self.other.is_some()
+    }
+
+    /// Takes an incomplete reply whose last line begins with another code and a space, with that
+    /// code. It is to be asked for when nothing follows: RFC 959 §4.2 allows such lines in the
+    /// middle, and some servers end with one.
+    pub fn take_other_end(&mut self) -> Option<Reply> {
+        let code = self.other.take()?;
+        self.open.take().map(|open| Reply { code, ..open })
+    }
+
     fn line(&mut self, line: &str) -> Result<Option<Reply>, NotAReply> {
         let code = code(line);
         let rest = line.get(4..).unwrap_or("");
@@ -115,6 +130,8 @@ impl Replies {
             // It ends only with the same code and a space: inner lines may begin with any digits.
             let last = code == Some(open.code)
                 && line.as_bytes().get(3).is_none_or(|octet| *octet == b' ');
+            let other = code.filter(|_| !last && line.as_bytes().get(3) == Some(&b' '));
+            self.other = other;
             open.text.push('\n');
             open.text.push_str(if last { rest } else { line });
             if last {
@@ -204,6 +221,29 @@ mod tests {
             );
             assert_eq!(event[2], Ok(Reply { code: 226, text: "".into() }));
         }
+    }
+
+    /// A server that means the second of these (https://github.com/veeso/suppaftp/pull/168).
+    #[test]
+    fn a_reply_may_seem_to_end_with_another_code() {
+        let mut replies = Replies::default();
+        for (lines, seems) in [
+            ("553-a\r\n", false),
+            ("150 b\r\n", true),
+            ("150-c\r\n", false),
+            ("150", false),
+            (" d\r\n", true),
+            (" 150 e\r\n", false),
+            ("150 f\r\n", true),
+        ] {
+            assert_eq!(replies.feed(lines.as_bytes()), (Ok(None), lines.len()));
+            assert_eq!(replies.has_other_end(), seems, "{lines:?}");
+        }
+        let text = "a\n150 b\n150-c\n150 d\n 150 e\n150 f".into();
+        assert_eq!(replies.take_other_end(), Some(Reply { code: 150, text }));
+        assert_eq!(replies.take_other_end(), None);
+        let (reply, _) = replies.feed(b"226 g\r\n");
+        assert_eq!(reply.map(|reply| reply.map(|reply| reply.code)), Ok(Some(226)));
     }
 
     #[test]

@@ -35,11 +35,11 @@ use dialogue::Dialogue;
 
 const NAME: &str = "proxy";
 
-/// Streams over streams, each through the proxy.
+/// Streams over streams, each through the proxy; without one, every word passes untouched.
 ///
 /// Only the opening is looked at: what an open association carries passes as it is.
 pub struct Proxy<M> {
-    config: Config,
+    config: Option<Config>,
     associations: Mirror<Association<M>>,
     /// The time before which no opening is due.
     next: Option<Instant>,
@@ -86,9 +86,9 @@ struct Opening {
 type Out<'a, M> = &'a mut dyn Outlet<Proxy<M>>;
 
 impl<M: Message> Proxy<M> {
-    /// Makes the layer.
-    pub fn new(config: Config) -> Self {
-        Proxy { config, associations: Mirror::new(), next: None }
+    /// Makes the layer. `None` is no proxy.
+    pub fn new(config: impl Into<Option<Config>>) -> Self {
+        Proxy { config: config.into(), associations: Mirror::new(), next: None }
     }
 }
 

@@ -14,6 +14,7 @@ const ANSWER_CREDIT: usize = 1024;
 
 impl<M: Message> Proxy<M> {
     pub(crate) fn asked(&mut self, cx: &Context, request: StreamsRequest<M>, out: Out<'_, M>) {
+        let Some(config) = &self.config else { return out.request(request) };
         match request {
             // A proxy connects, and does not listen.
             StreamsRequest::Listen { listener: name, .. }
@@ -21,12 +22,12 @@ impl<M: Message> Proxy<M> {
                 out.indicate(StreamsIndication::Ended { name, why: Ended::Unavailable });
             }
             StreamsRequest::Open { association: name, remote, credit, .. } => {
-                let begun = remote.internet().and_then(|peer| Dialogue::begin(&self.config, peer));
+                let begun = remote.internet().and_then(|peer| Dialogue::begin(config, peer));
                 let Some((dialogue, unsaid)) = begun else {
                     return out
                         .indicate(StreamsIndication::Ended { name, why: Ended::Unavailable });
                 };
-                let deadline = cx.now() + self.config.timeout;
+                let deadline = cx.now() + config.timeout;
                 self.next = Some(self.next.map_or(deadline, |next| next.min(deadline)));
                 let opening = Opening { dialogue, below: None, unsaid, down: 0, deadline };
                 let association = Association {
@@ -39,7 +40,7 @@ impl<M: Message> Proxy<M> {
                 self.associations.insert(name, association);
                 out.request(StreamsRequest::Open {
                     association: name,
-                    remote: self.config.address,
+                    remote: config.address,
                     local: None,
                     credit: Credit::of_octets(ANSWER_CREDIT),
                 });

@@ -193,3 +193,26 @@ fn a_proxy_does_not_listen() {
         "{told:?}"
     );
 }
+
+#[test]
+fn without_a_proxy_every_word_passes() {
+    let mut world = World::new(1);
+    let streams = |address| SimulatedStreams::with_habits(address, Habits::default());
+    let direct = |address| Over::new(Proxy::new(None), streams(address));
+    let near: Near = world.add(HERE, direct(HERE), Heard::default());
+    let far: Near = world.add(THERE, direct(THERE), Heard::default());
+    let (local, credit) = (SocketAddr::new(THERE, 21).into(), Credit::of_octets(1 << 20));
+    world.ask(far, Ask::Listen { listener: LISTENER, local });
+    world.ask(far, Ask::Await { listener: LISTENER, association: NAME, credit });
+    world.ask(near, Ask::Open { association: NAME, remote: local, local: None, credit });
+    world.run_for(Duration::from_secs(1));
+    let batch = M::with_headroom(0, b"220 ready\r\n").into();
+    world.ask(far, Ask::Send { association: NAME, batch, properties: Default::default() });
+    for end in [near, far] {
+        world.ask(end, Ask::Finish { association: NAME });
+    }
+    world.run_for(Duration::from_secs(1));
+    let heard = &world.application(near).0;
+    assert_eq!((opened(heard), delivered(heard)), (Some(local), b"220 ready\r\n".to_vec()));
+    assert_eq!(ended(heard), Some(Ended::Finished));
+}

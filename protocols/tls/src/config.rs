@@ -33,7 +33,7 @@ pub struct Config {
     pub handshake_timeout: Duration,
     /// How long it may take a peer to receive what was sent before `Close`.
     pub close_timeout: Duration,
-    /// How many sessions of each identity a server remembers, and may be resumed.
+    /// Of how many clients of each identity a server remembers sessions, which may be resumed.
     pub sessions: usize,
     /// The versions that are spoken.
     pub versions: TlsVersions,

@@ -31,8 +31,8 @@
 //!
 //! # Regions of files
 //!
-//! A secure association reads payload, so no region of a file may be sent on it (an assertion), and
-//! none is delivered.
+//! A secure association reads payload, so no region of a file may be sent on it: then it ends as
+//! [`Unreadable`](stackwright_contract::SecurityError::Unreadable). None is delivered.
 //!
 //! ```
 //! use stackwright_contract::{Secure, SessionGroup, TlsRole};
@@ -87,7 +87,7 @@ pub use rustls;
 pub use verify::{NoAuthorities, Trust};
 
 use config::{Client, Server};
-use state::Association;
+use state::{Association, Stage};
 
 const NAME: &str = "tls";
 
@@ -163,7 +163,7 @@ impl<M: Message> Protocol for Tls<M> {
                 self.send(cx, association, batch, properties, out);
             }
             StreamsRequest::Credit { association, credit } => {
-                self.give(association, credit, out);
+                self.give(cx, association, credit, out);
             }
             StreamsRequest::Control { association, command } => {
                 self.control(cx, association, command, out);
@@ -226,6 +226,14 @@ impl<M: Message> Protocol for Tls<M> {
 
     fn wants_flush(&self) -> bool {
         !self.due.is_empty()
+    }
+
+    /// What was sent has left, down to the announcement of the end.
+    fn may_exit(&self) -> bool {
+        self.associations.iter().all(|(_, association)| match &association.stage {
+            Stage::Secure(secured) => secured.has_left(),
+            Stage::Plain | Stage::Asked(_) | Stage::Over(_) => true,
+        })
     }
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Streams<M>>) {

@@ -61,18 +61,18 @@ impl<M: Message> Tls<M> {
                 if shaken {
                     self.shaken(cx, name, out);
                 }
-                self.deliver(name, out);
+                self.deliver(cx, name, out);
                 return self.fail(cx, name, Failure::Library(error), out);
             }
             Ok(()) if shaken => self.shaken(cx, name, out),
             Ok(()) => {}
         }
         self.mark(name);
-        self.deliver(name, out);
+        self.deliver(cx, name, out);
     }
 
     /// Delivers payload within the credit above, then the peer's end; grants more below.
-    pub(crate) fn deliver(&mut self, name: Handle, out: Out<'_, M>) {
+    pub(crate) fn deliver(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some((secured, _, above)) = self.secured(name) else { return };
         if secured.closes() {
             secured.held.clear();
@@ -101,10 +101,14 @@ impl<M: Message> Tls<M> {
                 out.indicate(StreamsIndication::Finished { association: name });
             }
         }
+        let is_cut = secured.peer == Peer::Cut
+            && secured.held.is_empty()
+            && (secured.shaking || !secured.closes());
         match secured.ended_below {
             Some(why) if secured.held.is_empty() => self.ended(name, why, out),
             Some(_) => {}
             None if secured.ending == Ending::Done(By::Close) => {}
+            None if is_cut => self.fail(cx, name, Failure::Truncated, out),
             None => {
                 let more = secured.grant(*above);
                 if more > 0 {
@@ -118,14 +122,14 @@ impl<M: Message> Tls<M> {
     }
 
     /// The layer above gives credit.
-    pub(crate) fn give(&mut self, name: Handle, credit: Credit, out: Out<'_, M>) {
+    pub(crate) fn give(&mut self, cx: &Context, name: Handle, credit: Credit, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         association.above += credit.octets;
         match association.stage {
             Stage::Plain | Stage::Asked(_) => {
                 out.request(StreamsRequest::Credit { association: name, credit });
             }
-            Stage::Secure(_) => self.deliver(name, out),
+            Stage::Secure(_) => self.deliver(cx, name, out),
             Stage::Over(_) => {}
         }
     }
@@ -133,14 +137,16 @@ impl<M: Message> Tls<M> {
     /// The stream below has no more octets.
     pub(crate) fn finished(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
-        match &association.stage {
+        match &mut association.stage {
             Stage::Plain | Stage::Asked(_) => {
                 out.indicate(StreamsIndication::Finished { association: name });
             }
             // What arrives after `Close` does not count.
             Stage::Secure(secured) if secured.closes() && !secured.shaking => {}
+            // What was read before it is delivered first.
             Stage::Secure(secured) if secured.peer == Peer::Open => {
-                self.fail(cx, name, Failure::Truncated, out);
+                secured.peer = Peer::Cut;
+                self.deliver(cx, name, out);
             }
             Stage::Secure(_) | Stage::Over(_) => {}
         }
@@ -153,7 +159,8 @@ impl<M: Message> Tls<M> {
             Some(Stage::Secure(secured)) => {
                 let why = secured.end(why);
                 // The peer's last octets wait for credit still.
-                if why == Ended::Finished && !secured.held.is_empty() && !secured.closes() {
+                let said_all = matches!(why, Ended::Finished | Ended::Truncated);
+                if said_all && !secured.held.is_empty() && !secured.closes() {
                     secured.ended_below = Some(why);
                     return;
                 }
@@ -179,6 +186,11 @@ impl<M: Message> Tls<M> {
     pub(crate) fn forget(&mut self, secured: &Secured<M>) {
         if let Some(ticket) = secured.deadline {
             self.timers.cancel(ticket);
+        }
+        if let (Connection::Server(_), false) = (&secured.connection, secured.connection.resumes())
+            && let Some(server) = self.servers.get(secured.identity)
+        {
+            server.sessions.end(secured.lineage);
         }
         let group = secured.group.number();
         if self.groups.get(&group) == Some(&secured.lineage)
@@ -220,7 +232,10 @@ impl<M: Message> Secured<M> {
         if message.unshared().is_none() {
             copy.resize(length, 0);
             let copied = message.copy_to(&mut copy);
-            assert_eq!(copied, length, "no region of a file is delivered that is read");
+            // A region of a file, which nobody here can read.
+            if copied != length {
+                return Err(rustls::Error::DecryptError);
+            }
         }
         let mut octets = message.unshared().unwrap_or(&mut copy);
         while !self.arrived.is_empty() && !octets.is_empty() {
@@ -330,11 +345,11 @@ impl<M: Message> Secured<M> {
     /// Returns how an association ends whose stream below has ended like this.
     fn end(&self, why: Ended) -> Ended {
         match why {
-            Ended::Finished if self.peer == Peer::Open && !self.closes() => Ended::Truncated,
+            Ended::Finished if self.peer.is_silent() && !self.closes() => Ended::Truncated,
             // A peer that closes behind its announcement answers ours with a reset. If nothing was
             // sent, nothing is lost.
             Ended::Reset(_)
-                if self.peer != Peer::Open
+                if !self.peer.is_silent()
                     && !self.has_sent
                     && matches!(self.ending, Ending::Announced(_) | Ending::Done(_)) =>
             {

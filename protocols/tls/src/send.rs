@@ -6,7 +6,7 @@ use stackwright_base::events::Events as _;
 use stackwright_contract::services::{
     Batch, Code, Credit, Ended, StreamProperties, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Handle};
+use stackwright_contract::{Context, Handle, SecurityError};
 use stackwright_wire::{Leaf, Message};
 
 use crate::connection::{Job, OVERHEAD, PAYLOAD_MOST, Step};
@@ -36,10 +36,10 @@ impl<M: Message> Tls<M> {
             }
             Stage::Secure(secured) if secured.ending == Ending::Open => {
                 let message = batch.into_octets();
-                assert!(
-                    message.leaves().all(|leaf| matches!(leaf, Leaf::Octets(_))),
-                    "{NAME}: a region of a file was sent on a secure association"
-                );
+                if !message.leaves().all(|leaf| matches!(leaf, Leaf::Octets(_))) {
+                    let why = Failure::Security(SecurityError::Unreadable);
+                    return self.fail(cx, name, why, out);
+                }
                 debug_assert!(
                     message.len() <= secured.given,
                     "{NAME}: a Send on {name:?} keeps within the credit"
@@ -61,12 +61,26 @@ impl<M: Message> Tls<M> {
     pub(crate) fn room(&mut self, name: Handle, credit: Credit, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         association.below += credit.octets;
-        match association.stage {
+        match &association.stage {
             Stage::Plain | Stage::Asked(_) => {
                 out.indicate(StreamsIndication::Credit { association: name, credit });
             }
+            // Before the peer's end, which may be next, it is told that all has left.
+            Stage::Secure(secured) if matches!(secured.ending, Ending::Done(_)) => {
+                self.tell_room(name, out);
+            }
             Stage::Secure(_) => self.mark(name),
             Stage::Over(_) => {}
+        }
+    }
+
+    /// Gives the layer above as much credit as there is.
+    fn tell_room(&mut self, name: Handle, out: Out<'_, M>) {
+        let Some((secured, below, _)) = self.secured(name) else { return };
+        let more = secured.give(*below);
+        if more > 0 {
+            let credit = Credit::of_octets(more);
+            out.indicate(StreamsIndication::Credit { association: name, credit });
         }
     }
 
@@ -115,7 +129,7 @@ impl<M: Message> Tls<M> {
                     self.timers.cancel(ticket);
                 }
                 self.mark(name);
-                self.deliver(name, out);
+                self.deliver(cx, name, out);
             }
             Stage::Over(_) => {}
         }
@@ -172,13 +186,9 @@ impl<M: Message> Tls<M> {
                 return out.request(StreamsRequest::Close { name });
             }
         }
-        let more = secured.give(*below);
-        if more > 0 {
-            let credit = Credit::of_octets(more);
-            out.indicate(StreamsIndication::Credit { association: name, credit });
-        }
+        self.tell_room(name, out);
         // Writing reads, too: what arrived meanwhile is delivered.
-        self.deliver(name, out);
+        self.deliver(cx, name, out);
     }
 }
 

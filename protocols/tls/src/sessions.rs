@@ -109,16 +109,25 @@ impl ClientSessionStore for ClientSessions {
 #[derive(Debug)]
 pub(crate) struct ServerSessions(Mutex<ServerKept>);
 
+/// How many sessions of the first association of a lineage are kept: as many as it is given.
+const FIRST: usize = 2;
+/// How many sessions of a lineage are kept: the first ones, which many clients use again and again,
+/// and the last ones.
+const KEPT: usize = FIRST + 2;
+
 #[derive(Debug)]
 struct ServerKept {
+    /// The most lineages.
     most: usize,
     /// The lineage of the association that is calling.
     lineage: u64,
     /// The lineage of the session that was found last.
     found: Option<u64>,
     sessions: BTreeMap<Vec<u8>, (u64, Vec<u8>)>,
-    /// The keys in the order in which they were given; of some the session is gone.
-    oldest: VecDeque<Vec<u8>>,
+    /// The keys of each lineage, in the order in which they were given.
+    lineages: BTreeMap<u64, Vec<Vec<u8>>>,
+    /// The lineages whose first association is over. They are forgotten before others.
+    over: VecDeque<u64>,
 }
 
 impl ServerSessions {
@@ -128,8 +137,17 @@ impl ServerSessions {
             lineage: 0,
             found: None,
             sessions: BTreeMap::new(),
-            oldest: VecDeque::new(),
+            lineages: BTreeMap::new(),
+            over: VecDeque::new(),
         }))
+    }
+
+    /// Notes that the first association of a lineage is over.
+    pub(crate) fn end(&self, lineage: u64) {
+        let mut kept = self.lock();
+        if kept.lineages.contains_key(&lineage) {
+            kept.over.push_back(lineage);
+        }
     }
 
     /// Tells the lineage of the association that rustls is called for.
@@ -154,14 +172,22 @@ impl StoresServerSessions for ServerSessions {
         if kept.most == 0 {
             return false;
         }
-        // Keys that are gone are dropped with the oldest: there are at most twice as many keys.
-        while kept.sessions.len() >= kept.most || kept.oldest.len() >= kept.most.saturating_mul(2) {
-            let Some(oldest) = kept.oldest.pop_front() else { break };
-            kept.sessions.remove(&oldest);
-        }
         let lineage = kept.lineage;
-        kept.sessions.insert(key.clone(), (lineage, value));
-        kept.oldest.push_back(key);
+        if kept.sessions.insert(key.clone(), (lineage, value)).is_none() {
+            let keys = kept.lineages.entry(lineage).or_default();
+            keys.push(key);
+            if keys.len() > KEPT {
+                let gone = keys.remove(FIRST);
+                kept.sessions.remove(&gone);
+            }
+        }
+        while kept.lineages.len() > kept.most {
+            // Smaller numbers are older.
+            let oldest = kept.over.pop_front().or_else(|| kept.lineages.keys().next().copied());
+            for key in oldest.and_then(|oldest| kept.lineages.remove(&oldest)).unwrap_or_default() {
+                kept.sessions.remove(&key);
+            }
+        }
         true
     }
 
@@ -172,11 +198,10 @@ impl StoresServerSessions for ServerSessions {
         Some(value)
     }
 
+    /// A ticket may serve again, as long as its lineage lasts: clients with OpenSSL resume all
+    /// their data associations with one. There is no early data, which could be replayed.
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let mut kept = self.lock();
-        let (lineage, value) = kept.sessions.remove(key)?;
-        kept.found = Some(lineage);
-        Some(value)
+        self.get(key)
     }
 
     fn can_cache(&self) -> bool {

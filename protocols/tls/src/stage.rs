@@ -36,7 +36,8 @@ impl<M: Message> Tls<M> {
 
     pub(crate) fn opened(&mut self, cx: &Context, name: Handle, credit: usize, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
-        (association.below, association.is_open) = (credit, true);
+        (association.below, association.below_most) = (credit, credit);
+        association.is_open = true;
         if let Stage::Asked(secure) = association.stage {
             self.secure(cx, name, secure, out);
         }
@@ -172,8 +173,8 @@ impl<M: Message> Tls<M> {
                 return self.fail(cx, name, why, out);
             }
         };
-        let mut secured =
-            Secured::new(connection, secure, lineage, association.above, association.below);
+        let given = (association.below, association.below_most);
+        let mut secured = Secured::new(connection, secure, lineage, association.above, given);
         let deadline = cx.now() + self.limits.handshake;
         secured.deadline = Some(self.timers.schedule(deadline, name));
         association.stage = Stage::Secure(Box::new(secured));

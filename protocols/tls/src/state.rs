@@ -24,6 +24,8 @@ pub(crate) struct Association<M> {
     pub(crate) is_open: bool,
     /// Credit of the stream below.
     pub(crate) below: usize,
+    /// The same when the association was opened, and nothing was on its way.
+    pub(crate) below_most: usize,
     /// Credit of the layer above. While the association is plain, the stream below has it.
     pub(crate) above: usize,
     /// Commands that are not answered yet, in order.
@@ -82,6 +84,8 @@ pub(crate) struct Secured<M> {
     pub(crate) waiting_octets: usize,
     /// How much the layer above may still send.
     pub(crate) given: usize,
+    /// The most that this may be: what the layer above was told first.
+    pub(crate) given_most: usize,
     /// Records that wait for credit of the stream below.
     pub(crate) records: VecDeque<M>,
     pub(crate) ending: Ending,
@@ -96,10 +100,19 @@ pub(crate) struct Secured<M> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Peer {
     Open,
+    /// Its octets have ended without an announcement; payload may wait still.
+    Cut,
     /// It has announced its end; payload may wait still.
     Closed,
     /// The layer above was told.
     Told,
+}
+
+impl Peer {
+    /// Returns whether it has not announced its end.
+    pub(crate) fn is_silent(self) -> bool {
+        matches!(self, Peer::Open | Peer::Cut)
+    }
 }
 
 /// The state of this side's half.
@@ -126,6 +139,7 @@ impl<M> Association<M> {
         Association {
             is_open: false,
             below: 0,
+            below_most: 0,
             above,
             answers: VecDeque::new(),
             is_unread: false,
@@ -140,7 +154,7 @@ impl<M: Message> Secured<M> {
         secure: Secure,
         lineage: u64,
         granted: usize,
-        given: usize,
+        (given, given_most): (usize, usize),
     ) -> Self {
         Secured {
             connection,
@@ -159,6 +173,7 @@ impl<M: Message> Secured<M> {
             waiting: VecDeque::new(),
             waiting_octets: 0,
             given,
+            given_most,
             records: VecDeque::new(),
             ending: Ending::Open,
             has_sent: false,
@@ -171,6 +186,13 @@ impl<M: Message> Secured<M> {
     pub(crate) fn closes(&self) -> bool {
         use Ending::{Announced, Asked, Done};
         matches!(self.ending, Asked(By::Close) | Announced(By::Close) | Done(By::Close))
+    }
+
+    /// Returns whether everything that was sent has left, and the end, if there is one.
+    pub(crate) fn has_left(&self) -> bool {
+        let is_ending = matches!(self.ending, Ending::Asked(_) | Ending::Announced(_));
+        self.ended_below.is_some()
+            || (self.waiting_octets == 0 && self.records.is_empty() && !is_ending)
     }
 
     /// Returns how much more the stream below may deliver: with what is here, the credit above and
@@ -186,13 +208,19 @@ impl<M: Message> Secured<M> {
     }
 
     /// Returns how much more the layer above may send: with what it may already, and what waits
-    /// here, as much as fits below in records, and a little in any case.
+    /// here, as much as fits below in records, and a little in any case. Where all has left below,
+    /// it is what the layer above was told first, also behind the end: from that it knows.
     pub(crate) fn give(&mut self, below: usize) -> usize {
-        if self.ending != Ending::Open || !self.records.is_empty() || self.shaking {
+        if !self.records.is_empty() || self.shaking {
             return 0;
         }
         let fits = below - OVERHEAD * below.div_ceil(PAYLOAD_MOST + OVERHEAD).min(below / OVERHEAD);
-        let more = fits.max(GATHERED).saturating_sub(self.given + self.waiting_octets);
+        let room = match self.ending {
+            Ending::Open | Ending::Done(By::Finish) if below >= self.given_most => self.given_most,
+            Ending::Open => fits.max(GATHERED),
+            _ => return 0,
+        };
+        let more = room.saturating_sub(self.given + self.waiting_octets);
         self.given += more;
         more
     }

@@ -12,6 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use stackwright_contract::Fingerprint;
+use webpki::EndEntityCert;
 
 use crate::identity::fingerprint;
 
@@ -68,6 +69,13 @@ impl Verifier {
     }
 }
 
+/// Returns whether a certificate names itself as its issuer. Many of these also say that they are
+/// an authority, as `openssl req -x509` makes them, which no certificate of a server may be.
+fn is_self_signed(certificate: &CertificateDer<'_>) -> bool {
+    EndEntityCert::try_from(certificate)
+        .is_ok_and(|certificate| certificate.issuer() == certificate.subject())
+}
+
 impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
@@ -88,7 +96,15 @@ impl ServerCertVerifier for Verifier {
                     intermediates,
                     now,
                     self.algorithms.all,
-                )?;
+                )
+                .map_err(|error| match error {
+                    Error::InvalidCertificate(CertificateError::Other(_))
+                        if is_self_signed(end_entity) =>
+                    {
+                        CertificateError::UnknownIssuer.into()
+                    }
+                    error => error,
+                })?;
                 verify_server_name(&certificate, server_name)?;
             }
             Trust::Pinned(pinned) if *pinned == shown => {}

@@ -12,18 +12,21 @@
 mod addresses;
 mod artp;
 mod artp_headers;
+mod ax25;
 mod captures;
 mod client;
 mod commands;
 mod descriptions;
 mod forms;
 mod headers;
+mod kiss;
 mod listings;
 mod lower;
 mod mutation;
 mod protocols;
 mod replies;
 mod server;
+mod sessions;
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -31,17 +34,20 @@ use std::{fs, io};
 pub use addresses::addresses;
 pub use artp::artp;
 pub use artp_headers::artp_headers;
+pub use ax25::{ax25, ax25_frames};
 pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
 pub use descriptions::descriptions;
 pub use forms::forms;
 pub use headers::headers;
+pub use kiss::kiss;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
 pub use protocols::protocols;
 pub use replies::replies;
 pub use server::server;
+pub use sessions::sessions;
 
 /// One target.
 #[derive(Clone, Copy, Debug)]
@@ -61,12 +67,16 @@ pub const TARGETS: &[Target] = &[
     Target { name: "listings", run: listings },
     Target { name: "forms", run: forms },
     Target { name: "server", run: server },
+    Target { name: "sessions", run: sessions },
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },
     Target { name: "captures", run: captures },
+    Target { name: "kiss", run: kiss },
     Target { name: "artp_headers", run: artp_headers },
     Target { name: "artp", run: artp },
     Target { name: "protocols", run: protocols },
+    Target { name: "ax25_frames", run: ax25_frames },
+    Target { name: "ax25", run: ax25 },
 ];
 
 /// The committed inputs of a target.

@@ -223,7 +223,7 @@ impl Stage {
             }
             FilesRequest::Open { file, .. } => {
                 let size = dice.is_multiple_of(2).then_some(u64::from(dice) * 300);
-                FilesIndication::Opened { file, size }
+                FilesIndication::Opened { file, size, modified: size }
             }
             FilesRequest::Read { file, offset, length } => {
                 let length =
@@ -239,7 +239,7 @@ impl Stage {
                 let status =
                     Status { modified: Some(u64::from(dice)), ..Status::new(FileKind::File, 5) };
                 let entries = vec![FolderEntry::new(name, status); usize::from(dice) % 4];
-                FilesIndication::Entries { file, entries }
+                FilesIndication::Entries { file, entries, left_out: u64::from(dice) % 2 }
             }
         };
         self.server.handle_indication(&self.cx, Either::Right(answer), &mut self.asked);

@@ -51,6 +51,11 @@ fn a_server_holds_nothing_when_everybody_is_gone() {
 }
 
 #[test]
+fn every_session_with_a_server_ends_and_every_reply_is_one() {
+    check("sessions", 150);
+}
+
+#[test]
 fn a_client_gives_each_job_its_last_word() {
     check("client", 4000);
 }
@@ -58,6 +63,11 @@ fn a_client_gives_each_job_its_last_word() {
 #[test]
 fn a_description_is_a_graph_or_has_a_flaw_at_a_place() {
     check("descriptions", 5000);
+}
+
+#[test]
+fn frames_of_a_tnc_do_not_depend_on_how_its_line_is_cut() {
+    check("kiss", 5000);
 }
 
 #[test]
@@ -82,7 +92,7 @@ fn a_protocol_compiles_or_is_wrong_at_a_place() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 13);
+    assert_eq!(TARGETS.len(), 15);
 }
 
 #[test]
@@ -90,4 +100,14 @@ fn an_input_is_shortened_to_what_matters() {
     let input = b"some octets, then the one that matters: ! and some more";
     assert_eq!(shortened(input, |octets| octets.contains(&b'!')), b"!");
     assert_eq!(shortened(input, |_| true), b"");
+}
+
+#[test]
+fn what_stands_in_frames_of_ax25_is_read_as_it_is_written() {
+    check("ax25_frames", 5000);
+}
+
+#[test]
+fn a_station_of_ax25_keeps_within_its_bounds_and_gives_each_name_its_last_word() {
+    check("ax25", 4000);
 }

@@ -6,15 +6,23 @@
 //! `CI=true` it fails.
 
 mod crowd;
+mod daemons;
 mod hostile_clients;
 mod hostile_servers;
+mod interrupted;
+mod memory;
+mod names;
 mod proxies;
+mod radio;
+mod reported;
 mod scripted;
-mod secure;
 mod setting;
 mod their_clients;
 mod their_forms;
 mod their_servers;
+mod their_trees;
+mod thousand;
+mod tls;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,11 +37,19 @@ fn main() -> ExitCode {
         their_servers::trials(&setting),
         their_clients::trials(&setting),
         their_forms::trials(),
+        their_trees::trials(),
         proxies::trials(&setting),
-        secure::trials(&setting),
+        radio::trials(),
+        tls::trials(&setting),
         crowd::trials(),
+        thousand::trials(),
+        memory::trials(),
+        names::trials(),
+        daemons::trials(),
         hostile_clients::trials(),
         hostile_servers::trials(),
+        interrupted::trials(),
+        reported::trials(),
     ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use crate::{Handle, Life, Service, Word};
+use crate::{CommandError, Fingerprint, Handle, Life, SecurityError, Service, Word};
 
 /// Whole files below one root.
 ///
@@ -122,7 +122,8 @@ pub enum FilesRequest<M> {
     Stat {
         /// The question's name.
         token: Handle,
-        /// The path.
+        /// The path. With `/.` at its end it is that of a folder, which has to be one that can be
+        /// entered.
         path: String,
         /// Whether it is asked of the part of a file that can be [resumed](Purpose::Resume).
         part: bool,
@@ -192,6 +193,9 @@ pub enum FilesIndication<M> {
         /// The size now, in octets, where it is known: of a file that is created, how many are
         /// there already.
         size: Option<u64>,
+        /// When a file that is read was modified, in seconds since 1970-01-01 00:00 UTC, where it is
+        /// known.
+        modified: Option<u64>,
     },
     /// Answers `Read`. It is shorter than asked only at the end of the file; empty is the end.
     Read {
@@ -208,6 +212,9 @@ pub enum FilesIndication<M> {
         file: Handle,
         /// Some entries, in the order of the folder.
         entries: Vec<FolderEntry>,
+        /// How many names were left out since the answer before, because they were not understood
+        /// or no path leads to them.
+        left_out: u64,
     },
     /// Answers `Write`, or several of them.
     Written {
@@ -360,11 +367,16 @@ pub enum Failure {
     #[error("the other side does not keep to the protocol")]
     Garbled,
     /// The far side cannot prove its identity.
-    #[error("the other side's certificate is not trusted")]
-    Untrusted,
-    /// The far side does not offer what keeps a transfer secret.
-    #[error("the other side does not offer a secure connection")]
-    Insecure,
+    #[error("{}", CommandError::Insecure { why: *.why, certificate: *.certificate })]
+    Untrusted {
+        /// What is wrong with its certificate.
+        why: SecurityError,
+        /// The certificate: for a person to compare and pin.
+        certificate: Option<Fingerprint>,
+    },
+    /// The connection to the far side cannot be kept secret.
+    #[error("the connection is not secure: {0}")]
+    Insecure(SecurityError),
     /// What reaches the files (a connection, a server) is gone.
     #[error("the connection to the files was lost")]
     Lost,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::mem;
 use std::num::NonZero;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread;
@@ -213,29 +214,27 @@ impl<M: Message> Worker<M> {
         let opened = match purpose {
             Purpose::Read { .. } => self.root.open_file(place).and_then(|opened| {
                 let opened = opened.into_std();
-                let size = size(&opened)?;
+                let (size, modified) = size_and_time(&opened)?;
                 let reading =
                     OpenFile::Reading { opened: Arc::new(opened), is_sized: size.is_some() };
-                Ok((reading, size))
+                Ok((reading, size, modified))
             }),
-            Purpose::List => {
-                Listing::open(&self.root, place).map(|listing| (OpenFile::Listing(listing), None))
-            }
+            Purpose::List => Listing::open(&self.root, place)
+                .map(|listing| (OpenFile::Listing(listing), None, None)),
             Purpose::Create { .. } | Purpose::Append | Purpose::New | Purpose::Resume => {
                 match Creation::begin(&self.root, place, purpose, &mut self.random) {
                     Ok((creation, from)) if creation.is_unfinished() => {
                         return self.begin_long(file, Long::TakeOver { creation, from });
                     }
-                    begun => {
-                        begun.map(|(creation, size)| (OpenFile::Creating(creation), Some(size)))
-                    }
+                    begun => begun
+                        .map(|(creation, size)| (OpenFile::Creating(creation), Some(size), None)),
                 }
             }
         };
         match opened {
-            Ok((opened, size)) => {
+            Ok((opened, size, modified)) => {
                 self.files.insert(file, opened);
-                self.tell(FilesIndication::Opened { file, size });
+                self.tell(FilesIndication::Opened { file, size, modified });
             }
             Err(why) => self.tell(FilesIndication::Closed { file, result: Err(why) }),
         }
@@ -263,7 +262,7 @@ impl<M: Message> Worker<M> {
         match (begun.what, answer) {
             (Long::TakeOver { creation, from }, None) => {
                 self.files.insert(name, OpenFile::Creating(creation));
-                self.tell(FilesIndication::Opened { file: name, size: Some(from) });
+                self.tell(FilesIndication::Opened { file: name, size: Some(from), modified: None });
             }
             (what, answer) => {
                 drop(what); // no trace is left before that is indicated
@@ -346,7 +345,8 @@ impl<M: Message> Worker<M> {
                 if left_out > 0 {
                     self.answer(Answer::LeftOut(left_out));
                 }
-                self.tell(FilesIndication::Entries { file, entries });
+                let left_out = left_out as u64;
+                self.tell(FilesIndication::Entries { file, entries, left_out });
             }
             Err(why) => self.fail(file, why),
         }
@@ -413,13 +413,15 @@ fn region<M: Message>(file: &Arc<File>, offset: u64, length: usize) -> Result<M,
     M::from_region(Region { source, offset, length }).map_err(|_| Failure::Unsupported)
 }
 
-/// Returns the size of a file. The kernel's own files (procfs) have octets and no size: one that
-/// says it is empty is asked for an octet.
-fn size(file: &File) -> Result<Option<u64>, Failure> {
-    match file.metadata().map_err(failure)?.len() {
-        0 => Ok(matches!(read_at(file, &mut [0], 0), Ok(0)).then_some(0)),
-        size => Ok(Some(size)),
-    }
+/// Returns the size of a file, and when it was modified. The kernel's own files (procfs) have octets
+/// and no size: one that says it is empty is asked for an octet.
+fn size_and_time(file: &File) -> Result<(Option<u64>, Option<u64>), Failure> {
+    let metadata = file.metadata().map_err(failure)?;
+    let size = match metadata.len() {
+        0 => matches!(read_at(file, &mut [0], 0), Ok(0)).then_some(0),
+        size => Some(size),
+    };
+    Ok((size, u64::try_from(metadata.mtime()).ok()))
 }
 
 /// Reads octets of a file that has no size, and so no regions. Such files are small: no more than

@@ -22,11 +22,11 @@ use stackwright_contract::services::Ended;
 const UNSENT: u32 = 32 << 10;
 
 /// What is asked of the system about a socket.
-pub(super) const INTEREST: Interest =
+pub(crate) const INTEREST: Interest =
     Interest::READABLE.add(Interest::WRITABLE).add(Interest::PRIORITY);
 
 /// Begins to connect; the socket becomes writable when it is decided.
-pub(super) fn attempt(remote: Participant, local: Option<Participant>) -> Result<TcpStream, Ended> {
+pub(crate) fn attempt(remote: Participant, local: Option<Participant>) -> Result<TcpStream, Ended> {
     let remote = remote.internet().ok_or(Ended::Unreachable)?;
     let family = if remote.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -44,7 +44,7 @@ pub(super) fn attempt(remote: Participant, local: Option<Participant>) -> Result
 }
 
 /// Both addresses, if the attempt succeeded.
-pub(super) fn outcome(stream: &TcpStream) -> Option<(SocketAddr, SocketAddr)> {
+pub(crate) fn outcome(stream: &TcpStream) -> Option<(SocketAddr, SocketAddr)> {
     match stream.take_error() {
         Ok(None) => Some((stream.local_addr().ok()?, stream.peer_addr().ok()?)),
         _ => None,
@@ -53,15 +53,15 @@ pub(super) fn outcome(stream: &TcpStream) -> Option<(SocketAddr, SocketAddr)> {
 
 /// What all sockets of an adapter have.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SocketOptions {
+pub(crate) struct SocketOptions {
     /// The congestion control; the system's choice where none is named.
-    pub(super) congestion: Option<&'static str>,
+    pub(crate) congestion: Option<&'static str>,
     /// After how long a silence the system probes whether the peer is there.
-    pub(super) keepalive: Option<Duration>,
+    pub(crate) keepalive: Option<Duration>,
 }
 
 /// Sets the options of a socket.
-pub(super) fn set_options(
+pub(crate) fn set_options(
     stream: &TcpStream,
     SocketOptions { congestion, keepalive }: SocketOptions,
 ) -> io::Result<()> {

@@ -14,7 +14,7 @@
 //! before all is done leaves the association due, so that none keeps the others waiting.
 
 mod close;
-mod connect;
+pub(crate) mod connect;
 mod gather;
 mod listen;
 mod receive;

@@ -152,7 +152,7 @@ impl<M: Message + Send> Bench<M> {
     ) -> Result<(Handle, Option<u64>), Failure> {
         let asked = self.ask_open(path, purpose);
         match self.hear() {
-            FilesIndication::Opened { file, size } if file == asked => Ok((file, size)),
+            FilesIndication::Opened { file, size, .. } if file == asked => Ok((file, size)),
             FilesIndication::Closed { file, result: Err(why) } if file == asked => {
                 self.names.forget(file);
                 Err(why)
@@ -303,7 +303,7 @@ impl<M: Message + Send> Bench<M> {
         loop {
             self.ask(FilesRequest::Next { file: folder });
             match self.hear() {
-                FilesIndication::Entries { file, entries } if file == folder => {
+                FilesIndication::Entries { file, entries, .. } if file == folder => {
                     if entries.is_empty() {
                         break;
                     }

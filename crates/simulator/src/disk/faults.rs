@@ -14,6 +14,8 @@ pub struct DiskFaults {
     pub full_after: Option<u64>,
     /// The n-th operation, counted from 1 and over all files, fails with `Broken`.
     pub breaks_at: Option<u64>,
+    /// How many names each answer about a folder leaves out, as it says.
+    pub leaves_out: u64,
 }
 
 impl Default for DiskFaults {
@@ -24,6 +26,7 @@ impl Default for DiskFaults {
             jitter: Duration::from_millis(1),
             full_after: None,
             breaks_at: None,
+            leaves_out: 0,
         }
     }
 }

@@ -154,6 +154,20 @@ impl Tree {
         files.map(|(path, _)| path.clone()).collect()
     }
 
+    /// Returns when a file was modified, in seconds since 1970, where it was ever set.
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn modified(&self, path: &str) -> Option<u64> {
+        self.must_be_there(path).borrow().attributes.modified
+    }
+
+    /// Returns the paths of all folders, in order.
+    pub fn folders(&self) -> Vec<String> {
+        let folders = self.nodes.iter().filter(|(_, node)| matches!(node, Node::Folder(_)));
+        folders.map(|(path, _)| path.clone()).collect()
+    }
+
     /// Keeps only the first `octets` octets of a file, also where it is open.
     ///
     /// # Panics

@@ -106,8 +106,12 @@ impl File {
         Ok(Some(match (work, &mut self.content) {
             (Work::Open { path }, _) => {
                 let (content, size) = open(tree, settle(&path)?, self.purpose)?;
+                let modified = match &content {
+                    Content::Read(inode) => inode.borrow().attributes.modified,
+                    _ => None,
+                };
                 self.content = content;
-                FilesIndication::Opened { file, size }
+                FilesIndication::Opened { file, size, modified }
             }
             (Work::Read { offset, length }, Content::Read(inode)) => {
                 let stored = inode.borrow();
@@ -124,7 +128,9 @@ impl File {
             }
             (Work::Next, Content::Listed(entries)) => {
                 let count = (1 + cx.random(ENTRIES_MOST) as usize).min(entries.len());
-                FilesIndication::Entries { file, entries: entries.drain(..count).collect() }
+                let entries = entries.drain(..count).collect();
+                let left_out = tree.faults.leaves_out;
+                FilesIndication::Entries { file, entries, left_out }
             }
             (Work::Write { offset, octets }, Content::Created { inode, .. }) => {
                 tree.write(octets.len())?;

@@ -112,6 +112,10 @@ pub struct LinkType(pub u16);
 impl LinkType {
     /// A header of [`Ethernet`](super::Ethernet).
     pub const ETHERNET: LinkType = LinkType(1);
+    /// An AX.25 frame, without its check.
+    pub const AX25: LinkType = LinkType(3);
+    /// The type of KISS, and where that says data, an AX.25 frame.
+    pub const AX25_KISS: LinkType = LinkType(202);
     /// A header of IPv4 or IPv6.
     pub const RAW: LinkType = LinkType(101);
     /// A header of [`Cooked`](super::Cooked).

@@ -1,34 +1,39 @@
 //! Everybody's clients, each told to do the least for one file.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use std::{fs, io};
 
+use stackwright_programs::encrypted::Identity;
 use stackwright_programs::place::Place;
 use stackwright_programs::processes::{find, stackwright};
 
+use super::program;
 use crate::problem::Problem;
 
 /// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Client {
     Stackwright,
+    /// Another build of it.
+    Reference,
     Ncftp,
     Lftp,
     Curl,
 }
 
 /// All of them, ours first.
-pub(super) const CLIENTS: [Client; 4] =
-    [Client::Stackwright, Client::Ncftp, Client::Lftp, Client::Curl];
+pub(super) const CLIENTS: [Client; 5] =
+    [Client::Stackwright, Client::Reference, Client::Ncftp, Client::Lftp, Client::Curl];
 
 impl Client {
     /// Its name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Client::Stackwright => "stackwright",
+            Client::Reference => "reference",
             Client::Ncftp => "ncftp",
             Client::Lftp => "lftp",
             Client::Curl => "curl",
@@ -39,9 +44,19 @@ impl Client {
     pub(super) fn is_there(self) -> bool {
         match self {
             Client::Stackwright => true,
+            Client::Reference => program::reference().is_some(),
             Client::Ncftp => find("ncftpget").is_some() && find("ncftpput").is_some(),
             Client::Lftp => find("lftp").is_some(),
             Client::Curl => find("curl").is_some(),
+        }
+    }
+
+    /// Whether it is a build of our program.
+    pub(super) fn ours(self) -> Option<PathBuf> {
+        match self {
+            Client::Stackwright => Some(stackwright()),
+            Client::Reference => program::reference(),
+            Client::Ncftp | Client::Lftp | Client::Curl => None,
         }
     }
 
@@ -55,8 +70,8 @@ impl Client {
     ) -> Command {
         let (url, target) = (format!("ftp://{server}/{name}"), into.join(name));
         match self {
-            Client::Stackwright => {
-                let mut command = place.command(&stackwright());
+            Client::Stackwright | Client::Reference => {
+                let mut command = place.command(&self.ours().unwrap_or_default());
                 command.arg("get").arg(url).arg(target);
                 command
             }
@@ -74,13 +89,45 @@ impl Client {
         }
     }
 
+    /// Fetches `name` over TLS, from a server with this identity. Whom strangers trust costs
+    /// nothing here: ours compares the certificate's fingerprint.
+    pub(super) fn get_with_tls(
+        self,
+        place: &dyn Place,
+        server: SocketAddr,
+        identity: &Identity,
+        name: &str,
+        into: &Path,
+    ) -> Command {
+        let (url, target) = (format!("ftp://{server}/{name}"), into.join(name));
+        match self {
+            Client::Lftp => {
+                let settings = "set ftp:ssl-force yes; set ftp:ssl-protect-data yes; \
+                                set ftp:ssl-allow-anonymous yes; set ssl:verify-certificate no";
+                let order = format!("get1 {url} -o {}", quoted(&target));
+                lftp_with(place, &format!("{settings}; {order}"))
+            }
+            Client::Curl => {
+                let mut command = stranger(place, "curl");
+                command.args(["--silent", "--ssl-reqd", "--insecure", "--output"]);
+                command.arg(target).arg(url);
+                command
+            }
+            _ => {
+                let mut command = self.get(place, server, name, into);
+                command.arg("--pin").arg(identity.fingerprint());
+                command
+            }
+        }
+    }
+
     /// Stores `file` in the server's folder `in`.
     pub(super) fn put(self, place: &dyn Place, server: SocketAddr, file: &Path) -> Command {
         let name = file.file_name().unwrap_or_default().display();
         let url = format!("ftp://{server}/in/{name}");
         match self {
-            Client::Stackwright => {
-                let mut command = place.command(&stackwright());
+            Client::Stackwright | Client::Reference => {
+                let mut command = place.command(&self.ours().unwrap_or_default());
                 command.arg("put").arg(file).arg(url);
                 command
             }
@@ -115,8 +162,12 @@ fn ncftp(place: &dyn Place, program: &str, server: SocketAddr) -> Command {
 
 /// Without the user's settings, without asking for TLS, one attempt.
 fn lftp(place: &dyn Place, order: &str) -> Command {
+    lftp_with(place, &format!("set ftp:ssl-allow no; {order}"))
+}
+
+fn lftp_with(place: &dyn Place, order: &str) -> Command {
     let mut command = stranger(place, "lftp");
-    let settings = "set ftp:ssl-allow no; set net:max-retries 1; set xfer:clobber yes";
+    let settings = "set net:max-retries 1; set xfer:clobber yes";
     command.args(["--norc", "-c", &format!("{settings}; {order}")]);
     command
 }

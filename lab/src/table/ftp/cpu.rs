@@ -1,11 +1,17 @@
 //! E6: how much of a processor a client takes for a file of 100 MB.
 
+use std::fs;
+use std::time::Duration;
+
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
+use stackwright_programs::processes::eventually;
 
 use super::clients::{CLIENTS, Client, take_away, timed};
 use super::ground::{Ground, VSFTPD};
+use super::held::family;
 use super::latency::needs_vsftpd;
+use super::task::pairs;
 use super::wires::{FAST, LOOPBACK, WIRES};
 use super::{size, strangers};
 use crate::measure::{Contestant, Course, Effort, Limit};
@@ -22,7 +28,8 @@ impl Table for Cpu {
         About {
             name: "ftp-cpu",
             title: "processor time of FTP clients",
-            measures: "User and system time of a client that downloads 100 MB from vsftpd, as accounted by the kernel. \
+            measures: "User and system time of a client that downloads 100 MB from vsftpd, as accounted by the kernel; with TLS that of \
+                       the client and its server, ours or vsftpd. \
                        The split into the two is the kernel's estimate; their sum is exact.",
             source: "thesis of 2003, figure 5.7, which has no numbers: the system's part nearly equal for all, ours noticeably more \
                      user time than NcFTP's",
@@ -50,7 +57,13 @@ impl Table for Cpu {
     }
 }
 
-const PARTS: [&str; 3] = ["sum", "user", "system"];
+const PARTS: [&str; 4] = ["sum", "user", "system", TLS];
+/// The sum with TLS, of a client and its server.
+const TLS: &str = "tls";
+/// How long the processes of a server may go on when their client has ended.
+const AFTERWARDS: Duration = Duration::from_secs(2);
+/// In which the kernel tells the time of other processes (`USER_HZ`, proc(5)).
+const TICKS: f64 = 100.0;
 
 /// The system accounts a process in steps that are large beside a tenth of a second.
 const PATIENCE: f64 = 5.0;
@@ -67,10 +80,24 @@ impl Cells for Times {
         let size = size("100MB").ok_or_else(unknown)?;
         let label = match part {
             "sum" => "user + system",
+            TLS => "client and server with TLS",
             other => other,
         };
         let mut row = Row::new(key, format!("a client gets 100 MB, {wire}"), label, "s");
         if !self.ground.has(wire) {
+            return Ok(row);
+        }
+        if part == TLS {
+            let both = |server: u32, run: &dyn Fn() -> Result<f64, Problem>| {
+                let (before, served) = (children()?, times(server));
+                run()?;
+                let after = children()?;
+                // A server's process for one session ends a little later than the client.
+                eventually(AFTERWARDS, || family(server).len() == 1);
+                Ok(after.0 + after.1 - before.0 - before.1 + times(server) - served)
+            };
+            row.columns = pairs(&mut self.ground, wire, size, both, course)?;
+            row.compare_with_all(Some(Target::AtMost(1.0)));
             return Ok(row);
         }
         let server = self.ground.server(wire, VSFTPD)?;
@@ -99,6 +126,19 @@ impl Cells for Times {
         row.compare_with_all((part == "sum").then_some(Target::AtMost(1.0)));
         Ok(row)
     }
+}
+
+/// User and system time, in seconds, of a process, of all that descend from it, and of those of
+/// them that have ended.
+fn times(process: u32) -> f64 {
+    let of = |process: u32| {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // The name, which is in brackets, may hold anything.
+        let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let times = fields.skip(11).take(4).filter_map(|field| field.parse::<f64>().ok());
+        times.sum::<f64>() / TICKS
+    };
+    family(process).into_iter().map(of).sum()
 }
 
 /// User and system time, in seconds, of all children that have ended and were waited for. Servers

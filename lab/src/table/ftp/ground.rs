@@ -6,10 +6,13 @@ use std::net::SocketAddr;
 
 use rustix::process::{Pid, Signal, kill_process};
 use stackwright_programs::content::SIZES;
+use stackwright_programs::encrypted::{self, Certificates, Identity};
 use stackwright_programs::place::Place;
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::served;
-use stackwright_programs::servers::{Server, Vsftpd, may_mount, ours_at, pure_ftpd_at, vsftpd_at};
+use stackwright_programs::servers::{
+    Server, Vsftpd, may_mount, ours_at, ours_of, pure_ftpd_at, vsftpd_at,
+};
 
 use super::held::family;
 use super::wires::{Between, WIRES, between};
@@ -25,6 +28,8 @@ pub(super) struct Ground {
     wires: BTreeMap<String, Wired>,
     /// Wires that cannot be put up here.
     left_out: Vec<&'static str>,
+    /// What servers with TLS show, made when the first one is started.
+    identity: Option<(Certificates, Identity)>,
     _installed: Scratch,
 }
 
@@ -55,8 +60,14 @@ pub(super) const OURS: &str = "stackwright";
 pub(super) const VSFTPD: &str = "vsftpd";
 pub(super) const LEAN: &str = "vsftpd, lean";
 pub(super) const PURE_FTPD: &str = "pure-ftpd";
+/// Another build of ours.
+pub(super) const REFERENCE: &str = "reference";
 /// All of them, ours first.
-pub(super) const SERVERS: [&str; 4] = [OURS, VSFTPD, LEAN, PURE_FTPD];
+pub(super) const SERVERS: [&str; 5] = [OURS, REFERENCE, VSFTPD, LEAN, PURE_FTPD];
+/// Those that encrypt.
+pub(super) const OURS_TLS: &str = "stackwright with TLS";
+pub(super) const REFERENCE_TLS: &str = "reference with TLS";
+pub(super) const VSFTPD_TLS: &str = "vsftpd with TLS";
 
 impl Ground {
     /// Prepares it.
@@ -82,7 +93,14 @@ impl Ground {
                 left_out.push(wire);
             }
         }
-        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, _installed: installed })
+        Ok(Ground {
+            folder,
+            into,
+            wires: BTreeMap::new(),
+            left_out,
+            identity: None,
+            _installed: installed,
+        })
     }
 
     /// Whether the wire of that name can be put up here.
@@ -101,21 +119,45 @@ impl Ground {
         self.wires.get_mut(name).ok_or_else(|| Problem::new(format!("the link {name} is gone")))
     }
 
+    /// The identity of servers with TLS.
+    pub(super) fn identity(&mut self) -> &Identity {
+        let (_, identity) = self.identity.get_or_insert_with(|| {
+            let certificates = Certificates::new();
+            let identity = certificates.self_signed();
+            (certificates, identity)
+        });
+        identity
+    }
+
     /// The address of the server of that name on that wire; starts it where it does not run yet.
     ///
     /// # Errors
     /// Where it does not start.
     pub(super) fn server(&mut self, wire: &str, name: &'static str) -> Result<SocketAddr, Problem> {
         let folder = self.folder.path().to_owned();
+        let tls = match name {
+            OURS_TLS | REFERENCE_TLS | VSFTPD_TLS => Some(self.identity().clone()),
+            _ => None,
+        };
         let wired = self.wire(wire)?;
         if let Some(server) = wired.servers.get(name) {
             return Ok(server.address);
         }
         let far = &*wired.between.far;
-        let started = match name {
-            OURS => ours_at(far, &folder, &[]),
-            PURE_FTPD => pure_ftpd_at(far, &folder),
-            LEAN => vsftpd_at(far, &folder, Vsftpd::Lean),
+        let (reference, tls) = (program::reference().unwrap_or_default(), tls.as_ref());
+        let options = tls.map(Identity::options).unwrap_or_default();
+        let mut encrypts = vec!["--tls=required"];
+        encrypts.extend(options.iter().map(String::as_str));
+        let started = match (name, tls) {
+            (OURS, _) => ours_at(far, &folder, &[]),
+            (REFERENCE, _) => ours_of(&reference, far, &folder, &[]),
+            (OURS_TLS, Some(_)) => ours_at(far, &folder, &encrypts),
+            (REFERENCE_TLS, Some(_)) => ours_of(&reference, far, &folder, &encrypts),
+            (VSFTPD_TLS, Some(identity)) => {
+                encrypted::vsftpd_at(far, &folder, Vsftpd::AsItComes, identity)
+            }
+            (PURE_FTPD, _) => pure_ftpd_at(far, &folder),
+            (LEAN, _) => vsftpd_at(far, &folder, Vsftpd::Lean),
             _ => vsftpd_at(far, &folder, Vsftpd::AsItComes),
         };
         let server = started.map_err(|why| Problem::new(format!("cannot start {name}: {why}")))?;
@@ -141,6 +183,7 @@ impl Wired {
 pub(super) fn servers() -> Vec<&'static str> {
     let is_there = |name: &&str| match *name {
         OURS => true,
+        REFERENCE => program::reference().is_some(),
         PURE_FTPD => stackwright_programs::processes::find(PURE_FTPD).is_some() && may_mount(),
         _ => stackwright_programs::processes::find(VSFTPD).is_some(),
     };

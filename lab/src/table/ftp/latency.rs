@@ -31,7 +31,7 @@ impl Table for Latency {
     fn keys(&self, effort: Effort) -> Vec<String> {
         let mut keys = Vec::new();
         for wire in WIRES {
-            for task in [Task::Get, Task::ServeNcftp, Task::ServeRaw] {
+            for task in [Task::Get, Task::GetTls, Task::ServeNcftp, Task::ServeRaw] {
                 let sizes = sizes().iter().filter(|size| has_time(wire, task, size.octets, effort));
                 keys.extend(sizes.map(|size| format!("{wire}/{}/{}", task.name(), size.name)));
             }

@@ -1,7 +1,8 @@
 //! The program that is measured.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{OnceLock, PoisonError, RwLock};
 use std::{env, fs};
 
 use stackwright_programs::processes::{built, use_program};
@@ -9,6 +10,28 @@ use stackwright_programs::scratch::Scratch;
 
 use crate::measure::source;
 use crate::problem::Problem;
+
+/// Another build of the program, which competes with it.
+static REFERENCE: OnceLock<PathBuf> = OnceLock::new();
+/// Where its copy is.
+static COPIED: RwLock<Option<PathBuf>> = RwLock::new(None);
+
+/// From now on, all tables of FTP compare with this build, too.
+pub(crate) fn compare_with(reference: PathBuf) {
+    let _ = REFERENCE.set(reference); // the option is given once
+}
+
+/// The other build, where there is one.
+pub(super) fn reference() -> Option<PathBuf> {
+    COPIED.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Whether the other build has clients that encrypt.
+pub(super) fn reference_encrypts() -> bool {
+    let help =
+        reference().and_then(|path| Command::new(path).args(["get", "--help"]).output().ok());
+    help.is_some_and(|help| String::from_utf8_lossy(&help.stdout).contains("--pin"))
+}
 
 /// Finds the release build of `stackwright`, or makes it, and copies it to where it is measured.
 ///
@@ -24,8 +47,16 @@ pub(crate) fn copy(into: &Scratch) -> Result<(), Problem> {
         Some(named) => named.into(),
         None => found().map_or_else(build, Ok)?,
     };
-    fs::copy(&from, &program)
-        .map_err(|why| Problem::new(format!("cannot copy {}: {why}", from.display())))?;
+    let copied = |from: &Path, to: &Path| {
+        let failed = |why| Problem::new(format!("cannot copy {}: {why}", from.display()));
+        fs::copy(from, to).map(drop).map_err(failed)
+    };
+    copied(&from, &program)?;
+    if let Some(reference) = REFERENCE.get() {
+        let copy = into.join("reference");
+        copied(reference, &copy)?;
+        *COPIED.write().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+    }
     use_program(program);
     Ok(())
 }

@@ -6,7 +6,8 @@ use stackwright_programs::content::Sized;
 use stackwright_programs::raw;
 
 use super::clients::{CLIENTS, Client, take_away, timed};
-use super::ground::{Ground, VSFTPD, servers};
+use super::ground::{Ground, OURS_TLS, REFERENCE_TLS, VSFTPD, VSFTPD_TLS, servers};
+use super::program;
 use crate::measure::{Contestant, Course};
 use crate::problem::Problem;
 use crate::table::outcome::Column;
@@ -18,6 +19,8 @@ pub(super) enum Task {
     Get,
     /// Clients store to vsftpd.
     Put,
+    /// Clients fetch over TLS, each from its server: ours from ours, others from vsftpd.
+    GetTls,
     /// Servers send to ncftpget.
     ServeNcftp,
     /// Servers send to the least client there can be.
@@ -30,6 +33,7 @@ impl Task {
         match self {
             Task::Get => "get",
             Task::Put => "put",
+            Task::GetTls => "get-tls",
             Task::ServeNcftp => "serve-ncftp",
             Task::ServeRaw => "serve-raw",
         }
@@ -40,6 +44,7 @@ impl Task {
         match self {
             Task::Get => "clients get from vsftpd",
             Task::Put => "clients put to vsftpd",
+            Task::GetTls => "client and server with TLS",
             Task::ServeNcftp => "servers to ncftpget",
             Task::ServeRaw => "servers to a raw client",
         }
@@ -47,7 +52,7 @@ impl Task {
 
     /// The task of that name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        [Task::Get, Task::Put, Task::ServeNcftp, Task::ServeRaw]
+        [Task::Get, Task::Put, Task::GetTls, Task::ServeNcftp, Task::ServeRaw]
             .into_iter()
             .find(|task| task.name() == name)
     }
@@ -66,6 +71,7 @@ impl Task {
     ) -> Result<Vec<Column>, Problem> {
         match self {
             Task::Get | Task::Put => self.clients(ground, wire, size, value, course),
+            Task::GetTls => pairs(ground, wire, size, |_server, run| Ok(value(run()?)), course),
             Task::ServeNcftp | Task::ServeRaw => self.servers(ground, wire, size, value, course),
         }
     }
@@ -134,4 +140,53 @@ impl Task {
         });
         course.compete(contestants.collect())
     }
+}
+
+/// Lets each client fetch over TLS from its server; `measure` makes the row's number of the
+/// server's process and of what is run, which tells its seconds.
+///
+/// # Errors
+/// Where somebody fails.
+pub(super) fn pairs(
+    ground: &mut Ground,
+    wire: &str,
+    size: Sized,
+    measure: impl Fn(u32, &dyn Fn() -> Result<f64, Problem>) -> Result<f64, Problem>,
+    course: &mut Course,
+) -> Result<Vec<Column>, Problem> {
+    let mut started = Vec::new();
+    for (client, server) in [
+        (Client::Stackwright, OURS_TLS),
+        (Client::Reference, REFERENCE_TLS),
+        (Client::Lftp, VSFTPD_TLS),
+        (Client::Curl, VSFTPD_TLS),
+    ] {
+        // An older build may not know TLS.
+        let knows = client != Client::Reference || program::reference_encrypts();
+        if client.is_there() && knows {
+            let address = ground.server(wire, server)?;
+            let process = ground.wire(wire)?.running(server).map(|it| it.running.number());
+            started.push((client, address, process.unwrap_or_default()));
+        }
+    }
+    let identity = ground.identity().clone();
+    let into = ground.into.path().to_owned();
+    let near = ground.wire(wire)?.near();
+    let name = size.file();
+    let fetch = |client: Client, server, process| {
+        measure(process, &|| {
+            let seconds = timed(client.get_with_tls(near, server, &identity, &name, &into))?;
+            take_away(&into.join(&name), size.octets)?;
+            Ok(seconds)
+        })
+    };
+    let fetch = &fetch;
+    let contestants = started.into_iter().map(|(client, server, process)| {
+        let run = move || fetch(client, server, process);
+        match client {
+            Client::Stackwright => Contestant::ours(client.name(), run),
+            _ => Contestant::peer(client.name(), run),
+        }
+    });
+    course.compete(contestants.collect())
 }

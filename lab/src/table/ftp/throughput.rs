@@ -30,7 +30,7 @@ impl Table for Throughput {
     fn keys(&self, effort: Effort) -> Vec<String> {
         let mut keys = Vec::new();
         for wire in WIRES {
-            for task in [Task::Get, Task::Put] {
+            for task in [Task::Get, Task::Put, Task::GetTls] {
                 let sizes =
                     sizes()[2..].iter().filter(|size| has_time(wire, task, size.octets, effort));
                 keys.extend(sizes.map(|size| format!("{wire}/{}/{}", task.name(), size.name)));

@@ -78,6 +78,7 @@ pub(super) fn limit(name: &str) -> Option<f64> {
 pub(super) fn has_time(wire: &str, task: Task, octets: usize, effort: Effort) -> bool {
     match wire {
         LOOPBACK => true,
+        _ if task == Task::GetTls && effort != Effort::Full => false,
         // The raw client is a part of this program, and cannot go elsewhere.
         _ if task == Task::ServeRaw => false,
         _ if effort == Effort::Quick && task != Task::Get => false,

@@ -22,8 +22,13 @@ pub struct Config {
     pub idle: Duration,
     /// How long a server may be silent, or a transfer make no progress.
     pub timeout: Duration,
+    /// How associations are secured (RFC 4217); a layer below has to know how.
+    pub tls: TlsMode,
+    /// The index of the server in the configuration of the layer that secures: whom it expects, and
+    /// whom it trusts.
+    pub tls_server: u32,
     /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3), which the streams below must
-    /// promise.
+    /// promise. Never on a secure association.
     pub expedite: bool,
 }
 
@@ -34,6 +39,18 @@ pub enum DataMode {
     Passive,
     /// The server.
     Active,
+}
+
+/// How associations are secured by TLS.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TlsMode {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By AUTH TLS, the first command; a server that refuses it is not used (RFC 4217 §4).
+    Explicit,
+    /// From the first octet, at a port of its own: 990.
+    Implicit,
 }
 
 impl Config {
@@ -47,6 +64,8 @@ impl Config {
             sessions_most: 4,
             idle: Duration::from_secs(30),
             timeout: Duration::from_secs(60),
+            tls: TlsMode::Off,
+            tls_server: 0,
             expedite: true,
         }
     }

@@ -8,18 +8,27 @@ use stackwright_contract::services::{Credit, Ended, Failure, StreamsRequest};
 use stackwright_contract::{Command, Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, FIRST_CREDIT, Job, LISTING_CREDIT, Step, Stream, What};
+use super::state::{Data, FIRST_CREDIT, Job, LISTING_CREDIT, Read, Step, Stream, What};
 use super::{Client, DataMode, Out};
 use crate::reply::{Reply, ReplyKind};
 use crate::{NAME, address};
+
+/// The event that the octets of a file ended without close_notify, which RFC 8446 §6.1 requires and
+/// not every server sends.
+const UNANNOUNCED: &str =
+    "the server did not announce the end of the data; the file is complete by its size";
 
 impl<M: Message> Client<M> {
     /// Takes the first step of every transfer. Where the size counts, it is asked for in the same
     /// breath: not every server tells it when the transfer begins, and when it is over, the file
     /// may be another.
     pub(super) fn arrange(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.ask_modified(cx, session);
         if self.config.data == DataMode::Active {
             return self.listen(session, out);
+        }
+        if self.arrange_ahead(cx, session, out) {
+            return;
         }
         let (step, command) =
             if self.only_pasv { (Step::Pasv, "PASV") } else { (Step::Epsv, "EPSV") };
@@ -77,14 +86,9 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let Some((_, mut remote)) = state.ends else { return };
+        let Some((_, remote)) = state.ends else { return };
         let extended = state.step == Step::Epsv;
-        let port = match (extended, reply.code) {
-            (true, 229) => address::find_epsv(&reply.text),
-            (false, 227) => address::find_port(&reply.text).map(|address| address.port()),
-            _ => None,
-        };
-        let Some(port) = port.filter(|port| *port > 0) else {
+        let Some(port) = port(reply, extended) else {
             if extended && is_ipv4(remote) {
                 self.only_pasv = true;
                 return self.say(cx, session, Step::Pasv, "PASV", out);
@@ -96,6 +100,20 @@ impl<M: Message> Client<M> {
             };
             return self.session_job_failed(cx, session, failure, out);
         };
+        self.open_data(cx, session, port, extended, out);
+    }
+
+    /// Opens the data association to a port of the server, and begins the transfer.
+    pub(super) fn open_data(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        port: u16,
+        extended: bool,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Some((_, mut remote)) = state.ends else { return };
         let association = self.streams.name(Stream::Data { session });
         state.data = Data::Opening { association, extended };
         let credit = self.first_credit(session);
@@ -182,7 +200,12 @@ impl<M: Message> Client<M> {
         if let Some(state) = self.sessions.get_mut(session) {
             state.data = Data::Open { association, credit };
         }
-        if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
+        // TLS reads payload.
+        if self.secures() {
+            self.secure_data(session, association, out);
+        } else if let Some((_, Job { what: What::Read(Read { as_octets: false, .. }), .. })) =
+            self.job_of(session)
+        {
             out.request(StreamsRequest::Control { association, command: Command::Unread });
         }
         self.touch(cx, session);
@@ -240,6 +263,14 @@ impl<M: Message> Client<M> {
         let whole = matches!(state.data, Data::Finished { .. }) || why == Ended::Finished;
         if whole {
             return; // both ends are finished; the final reply says the rest
+        }
+        if why == Ended::Truncated && self.has_size(session) {
+            cx.event(NAME, format_args!("{UNANNOUNCED}"));
+            if let Some(state) = self.sessions.get_mut(session) {
+                state.data = Data::Finished { association };
+            }
+            self.touch(cx, session);
+            return self.transfer_may_be_over(cx, session, out);
         }
         if self.passive_failed(cx, session, out) {
             return;
@@ -312,6 +343,16 @@ impl<M: Message> Client<M> {
             self.next = earliest(self.next, Some(until));
         }
     }
+}
+
+/// Returns the port that a reply to EPSV or PASV names.
+pub(super) fn port(reply: &Reply, extended: bool) -> Option<u16> {
+    let port = match (extended, reply.code) {
+        (true, 229) => address::find_epsv(&reply.text),
+        (false, 227) => address::find_port(&reply.text).map(|address| address.port()),
+        _ => None,
+    };
+    port.filter(|port| *port > 0)
 }
 
 fn is_ipv4(address: SocketAddr) -> bool {

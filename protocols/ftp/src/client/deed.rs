@@ -1,5 +1,6 @@
 //! Jobs without data: digests, room, folders, attributes, names.
 
+use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
@@ -69,7 +70,7 @@ impl Deed {
 
     /// Prepares the commands. `None`: the server cannot do that.
     fn prepare(&mut self, path: &str, features: Features) -> Option<()> {
-        let path = relative(path);
+        let path = &*relative(path);
         let command = |verb: &str, path: &str| {
             if path.is_empty() { String::from(verb) } else { format!("{verb} {path}") }
         };
@@ -89,7 +90,7 @@ impl Deed {
             }
             DeedKind::Rename { to } => {
                 self.commands.push_back(command("RNFR", path));
-                self.commands.push_back(command("RNTO", relative(to)));
+                self.commands.push_back(command("RNTO", &relative(to)));
             }
             DeedKind::Remove { .. } => self.commands.push_back(command("DELE", path)),
         }
@@ -98,7 +99,7 @@ impl Deed {
 
     /// Adds the commands that ask for the digest of `octets`, of which the file has `count`.
     fn ask_digest(&mut self, path: &str, octets: &Range<u64>, count: u64, size: u64, how: Digest) {
-        let path = relative(path);
+        let path = &*relative(path);
         let end = octets.start + count;
         let whole = count == size;
         if how == Digest::Extension {
@@ -120,9 +121,11 @@ impl Deed {
 }
 
 /// Returns a path as the server is told it: the root of the files is the folder into which it puts
-/// the user.
-pub(super) fn relative(path: &str) -> &str {
-    path.strip_prefix('/').unwrap_or(path)
+/// the user. A name that begins with `~` would be somebody's home to some servers, and one that
+/// begins with a blank would lose it.
+pub(super) fn relative(path: &str) -> Cow<'_, str> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    if path.starts_with(['~', ' ']) { Cow::Owned(format!("./{path}")) } else { path.into() }
 }
 
 impl<M: Message> Client<M> {
@@ -133,6 +136,12 @@ impl<M: Message> Client<M> {
         };
         if deed.prepare(path, features).is_none() {
             return self.refuse(cx, session, Failure::Unsupported, out);
+        }
+        // One command, whatever its reply: the next job need not wait for it.
+        if matches!(deed.kind, DeedKind::Set(_))
+            && let Some(command) = deed.commands.pop_front()
+        {
+            return self.say_ahead(cx, session, &command, out);
         }
         self.next_command(cx, session, out);
     }
@@ -215,6 +224,19 @@ impl<M: Message> Client<M> {
             _ => FilesIndication::Done { token, result: Ok(()) },
         };
         self.deed_done(cx, session, answer, out);
+    }
+
+    /// Handles the reply to the command of a job that was sent ahead.
+    pub(super) fn ahead_done(&mut self, job: Handle, reply: &Reply, out: Out<'_, M>) {
+        match reply.kind() {
+            ReplyKind::Transient | ReplyKind::Permanent => {
+                self.job_failed(job, failure(reply), out);
+            }
+            _ => {
+                self.jobs.remove(job);
+                out.indicate(FilesIndication::Done { token: job, result: Ok(()) });
+            }
+        }
     }
 
     fn deed_done(

@@ -7,8 +7,9 @@ use stackwright_contract::services::{Failure, FilesIndication, Keep, Purpose, St
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
+use super::ahead::NextPort;
 use super::deed::relative;
-use super::state::{Create, Data, Job, Step, What};
+use super::state::{Create, Data, Job, Session, Step, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::Reply;
@@ -100,14 +101,17 @@ impl<M: Message> Client<M> {
         };
         let path = job.path.clone();
         self.say_with_path(cx, session, Step::Begin, verb, &path, out);
+        self.ask_next_port(cx, session, out);
     }
 
     /// Notes that the server has agreed to the transfer, and perhaps said how many octets it will
     /// send: most do, in words like `(1000 bytes)`.
     pub(super) fn begun(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some((file, job)) = self.job_of(session) else { return };
+        let mut modified = None;
         let size = match &mut job.what {
             What::Read(read) => {
+                modified = read.modified;
                 // Behind REST, some servers tell the size of the file and others that of the rest.
                 if read.position == 0 {
                     read.size = announced(&reply.text).or(read.size);
@@ -119,7 +123,7 @@ impl<M: Message> Client<M> {
         };
         // Where it was begun anew, the application knows.
         if !mem::replace(&mut job.opened, true) {
-            out.indicate(FilesIndication::Opened { file, size });
+            out.indicate(FilesIndication::Opened { file, size, modified });
         }
         self.send_file(cx, session, out);
     }
@@ -192,6 +196,8 @@ impl<M: Message> Client<M> {
         let state = session.and_then(|session| self.sessions.get(session));
         let keeps = keep == Keep::Part && state.is_some_and(|state| state.autorestart);
         let interrupts = keeps && state.is_some_and(|state| state.features.interrupt);
+        // What waits behind the transfer would be replied to in an order that is up to the server.
+        let asked_ahead = state.is_some_and(|state| state.next_port == NextPort::Asked);
         let result = match &job.what {
             What::Create(_) if !keeps => Err(Failure::GivenUp),
             _ => Ok(()),
@@ -206,7 +212,7 @@ impl<M: Message> Client<M> {
                 self.drop_data(cx, session, out);
                 self.free(cx, session, out);
             }
-            Some(Step::Begin | Step::Moving) if interrupts => {
+            Some(Step::Begin | Step::Moving) if interrupts && !asked_ahead => {
                 self.say(cx, session, Step::Interrupting, "INTR", out);
             }
             Some(Step::Begin | Step::Moving) if !keeps => self.abort(cx, session, out),
@@ -334,11 +340,27 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         self.drop_data(cx, session, out);
-        let Some(state) = self.sessions.forget(session) else { return };
-        if self.streams.get(state.control).is_some() {
-            self.abandon(cx, state.control);
-            out.request(StreamsRequest::Abort { association: state.control, code: 0 });
+        if let Some(&Session { control, .. }) = self.sessions.get(session)
+            && self.streams.get(control).is_some()
+        {
+            out.request(StreamsRequest::Abort { association: control, code: 0 });
         }
+        self.forget_session(cx, session, failure, out);
+    }
+
+    /// Expects nothing but the end of a session whose control association ends by itself, and ends
+    /// its job.
+    pub(super) fn forget_session(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        self.drop_data(cx, session, out);
+        let Some(state) = self.sessions.forget(session) else { return };
+        self.abandon(cx, state.control);
+        self.drop_before(&state, failure, out);
         if let Some(job) = state.job {
             self.job_failed(job, failure, out);
         }
@@ -372,7 +394,8 @@ impl<M: Message> Client<M> {
 
     /// Returns the path of a session's job as the server is told it.
     pub(super) fn path_of(&mut self, session: Handle) -> alloc::string::String {
-        self.job_of(session).map_or_else(Default::default, |(_, job)| relative(&job.path).into())
+        self.job_of(session)
+            .map_or_else(Default::default, |(_, job)| relative(&job.path).into_owned())
     }
 }
 

@@ -5,11 +5,13 @@ use alloc::format;
 use alloc::string::String;
 use core::mem;
 
-use stackwright_contract::services::{Credit, Failure, FilesIndication, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, Failure, FileKind, FilesIndication, FolderEntry, Status, StreamsRequest,
+};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
-use super::state::{Job, List, Step, What};
+use super::state::{Job, List, Stat, Step, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::listing::{self, ListedLine};
@@ -69,22 +71,13 @@ impl<M: Message> Client<M> {
         reply: &Reply,
         out: Out<'_, M>,
     ) {
-        let Some((file, Job { opened, what: What::List(list), .. })) = self.job_of(session) else {
+        let Some((_, Job { what: What::List(list), .. })) = self.job_of(session) else {
             return self.session_job_failed(cx, session, super::receive::failure(reply), out);
         };
         let is_empty =
             matches!(reply.code, 450 | 550) && reply.text.to_ascii_lowercase().contains("no files");
         if is_empty {
-            list.end = true;
-            if !mem::replace(opened, true) {
-                out.indicate(FilesIndication::Opened { file, size: None });
-            }
-            self.drop_data(cx, session, out);
-            if let Some(state) = self.sessions.get_mut(session) {
-                state.step = Step::Complete;
-            }
-            self.touch(cx, session);
-            self.answer_next(file, file, out);
+            self.end_listing(cx, session, out);
         } else if matches!(reply.code, 500..=504) && mem::take(&mut list.facts) {
             // It offered MLST only, or not even that.
             if let Some(state) = self.sessions.get_mut(session) {
@@ -95,6 +88,65 @@ impl<M: Message> Client<M> {
         } else {
             self.session_job_failed(cx, session, super::receive::failure(reply), out);
         }
+    }
+
+    /// Handles the refusal of CWD: what cannot be entered may be a file.
+    pub(super) fn not_entered(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        failure: Failure,
+        out: Out<'_, M>,
+    ) {
+        match self.job_of(session) {
+            Some((_, Job { path, what: What::List(list), .. })) if !path.ends_with('/') => {
+                let refused = Some(failure);
+                list.of_file = Some(Stat { refused, listed: true, ..Stat::new(false) });
+                self.ask_status(cx, session, out);
+            }
+            _ => self.session_job_failed(cx, session, failure, out),
+        }
+    }
+
+    /// Lists a file, which is its one entry.
+    pub(super) fn listed_file(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        status: Result<Status, Failure>,
+        out: Out<'_, M>,
+    ) {
+        let Some((_, Job { path, what: What::List(list), .. })) = self.job_of(session) else {
+            return;
+        };
+        match status {
+            Ok(status) if status.kind != FileKind::Folder => {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                list.entries.push(FolderEntry::new(name, status));
+                self.end_listing(cx, session, out);
+            }
+            _ => {
+                let refused = list.of_file.as_ref().and_then(|stat| stat.refused);
+                self.refuse(cx, session, refused.unwrap_or(Failure::NotFound), out);
+            }
+        }
+    }
+
+    /// Ends a listing for which no data comes.
+    fn end_listing(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some((file, Job { opened, what: What::List(list), .. })) = self.job_of(session) else {
+            return;
+        };
+        list.end = true;
+        if !mem::replace(opened, true) {
+            out.indicate(FilesIndication::Opened { file, size: None, modified: None });
+        }
+        self.drop_data(cx, session, out);
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.step = Step::Complete;
+        }
+        self.touch(cx, session);
+        self.answer_next(file, file, out);
     }
 
     pub(super) fn next_entries(&mut self, cx: &Context, file: Handle, out: Out<'_, M>) {
@@ -119,6 +171,7 @@ impl<M: Message> Client<M> {
         let Some(Job { what: What::List(list), .. }) = self.jobs.get_mut(file) else { return };
         list.withheld += message.len();
         list.gather(cx, message);
+        self.untimed |= list.is_untimed();
         self.answer_next(file, association, out);
     }
 
@@ -127,7 +180,8 @@ impl<M: Message> Client<M> {
         if list.wanted && (list.end || !list.entries.is_empty()) {
             list.wanted = false;
             let entries = mem::take(&mut list.entries);
-            out.indicate(FilesIndication::Entries { file, entries });
+            let left_out = mem::take(&mut list.left_out);
+            out.indicate(FilesIndication::Entries { file, entries, left_out });
         }
         // Credit is given back when the entries were taken, or when none was complete.
         if list.withheld > 0 && list.entries.is_empty() && !list.end {
@@ -148,12 +202,19 @@ impl<M: Message> Client<M> {
             return self.session_job_failed(cx, session, Failure::Garbled, out);
         }
         list.end = true;
+        self.untimed |= list.is_untimed();
         self.touch(cx, session);
         self.answer_next(file, file, out);
     }
 }
 
 impl List {
+    /// Returns whether a file that was read last has no time.
+    fn is_untimed(&self) -> bool {
+        let last = self.entries.last().map(|entry| &entry.status);
+        last.is_some_and(|status| status.kind == FileKind::File && status.modified.is_none())
+    }
+
     /// Cuts lines, and parses them.
     fn gather<M: Message>(&mut self, cx: &Context, message: &M) {
         for leaf in message.leaves() {
@@ -186,6 +247,7 @@ impl List {
             ListedLine::Nothing => {}
             ListedLine::Unknown => {
                 self.unknown += 1;
+                self.left_out += 1;
                 cx.dropped(NAME, listing::UNREADABLE);
             }
         }

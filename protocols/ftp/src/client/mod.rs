@@ -2,7 +2,7 @@
 //!
 //! A job (a file that is fetched or stored, a folder that is listed, a status) is given to a
 //! session that is idle, or to a new one as long as there are few; more wait. A session speaks one
-//! command at a time, or two where the second does not depend on the reply to the first.
+//! command at a time, or several where one does not depend on the reply to another.
 //!
 //! Files are read and written from the first octet asked to the last, without gaps, because FTP
 //! transfers are. A stored file is not whole or absent by itself: that is up to the server.
@@ -14,12 +14,15 @@
 //! | `send.rs` | requests from above, and commands downward |
 //! | `receive.rs` | replies and data from below |
 //! | `data.rs` | the opening of data associations |
+//! | `secure.rs` | where TLS begins |
+//! | `ahead.rs` | commands that are sent ahead of their turn |
 //! | `features.rs` | what the server offers |
 //! | `job.rs` | a job from its beginning to its end |
 //! | `read.rs`, `create.rs`, `list.rs` | octets between a data association and the application |
 //! | `stat.rs`, `deed.rs` | jobs without data |
 //! | `timers.rs` | every timer, and why |
 
+mod ahead;
 mod config;
 mod create;
 mod data;
@@ -29,12 +32,13 @@ mod job;
 mod list;
 mod read;
 mod receive;
+mod secure;
 mod send;
 mod stat;
 mod state;
 mod timers;
 
-pub use config::{Config, DataMode};
+pub use config::{Config, DataMode, TlsMode};
 
 use alloc::collections::VecDeque;
 
@@ -60,6 +64,10 @@ pub struct Client<M> {
     waiting: VecDeque<Handle>,
     /// Whether EPSV is of no use with this server.
     only_pasv: bool,
+    /// Whether an idle session stays because others have jobs.
+    lingers: bool,
+    /// Whether a list told no times: they are asked for with the files.
+    untimed: bool,
     /// The time before which no timer is due.
     next: Option<Instant>,
 }
@@ -76,6 +84,8 @@ impl<M: Message> Client<M> {
             jobs: Mirror::default(),
             waiting: VecDeque::new(),
             only_pasv: false,
+            lingers: false,
+            untimed: false,
             next: None,
         }
     }
@@ -106,6 +116,7 @@ impl<M: Message> Protocol for Client<M> {
         out: &mut impl Outlet<Self>,
     ) {
         self.asked(cx, request, out);
+        self.touch_idle(cx);
     }
 
     fn handle_indication(
@@ -115,11 +126,13 @@ impl<M: Message> Protocol for Client<M> {
         out: &mut impl Outlet<Self>,
     ) {
         self.hear(cx, indication, out);
+        self.touch_idle(cx);
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if self.next.is_some_and(|next| next <= cx.now()) {
             self.expire(cx, out);
+            self.touch_idle(cx);
         }
     }
 
@@ -127,10 +140,12 @@ impl<M: Message> Protocol for Client<M> {
         self.next
     }
 
-    /// Every session has sent QUIT and its end.
+    /// Every session has sent QUIT and its end. Whether a layer that secures it has sent them, too,
+    /// that layer says.
     fn may_exit(&self) -> bool {
         self.sessions.iter().all(|(_, session)| {
-            session.step == Step::Quitting && session.credit == session.credit_most
+            let has_left = session.credit == session.credit_most || self.secures();
+            session.step == Step::Quitting && session.finished && has_left
         })
     }
 }

@@ -176,11 +176,14 @@ impl<M: Message> Client<M> {
             state.step == Step::Moving
                 && matches!(state.data, Data::Open { .. } | Data::Finished { .. })
         });
-        let read = self.job_of(session).map(|(_, job)| &job.what);
-        let size = |what: &What<M>| match what {
-            What::Read(read) => read.size.is_some_and(|size| read.position >= size),
+        waits && self.has_size(session)
+    }
+
+    /// Returns whether as many octets of a file have arrived as it has.
+    pub(super) fn has_size(&mut self, session: Handle) -> bool {
+        match self.job_of(session).map(|(_, job)| &job.what) {
+            Some(What::Read(read)) => read.size.is_some_and(|size| read.position >= size),
             _ => false,
-        };
-        waits && read.is_some_and(size)
+        }
     }
 }

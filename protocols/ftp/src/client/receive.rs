@@ -4,11 +4,15 @@ use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, 
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
+use super::config::TlsMode;
 use super::features::Features;
 use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::{Reply, ReplyKind};
+
+/// Why octets behind the reply to AUTH are dropped.
+const PLAINTEXT: &str = "plaintext behind the reply to AUTH";
 
 impl<M: Message> Client<M> {
     pub(super) fn hear(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
@@ -42,9 +46,18 @@ impl<M: Message> Client<M> {
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.ends = local.internet().zip(remote.internet());
                     (state.credit, state.credit_most) = (credit, credit);
-                    state.step = Step::Greeting;
+                    state.step = match self.config.tls {
+                        TlsMode::Implicit => Step::Securing,
+                        TlsMode::Off | TlsMode::Explicit => Step::Greeting,
+                    };
                     self.touch(cx, session);
                 }
+            }
+            (Stream::Control { session }, StreamsIndication::Controlled { outcome, .. }) => {
+                self.control_secured(cx, session, outcome, out);
+            }
+            (Stream::Data { session }, StreamsIndication::Controlled { outcome, .. }) => {
+                self.data_secured(cx, session, outcome, out);
             }
             (
                 Stream::Control { session },
@@ -115,15 +128,19 @@ impl<M: Message> Client<M> {
             let Leaf::Octets(mut octets) = leaf else { continue };
             while !octets.is_empty() {
                 let Some(state) = self.sessions.get_mut(session) else { return };
+                // Plaintext behind the reply to AUTH is no reply to a command that is sent behind
+                // the handshake: an attacker may have put it there (CVE-2011-0411).
+                if state.step == Step::Securing {
+                    return cx.dropped(NAME, PLAINTEXT);
+                }
+                let had_other_end = state.replies.has_other_end();
                 let (heard, taken) = state.replies.feed(octets);
+                let waits_anew = had_other_end || state.replies.has_other_end();
                 octets = &octets[taken..];
                 match heard {
+                    Ok(None) if waits_anew => self.touch(cx, session),
                     Ok(None) => {}
-                    Ok(Some(reply)) => {
-                        cx.event(NAME, format_args!("◂ {} {}", reply.code, reply.text));
-                        self.touch(cx, session);
-                        self.replied(cx, session, &reply, out);
-                    }
+                    Ok(Some(reply)) => self.reply_arrived(cx, session, &reply, out),
                     Err(wrong) => {
                         cx.event(NAME, format_args!("◂ what the server says is not FTP: {wrong}"));
                         return self.lose_session(cx, session, Failure::Garbled, out);
@@ -133,26 +150,42 @@ impl<M: Message> Client<M> {
         }
     }
 
+    pub(super) fn reply_arrived(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        cx.event(NAME, format_args!("◂ {} {}", reply.code, reply.text));
+        self.touch(cx, session);
+        self.replied(cx, session, reply, out);
+    }
+
     fn replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if reply.code == 421 && state.step != Step::Quitting {
             return self.lose_session(cx, session, Failure::Lost, out);
         }
+        if !state.before.is_empty() {
+            return self.before_replied(cx, session, reply, out);
+        }
         let kind = reply.kind();
         match (state.step, kind) {
             (Step::Greeting, ReplyKind::Preliminary) => {} // 120: it will be ready soon
             (Step::Greeting, ReplyKind::Completion) => {
-                let user = alloc::format!("USER {}", self.config.user);
-                self.say(cx, session, Step::User, &user, out);
+                state.lets_wait = super::ahead::lets_commands_wait(&reply.text);
+                self.greeted(cx, session, out);
             }
+            (Step::Auth, _) => self.auth_replied(cx, session, reply, out),
             (Step::User, ReplyKind::Intermediate) => {
                 let password = alloc::format!("PASS {}", self.config.password);
                 self.say(cx, session, Step::Pass, &password, out);
             }
-            (Step::User | Step::Pass, ReplyKind::Completion) => {
-                let (kind, features) = ((Step::Type, "TYPE I"), (Step::Features, "FEAT"));
-                self.say_both(cx, session, kind, features, out);
-            }
+            (Step::User | Step::Pass, ReplyKind::Completion) => self.logged_in(cx, session, out),
+            (Step::BufferSize | Step::Protection, ReplyKind::Preliminary) => {}
+            (Step::BufferSize, _) => self.buffer_size_replied(session),
+            (Step::Protection, _) => self.protection_replied(cx, session, reply, out),
             (Step::Type, ReplyKind::Completion) => {
                 state.then = None;
                 state.step = Step::Features;
@@ -189,6 +222,9 @@ impl<M: Message> Client<M> {
                 state.away = true;
                 self.arrange(cx, session, out);
             }
+            (Step::Enter, ReplyKind::Transient | ReplyKind::Permanent) => {
+                self.not_entered(cx, session, failure(reply), out);
+            }
             (Step::Deed, _) => self.deed_replied(cx, session, reply, out),
             (Step::Epsv | Step::Pasv, _) => self.passive_replied(cx, session, reply, out),
             (Step::Port, ReplyKind::Completion) => self.port_replied(cx, session, out),
@@ -199,6 +235,7 @@ impl<M: Message> Client<M> {
             }
             (Step::Moving, ReplyKind::Preliminary) => {} // some say 125 and 150
             (Step::Begin, ReplyKind::Transient | ReplyKind::Permanent) => {
+                state.transfer_replied();
                 self.transfer_refused(cx, session, reply, out);
             }
             (Step::Begin | Step::Moving, ReplyKind::Completion) => {
@@ -208,6 +245,7 @@ impl<M: Message> Client<M> {
                 }
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.step = Step::Complete;
+                    state.transfer_replied();
                     self.transfer_may_be_over(cx, session, out);
                 }
             }

@@ -1,5 +1,6 @@
 //! Requests from above become jobs; jobs become commands.
 
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,6 +12,8 @@ use stackwright_contract::services::{
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
+use super::ahead::NextPort;
+use super::config::TlsMode;
 use super::deed::{Deed, DeedKind, relative};
 use super::features::Features;
 use super::state::{
@@ -26,7 +29,9 @@ impl<M: Message> Client<M> {
         match request {
             FilesRequest::Open { file, path, purpose } => {
                 let what = match purpose {
-                    Purpose::Read { .. } => What::Read(Read::default()),
+                    Purpose::Read { as_octets } => {
+                        What::Read(Read { as_octets, ..Read::default() })
+                    }
                     Purpose::List => What::List(List::default()),
                     purpose => What::Create(Create::new(purpose)),
                 };
@@ -119,8 +124,13 @@ impl<M: Message> Client<M> {
             unsent: Vec::new(),
             credit: 0,
             credit_most: 0,
+            group: 0,
             step: Step::Connecting,
             then: None,
+            before: VecDeque::new(),
+            next_port: NextPort::Unasked,
+            lets_wait: false,
+            transfers: 0,
             job: None,
             data: Data::Absent,
             features: Features::UNTOLD,
@@ -133,6 +143,9 @@ impl<M: Message> Client<M> {
         let control = self.streams.name(Stream::Control { session });
         if let Some(session) = self.sessions.get_mut(session) {
             session.control = control;
+            if self.config.tls != TlsMode::Off {
+                session.group = cx.random(u64::MAX);
+            }
         }
         self.touch(cx, session);
         out.request(StreamsRequest::Open {
@@ -141,6 +154,9 @@ impl<M: Message> Client<M> {
             local: None,
             credit: Credit::of_octets(CONTROL_CREDIT),
         });
+        if self.config.tls == TlsMode::Implicit {
+            self.secure_control(session, out);
+        }
         session
     }
 
@@ -187,7 +203,7 @@ impl<M: Message> Client<M> {
         path: &str,
         out: Out<'_, M>,
     ) {
-        let path = relative(path);
+        let path = &*relative(path);
         let command = if path.is_empty() { verb.into() } else { format!("{verb} {path}") };
         self.say(cx, session, step, &command, out);
     }
@@ -201,9 +217,15 @@ impl<M: Message> Client<M> {
     pub(super) fn abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.drop_data(cx, session, out);
         let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.next_port == NextPort::Asked {
+            // Whether ABOR overtakes what waits is up to the server.
+            return self.start_elsewhere(cx, session, out);
+        }
         // With the final reply of the transfer outstanding, two are to come.
         let replies = if state.step == Step::Complete { 1 } else { 2 };
-        if self.config.expedite && state.unsent.is_empty() && state.credit > 16 {
+        // TLS has no expedited octets.
+        let expedites = self.config.expedite && self.config.tls == TlsMode::Off;
+        if expedites && state.unsent.is_empty() && state.credit > 16 {
             // Telnet's IP and Synch, with the urgent octet where BSD puts it (RFC 959 §4.1.3,
             // erratum of practice: the mark stands on the IAC, not on the DM).
             let signal = M::with_headroom(0, &[0xFF, 0xF4, 0xFF]);
@@ -220,7 +242,7 @@ impl<M: Message> Client<M> {
 }
 
 /// Adds a command to what is to be sent.
-fn queue(cx: &Context, session: &mut Session, command: &str) {
+pub(super) fn queue(cx: &Context, session: &mut Session, command: &str) {
     let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
     cx.event(NAME, format_args!("▸ {shown}"));
     session.unsent.extend_from_slice(command.as_bytes());

@@ -1,11 +1,15 @@
-//! The status of a file: MLST, or the commands that were there before it.
+//! The status of a file: MLST, or the commands that were there before it. It is also what a listing
+//! of a file tells.
+
+use alloc::string::String;
 
 use stackwright_contract::services::{Failure, FileKind, FilesIndication, Status};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
+use super::deed::relative;
 use super::receive::failure;
-use super::state::{Job, Stat, Step, What};
+use super::state::{Job, List, Stat, Step, What};
 use super::{Client, Out};
 use crate::listing::facts;
 use crate::reply::Reply;
@@ -14,9 +18,7 @@ use crate::time;
 impl<M: Message> Client<M> {
     pub(super) fn ask_status(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
-        let Some((_, Job { path, what: What::Stat(stat), .. })) = self.job_of(session) else {
-            return;
-        };
+        let Some((path, stat)) = self.status_of(session) else { return };
         let (path, part) = (path.clone(), stat.part);
         if features.facts && !part {
             self.say_with_path(cx, session, Step::Facts, "MLST", &path, out);
@@ -59,9 +61,7 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
-        let Some((_, Job { path, what: What::Stat(stat), .. })) = self.job_of(session) else {
-            return;
-        };
+        let Some((path, stat)) = self.status_of(session) else { return };
         let path = path.clone();
         match reply.text.trim().parse().ok().filter(|_| reply.code == 213) {
             Some(size) => {
@@ -72,12 +72,12 @@ impl<M: Message> Client<M> {
                 let status = stat.status;
                 self.stated(cx, session, Ok(status), out);
             }
-            None if stat.part => self.stated(cx, session, Err(failure(reply)), out),
+            None if stat.part || stat.listed => self.stated(cx, session, Err(failure(reply)), out),
             // It may be a folder.
             None => {
                 stat.refused = Some(failure(reply));
-                let folder = path.strip_prefix('/').unwrap_or(&path).trim_end_matches('/');
-                self.go_to(cx, session, Step::Folder, folder, out);
+                let folder = relative(&path);
+                self.go_to(cx, session, Step::Folder, folder.trim_end_matches('/'), out);
             }
         }
     }
@@ -90,7 +90,7 @@ impl<M: Message> Client<M> {
         reply: &Reply,
         out: Out<'_, M>,
     ) {
-        let Some((_, Job { what: What::Stat(stat), .. })) = self.job_of(session) else { return };
+        let Some((_, stat)) = self.status_of(session) else { return };
         stat.status.modified = time::parse(reply.text.trim()).filter(|_| reply.code == 213);
         let status = stat.status;
         self.stated(cx, session, Ok(status), out);
@@ -118,6 +118,17 @@ impl<M: Message> Client<M> {
         self.stated(cx, session, status, out);
     }
 
+    /// Returns the path that a session asks about, and what is known of it.
+    fn status_of(&mut self, session: Handle) -> Option<(&String, &mut Stat)> {
+        match self.job_of(session)?.1 {
+            Job { path, what: What::Stat(stat), .. } => Some((path, stat)),
+            Job { path, what: What::List(List { of_file: Some(stat), .. }), .. } => {
+                Some((path, stat))
+            }
+            _ => None,
+        }
+    }
+
     fn stated(
         &mut self,
         cx: &Context,
@@ -125,7 +136,10 @@ impl<M: Message> Client<M> {
         result: Result<Status, Failure>,
         out: Out<'_, M>,
     ) {
-        let Some((token, _)) = self.job_of(session) else { return };
+        let Some((token, job)) = self.job_of(session) else { return };
+        if matches!(job.what, What::List(_)) {
+            return self.listed_file(cx, session, result, out);
+        }
         self.jobs.remove(token);
         self.free(cx, session, out);
         out.indicate(FilesIndication::Stated { token, result });

@@ -9,6 +9,7 @@ use core::net::SocketAddr;
 use stackwright_contract::services::{Failure, FileKind, FolderEntry, Purpose, Status};
 use stackwright_contract::{Handle, Instant};
 
+use super::ahead::{Before, NextPort};
 use super::deed::Deed;
 use super::features::Features;
 use crate::reply::Replies;
@@ -49,9 +50,18 @@ pub(super) struct Session {
     pub(super) unsent: Vec<u8>,
     pub(super) credit: usize,
     pub(super) credit_most: usize,
+    /// The number of its TLS sessions, which no other session of the client has.
+    pub(super) group: u64,
     pub(super) step: Step,
     /// The step whose command was sent together with that of `step`: its reply is the next one.
     pub(super) then: Option<Step>,
+    /// The commands whose replies come before.
+    pub(super) before: VecDeque<Before>,
+    pub(super) next_port: NextPort,
+    /// Whether the server executes what is sent during a transfer when that is over.
+    pub(super) lets_wait: bool,
+    /// How many transfers have ended here.
+    pub(super) transfers: u32,
     /// What it works for.
     pub(super) job: Option<Handle>,
     pub(super) data: Data,
@@ -71,9 +81,15 @@ pub(super) struct Session {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     Connecting,
+    /// The handshake of TLS.
+    Securing,
     Greeting,
+    Auth,
     User,
     Pass,
+    /// PBSZ was sent, together with PROT.
+    BufferSize,
+    Protection,
     Type,
     /// FEAT was sent, together with TYPE.
     Features,
@@ -102,6 +118,8 @@ pub(super) enum Step {
     /// The commands of a job that moves no data.
     Deed,
     Epsv,
+    /// The reply to the EPSV that was sent ahead.
+    Prepared,
     Pasv,
     /// The listener of the data association.
     Listening,
@@ -191,22 +209,30 @@ pub(super) struct Stat {
     pub(super) part: bool,
     /// What is known so far.
     pub(super) status: Status,
-    /// What the server said to SIZE, if that was a refusal.
+    /// What the server said to SIZE, if that was a refusal, or to CWD where it is listed.
     pub(super) refused: Option<Failure>,
+    /// Whether it is that of a file which is listed.
+    pub(super) listed: bool,
 }
 
 impl Stat {
     pub(super) const fn new(part: bool) -> Self {
-        Stat { part, status: Status::new(FileKind::File, 0), refused: None }
+        Stat { part, status: Status::new(FileKind::File, 0), refused: None, listed: false }
     }
 }
 
 /// A file that is fetched.
 pub(super) struct Read<M> {
+    /// Whether somebody looks at what arrives.
+    pub(super) as_octets: bool,
     /// The size, if the server told it before or at the beginning of the transfer.
     pub(super) size: Option<u64>,
     /// Whether the server was asked for the size.
     pub(super) size_asked: bool,
+    /// When it was modified, if the server was asked and told it.
+    pub(super) modified: Option<u64>,
+    /// Whether it was asked for that.
+    pub(super) modified_asked: bool,
     /// Reads that were requested and not answered, in order: offset and length.
     pub(super) asked: VecDeque<(u64, usize)>,
     /// Octets that arrived, and that no complete read takes yet.
@@ -226,8 +252,11 @@ pub(super) struct Read<M> {
 impl<M> Default for Read<M> {
     fn default() -> Self {
         Read {
+            as_octets: false,
             size: None,
             size_asked: false,
+            modified: None,
+            modified_asked: false,
             asked: VecDeque::new(),
             gathered: None,
             begun: false,
@@ -281,10 +310,14 @@ pub(super) struct List {
     /// Whether the server lists with MLSD.
     pub(super) facts: bool,
     pub(super) entries: Vec<FolderEntry>,
+    /// What is known of a file that is listed, and is no folder.
+    pub(super) of_file: Option<Stat>,
     /// How many entries there were.
     pub(super) read: u64,
     /// How many lines were not understood.
     pub(super) unknown: u64,
+    /// How many of them were not told.
+    pub(super) left_out: u64,
     /// Octets for which no credit was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,

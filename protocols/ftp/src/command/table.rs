@@ -188,7 +188,8 @@ pub static TABLE: &[Row] = &[
     row("PWD", "", "the name of the working folder", RFC959, |a| alone(a, Folders::Pwd)),
     row("QUIT", "", "ends the session", RFC959, |a| alone(a, Access::Quit))
         .needs(CommandNeeds::Nothing),
-    row("RANG", "first last", "the octets that the next HASH is about", "draft-bryan-ftp-range", grammar::rang),
+    row("RANG", "first last", "the octets that the next RETR or HASH is about", "draft-bryan-ftp-range", grammar::rang)
+        .brings("RANG STREAM"),
     row("REIN", "", "begins the session anew", RFC959, |a| alone(a, Access::Rein))
         .needs(CommandNeeds::Nothing),
     row("REST", "octet", "where the next transfer begins", RFC3659, |a| Ok(Transfers::Rest(number(a)?).into()))

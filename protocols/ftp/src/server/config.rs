@@ -16,6 +16,10 @@ pub struct Config {
     pub accounts: Box<dyn Accounts>,
     /// The most sessions at once; a client beyond is told to come again later.
     pub sessions_most: usize,
+    /// The most sessions of one address (one /64 of IPv6), so that no client takes all.
+    pub sessions_per_address: usize,
+    /// How long a client may be connected without a login.
+    pub login_wait: Duration,
     /// How long a session may be silent, or a transfer make no progress. RFC 1123 §4.1.3.2 asks for
     /// five minutes at least.
     pub idle: Duration,
@@ -32,6 +36,8 @@ pub struct Config {
     pub public_address: Option<Ipv4Addr>,
     /// Whether associations can be protected (RFC 4217).
     pub security: SecurityLevel,
+    /// Whether a protected data association has to resume the session of its control association.
+    pub session_reuse: SessionReuse,
     /// The seconds since 1970 at the start of the run, for the dates in listings.
     pub epoch: Option<u64>,
 }
@@ -43,6 +49,8 @@ impl Config {
             greeting: "Stackwright FTP".into(),
             accounts,
             sessions_most: 1000,
+            sessions_per_address: 200,
+            login_wait: Duration::from_secs(120),
             idle: Duration::from_secs(300),
             data_wait: Duration::from_secs(30),
             penalty: Duration::from_secs(1),
@@ -50,6 +58,7 @@ impl Config {
             passive_ports: None,
             public_address: None,
             security: SecurityLevel::Off,
+            session_reuse: SessionReuse::Prefer,
             epoch: None,
         }
     }
@@ -71,6 +80,20 @@ impl SecurityLevel {
     pub(super) fn required(self) -> bool {
         self == SecurityLevel::Required
     }
+}
+
+/// Whether a protected data association has to resume the TLS session of its control association,
+/// which proves that both are of one client: whoever connects to a port of PASV first gets the file
+/// otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SessionReuse {
+    /// It need not.
+    Off,
+    /// It has to, where an earlier one of the session did: some clients never do.
+    #[default]
+    Prefer,
+    /// It has to.
+    Require,
 }
 
 /// Decides which users may log in: it is asked, and never acts.

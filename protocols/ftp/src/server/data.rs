@@ -5,13 +5,13 @@ use core::mem;
 use core::net::SocketAddr;
 
 use stackwright_contract::services::{Credit, Ended, StreamsRequest};
-use stackwright_contract::{Context, Handle, Participant};
+use stackwright_contract::{CommandError, Context, Handle, Participant, Secure};
 use stackwright_wire::Message;
 
 use super::secure::secure_data;
-use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream};
+use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream, Transfer};
 use super::timers::LINGER;
-use super::{Out, Server, Trouble};
+use super::{Indication, Out, Server, SessionReuse, Trouble};
 use crate::{NAME, address};
 
 /// How many ports of the configured ones are tried, where they are taken.
@@ -135,6 +135,7 @@ impl<M: Message> Server<M> {
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let peer = state.control.peer.ip();
+        let mut listening = None;
         if let Data::Opening { .. } = state.data {
             state.data = Data::Absent;
         } else if let Data::Awaited { listener, association: expected } = state.data {
@@ -142,12 +143,10 @@ impl<M: Message> Server<M> {
             // Another host came first: it must not get the file (RFC 2577 §3).
             if remote.internet().is_none_or(|remote| remote.ip().to_canonical() != peer) {
                 cx.dropped(NAME, "a data connection from a third party");
-                self.abandon(cx, association);
-                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+                self.reset(cx, association, out);
                 return self.await_data(session, listener, out);
             }
-            self.abandon(cx, listener);
-            Self::ask_streams(out, StreamsRequest::Close { name: listener });
+            listening = Some(listener);
         }
         let link = Link {
             association,
@@ -159,7 +158,83 @@ impl<M: Message> Server<M> {
             kept: false,
         };
         let Some(state) = self.sessions.get_mut(session) else { return };
-        secure_data(state, session, association, out);
+        if state.protection.data {
+            state.data = Data::Securing { listener: listening, link };
+            return secure_data(state.control.name, association, out);
+        }
+        self.data_arrived(cx, session, listening, link, out);
+    }
+
+    /// Handles the answer to the command to secure a data association. A client that does not
+    /// resume the session of the control association, although an earlier one did, is another one:
+    /// it must neither get the file nor keep the right one from it.
+    pub(super) fn data_secured(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        association: Handle,
+        outcome: Result<u32, CommandError>,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if !matches!(&state.data, Data::Securing { link, .. } if link.association == association) {
+            return;
+        }
+        let Data::Securing { listener, link } = mem::replace(&mut state.data, Data::Absent) else {
+            return;
+        };
+        let resumes = state.protection.resumes;
+        let has_to_resume = match self.config.session_reuse {
+            SessionReuse::Off => false,
+            SessionReuse::Prefer => resumes,
+            SessionReuse::Require => true,
+        };
+        match (outcome, listener) {
+            (Ok(Secure::FULL), listener) if has_to_resume => {
+                cx.dropped(NAME, "a data connection that does not resume the session");
+                out.indicate(Indication::DataRefused { peer: state.control.peer.into() });
+                self.reset(cx, association, out);
+                match listener {
+                    // The client is known to resume: it is still to come.
+                    Some(listener) if resumes => self.await_data(session, listener, out),
+                    Some(name) => {
+                        self.abandon(cx, name);
+                        Self::ask_streams(out, StreamsRequest::Close { name });
+                        self.no_data(cx, session, Trouble::NotResumed, out);
+                    }
+                    None => self.no_data(cx, session, Trouble::NotResumed, out),
+                }
+            }
+            (Ok(how), listener) => {
+                state.protection.resumes |= how == Secure::RESUMED;
+                self.data_arrived(cx, session, listener, link, out);
+            }
+            // It ends by itself, behind an alert.
+            (Err(CommandError::Insecure { .. }), _) => {
+                state.data = Data::Securing { listener, link };
+            }
+            // No layer below can do so.
+            (Err(_), _) => {
+                state.data = Data::Securing { listener, link };
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            }
+        }
+    }
+
+    /// Gives a data association to the transfer that waits for it, or keeps it for the next one.
+    fn data_arrived(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        listener: Option<Handle>,
+        link: Link<M>,
+        out: Out<'_, M>,
+    ) {
+        if let Some(name) = listener {
+            self.abandon(cx, name);
+            Self::ask_streams(out, StreamsRequest::Close { name });
+        }
+        let Some(state) = self.sessions.get_mut(session) else { return };
         match state.transfer() {
             Some(transfer) if transfer.link.is_none() => {
                 transfer.link = Some(link);
@@ -221,6 +296,9 @@ impl<M: Message> Server<M> {
             Data::Awaited { association: expected, .. } if *expected == association => {
                 self.forget_data(cx, session, out); // no association can arrive any more
             }
+            Data::Securing { link, .. } if link.association == association => {
+                self.forget_data(cx, session, out);
+            }
             Data::Opening { association: expected } if *expected == association => {
                 state.data = Data::Absent;
             }
@@ -229,6 +307,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some(transfer) = state.transfer() else { return };
         let code_and_text = match (&transfer.link, why) {
+            (None, _) => return self.no_data(cx, session, Trouble::Data(why), out),
             (Some(link), _) if link.association != association => return,
             // All octets are here, and only the file's name is awaited.
             (Some(_), _) if matches!(transfer.file, File::Keeping(_) | File::Parting(_)) => {
@@ -238,7 +317,6 @@ impl<M: Message> Server<M> {
             (Some(link), Ended::Finished) if link.finished => {
                 return self.succeed(cx, session, out);
             }
-            (None, _) => (425, "The data connection could not be opened."),
             (Some(_), Ended::SourceShort) => (451, "The file became shorter while it was sent."),
             (Some(_), _) => (426, "The data connection was closed."),
         };
@@ -246,14 +324,30 @@ impl<M: Message> Server<M> {
         self.fail(cx, session, Trouble::Data(why), code_and_text, out);
     }
 
+    /// Fails the transfer, if there is one, that waits for a data association which does not come.
+    fn no_data(&mut self, cx: &Context, session: Handle, trouble: Trouble, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if let Some(Transfer { link: None, .. }) = state.transfer() {
+            let reply = match trouble {
+                Trouble::NotResumed => (522, "The data connection has to resume the TLS session."),
+                _ => (425, "The data connection could not be opened."),
+            };
+            self.fail(cx, session, trouble, reply, out);
+        }
+    }
+
     /// Abandons whatever was arranged for the next data association.
     pub(super) fn forget_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
             Data::Absent | Data::Target(_) => {}
-            Data::Opening { association } => {
-                self.abandon(cx, association);
-                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            Data::Opening { association } => self.reset(cx, association, out),
+            Data::Securing { listener, link } => {
+                if let Some(name) = listener {
+                    self.abandon(cx, name);
+                    Self::ask_streams(out, StreamsRequest::Close { name });
+                }
+                self.reset(cx, link.association, out);
             }
             Data::Listening { listener, .. } => {
                 self.abandon(cx, listener);
@@ -266,13 +360,15 @@ impl<M: Message> Server<M> {
             }
             // All that was sent on it has still to arrive.
             Data::Arrived(link) if link.kept => self.part_data(cx, session, &link, out),
-            Data::Arrived(link) => {
-                self.abandon(cx, link.association);
-                Self::ask_streams(
-                    out,
-                    StreamsRequest::Abort { association: link.association, code: 0 },
-                );
-            }
+            Data::Arrived(link) => self.reset(cx, link.association, out),
+        }
+    }
+
+    /// Resets an association, if it has not ended, and expects nothing but its end.
+    pub(super) fn reset(&mut self, cx: &Context, association: Handle, out: Out<'_, M>) {
+        if self.streams.get(association).is_some() {
+            self.abandon(cx, association);
+            Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
         }
     }
 
@@ -280,13 +376,14 @@ impl<M: Message> Server<M> {
     pub(super) fn abandon(&mut self, cx: &Context, name: Handle) {
         let until = cx.now() + LINGER;
         if let Some(stream) = self.streams.get_mut(name) {
-            *stream = Stream::Lingering { until };
+            let earlier = mem::replace(stream, Stream::Lingering { until });
+            self.lingering += usize::from(!matches!(earlier, Stream::Lingering { .. }));
             self.watch(until);
         }
     }
 
     /// Leaves an association on which all was sent, and which the kernel has, to be closed by the
-    /// peer. One such association a session is enough.
+    /// peer. One such association a session is enough; of all, as many as there may be sessions.
     pub(super) fn linger(
         &mut self,
         cx: &Context,
@@ -300,6 +397,15 @@ impl<M: Message> Server<M> {
             && self.streams.get(earlier).is_some()
         {
             Self::ask_streams(out, StreamsRequest::Abort { association: earlier, code: 0 });
+        }
+        if self.lingering > self.config.sessions_most {
+            let lingering = self.streams.iter().filter_map(|(name, stream)| match stream {
+                Stream::Lingering { until } => Some((*until, name)),
+                _ => None,
+            });
+            if let Some((_, association)) = lingering.min_by_key(|(until, _)| *until) {
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ impl Failures {
 
 /// Returns what one host has: an IPv4 address, or the first half of an IPv6 address, whose other
 /// half a host chooses (RFC 4291 §2.5.1).
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
         address => address,

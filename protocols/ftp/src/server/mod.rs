@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `config.rs`, `words.rs` | the configuration, requests and indications |
 //! | `state.rs` | the state of its sessions |
-//! | `receive.rs` | from below: arrivals, lines, data, the disk's answers |
+//! | `receive.rs` | from below: lines, data, the disk's answers |
+//! | `arrivals.rs` | clients that arrive, and how many there may be |
 //! | `commands/` | the commands, a group a file |
 //! | `question.rs` | what they ask of the disk |
 //! | `data.rs` | the opening and the end of data associations |
@@ -16,6 +17,7 @@
 //! | `send.rs` | replies, downward |
 //! | `timers.rs` | every timer, and why |
 
+mod arrivals;
 mod commands;
 mod config;
 mod data;
@@ -32,21 +34,22 @@ mod timers;
 mod transfer;
 mod words;
 
-pub use config::{Accounts, Anonymous, Config, Rights, SecurityLevel};
+pub use config::{Accounts, Anonymous, Config, Rights, SecurityLevel, SessionReuse};
 pub use words::{Indication, Request, Serving, TransferDirection, Trouble};
 
 use alloc::vec::Vec;
 
 use stackwright_base::Base;
-use stackwright_contract::services::{Credit, Files, FilesRequest, Streams, StreamsRequest};
+use stackwright_contract::services::{Files, FilesRequest, Streams, StreamsRequest};
 use stackwright_contract::{
     Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Outlet,
     Participant, Protocol, earliest,
 };
 use stackwright_wire::Message;
 
+use arrivals::Crowd;
 use failures::Failures;
-use state::{ARRIVALS, CONTROL_CREDIT, FileUse, FtpBase, Sessions, Stream};
+use state::{FileUse, FtpBase, Sessions, Stream};
 
 /// An FTP server, over streams and beside a disk.
 pub struct Server<M: Message> {
@@ -57,6 +60,11 @@ pub struct Server<M: Message> {
     /// How many digests the disk computes.
     digests: usize,
     failures: Failures,
+    crowd: Crowd,
+    /// How many associations linger.
+    lingering: usize,
+    /// How many clients that were refused are still connected.
+    refused: usize,
     /// The time before which no lingering association is due.
     next: Option<Instant>,
     stopping: bool,
@@ -76,6 +84,9 @@ impl<M: Message> Server<M> {
             files: Names::default(),
             digests: 0,
             failures: Failures::default(),
+            crowd: Crowd::default(),
+            lingering: 0,
+            refused: 0,
             next: None,
             stopping: false,
             due: Vec::new(),
@@ -93,9 +104,9 @@ impl<M: Message> Server<M> {
         self.streams.len() + self.files.len()
     }
 
-    fn serve(&mut self, local: Participant, out: Out<'_, M>) {
+    fn serve(&mut self, local: Participant, secures: bool, out: Out<'_, M>) {
         self.stopping = false;
-        let listener = self.streams.name(Stream::Listener { awaited: 0 });
+        let listener = self.streams.name(Stream::Listener { awaited: 0, secures });
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
     }
 
@@ -113,32 +124,6 @@ impl<M: Message> Server<M> {
                 // Arrivals end with their listener; the rest ends with its session.
                 _ => {}
             }
-        }
-    }
-
-    /// Keeps some handles ready for clients that may arrive at `listener`.
-    fn await_clients(&mut self, listener: Handle, out: Out<'_, M>) {
-        if self.stopping {
-            return;
-        }
-        // A few more than may stay, so that the others can be told so.
-        let more = (self.config.sessions_most + ARRIVALS).saturating_sub(self.sessions.len());
-        while let Some(Stream::Listener { awaited }) = self.streams.get_mut(listener)
-            && *awaited < ARRIVALS.min(more)
-        {
-            *awaited += 1;
-            let association = self.streams.name(Stream::Arrival { listener });
-            out.request(Either::Left(StreamsRequest::Await {
-                listener,
-                association,
-                credit: Credit::of_octets(CONTROL_CREDIT),
-            }));
-        }
-    }
-
-    fn one_less_awaited(&mut self, listener: Handle) {
-        if let Some(Stream::Listener { awaited }) = self.streams.get_mut(listener) {
-            *awaited -= 1;
         }
     }
 
@@ -172,7 +157,8 @@ impl<M: Message> Protocol for Server<M> {
 
     fn handle_request(&mut self, _cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Serve { local } => self.serve(local, out),
+            Request::Serve { local } => self.serve(local, false, out),
+            Request::ServeSecurely { local } => self.serve(local, true, out),
             Request::Stop => self.stop(out),
         }
     }

@@ -48,6 +48,7 @@ enum Next {
         place: u64,
     },
     AllSent,
+    AllStored,
     Fail(Trouble, u16, String),
 }
 
@@ -74,6 +75,7 @@ impl<M: Message> Server<M> {
                 }
                 Next::Again { .. } => {}
                 Next::AllSent => return self.all_sent(cx, session, out),
+                Next::AllStored => return self.all_stored(cx, session, out),
                 Next::Fail(trouble, code, text) => {
                     return self.fail(cx, session, trouble, (code, &text), out);
                 }
@@ -95,6 +97,28 @@ impl<M: Message> Server<M> {
         }
     }
 
+    /// Gives a stored file its name. Where the end of the association is that of the file, the end
+    /// of a client looks the same (its system closes both associations), and what it has sent is
+    /// half a file. Its control association ends first: what has arrived there is looked at once
+    /// more.
+    fn all_stored(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let is_gone = state.control.is_gone();
+        let Some(transfer) = state.transfer() else { return };
+        let is_marked = transfer.form.mode != Mode::Stream;
+        if is_gone && !is_marked {
+            let reply = (426, "The control connection was closed.");
+            return self.fail(cx, session, Trouble::Form(Damage::Truncated), reply, out);
+        }
+        if !is_marked && !mem::replace(&mut transfer.ends, true) {
+            return self.touch(cx, session);
+        }
+        let File::Open(file) = transfer.file else { return };
+        transfer.file = File::Keeping(file);
+        self.touch(cx, session);
+        Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
+    }
+
     pub(super) fn on_data_credit(
         &mut self,
         cx: &Context,
@@ -105,7 +129,7 @@ impl<M: Message> Server<M> {
     ) {
         self.touch(cx, session);
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Data::Arrived(link) = &mut state.data
+        if let Data::Arrived(link) | Data::Securing { link, .. } = &mut state.data
             && link.association == association
         {
             link.credit += credit;
@@ -159,7 +183,7 @@ impl<M: Message> Server<M> {
     fn link(&mut self, session: Handle, association: Handle) -> Option<&mut Link<M>> {
         let state = self.sessions.get_mut(session)?;
         let link = match (&mut state.data, &mut state.work) {
-            (Data::Arrived(link), _) => link,
+            (Data::Arrived(link) | Data::Securing { link, .. }, _) => link,
             (_, Work::Transfer(Transfer { link: Some(link), .. })) => link,
             _ => return None,
         };
@@ -171,10 +195,10 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some(transfer) = state.transfer() else { return };
         let Transfer { link: Some(link), motion, coding, octets, .. } = transfer else { return };
-        let Motion::Retrieve { asked, end, .. } = motion else { return };
+        let Motion::Retrieve { next, until, asked, end, .. } = motion else { return };
         let Some(wanted) = asked.pop_front() else { return };
         let length = message.len();
-        *end |= length < wanted;
+        *end |= length < wanted || *next >= *until && asked.is_empty();
         if let Coding::Encode { encoder, unsent } = coding {
             let Some(encoded) = encode_message(encoder, &message, *end) else {
                 let (trouble, text) =
@@ -264,6 +288,7 @@ impl<M: Message> Transfer<M> {
             coding,
             octets: 0,
             least: 0,
+            ends: false,
             began,
             ending: None,
         }
@@ -297,12 +322,16 @@ impl<M: Message> Transfer<M> {
             return Next::Wait;
         };
         match (motion, *file) {
-            (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
-                let mut read = |asked: &mut VecDeque<usize>, length, out: Out<'_, M>| {
-                    asked.push_back(length);
-                    let offset = *next;
-                    *next = next.saturating_add(length as u64);
-                    Server::ask_files(out, FilesRequest::Read { file, offset, length });
+            (Motion::Retrieve { next, until, asked, expected, end }, File::Open(file)) => {
+                let mut read = |asked: &mut VecDeque<usize>, most: usize, out: Out<'_, M>| {
+                    let (offset, left) = (*next, until.saturating_sub(*next));
+                    let length = usize::try_from(left).unwrap_or(usize::MAX).min(most);
+                    if length > 0 {
+                        asked.push_back(length);
+                        *next = next.saturating_add(length as u64);
+                        Server::ask_files(out, FilesRequest::Read { file, offset, length });
+                    }
+                    length
                 };
                 if let Coding::Encode { unsent, .. } = coding {
                     link.send(unsent, out);
@@ -317,8 +346,10 @@ impl<M: Message> Transfer<M> {
                     // back.
                     let length = READ_AT_ONCE.min(link.credit_most.div_ceil(2));
                     while !*end && link.credit >= length {
-                        link.credit -= length;
-                        read(asked, length, out);
+                        match read(asked, length, out) {
+                            0 => break,
+                            taken => link.credit -= taken,
+                        }
                     }
                 }
                 if !*end || !asked.is_empty() {
@@ -376,11 +407,7 @@ impl<M: Message> Transfer<M> {
                     let text = "The file has fewer octets than were there before.".into();
                     return Next::Fail(Trouble::File(Failure::Short), 451, text);
                 }
-                if ended && *unwritten == 0 {
-                    self.file = File::Keeping(file);
-                    Server::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
-                }
-                Next::Wait
+                if ended && *unwritten == 0 { Next::AllStored } else { Next::Wait }
             }
             _ => Next::Wait,
         }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::ops::Range;
 
-use crate::pattern::Pattern;
+use stackwright_contract::pattern::Pattern;
 
 /// The reason for which the disk was asked, and what happens with its answer.
 #[derive(Clone, PartialEq, Eq, Debug)]

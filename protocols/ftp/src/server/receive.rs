@@ -1,13 +1,11 @@
-//! Arrivals, commands, data, and the disk's answers from below, each passed to its session.
+//! Commands, data, and the disk's answers from below, each passed to its session.
 
-use stackwright_contract::services::{
-    Credit, Ended, Failure, FilesIndication, StreamsIndication, StreamsRequest,
-};
-use stackwright_contract::{CommandError, Context, Handle, Participant};
+use stackwright_contract::services::{Credit, Ended, Failure, FilesIndication, StreamsIndication};
+use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
 use super::commands::Answer;
-use super::state::{Control, FileUse, Leaving, Session, Stream};
+use super::state::{FileUse, Leaving, Stream};
 use super::{Indication, Out, Server};
 use crate::NAME;
 
@@ -26,7 +24,7 @@ impl<M: Message> Server<M> {
             (_, StreamsIndication::Ended { why, .. }) => {
                 self.stream_ended(cx, stream, name, why, out)
             }
-            (Stream::Lingering { .. }, _) => {}
+            (Stream::Lingering { .. } | Stream::Refused { .. }, _) => {}
 
             (Stream::Listener { .. }, StreamsIndication::Listening { local, .. }) => {
                 out.indicate(Indication::Serving { local });
@@ -64,11 +62,8 @@ impl<M: Message> Server<M> {
             (Stream::Control { session }, StreamsIndication::Controlled { outcome, .. }) => {
                 self.secured(cx, session, outcome, out);
             }
-            (Stream::Data { .. }, StreamsIndication::Controlled { outcome, .. }) => {
-                // One that could not be secured ends by itself, unless no layer below knows how.
-                if !matches!(outcome, Ok(_) | Err(CommandError::Insecure { .. })) {
-                    Self::ask_streams(out, StreamsRequest::Abort { association: name, code: 0 });
-                }
+            (Stream::Data { session }, StreamsIndication::Controlled { outcome, .. }) => {
+                self.data_secured(cx, session, name, outcome, out);
             }
 
             (Stream::DataListener { session }, StreamsIndication::Listening { local, .. }) => {
@@ -119,47 +114,9 @@ impl<M: Message> Server<M> {
             Stream::Control { session } => self.forget_session(cx, session, out),
             Stream::DataListener { session } => self.data_listener_ended(cx, session, name, out),
             Stream::Data { session } => self.data_ended(cx, session, name, why, out),
-            Stream::Lingering { .. } => {}
+            Stream::Lingering { .. } => self.lingering -= 1,
+            Stream::Refused { .. } => self.refused -= 1,
         }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "an arrival is told with all of this")]
-    fn client_arrived(
-        &mut self,
-        cx: &Context,
-        listener: Handle,
-        name: Handle,
-        local: Participant,
-        remote: Participant,
-        credit: usize,
-        out: Out<'_, M>,
-    ) {
-        self.one_less_awaited(listener);
-        let (Some(mut local), Some(mut peer)) = (local.internet(), remote.internet()) else {
-            self.abandon(cx, name);
-            return Self::ask_streams(out, StreamsRequest::Abort { association: name, code: 0 });
-        };
-        // A client that came by IPv4 to a listener for both is an IPv4 client.
-        local.set_ip(local.ip().to_canonical());
-        peer.set_ip(peer.ip().to_canonical());
-        let control = Control::new(name, listener, local, peer, credit);
-        let session = Session::new(control, cx.now(), self.config.idle);
-        let Ok(session) = self.sessions.open(name, session) else {
-            unreachable!("a name lives once, and has one session")
-        };
-        if let Some(stream) = self.streams.get_mut(name) {
-            *stream = Stream::Control { session };
-        }
-        self.touch(cx, session);
-        out.indicate(Indication::Arrived { peer: peer.into() });
-        if self.sessions.len() > self.config.sessions_most {
-            self.reply(cx, session, 421, "There are too many clients already; come again later.");
-            self.leave(session);
-        } else {
-            let greeting = self.config.greeting.clone();
-            self.reply(cx, session, 220, &greeting);
-        }
-        self.await_clients(listener, out);
     }
 
     /// Takes octets of a control association. All of them are parsed at once; credit is given back

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! AUTH TLS ─▸ 234, when that has left ─▸ Control(Secure) ─▸ handshake ─▸ the next command
+//! implicit ─▸ Control(Secure) before it is open ─▸ handshake ─▸ 220
 //! PROT P   ─▸ Control(Secure) for each data association, as soon as it is open
 //! ```
 
@@ -9,7 +10,7 @@ use stackwright_contract::services::StreamsRequest;
 use stackwright_contract::{Command, CommandError, Context, Handle, Secure, SessionGroup, TlsRole};
 use stackwright_wire::Message;
 
-use super::state::{Control, Session, Work};
+use super::state::{Control, Work};
 use super::{Out, Server};
 use crate::NAME;
 
@@ -19,8 +20,9 @@ impl<M: Message> Server<M> {
     pub(super) fn secure_control(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.forget_data(cx, session, out);
         self.reply(cx, session, 234, "TLS begins.");
+        let login_until = cx.now() + self.config.login_wait;
         let Some(state) = self.sessions.get_mut(session) else { return };
-        state.begin_anew();
+        state.begin_anew(login_until);
         state.control.forget_waiting();
         state.work = Work::Securing;
         state.control.secures = true;
@@ -43,6 +45,10 @@ impl<M: Message> Server<M> {
             Ok(_) => {
                 state.work = Work::Idle;
                 state.protection.control = true;
+                if state.protection.from_start {
+                    state.protection.data = true;
+                    self.greet(cx, session);
+                }
                 self.obeyed(cx, session, out);
             }
             // It ends, behind an alert that says why.
@@ -59,30 +65,23 @@ impl<M: Message> Server<M> {
 }
 
 /// Commands to secure the control association, once reply 234 was sent.
-pub(super) fn secure_behind_replies<M: Message>(
-    control: &mut Control,
-    session: Handle,
-    out: Out<'_, M>,
-) {
+pub(super) fn secure_behind_replies<M: Message>(control: &mut Control, out: Out<'_, M>) {
     if control.secures && control.unsent.is_empty() {
         control.secures = false;
         control.lines.forget();
-        let sessions = SessionGroup::Begins(group(session));
-        secure(control.name, sessions, out);
+        secure_control(control.name, out);
     }
 }
 
-/// Commands to secure a data association, in the group of its control association: whoever comes
-/// there holds the secret of that one.
-pub(super) fn secure_data<M: Message>(
-    state: &Session<M>,
-    session: Handle,
-    association: Handle,
-    out: Out<'_, M>,
-) {
-    if state.protection.data {
-        secure(association, SessionGroup::Joins(group(session)), out);
-    }
+/// Commands to secure a control association, which may not be open yet.
+pub(super) fn secure_control<M: Message>(control: Handle, out: Out<'_, M>) {
+    secure(control, SessionGroup::Begins(group(control)), out);
+}
+
+/// Commands to secure a data association, in the group of its control association: a client that
+/// resumes there holds the secret of that one.
+pub(super) fn secure_data<M: Message>(control: Handle, association: Handle, out: Out<'_, M>) {
+    secure(association, SessionGroup::Joins(group(control)), out);
 }
 
 fn secure<M: Message>(association: Handle, sessions: SessionGroup, out: Out<'_, M>) {
@@ -90,7 +89,7 @@ fn secure<M: Message>(association: Handle, sessions: SessionGroup, out: Out<'_, 
     Server::ask_streams(out, StreamsRequest::Control { association, command });
 }
 
-/// A number that no other session has had.
-fn group(session: Handle) -> u64 {
-    u64::from(session.generation) << 32 | u64::from(session.index)
+/// A number that no other control association has had.
+fn group(control: Handle) -> u64 {
+    u64::from(control.generation) << 32 | u64::from(control.index)
 }

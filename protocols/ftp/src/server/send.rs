@@ -48,12 +48,13 @@ impl<M: Message> Server<M> {
     }
 
     /// Ends the session when the last reply has left.
-    pub(super) fn leave(&mut self, session: Handle) {
+    pub(super) fn leave(&mut self, cx: &Context, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if state.control.leaving == Leaving::No {
             state.control.leaving = Leaving::Said;
             // The credit is given back with which the client's end arrives.
             state.control.forget_waiting();
+            self.touch(cx, session);
         }
         self.mark(session);
     }
@@ -76,7 +77,7 @@ impl<M: Message> Server<M> {
             state.control.due = false;
             state.control.obeyed = 0;
             send(&mut state.control, out);
-            secure_behind_replies(&mut state.control, session, out);
+            secure_behind_replies(&mut state.control, out);
             listen_on(&mut state.control, out);
             let goes_on = !state.control.waiting.is_empty() || state.control.peer_finished;
             if goes_on && state.can_obey() {

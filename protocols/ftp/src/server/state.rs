@@ -4,16 +4,17 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
+use core::mem;
 use core::net::SocketAddr;
 use core::ops::Range;
 
 use stackwright_base::{Subject, generate};
 use stackwright_contract::services::Purpose;
-use stackwright_contract::{Duration, Handle, Instant};
+use stackwright_contract::{Handle, Instant};
 
 use super::moving::Coding;
 use super::question::{Question, Style};
-use super::{Rights, TransferDirection, Trouble};
+use super::{Config, Rights, TransferDirection, Trouble};
 use crate::command::DEFLATE_LEVEL;
 use crate::facts::Facts;
 use crate::form::Form;
@@ -68,6 +69,9 @@ pub(super) const UNSENT_KEPT: usize = 1024;
 pub(super) const TRIES_MOST: u8 = 5;
 /// How many clients may arrive in one batch.
 pub(super) const ARRIVALS: usize = 16;
+/// How many clients that are told to come again later may still be connected; the others are
+/// reset.
+pub(super) const REFUSED_MOST: usize = 64;
 
 /// What a handle given to the streams stands for.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +79,8 @@ pub(super) enum Stream {
     /// A listener for clients, and how many associations wait for one.
     Listener {
         awaited: usize,
+        /// Whether its clients begin with TLS.
+        secures: bool,
     },
     /// Waits for a client.
     Arrival {
@@ -93,6 +99,10 @@ pub(super) enum Stream {
     },
     /// Only its end is awaited. A peer that does not close is cut off.
     Lingering {
+        until: Instant,
+    },
+    /// A client that was told to come again later. Only its end is awaited.
+    Refused {
         until: Instant,
     },
 }
@@ -116,6 +126,8 @@ pub(super) enum FileUse {
 pub(super) struct Session<M> {
     pub(super) control: Control,
     pub(super) login: Login,
+    /// When a client that has not logged in is sent away. No command of a stranger moves it.
+    pub(super) login_until: Instant,
     pub(super) tries: u8,
     /// The working folder.
     pub(super) folder: String,
@@ -125,7 +137,7 @@ pub(super) struct Session<M> {
     pub(super) level: u8,
     /// The octet at which the next transfer begins (REST).
     pub(super) restart: u64,
-    /// The octets that the next HASH is about (RANG).
+    /// The octets that the next RETR or HASH is about (RANG).
     pub(super) range: Option<Range<u64>>,
     /// What RNTO renames, if it is the next command.
     pub(super) rename_from: Option<String>,
@@ -158,13 +170,16 @@ pub(super) struct Protected {
     pub(super) sized: bool,
     /// Data associations are.
     pub(super) data: bool,
+    /// TLS began with the first octet: data associations are protected unless the client says PROT C.
+    pub(super) from_start: bool,
+    /// A data association has resumed the session of the control association: its client can, so
+    /// one that does not is another's.
+    pub(super) resumes: bool,
 }
 
 /// The control association.
 pub(super) struct Control {
     pub(super) name: Handle,
-    /// The listener at which the client arrived: its place is given again when the client leaves.
-    pub(super) listener: Handle,
     pub(super) peer: SocketAddr,
     pub(super) local: SocketAddr,
     pub(super) lines: Lines,
@@ -218,6 +233,12 @@ pub(super) enum Data<M> {
     Awaited {
         listener: Handle,
         association: Handle,
+    },
+    /// A client has connected, and TLS begins. Another may come instead while it is not known
+    /// whether it is the right one.
+    Securing {
+        listener: Option<Handle>,
+        link: Link<M>,
     },
     /// The client has connected.
     Arrived(Link<M>),
@@ -289,6 +310,8 @@ pub(super) struct Transfer<M> {
     /// How many octets the file had that is being stored: with fewer, what is behind them would
     /// stay.
     pub(super) least: u64,
+    /// Whether an upload has ended that gets its name when nothing of the client is left to see.
+    pub(super) ends: bool,
     /// The end of an upload that is being kept as a part.
     pub(super) ending: Option<Ending>,
 }
@@ -327,6 +350,8 @@ pub(super) enum File {
 pub(super) enum Motion<M> {
     Retrieve {
         next: u64,
+        /// The first octet that is not wanted (RANG).
+        until: u64,
         /// The lengths requested from the disk, in order.
         asked: VecDeque<usize>,
         /// How many octets were announced.
@@ -358,10 +383,11 @@ impl<M> Motion<M> {
 }
 
 impl<M> Session<M> {
-    pub(super) fn new(control: Control, now: Instant, idle: Duration) -> Self {
+    pub(super) fn new(control: Control, now: Instant, config: &Config) -> Self {
         Session {
             control,
             login: Login::Stranger,
+            login_until: now + config.login_wait,
             tries: 0,
             folder: "/".into(),
             form: Form::INITIAL,
@@ -377,22 +403,31 @@ impl<M> Session<M> {
             data: Data::Absent,
             work: Work::Idle,
             lingering: None,
-            deadline: now + idle,
+            deadline: now + config.idle,
             looked_at: Instant::END,
         }
     }
 
     /// Forgets everything that commands have set (REIN). How often the password was wrong is not
     /// forgotten.
-    pub(super) fn begin_anew(&mut self) {
-        self.login = Login::Stranger;
+    pub(super) fn begin_anew(&mut self, login_until: Instant) {
+        self.log_out(Login::Stranger, login_until);
         self.folder = "/".into();
         (self.restart, self.range, self.rename_from) = (0, None, None);
         (self.epsv_only, self.facts) = (false, Facts::default());
         (self.form, self.level) = (Form::INITIAL, DEFLATE_LEVEL);
         (self.autorestart, self.terse) = (false, false);
         // The association stays what it is; what it was used for does not.
-        self.protection = Protected { control: self.protection.control, ..Protected::default() };
+        let Protected { control, from_start, resumes, .. } = self.protection;
+        let data = from_start;
+        self.protection = Protected { control, sized: false, data, from_start, resumes };
+    }
+
+    /// Forgets who is logged in. A client that was not wins no time by that.
+    pub(super) fn log_out(&mut self, login: Login, login_until: Instant) {
+        if let Login::User(_) = mem::replace(&mut self.login, login) {
+            self.login_until = login_until;
+        }
     }
 
     pub(super) fn rights(&self) -> Option<Rights> {
@@ -418,6 +453,16 @@ impl<M> Session<M> {
     }
 }
 
+impl Stream {
+    /// Returns until when it may linger, if it does.
+    pub(super) fn lingers_until(&self) -> Option<Instant> {
+        match self {
+            Stream::Lingering { until } | Stream::Refused { until } => Some(*until),
+            _ => None,
+        }
+    }
+}
+
 impl Control {
     /// Takes a command that waits, the first or a later one.
     pub(super) fn take(&mut self, place: usize) -> Option<LineEvent> {
@@ -438,21 +483,21 @@ impl Control {
         self.waiting.push_back(event);
     }
 
+    /// Returns whether the client closed it without QUIT, which is to abort what runs (RFC 959
+    /// §4.1.1).
+    pub(super) fn is_gone(&self) -> bool {
+        let quits = |event: &LineEvent| matches!(event, LineEvent::Line(line) if line.trim().eq_ignore_ascii_case("QUIT"));
+        self.peer_finished && !self.waiting.iter().any(quits)
+    }
+
     /// Forgets what waits.
     pub(super) fn forget_waiting(&mut self) {
         (self.waiting, self.waiting_octets) = (VecDeque::new(), 0);
     }
 
-    pub(super) fn new(
-        name: Handle,
-        listener: Handle,
-        local: SocketAddr,
-        peer: SocketAddr,
-        credit: usize,
-    ) -> Self {
+    pub(super) fn new(name: Handle, local: SocketAddr, peer: SocketAddr, credit: usize) -> Self {
         Control {
             name,
-            listener,
             peer,
             local,
             lines: Lines::new(LINE_MOST),

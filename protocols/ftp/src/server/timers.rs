@@ -3,8 +3,11 @@
 //! | timer | of | when it expires |
 //! | --- | --- | --- |
 //! | idle | a session without work | 421, and it is ended (RFC 1123 §4.1.3.2) |
+//! | login | a session without login, whatever it does | 421, and it is ended |
+//! | lingering | a session that was told to end | it is reset |
 //! | data wait | a transfer without data association | 425 |
 //! | idle | a transfer without progress | 426 |
+//! | none | an upload that has ended | it gets its name, where the client did not vanish |
 //! | penalty | a wrong password | its reply |
 //! | delay | a password from an address of too many wrong ones | it is tried |
 //! | lingering | a data association whose peer does not close | it is reset |
@@ -20,7 +23,7 @@ use stackwright_contract::{Context, Duration, Handle, Instant, earliest};
 use stackwright_wire::Message;
 
 use super::question::Question;
-use super::state::{Data, File, Stream, Transfer, Work};
+use super::state::{Data, File, Leaving, Stream, Transfer, Work};
 use super::{Out, Server, Trouble};
 
 /// How long a peer may hold a data association after all was sent.
@@ -32,11 +35,17 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let timeout = match &state.work {
             Work::Delayed(_) => return,
+            Work::Transfer(Transfer { ends: true, file: File::Open(_), .. }) => Duration::ZERO,
             Work::Transfer(transfer) if transfer.link.is_none() => self.config.data_wait,
             Work::Penalty => self.config.penalty,
+            _ if state.control.leaving != Leaving::No => LINGER,
             _ => self.config.idle,
         };
         state.deadline = cx.now() + timeout;
+        let strange = state.rights().is_none() && state.control.leaving == Leaving::No;
+        if strange && matches!(state.work, Work::Idle | Work::Securing) {
+            state.deadline = state.deadline.min(state.login_until);
+        }
         self.look_at(session);
     }
 
@@ -76,21 +85,19 @@ impl<M: Message> Server<M> {
         let held: Vec<Handle> = self
             .streams
             .iter()
-            .filter(|(_, stream)| matches!(stream, Stream::Lingering { until } if *until <= now))
+            .filter(|(_, stream)| stream.lingers_until().is_some_and(|until| until <= now))
             .map(|(name, _)| name)
             .collect();
         for association in held {
             // Once is enough: its end comes.
-            if let Some(stream) = self.streams.get_mut(association) {
-                *stream = Stream::Lingering { until: now + LINGER };
+            if let Some(Stream::Lingering { until } | Stream::Refused { until }) =
+                self.streams.get_mut(association)
+            {
+                *until = now + LINGER;
             }
             Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
         }
-        let streams = self.streams.iter().filter_map(|(_, stream)| match stream {
-            Stream::Lingering { until } => Some(*until),
-            _ => None,
-        });
-        self.next = streams.min();
+        self.next = self.streams.iter().filter_map(|(_, stream)| stream.lingers_until()).min();
     }
 
     fn deadline_passed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
@@ -111,6 +118,7 @@ impl<M: Message> Server<M> {
             Work::Transfer(Transfer { file: File::Keeping(_) | File::Parting(_), .. })
             // A large file takes its time.
             | Work::Asked(Question::Digest { .. }, _) => self.touch(cx, session),
+            Work::Transfer(Transfer { ends: true, .. }) => self.pump(cx, session, out),
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
                     Data::Absent => (425, "The data connection could not be opened."),
@@ -133,11 +141,15 @@ impl<M: Message> Server<M> {
                 Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
             }
             Work::Idle | Work::Asked(..) | Work::Recital(_) => {
-                if state.control.leaving == super::state::Leaving::No {
+                if state.control.leaving == Leaving::No {
+                    let text = if state.rights().is_none() && state.login_until <= cx.now() {
+                        "You did not log in in time."
+                    } else {
+                        "You were silent for too long."
+                    };
                     self.end_recital(session, out);
-                    self.reply(cx, session, 421, "You were silent for too long.");
-                    self.leave(session);
-                    self.touch(cx, session);
+                    self.reply(cx, session, 421, text);
+                    self.leave(cx, session);
                 } else {
                     // It was told so and does not close.
                     let association = state.control.name;

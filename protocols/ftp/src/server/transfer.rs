@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
+use core::ops::Range;
 
 use stackwright_contract::services::{Failure, FileKind, FilesRequest, FolderEntry, Purpose};
 use stackwright_contract::{Context, Handle};
@@ -18,7 +19,8 @@ use crate::listing;
 /// What announces a listing.
 const LISTING: &str = "Here is the listing.";
 /// The reply to REST in a form in which it has no meaning.
-pub(super) const NO_RESTART: &str = "REST counts the octets of a file: it needs TYPE I and STRU F.";
+pub(super) const NO_RESTART: &str =
+    "REST and RANG count the octets of a file: they need TYPE I and STRU F.";
 
 impl<M: Message> Server<M> {
     pub(super) fn retrieve(
@@ -29,14 +31,18 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
+        // The later of REST and RANG counts: each forgets the other.
         let next = mem::take(&mut state.restart);
-        if next > 0 && !state.form.restarts() {
+        let range = state.range.take().unwrap_or(next..u64::MAX);
+        if range != (0..u64::MAX) && !state.form.restarts() {
             return self.reply(cx, session, 501, NO_RESTART);
         }
         // What is encoded or encrypted is looked at.
         let as_octets = !state.form.is_plain() || state.protection.data;
         let purpose = Purpose::Read { as_octets };
-        let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
+        let Range { start: next, end: until } = range;
+        let (asked, expected, end) = (VecDeque::new(), None, false);
+        let motion = Motion::Retrieve { next, until, asked, expected, end };
         self.open(cx, session, path, purpose, motion, out);
     }
 
@@ -137,10 +143,10 @@ impl<M: Message> Server<M> {
         transfer.file = File::Open(file);
         let mut needed = String::new();
         match (&mut transfer.motion, size) {
-            (Motion::Retrieve { next, expected, .. }, Some(size)) => {
+            (Motion::Retrieve { next, until, expected, .. }, Some(size)) => {
                 // A position beyond the end counts as the end, so that no sum of offsets overflows.
                 *next = size.min(*next);
-                let octets = size - *next;
+                let octets = size.min(*until).saturating_sub(*next);
                 *expected = Some(octets);
                 // Clients read the size from here for their progress bars.
                 if transfer.form.is_plain() {
@@ -245,8 +251,8 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
         | Failure::Expired
         | Failure::Unreachable
         | Failure::Garbled
-        | Failure::Untrusted
-        | Failure::Insecure => (450, "The files cannot be reached."),
+        | Failure::Untrusted { .. }
+        | Failure::Insecure(_) => (450, "The files cannot be reached."),
         Failure::Broken | Failure::Damaged | Failure::GivenUp => {
             (451, "The disk reports an error.")
         }

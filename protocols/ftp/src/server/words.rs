@@ -32,6 +32,12 @@ pub enum Request {
         /// The address; port 0 stands for any.
         local: Participant,
     },
+    /// The same, where every association is secured from its first octet (implicit TLS), by a layer
+    /// below that knows how.
+    ServeSecurely {
+        /// The address; port 0 stands for any.
+        local: Participant,
+    },
     /// Accepts no more clients, and ends all sessions.
     Stop,
 }
@@ -60,6 +66,12 @@ pub enum Indication {
         peer: Participant,
         /// The user's name.
         user: String,
+    },
+    /// A data association was refused because it did not resume the TLS session of its control
+    /// association: it may be another client's.
+    DataRefused {
+        /// The client of the control association.
+        peer: Participant,
     },
     /// A transfer is over.
     Transferred {
@@ -103,6 +115,10 @@ pub enum Trouble {
     /// The end of the data association.
     #[error("the data connection: {0}")]
     Data(#[from] Ended),
+    /// The data association did not resume the TLS session of its control association: it may be
+    /// another client's.
+    #[error("the data connection does not belong to the client's TLS session")]
+    NotResumed,
     /// What arrived is no file in the form that was agreed on.
     #[error("{0}")]
     Form(#[from] Damage),

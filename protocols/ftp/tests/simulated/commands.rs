@@ -1,6 +1,7 @@
 //! Commands, and what they tell.
 
 use stackwright_contract::Duration;
+use stackwright_ftp::form::{Decoder, Form, Mode};
 use stackwright_ftp::server::Config;
 use stackwright_simulator::DiskFaults;
 
@@ -23,6 +24,7 @@ fn feat_lists_what_there_is_and_opts_changes_it() {
         " MDTM",
         " MFMT",
         " MLST type*;size*;modify*;perm*;unique*;UNIX.mode*;",
+        " RANG STREAM",
         " REST STREAM",
         " SIZE",
         " SUPP",
@@ -75,6 +77,50 @@ fn digests_of_files_and_of_ranges() {
     assert_eq!(dialogue.ask("HASH a\r\n"), [format!("213 SHA-256 1-1 {digest} a")]);
     assert!(dialogue.ask("HASH a\r\n")[0].contains(" 0-2 "), "it was for one digest");
     assert_eq!(dialogue.code("HASH none"), 550);
+    dialogue.settle();
+}
+
+/// draft-bryan-ftp-range-08
+#[test]
+fn a_part_of_a_file_is_fetched() {
+    let mut dialogue = Dialogue::new(server_config());
+    let whole: String = (0..200_000).map(|nth| char::from(b'a' + (nth % 26) as u8)).collect();
+    dialogue.disk.borrow_mut().put("a", &*whole);
+    for (first, last) in [(0, 0), (1, 3), (199_999, 199_999), (100, 150_000), (199_000, 300_000)] {
+        assert_eq!(dialogue.code(&format!("RANG {first} {last}")), 350);
+        let expected = whole[first..(last + 1).min(whole.len())].to_owned();
+        assert!(dialogue.fetch("RETR a") == (expected, 226), "{first}-{last}");
+    }
+    let replies = dialogue.raw.replies(&dialogue.world, dialogue.control);
+    assert!(replies.iter().any(|reply| reply.code == 150 && reply.text.contains("(149901 bytes)")));
+    assert_eq!(dialogue.fetch("RETR a").1, 226, "it was for one transfer");
+    assert_eq!(dialogue.ask("RANG 200000 200001\r\n").len(), 1);
+    assert_eq!(dialogue.fetch("RETR a"), (String::new(), 226), "there is nothing there");
+    // The later of REST and RANG counts.
+    dialogue.say("RANG 0 1\r\nREST 199999\r\n");
+    assert_eq!(dialogue.fetch("RETR a").0.len(), 1);
+    dialogue.say("REST 10\r\nRANG 0 1\r\n");
+    assert_eq!(dialogue.fetch("RETR a").0, "ab");
+    dialogue.say("REST 199990\r\nRANG 1 0\r\n");
+    assert_eq!(dialogue.fetch("RETR a").0.len(), whole.len());
+    // Nothing is stored in the middle of a file.
+    for verb in ["STOR", "APPE", "STOU"] {
+        assert_eq!(dialogue.code("RANG 0 1"), 350);
+        assert_eq!(dialogue.upload(&format!("{verb} b"), b"x"), 503);
+    }
+    assert_eq!(dialogue.upload("STOR b", b"x"), 226);
+    // In a form in which the octets of a file are not those that are sent, it has no meaning.
+    dialogue.say("TYPE A\r\nRANG 0 1\r\n");
+    assert_eq!(dialogue.fetch("RETR a").1, 501);
+    dialogue.say("TYPE I\r\nMODE Z\r\nRANG 2 3\r\n");
+    let data = dialogue.connect();
+    dialogue.say("RETR a\r\n");
+    let octets = dialogue.raw.heard(&dialogue.world, data).octets.clone();
+    let mut decoder =
+        Decoder::new(Form { mode: Mode::Deflate { level: 6 }, ..Form::default() }).unwrap();
+    let mut decoded = Vec::new();
+    decoder.feed(&octets, 1000, &mut decoded).unwrap();
+    assert_eq!(decoded, b"cd");
     dialogue.settle();
 }
 

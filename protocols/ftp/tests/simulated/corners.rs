@@ -13,7 +13,7 @@ use stackwright_simulator::{Conditions, DiskFaults, Habits, Pace, Tree, World};
 use crate::dialogue::Dialogue;
 use crate::raw::Raw;
 use crate::setting::{
-    AGES, CLIENT, M, Pair, SERVER, add_server, client_config, content, door, server_config,
+    AGES, CLIENT, M, Pair, SERVER, add_server, client_config, content, door, job, server_config,
     server_is_empty,
 };
 
@@ -72,7 +72,7 @@ fn a_source_that_shrinks_while_it_is_stored_leaves_nothing_there() {
     pair.run_to(1);
     assert_eq!(
         pair.last_words(),
-        [Told::Failed { side: CopySide::Right, failure: Failure::Short }]
+        [Told::Failed { job: job(0), side: CopySide::Right, failure: Failure::Short }]
     );
     assert_eq!(pair.far.borrow().files(), [""; 0]);
     pair.settle();
@@ -431,13 +431,14 @@ fn a_folder_is_listed_whatever_its_size() {
     for nth in 0..2000 {
         pair.far.borrow_mut().put(&format!("folder/file {nth}"), vec![0; nth]);
     }
-    pair.world.ask(pair.client, Ask::List { side: CopySide::Left, path: "/folder".into() });
+    pair.world
+        .ask(pair.client, Ask::List { job: job(0), side: CopySide::Left, path: "/folder".into() });
     pair.run_to(1);
     let heard = &pair.world.application(pair.client).0;
     let mut sizes: Vec<_> = heard
         .iter()
         .filter_map(|told| match told {
-            Told::Entries { entries } => Some(entries),
+            Told::Entries { entries, .. } => Some(entries),
             _ => None,
         })
         .flatten()

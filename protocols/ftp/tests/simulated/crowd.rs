@@ -19,8 +19,8 @@ use crate::graphs::woven_server;
 use crate::lines::{answers, line};
 use crate::raw::Raw;
 use crate::setting::{
-    AGES, CLIENT, Disk, M, Seed, add_client, add_server, client_config, content, door, last_words,
-    server_config,
+    AGES, CLIENT, Disk, M, Seed, add_client, add_server, client_config, content, door, job,
+    last_words, server_config,
 };
 
 const CROWD: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
@@ -59,8 +59,13 @@ fn empty_lines(clients: usize, server: AddServer) {
     let (raw, sessions) = arrive(&mut world, clients);
 
     let other = add_client(&mut world, client_config(), Habits::default(), &near);
-    let ask =
-        Ask::Copy { from: CopySide::Left, source: "a".into(), target: "b".into(), early: false };
+    let ask = Ask::Copy {
+        job: job(0),
+        from: CopySide::Left,
+        source: "a".into(),
+        target: "b".into(),
+        early: false,
+    };
     world.ask(other, ask);
     let begun = |_: &World<M>| near.borrow().written() > 0;
     assert!(world.run_until(begun, AGES), "the transfer has begun");

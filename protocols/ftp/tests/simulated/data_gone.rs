@@ -7,7 +7,7 @@ use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{Habits, Tree, World};
 
 use crate::raw::Raw;
-use crate::setting::{SERVER, add_client, client_config, door, last_words};
+use crate::setting::{SERVER, add_client, client_config, door, job, last_words};
 
 /// How a job fails whose data association nobody accepts, where this is said to RETR a moment
 /// later; and in what time.
@@ -16,8 +16,13 @@ fn fails(to_retr: &[u8]) -> (Failure, Duration) {
     let mut raw = Raw::add(&mut world, SERVER);
     let (_, controls) = raw.listen(&mut world, door(), 1);
     let client = add_client(&mut world, client_config(), Habits::default(), &Tree::shared());
-    let ask =
-        Ask::Copy { from: CopySide::Left, source: "x".into(), target: "y".into(), early: true };
+    let ask = Ask::Copy {
+        job: job(0),
+        from: CopySide::Left,
+        source: "x".into(),
+        target: "y".into(),
+        early: true,
+    };
     world.ask(client, ask);
     let replies: [&[u8]; 7] = [
         b"220 hello\r\n",
@@ -41,7 +46,7 @@ fn fails(to_retr: &[u8]) -> (Failure, Duration) {
     );
     assert!(ended, "it has a last word");
     match last_words(&world.application(client).0)[..] {
-        [Told::Failed { side: CopySide::Left, failure }] => (failure, world.now().since(since)),
+        [Told::Failed { side: CopySide::Left, failure, .. }] => (failure, world.now().since(since)),
         ref told => panic!("{told:?}"),
     }
 }

@@ -18,7 +18,7 @@ use stackwright_simulator::{
 };
 
 use crate::setting::{
-    AGES, CLIENT, Disk, M, SERVER, add_client, add_server, client_config, content, door,
+    AGES, CLIENT, Disk, M, SERVER, add_client, add_server, client_config, content, door, job,
     last_words, server_config,
 };
 
@@ -85,14 +85,14 @@ where
     let (far, near) = (Tree::shared(), Tree::shared());
     server(&mut world, any_habits(&mut random), &far);
     let client = client(&mut world, any_habits(&mut random), &near);
-    for (name, disk, from) in
-        [("a", &far, CopySide::Left), ("b", &near, CopySide::Right), ("c", &far, CopySide::Left)]
-    {
+    let files =
+        [("a", &far, CopySide::Left), ("b", &near, CopySide::Right), ("c", &far, CopySide::Left)];
+    for (nth, (name, disk, from)) in files.into_iter().enumerate() {
         disk.borrow_mut().put(name, content(random.usize(..6000), seed));
-        let (source, target) = (name.into(), name.into());
-        world.ask(client, Ask::Copy { from, source, target, early: random.bool() });
+        let (source, target, job) = (name.into(), name.into(), job(nth));
+        world.ask(client, Ask::Copy { job, from, source, target, early: random.bool() });
     }
-    world.ask(client, Ask::List { side: CopySide::Left, path: "/".into() });
+    world.ask(client, Ask::List { job: job(files.len()), side: CopySide::Left, path: "/".into() });
     Scene { world, client, far, near }
 }
 
@@ -210,10 +210,16 @@ fn a_relay_needs_one_address() {
             [content(random.usize(..50_000), 1), content(random.usize(..50_000), 2)];
         far.borrow_mut().put("fetched", fetched.clone());
         near.borrow_mut().put("stored", stored.clone());
-        for (from, name) in [(CopySide::Left, "fetched"), (CopySide::Right, "stored")] {
+        for (nth, from, name) in [(0, CopySide::Left, "fetched"), (1, CopySide::Right, "stored")] {
             world.ask(
                 client,
-                Ask::Copy { from, source: name.into(), target: name.into(), early: false },
+                Ask::Copy {
+                    job: job(nth),
+                    from,
+                    source: name.into(),
+                    target: name.into(),
+                    early: false,
+                },
             );
         }
         let ended = |world: &World<M>| last_words(&world.application(client).0).len() == 2;

@@ -3,6 +3,7 @@
 //!
 //! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
 
+mod attacks;
 mod commands;
 mod copies;
 mod corners;
@@ -12,6 +13,8 @@ mod dialogue;
 mod forms;
 mod graphs;
 mod lines;
+mod listed;
+mod looked_at;
 mod memory;
 mod odd;
 mod raw;
@@ -23,7 +26,10 @@ mod resume;
 mod resumed;
 mod scopes;
 mod secure;
+mod secured;
 mod setting;
 mod strange;
 mod sweep;
+mod trees;
+mod vanished;
 mod zone;

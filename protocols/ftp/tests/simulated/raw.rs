@@ -21,6 +21,7 @@ pub(crate) struct Heard {
     pub(crate) octets: Vec<u8>,
     pub(crate) finished: bool,
     pub(crate) ended: Option<Ended>,
+    deaf: bool,
     credit: usize,
     unsent: VecDeque<u8>,
     finishes: bool,
@@ -31,6 +32,8 @@ pub(crate) struct Heard {
 #[derive(Default)]
 pub(crate) struct Ears {
     names: BTreeMap<Handle, Heard>,
+    /// Whether it takes no more than the first room on associations that are opened from now on.
+    deaf: bool,
     /// Where its listeners are.
     pub(crate) listens: BTreeMap<Handle, SocketAddr>,
 }
@@ -71,10 +74,12 @@ impl Application<SimulatedStreams<M>> for Ears {
                         heard.octets.extend_from_slice(octets);
                     }
                 }
-                asks.push_back(StreamsRequest::Credit {
-                    association,
-                    credit: Credit::of_octets(message.len()),
-                });
+                if !heard.deaf {
+                    asks.push_back(StreamsRequest::Credit {
+                        association,
+                        credit: Credit::of_octets(message.len()),
+                    });
+                }
             }
             StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
             StreamsIndication::Finished { association } => {
@@ -128,7 +133,8 @@ impl Raw {
 
     pub(crate) fn open(&mut self, world: &mut World<M>, remote: SocketAddr) -> Handle {
         let association = self.name();
-        world.application_mut(self.station).names.insert(association, Heard::default());
+        let ears = world.application_mut(self.station);
+        ears.names.insert(association, Heard { deaf: ears.deaf, ..Heard::default() });
         let ask = StreamsRequest::Open {
             association,
             remote: remote.into(),
@@ -137,6 +143,11 @@ impl Raw {
         };
         world.ask(self.station, ask);
         association
+    }
+
+    /// Takes no more than the first room on associations that are opened from now on.
+    pub(crate) fn is_deaf(&self, world: &mut World<M>) {
+        world.application_mut(self.station).deaf = true;
     }
 
     /// Listens, and has room for `arrivals`; gives the listener and the names of those who may

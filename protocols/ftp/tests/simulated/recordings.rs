@@ -12,7 +12,7 @@ use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{Habits, Heard, Tree, World};
 
 use crate::graphs::{client_graph, woven_server};
-use crate::setting::{AGES, CLIENT, M, SERVER, content};
+use crate::setting::{AGES, CLIENT, M, SERVER, content, job};
 
 /// The time at which the runs here began: 2023-11-14 22:13:20 UTC.
 const BEGAN: u64 = 1_700_000_000_000_000_000;
@@ -34,10 +34,16 @@ fn recorded(fetched: &[u8], stored: &[u8]) -> Vec<u8> {
         });
     graph.push("ftp", "tcp", "recorder", recorder).expect("it fits there");
     let client = world.add(CLIENT, graph, Heard::default());
-    for (from, name) in [(CopySide::Left, "fetched"), (CopySide::Right, "stored")] {
+    for (nth, from, name) in [(0, CopySide::Left, "fetched"), (1, CopySide::Right, "stored")] {
         world.ask(
             client,
-            Ask::Copy { from, source: name.into(), target: name.into(), early: false },
+            Ask::Copy {
+                job: job(nth),
+                from,
+                source: name.into(),
+                target: name.into(),
+                early: false,
+            },
         );
     }
     world.run_for(AGES);

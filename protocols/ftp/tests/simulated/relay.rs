@@ -13,7 +13,7 @@ use stackwright_simulator::{
 
 use crate::setting::{
     AGES, ClientStation, Disk, M, ServerStation, add_client, add_server, client_config, content,
-    last_words, server_config, server_is_empty,
+    job, last_words, server_config, server_is_empty,
 };
 
 type RelayStack =
@@ -58,9 +58,10 @@ impl Three {
         last_words(&self.world.application(client).0)
     }
 
-    fn copy(&mut self, from: CopySide, path: &str) {
+    fn copy(&mut self, nth: usize, from: CopySide, path: &str) {
         let (source, target) = (path.into(), path.into());
-        self.world.ask(self.client, Ask::Copy { from, source, target, early: false });
+        self.world
+            .ask(self.client, Ask::Copy { job: job(nth), from, source, target, early: false });
     }
 
     fn settle(mut self) {
@@ -90,8 +91,8 @@ fn files_pass_both_ways_and_folders_are_listed() {
         three.far.borrow_mut().put("fetched", fetched.clone());
         three.far.borrow_mut().put("folder/inner", "x");
         three.near.borrow_mut().put("stored", stored.clone());
-        three.copy(CopySide::Left, "fetched");
-        three.copy(CopySide::Right, "stored");
+        three.copy(0, CopySide::Left, "fetched");
+        three.copy(1, CopySide::Right, "stored");
         let words = three.run_to(2);
         assert!(words.iter().all(|told| matches!(told, Told::Copied { .. })), "{words:?}");
         assert!(three.near.borrow().octets("fetched") == Some(fetched));
@@ -106,11 +107,14 @@ fn files_pass_both_ways_and_folders_are_listed() {
                 .application_mut(three.client)
                 .0
                 .retain(|told| !matches!(told, Told::Entries { .. }));
-            three.world.ask(three.client, Ask::List { side: CopySide::Left, path: path.into() });
-            assert_eq!(three.run_to(3 + nth).last(), Some(&Told::Listed));
+            three.world.ask(
+                three.client,
+                Ask::List { job: job(2), side: CopySide::Left, path: path.into() },
+            );
+            assert_eq!(three.run_to(3 + nth).last(), Some(&Told::Listed { job: job(2) }));
             let mut names: Vec<String> = Vec::new();
             for told in &three.world.application(three.client).0 {
-                if let Told::Entries { entries } = told {
+                if let Told::Entries { entries, .. } = told {
                     names.extend(entries.iter().map(|entry| entry.name.clone()));
                 }
             }
@@ -124,8 +128,11 @@ fn files_pass_both_ways_and_folders_are_listed() {
 #[test]
 fn what_is_not_behind_the_relay_is_not_there() {
     let mut three = Three::new(1, Habits::default());
-    three.copy(CopySide::Left, "nothing");
-    three.world.ask(three.client, Ask::List { side: CopySide::Left, path: "/nowhere".into() });
+    three.copy(0, CopySide::Left, "nothing");
+    three.world.ask(
+        three.client,
+        Ask::List { job: job(1), side: CopySide::Left, path: "/nowhere".into() },
+    );
     let words = three.run_to(2);
     assert!(
         words.iter().all(|told| matches!(told, Told::Failed { side: CopySide::Left, .. })),
@@ -150,7 +157,7 @@ fn an_association_cut_anywhere_ends_both_halves() {
             };
             source.borrow_mut().put("a", content(50_000, 1));
             let target = target.clone();
-            three.copy(from, "a");
+            three.copy(0, from, "a");
             let words = three.run_to(1);
             three.settle();
             let now = target.borrow().octets("a");

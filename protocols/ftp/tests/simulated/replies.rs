@@ -12,7 +12,7 @@ use stackwright_simulator::{Habits, Tree, World};
 
 use crate::raw::Raw;
 use crate::setting::{
-    AGES, M, SERVER, Seed, add_client, any_magnitude, client_config, content, door, last_words,
+    AGES, M, SERVER, Seed, add_client, any_magnitude, client_config, content, door, job, last_words,
 };
 
 /// Where the server accepts data.
@@ -178,31 +178,36 @@ fn one(seed: u64) {
     for nth in 0..jobs {
         let ask = match random.u8(..6) {
             4 => Ask::Resume {
+                job: job(nth),
                 from: CopySide::Left,
                 source: "x".into(),
                 target: format!("new {nth}"),
                 checked_first: true,
             },
             5 => Ask::Resume {
+                job: job(nth),
                 from: CopySide::Right,
                 source: "source".into(),
                 target: "x".into(),
                 checked_first: false,
             },
-            0 => Ask::List { side: CopySide::Left, path: "/x".into() },
+            0 => Ask::List { job: job(nth), side: CopySide::Left, path: "/x".into() },
             1 => Ask::Copy {
+                job: job(nth),
                 from: CopySide::Right,
                 source: "source".into(),
                 target: "x".into(),
                 early: random.bool(),
             },
             2 => Ask::Copy {
+                job: job(nth),
                 from: CopySide::Left,
                 source: "x".into(),
                 target: "older".into(),
                 early: random.bool(),
             },
             _ => Ask::Copy {
+                job: job(nth),
                 from: CopySide::Left,
                 source: "x".into(),
                 target: format!("new {nth}"),

@@ -4,14 +4,14 @@ use stackwright_contract::services::Failure;
 use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{Fault, Which};
 
-use crate::setting::{AGES, Pair, content};
+use crate::setting::{AGES, Pair, content, job};
 
 const LENGTH: usize = 6_000_000;
 
 fn ask(pair: &mut Pair, from: CopySide) {
     let (source, target) = ("/a".into(), "/b".into());
     let checked_first = from == CopySide::Left;
-    pair.world.ask(pair.client, Ask::Resume { from, source, target, checked_first });
+    pair.world.ask(pair.client, Ask::Resume { job: job(0), from, source, target, checked_first });
 }
 
 /// Copies to the end; how many octets were moved, if it is whole.

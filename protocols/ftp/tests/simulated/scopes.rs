@@ -3,7 +3,9 @@
 
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 
-use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, FilesIndication, FilesRequest, StreamsIndication, StreamsRequest,
+};
 use stackwright_contract::{
     Context, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
@@ -14,10 +16,16 @@ use stackwright_wire::{Leaf, Message};
 use crate::setting::{M, server_config};
 
 #[derive(Default)]
-pub(crate) struct Asked(Vec<RequestOf<Server<M>>>);
+pub(crate) struct Asked(
+    Vec<RequestOf<Server<M>>>,
+    /// What it tells.
+    pub(crate) Vec<IndicationOf<Server<M>>>,
+);
 
 impl Outlet<Server<M>> for Asked {
-    fn indicate(&mut self, _: IndicationOf<Server<M>>) {}
+    fn indicate(&mut self, told: IndicationOf<Server<M>>) {
+        self.1.push(told);
+    }
 
     fn request(&mut self, request: RequestOf<Server<M>>) {
         self.0.push(request);
@@ -30,6 +38,30 @@ impl Asked {
             Either::Left(StreamsRequest::Abort { association, .. }) => *association == name,
             _ => false,
         })
+    }
+
+    pub(crate) fn has_closed(&self, name: Handle) -> bool {
+        self.0.iter().any(|request| match request {
+            Either::Left(StreamsRequest::Close { name: closed }) => *closed == name,
+            _ => false,
+        })
+    }
+
+    /// Nothing was sent, and nothing was read from the disk.
+    pub(crate) fn is_quiet(&self) {
+        assert!(self.0.iter().all(|request| !matches!(
+            request,
+            Either::Left(StreamsRequest::Send { .. }) | Either::Right(FilesRequest::Read { .. })
+        )));
+    }
+
+    pub(crate) fn files<T>(&mut self, mut which: impl FnMut(&FilesRequest<M>) -> Option<T>) -> T {
+        let found = self.0.iter().find_map(|request| match request {
+            Either::Right(request) => which(request),
+            Either::Left(_) => None,
+        });
+        self.0.clear();
+        found.expect("that was asked")
     }
 
     pub(crate) fn streams<T>(
@@ -52,7 +84,7 @@ fn link_local(last: u16, port: u16) -> SocketAddr {
 
 pub(crate) struct Session {
     cx: Context,
-    server: Server<M>,
+    pub(crate) server: Server<M>,
     pub(crate) asked: Asked,
     pub(crate) control: Handle,
 }
@@ -66,10 +98,15 @@ impl Session {
 
     /// A client has come, and heard the greeting.
     pub(crate) fn with(config: Config) -> Self {
+        Self::at(config, |local| ServerAsk::Serve { local })
+    }
+
+    /// A client has come where the server was asked to serve.
+    pub(crate) fn at(config: Config, serve: fn(Participant) -> ServerAsk) -> Self {
         let (cx, mut asked) = (Context::new(1), Asked::default());
         let mut server = Server::<M>::new(config);
         let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 21).into();
-        server.handle_request(&cx, ServerAsk::Serve { local: any }, &mut asked);
+        server.handle_request(&cx, serve(any), &mut asked);
         let listener = asked.streams(|request| match request {
             StreamsRequest::Listen { listener, .. } => Some(*listener),
             _ => None,
@@ -93,6 +130,10 @@ impl Session {
 
     pub(crate) fn hear(&mut self, told: StreamsIndication<M>) {
         self.server.handle_indication(&self.cx, Either::Left(told), &mut self.asked);
+    }
+
+    pub(crate) fn hear_files(&mut self, told: FilesIndication<M>) {
+        self.server.handle_indication(&self.cx, Either::Right(told), &mut self.asked);
     }
 
     pub(crate) fn say(&mut self, line: &str) {
@@ -183,7 +224,8 @@ fn eprt_connects_on_the_link_that_the_client_came_by() {
         Either::Right(FilesRequest::Open { file, .. }) => Some(*file),
         _ => None,
     });
-    let opened = FilesIndication::Opened { file: file.expect("opened"), size: None };
+    let opened =
+        FilesIndication::Opened { file: file.expect("opened"), size: None, modified: None };
     session.asked.0.clear();
     session.server.handle_indication(&session.cx, Either::Right(opened), &mut session.asked);
     let ends = session.asked.streams(|request| match request {

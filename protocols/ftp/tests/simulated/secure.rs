@@ -2,11 +2,15 @@
 
 use std::net::SocketAddr;
 
-use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
-use stackwright_contract::{
-    Command, CommandError, PathLimits, Secure, SecurityError, SessionGroup, TlsRole,
+use stackwright_contract::services::{
+    Credit, Ended, FilesIndication, FilesRequest, StreamsIndication, StreamsRequest,
 };
-use stackwright_ftp::server::{Config, SecurityLevel};
+use stackwright_contract::{
+    Command, CommandError, Handle, PathLimits, Secure, SecurityError, SessionGroup, TlsRole,
+};
+use stackwright_ftp::server::{
+    Config, Indication as Told, Request, SecurityLevel, SessionReuse, Trouble,
+};
 
 use crate::scopes::Session;
 use crate::setting::server_config;
@@ -72,6 +76,192 @@ fn what_was_sent_behind_auth_is_not_obeyed() {
         path: PathLimits::UNBOUNDED,
     });
     assert_eq!(secures(&mut session).sessions, SessionGroup::Joins(group));
+}
+
+/// A session with TLS, where data is protected.
+fn protected() -> Session {
+    protected_with(SessionReuse::Prefer)
+}
+
+fn protected_with(session_reuse: SessionReuse) -> Session {
+    let security = SecurityLevel::Offered;
+    let mut session = Session::with(Config { security, session_reuse, ..server_config() });
+    session.flush();
+    said(&mut session, "AUTH TLS\r\n");
+    secured(&mut session, None, Secure::FULL);
+    said(&mut session, "PBSZ 0\r\nPROT P\r\nUSER ftp\r\nPASS x\r\nTYPE I\r\n");
+    session
+}
+
+/// Has a file of 10 octets asked for, which the disk opens.
+fn retrieve(session: &mut Session) {
+    session.say("RETR a\r\n");
+    let file = session.asked.files(|request| match request {
+        FilesRequest::Open { file, .. } => Some(*file),
+        _ => None,
+    });
+    session.hear_files(FilesIndication::Opened { file, size: Some(10), modified: None });
+}
+
+fn secured(session: &mut Session, data: Option<Handle>, how: u32) {
+    let association = data.unwrap_or(session.control);
+    session.hear(StreamsIndication::Controlled { association, outcome: Ok(how) });
+}
+
+/// Has the server listen for data, and returns the listener and the name of the arrival.
+fn passive(session: &mut Session) -> (Handle, Handle) {
+    session.say("EPSV\r\n");
+    let listener = session.asked.streams(|request| match request {
+        StreamsRequest::Listen { listener, .. } => Some(*listener),
+        _ => None,
+    });
+    let local: SocketAddr = "[fe80::1%4]:5000".parse().expect("an address");
+    session.hear(StreamsIndication::Listening { listener, local: local.into() });
+    (listener, awaited(session))
+}
+
+fn awaited(session: &mut Session) -> Handle {
+    session.asked.streams(|request| match request {
+        StreamsRequest::Await { association, .. } => Some(*association),
+        _ => None,
+    })
+}
+
+fn arrives(session: &mut Session, association: Handle) {
+    let [local, remote] = ["[fe80::1%4]:5000", "[fe80::2%4]:40001"]
+        .map(|address| address.parse::<SocketAddr>().expect("an address").into());
+    let credit = Credit::of_octets(1 << 20);
+    let path = PathLimits::UNBOUNDED;
+    session.hear(StreamsIndication::Opened { association, local, remote, credit, path });
+    assert!(matches!(secures(session).sessions, SessionGroup::Joins(_)));
+}
+
+/// A client behind the same address as the right one, which has resumed its session before, is
+/// quicker at its port: it gets nothing, and does not keep the right one from the file.
+#[test]
+fn a_data_connection_that_does_not_resume_is_a_thiefs_once_one_did() {
+    let mut session = protected();
+    // Nobody has resumed yet: some clients never do.
+    for how in [Secure::FULL, Secure::RESUMED] {
+        let (listener, data) = passive(&mut session);
+        arrives(&mut session, data);
+        assert!(!session.asked.has_closed(listener), "another one may come");
+        secured(&mut session, Some(data), how);
+        assert!(session.asked.has_closed(listener));
+        session.hear(StreamsIndication::Ended { name: data, why: Ended::Reset(0) });
+        session.flush();
+    }
+    let (listener, thief) = passive(&mut session);
+    arrives(&mut session, thief);
+    secured(&mut session, Some(thief), Secure::FULL);
+    assert!(session.asked.has_aborted(thief) && !session.asked.has_closed(listener));
+    assert!(session.asked.1.iter().any(|told| matches!(told, Told::DataRefused { .. })));
+    let right = awaited(&mut session);
+    arrives(&mut session, right);
+    secured(&mut session, Some(right), Secure::RESUMED);
+    assert!(session.asked.has_closed(listener) && !session.asked.has_aborted(right));
+}
+
+/// Where it is required, the first has to, and what became of the file is told.
+#[test]
+fn a_data_connection_has_to_resume_where_that_is_required() {
+    for (reuse, refused) in
+        [(SessionReuse::Require, true), (SessionReuse::Prefer, false), (SessionReuse::Off, false)]
+    {
+        let mut session = protected_with(reuse);
+        let (listener, data) = passive(&mut session);
+        retrieve(&mut session);
+        arrives(&mut session, data);
+        secured(&mut session, Some(data), Secure::FULL);
+        assert_eq!(session.asked.has_aborted(data), refused, "{reuse:?}");
+        assert!(session.asked.has_closed(listener));
+        let text = session.flush();
+        assert_eq!(text.contains("522 "), refused, "{reuse:?}: {text}");
+        let told = |told: &Told| match told {
+            Told::Transferred { result, .. } => Some(*result),
+            _ => None,
+        };
+        let result = session.asked.1.iter().find_map(told);
+        assert_eq!(result, refused.then_some(Err(Trouble::NotResumed)), "{reuse:?}");
+        let is_told = session.asked.1.iter().any(|told| matches!(told, Told::DataRefused { .. }));
+        assert_eq!(is_told, refused, "{reuse:?}");
+    }
+}
+
+#[test]
+fn a_client_that_resumed_need_not_where_nobody_looks() {
+    let mut session = protected_with(SessionReuse::Off);
+    for how in [Secure::RESUMED, Secure::FULL] {
+        let (listener, data) = passive(&mut session);
+        arrives(&mut session, data);
+        secured(&mut session, Some(data), how);
+        assert!(session.asked.has_closed(listener) && !session.asked.has_aborted(data));
+        session.hear(StreamsIndication::Ended { name: data, why: Ended::Reset(0) });
+        session.flush();
+    }
+}
+
+/// Nothing is said before the handshake, and data is protected without a word of the client.
+#[test]
+fn where_tls_is_implicit_it_comes_first() {
+    let config = Config { security: SecurityLevel::Off, ..server_config() };
+    let mut session = Session::at(config, |local| Request::ServeSecurely { local });
+    let Secure { role, sessions, .. } = secures(&mut session);
+    assert!(matches!((role, sessions), (TlsRole::Server, SessionGroup::Begins(_))));
+    assert_eq!(session.flush(), "", "the greeting waits");
+    session.hear(StreamsIndication::Controlled { association: session.control, outcome: Ok(0) });
+    assert!(session.flush().starts_with("220 "));
+    assert!(said(&mut session, "AUTH TLS\r\n").starts_with("503 "), "it is encrypted already");
+    assert!(said(&mut session, "USER ftp\r\nPASS x\r\n").contains("\r\n230 "));
+    let (_, data) = passive(&mut session);
+    arrives(&mut session, data);
+    assert!(said(&mut session, "REIN\r\nUSER ftp\r\nPASS x\r\n").contains("\r\n230 "));
+    let (_, data) = passive(&mut session);
+    arrives(&mut session, data);
+    session.flush();
+    assert_eq!(said(&mut session, "PBSZ 0\r\nPROT C\r\n"), "200 PBSZ=0\r\n200 So be it.\r\n");
+    let text = said(&mut session, "USER ftp\r\nPASS x\r\n");
+    assert!(text.contains("\r\n230 "), "{text}");
+}
+
+#[test]
+fn an_implicit_client_that_does_not_speak_tls_is_told_nothing() {
+    let mut session = Session::at(server_config(), |local| Request::ServeSecurely { local });
+    let association = session.control;
+    let error = CommandError::Insecure { why: SecurityError::NotTls, certificate: None };
+    session.hear(StreamsIndication::Controlled { association, outcome: Err(error) });
+    assert_eq!(session.flush(), "");
+    session.hear(StreamsIndication::Ended {
+        name: association,
+        why: Ended::Insecure(SecurityError::NotTls),
+    });
+    assert_eq!(session.server.sessions(), 0);
+}
+
+/// It has no listener where the server connects, and the transfer ends.
+#[test]
+fn a_thief_where_the_server_connects_costs_the_transfer() {
+    let mut session = protected();
+    let (_, data) = passive(&mut session);
+    arrives(&mut session, data);
+    secured(&mut session, Some(data), Secure::RESUMED);
+    session.say("EPRT |2|fe80::2|2000|\r\nRETR a\r\n");
+    let file = session.asked.files(|request| match request {
+        FilesRequest::Open { file, .. } => Some(*file),
+        _ => None,
+    });
+    session.hear_files(FilesIndication::Opened { file, size: Some(10), modified: None });
+    let thief = session.asked.streams(|request| match request {
+        StreamsRequest::Open { association, .. } => Some(*association),
+        _ => None,
+    });
+    arrives(&mut session, thief);
+    session.asked.is_quiet();
+    secured(&mut session, Some(thief), Secure::FULL);
+    assert!(session.asked.has_aborted(thief));
+    assert!(
+        session.flush().ends_with("522 The data connection has to resume the TLS session.\r\n")
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::{Duration, Participant};
+use stackwright_contract::{Duration, Handle, Participant};
 use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::server::{Anonymous, Indication as ServerTold, Request as ServerAsk, Rights};
 use stackwright_ftp::{Client, PORT, Server, client, server};
@@ -26,6 +26,11 @@ pub(crate) type Disk = Rc<RefCell<Tree>>;
 
 pub(crate) const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+
+/// The name of a client's nth job.
+pub(crate) fn job(nth: usize) -> Handle {
+    Handle { index: nth as u32, generation: 0 }
+}
 
 /// More than any timer here, all after one another.
 pub(crate) const AGES: Duration = Duration::from_secs(3600);
@@ -91,6 +96,8 @@ pub(crate) struct Pair {
     pub(crate) early: bool,
     /// Whether copies go on where earlier ones ended.
     pub(crate) resumes: bool,
+    /// How many copies were requested.
+    pub(crate) asked: usize,
 }
 
 impl Pair {
@@ -109,7 +116,7 @@ impl Pair {
         let (far, near) = (Tree::shared(), Tree::shared());
         let server = add_server(&mut world, server, server_habits, &far);
         let client = add_client(&mut world, client, client_habits, &near);
-        Pair { world, server, client, far, near, early: false, resumes: false }
+        Pair { world, server, client, far, near, early: false, resumes: false, asked: 0 }
     }
 
     pub(crate) fn fetch(&mut self, source: &str, target: &str) {
@@ -121,12 +128,13 @@ impl Pair {
     }
 
     pub(crate) fn copy(&mut self, from: CopySide, source: &str, target: &str) {
-        let (source, target) = (source.into(), target.into());
+        let (source, target, job) = (source.into(), target.into(), job(self.asked));
+        self.asked += 1;
         let ask = if self.resumes {
             let checked_first = from == CopySide::Left;
-            Ask::Resume { from, source, target, checked_first }
+            Ask::Resume { job, from, source, target, checked_first }
         } else {
-            Ask::Copy { from, source, target, early: self.early }
+            Ask::Copy { job, from, source, target, early: self.early }
         };
         self.world.ask(self.client, ask);
     }
@@ -187,8 +195,9 @@ pub(crate) fn server_is_empty(world: &mut World<M>, server: ServerStation) {
 }
 
 pub(crate) fn last_words(heard: &[Told]) -> Vec<Told> {
-    let last =
-        |told: &&Told| matches!(told, Told::Copied { .. } | Told::Failed { .. } | Told::Listed);
+    let last = |told: &&Told| {
+        matches!(told, Told::Copied { .. } | Told::Failed { .. } | Told::Listed { .. })
+    };
     heard.iter().filter(last).cloned().collect()
 }
 

@@ -1,7 +1,7 @@
 //! What strangers' servers say, word for word, and what becomes of a job.
 
 use stackwright_contract::services::{
-    Attribute, Failure, FileKind, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
+    Attribute, Failure, FileKind, FilesIndication, FilesRequest, Keep, Purpose, Status,
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_ftp::client::DataMode;
@@ -22,7 +22,7 @@ fn octets(message: &M) -> Vec<u8> {
 }
 
 /// Fetches a file. `Err` tells why it failed.
-fn fetch(odd: &mut Odd) -> Result<Vec<u8>, Failure> {
+pub(crate) fn fetch(odd: &mut Odd) -> Result<Vec<u8>, Failure> {
     fetch_from(odd, 0)
 }
 
@@ -59,38 +59,6 @@ fn is_last_or_read(told: &Told) -> bool {
     matches!(told, FilesIndication::Read { .. } | FilesIndication::Closed { .. })
 }
 
-/// Lists a folder: its entries, or why that failed.
-fn list(odd: &mut Odd, path: &str) -> Result<Vec<FolderEntry>, Failure> {
-    let file = odd.name();
-    let mut seen = odd.told().len();
-    odd.ask(FilesRequest::Open { file, path: path.into(), purpose: Purpose::List });
-    let mut all = Vec::new();
-    loop {
-        odd.ask(FilesRequest::Next { file });
-        odd.run(|told| told[seen..].iter().any(is_last_or_entries));
-        let told = &odd.told()[seen..];
-        let position = told.iter().position(is_last_or_entries).expect("it was waited for");
-        seen += position + 1;
-        match &told[position] {
-            FilesIndication::Entries { entries, .. } if entries.is_empty() => break,
-            FilesIndication::Entries { entries, .. } => all.extend(entries.iter().cloned()),
-            FilesIndication::Closed { result, .. } => return Err(result.unwrap_err()),
-            other => panic!("{other:?}"),
-        }
-    }
-    odd.ask(FilesRequest::Close { file, keep: Keep::Nothing });
-    settle(odd);
-    Ok(all)
-}
-
-fn is_last_or_entries(told: &Told) -> bool {
-    matches!(told, FilesIndication::Entries { .. } | FilesIndication::Closed { .. })
-}
-
-fn names(entries: &[FolderEntry]) -> Vec<&str> {
-    entries.iter().map(|entry| entry.name.as_str()).collect()
-}
-
 /// Asks one thing that has one answer.
 fn ask(odd: &mut Odd, request: impl FnOnce(Handle) -> FilesRequest<M>) -> Told {
     let token = odd.name();
@@ -101,7 +69,7 @@ fn ask(odd: &mut Odd, request: impl FnOnce(Handle) -> FilesRequest<M>) -> Told {
     odd.world.application_mut(odd.client).0.remove(seen)
 }
 
-fn stat(odd: &mut Odd, path: &str) -> Result<Status, Failure> {
+pub(crate) fn stat(odd: &mut Odd, path: &str) -> Result<Status, Failure> {
     let told = ask(odd, |token| FilesRequest::Stat { token, path: path.into(), part: false });
     let FilesIndication::Stated { result, .. } = told else { panic!("{told:?}") };
     result
@@ -131,7 +99,7 @@ fn store(odd: &mut Odd, purpose: Purpose, octets: &[u8]) -> (Option<u64>, Result
 }
 
 /// Lets every timer expire: nothing is left.
-fn settle(odd: &mut Odd) {
+pub(crate) fn settle(odd: &mut Odd) {
     for _ in 0..20 {
         odd.turn();
     }
@@ -143,7 +111,7 @@ fn hello() -> Odd {
     Odd::new().sends("hello world\n")
 }
 
-const HELLO: &[u8] = b"hello world\n";
+pub(crate) const HELLO: &[u8] = b"hello world\n";
 
 // ---- replies ------------------------------------------------------------------------------------
 
@@ -184,6 +152,23 @@ fn two_preliminary_replies_are_one_too_many_and_no_harm() {
 }
 
 // ---- the data association -----------------------------------------------------------------------
+
+/// RFC 959 §4.2 has it end with the same code; where nothing follows, the other one counts.
+#[test]
+fn a_reply_of_many_lines_may_end_with_another_code() {
+    let quickly = |odd: &mut Odd| {
+        let since = odd.world.now();
+        let fetched = fetch(odd);
+        assert!(odd.world.now().since(since) < Duration::from_secs(10), "{:?}", odd.lines);
+        fetched
+    };
+    let mut odd = hello().reply("RETR", "150-look at this\r\n125 go\r\n");
+    assert_eq!(quickly(&mut odd), Ok(HELLO.into()));
+    let mut odd = hello().reply("RETR", "450-look at this\r\n550 no such file\r\n");
+    assert_eq!(quickly(&mut odd), Err(Failure::NotFound));
+    let mut odd = hello().reply("PASS", "220-welcome\r\n230 in\r\n");
+    assert_eq!(quickly(&mut odd), Ok(HELLO.into()));
+}
 
 #[test]
 fn whatever_is_no_readable_229_means_pasv() {
@@ -250,6 +235,12 @@ fn a_size_larger_than_what_came_is_a_reason_to_doubt() {
     assert_eq!(fetch(&mut hello().reply("SIZE", "213 13\r\n")), Err(Failure::Short));
     let mut odd = hello().reply("RETR", "150 go (13 bytes)\r\n").reply("SIZE", "213 12\r\n");
     assert_eq!(fetch(&mut odd), Err(Failure::Short));
+    for most in [1 << 63, u64::MAX] {
+        let size = format!("213 {most}\r\n");
+        assert_eq!(fetch(&mut hello().reply("SIZE", size)), Err(Failure::Short));
+        let opening = format!("150 go ({most} bytes)\r\n");
+        assert_eq!(fetch(&mut hello().reply("RETR", opening)), Err(Failure::Short));
+    }
     let mut odd = hello().reply("SIZE", "213 12\r\n");
     odd.data_end = DataEnd::Abort;
     assert_eq!(fetch(&mut odd), Err(Failure::Lost), "the end was not clean");
@@ -334,98 +325,6 @@ fn a_read_from_the_middle_does_not_begin_at_the_first_octet() {
     let from_rest = odd.verbs().into_iter().skip_while(|verb| *verb != "REST");
     assert_eq!(from_rest.collect::<Vec<_>>(), ["REST", "RETR"]);
     assert!(odd.lines.contains(&"REST 8".into()) && !odd.lines.contains(&"ABOR".into()));
-}
-
-// ---- listings -----------------------------------------------------------------------------------
-
-const LINES: &str = "total 1\r\n-rw-r--r-- 1 u g 5 Jan 15 08:00 a\r\n";
-
-#[test]
-fn a_folder_is_entered_before_it_is_listed() {
-    for (path, folder) in [
-        ("/with space/", "with space"),
-        ("/[a]", "[a]"),
-        ("/-dash/", "-dash"),
-        ("//", "/"),
-        ("//etc/x/", "/etc/x"),
-    ] {
-        let mut odd = Odd::new().sends(LINES);
-        assert_eq!(list(&mut odd, path).map(|entries| entries.len()), Ok(1));
-        assert!(odd.lines.contains(&format!("CWD {folder}")), "{:?}", odd.lines);
-        assert_eq!(odd.lines.last().map(String::as_str), Some("LIST"));
-    }
-}
-
-#[test]
-fn a_folder_that_is_not_there_is_not_an_empty_one() {
-    let mut odd = Odd::new().reply("CWD", "550 no such folder\r\n").sends("");
-    assert_eq!(list(&mut odd, "/x"), Err(Failure::NotFound));
-    assert_eq!(list(&mut odd, "/"), Ok(vec![]), "the session goes on where it was");
-    let mut odd = Odd::new().reply("LIST", "550 No files found.\r\n");
-    assert_eq!(list(&mut odd, "/x"), Ok(vec![]));
-}
-
-#[test]
-fn the_next_job_begins_where_the_server_put_the_user() {
-    let mut odd = Odd::new().sends(LINES);
-    list(&mut odd, "/x").unwrap();
-    odd.content = HELLO.into();
-    fetch(&mut odd).unwrap();
-    let back = odd.lines.iter().position(|line| line == "CWD /home").expect("it goes home");
-    assert!(odd.lines[back..].contains(&"RETR f".into()));
-    assert_eq!(odd.lines.iter().filter(|line| line.starts_with("USER")).count(), 1);
-    // Where the server does not tell the way home, the session is given up.
-    let mut odd = Odd::new().sends(LINES).reply("PWD", "502 no\r\n");
-    list(&mut odd, "/x").unwrap();
-    odd.content = HELLO.into();
-    fetch(&mut odd).unwrap();
-    assert_eq!(odd.lines.iter().filter(|line| line.starts_with("USER")).count(), 2);
-}
-
-#[test]
-fn mlsd_is_used_where_it_is_offered_and_list_where_it_is_not_there() {
-    let facts = "type=cdir; /\r\ntype=file;size=5;modify=20000229000000;UNIX.mode=0640; a b\r\n";
-    let mut odd = Odd::new().features(&["MLST type*;size*;"]).sends(facts);
-    let entries = list(&mut odd, "/").unwrap();
-    let status = entries[0].status;
-    assert_eq!(names(&entries), ["a b"]);
-    assert_eq!((status.size, status.modified), (5, Some(951_782_400)));
-    let mut odd =
-        Odd::new().features(&["MLST type*;size*;"]).sends(LINES).reply("MLSD", "502 no\r\n");
-    assert_eq!(names(&list(&mut odd, "/").unwrap()), ["a"]);
-}
-
-#[test]
-fn lines_are_understood_or_counted() {
-    let lines = "07-20-26  09:52AM  <DIR>  Docs\r\nhello\r\n-rw-r--r-- 1 u g 5 Jan 15 08:00 last";
-    let mut odd = Odd::new().sends(lines);
-    assert_eq!(names(&list(&mut odd, "/").unwrap()), ["Docs", "last"]);
-    for unknown in
-        [&b"ls: cannot access 'x'\r\n"[..], b"-rw-r--r-- 1 u g 5 Jan 15 08:00 ../x", &[b'x'; 9000]]
-    {
-        assert_eq!(list(&mut Odd::new().sends(unknown), "/"), Err(Failure::Garbled));
-    }
-    assert_eq!(list(&mut Odd::new().sends(""), "/"), Ok(vec![]));
-}
-
-#[test]
-fn a_listing_without_end_is_held_in_bounds() {
-    let mut odd = Odd::new().sends(LINES.repeat(100_000));
-    let file = odd.name();
-    odd.ask(FilesRequest::Open { file, path: "/".into(), purpose: Purpose::List });
-    odd.run(|told| !told.is_empty());
-    odd.ask(FilesRequest::Next { file });
-    for _ in 0..1000 {
-        odd.turn();
-    }
-    let entries = |told: &Told| match told {
-        FilesIndication::Entries { entries, .. } => entries.len(),
-        _ => 0,
-    };
-    let most: usize = odd.told().iter().map(entries).sum();
-    assert!((1..5000).contains(&most), "{most} entries without being asked for more");
-    odd.ask(FilesRequest::Close { file, keep: Keep::Nothing });
-    odd.world.run_for(AGES);
 }
 
 // ---- status -------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::Participant;
+use stackwright_contract::{Handle, Participant};
 use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::client::DataMode;
 use stackwright_ftp::server::{Anonymous, Indication as ServerTold, Request as ServerAsk, Rights};
@@ -57,7 +57,7 @@ fn are_copied_both_ways_whole() {
             Over::new(Copy::default(), Beside::new(far_files, SimulatedDisk::new(near.clone())));
         let client = world.add(CLIENT, stack, Heard::<Told>::default());
 
-        let jobs: Vec<_> = (0..random.usize(1..5))
+        let jobs: Vec<_> = (0..random.u32(1..5))
             .map(|nth| {
                 let (name, octets) = (format!("/{nth}"), content(random));
                 let fetched = random.bool();
@@ -65,6 +65,7 @@ fn are_copied_both_ways_whole() {
                 let (source, target) = if fetched { (&far, &near) } else { (&near, &far) };
                 source.borrow_mut().put(&name, octets.clone());
                 let ask = Ask::Copy {
+                    job: Handle { index: nth, generation: 0 },
                     from,
                     source: name.clone(),
                     target: name.clone(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use stackwright_contract::Fingerprint;
 use stackwright_tls::rustls::RootCertStore;
 use stackwright_tls::rustls::pki_types::CertificateDer;
 use stackwright_tls::{Config, ExpectedServer, ServerIdentity, Trust};
@@ -28,6 +29,17 @@ impl Authority {
         let root = params.self_signed(&key).unwrap();
         let (root, root_pem) = (root.der().clone(), root.pem());
         Authority { issuer: Issuer::new(params, key), root, root_pem }
+    }
+
+    /// Returns an identity that is its own authority, and its fingerprint.
+    pub(crate) fn itself() -> (ServerIdentity, Fingerprint) {
+        let mut params = CertificateParams::new(vec![NAME.to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let (certificate, key) = (params.self_signed(&key).unwrap().pem(), key.serialize_pem());
+        let identity = ServerIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
+        let fingerprint = identity.fingerprint();
+        (identity, fingerprint)
     }
 
     /// Issues an identity, valid until the end of this year.

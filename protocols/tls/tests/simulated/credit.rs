@@ -2,10 +2,12 @@
 
 use stackwright_contract::services::{Ended, StreamsRequest as Ask};
 use stackwright_contract::{CommandError, SecurityError};
+use stackwright_simulator::Habits;
+use stackwright_tls::Config;
 
 use crate::alone::{Alone, Below, IT, carry, carry_ends};
 use crate::ends::each;
-use crate::setting::{SERVER, pattern, trusting};
+use crate::setting::{CLIENT, Pair, SERVER, VERSIONS, pattern, trusting};
 
 /// The longest record.
 const RECORD_MOST: usize = 5 + (1 << 14) + 2048;
@@ -96,6 +98,29 @@ fn a_sender_has_no_more_than_fits_below() {
         carry(&mut ends);
         assert_eq!(ends[1].octets.len(), sent);
     });
+}
+
+/// From its credit the layer above knows that the stream below has taken all: FTP replies then.
+#[test]
+fn all_credit_comes_back_when_all_has_left_also_behind_the_end() {
+    for finishes in [false, true] {
+        for versions in VERSIONS {
+            let configs = trusting().map(|config| Config { versions, ..config });
+            let mut pair = Pair::new(1, configs, Habits::default());
+            pair.open(1, 1 << 16);
+            pair.run(1);
+            let room = pair.known(1, 1).room;
+            pair.secure(0, 1, CLIENT);
+            pair.secure(1, 1, SERVER);
+            pair.run(1);
+            for octets in [1, 10_000, 300_000] {
+                pair.sends(1, 1, &pattern(octets), finishes && octets > 10_000);
+                pair.run(5);
+                assert_eq!(pair.known(1, 1).room, room, "behind {octets} octets");
+            }
+            assert_eq!(pair.known(0, 1).finished, finishes);
+        }
+    }
 }
 
 #[test]

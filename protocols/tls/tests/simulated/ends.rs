@@ -1,7 +1,7 @@
 //! How associations end, and what their neighbours are told of it.
 
 use stackwright_contract::services::{Ended, StreamsIndication as Told, StreamsRequest as Ask};
-use stackwright_contract::{CommandError, Fingerprint, SecurityError};
+use stackwright_contract::{CommandError, Fingerprint, Protocol as _, SecurityError};
 use stackwright_simulator::Habits;
 use stackwright_tls::Config;
 
@@ -61,6 +61,61 @@ fn an_end_that_is_not_announced_is_told_as_a_truncation() {
         // Where the stream below ends without telling that the peer has finished, too.
         ends[1].tell(Told::Ended { name: IT, why: Ended::Finished });
         assert_eq!(ends[1].ended, Some(Ended::Truncated));
+    });
+}
+
+#[test]
+fn a_program_may_exit_once_all_has_left() {
+    each(1 << 16, |mut ends| {
+        assert!(ends[0].tls.may_exit());
+        ends[0].send(b"QUIT");
+        assert!(!ends[0].tls.may_exit(), "it waits to be encrypted");
+        ends[0].flush();
+        assert!(ends[0].tls.may_exit());
+        ends[0].ask(Ask::Finish { association: IT });
+        assert!(!ends[0].tls.may_exit(), "the end is not announced");
+        ends[0].flush();
+        assert!(ends[0].tls.may_exit());
+    });
+}
+
+#[test]
+fn what_was_read_before_an_end_that_is_not_announced_is_delivered() {
+    each(3, |mut ends| {
+        ends[1].send(b"a whole file");
+        ends[1].flush();
+        carry(&mut ends);
+        ends[0].finish_below();
+        assert_eq!((&ends[0].octets[..], &ends[0].asked[..]), (&b"a w"[..], &[][..]));
+        ends[0].give_above(100);
+        assert_eq!((&ends[0].octets[..], ends[0].finished), (&b"a whole file"[..], false));
+        assert_eq!(ends[0].asked, [Below::Abort]);
+        ends[0].end_below();
+        assert_eq!(ends[0].ended, Some(Ended::Truncated));
+    });
+    // It may end below, or be closed here, before it is delivered.
+    each(3, |mut ends| {
+        ends[1].send(b"a whole file");
+        ends[1].flush();
+        carry(&mut ends);
+        ends[0].finish_below();
+        ends[0].tell(Told::Ended { name: IT, why: Ended::Finished });
+        ends[0].give_above(100);
+        assert_eq!(ends[0].octets, b"a whole file");
+        assert_eq!(ends[0].ended, Some(Ended::Truncated));
+        ends[1].finish_below();
+        assert_eq!(ends[1].ended, Some(Ended::Truncated));
+    });
+    each(3, |mut ends| {
+        ends[1].send(b"a whole file");
+        ends[1].flush();
+        carry(&mut ends);
+        ends[0].finish_below();
+        ends[0].ask(Ask::Close { name: IT });
+        ends[0].flush();
+        assert_eq!((&ends[0].octets[..], &ends[0].asked[..]), (&b"a w"[..], &[Below::Close][..]));
+        ends[0].end_below();
+        assert_eq!(ends[0].ended, Some(Ended::Finished));
     });
 }
 

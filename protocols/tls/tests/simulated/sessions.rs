@@ -90,3 +90,21 @@ fn a_server_forgets_the_oldest_sessions() {
         assert_eq!(outcomes(pair, 21, joins(CLIENT, 7), joins(SERVER, 7)), [1, 1]);
     });
 }
+
+/// Clients that are gone leave sessions behind, and those of a client that is there outlive them.
+#[test]
+fn the_sessions_of_a_client_that_stays_are_kept() {
+    each(4, |pair| {
+        assert_eq!(outcomes(pair, 1, group(CLIENT, 1), group(SERVER, 1)), [0, 0]);
+        for other in 2..12 {
+            let number = u64::from(other);
+            let [client, server] = [group(CLIENT, number), group(SERVER, number)];
+            assert_eq!(outcomes(pair, other, client, server), [0, 0]);
+            for side in 0..2 {
+                pair.sends(side, other, &[], true);
+            }
+            pair.run(1);
+        }
+        assert_eq!(outcomes(pair, 20, joins(CLIENT, 1), joins(SERVER, 1)), [1, 1]);
+    });
+}

@@ -9,6 +9,7 @@ use stackwright_tls::Config;
 use stackwright_wire::{Message, Region};
 
 use crate::alone::{Alone, Below, IT, carry};
+use crate::ends::secure;
 use crate::setting::{CLIENT, M, Pair, SERVER, joins, trusting};
 
 #[test]
@@ -176,17 +177,17 @@ fn an_association_whose_payload_is_unread_is_not_secured() {
 }
 
 #[test]
-#[should_panic = "a region of a file was sent on a secure association"]
-fn no_region_is_sent_on_a_secure_association() {
-    let [config, _] = trusting();
-    let mut alone = Alone::new(config, 10, 1 << 20);
-    alone.secure(CLIENT);
+fn a_region_that_is_sent_on_a_secure_association_ends_it() {
+    let [mut alone, _] = secure(trusting(), 1 << 16);
     let file = std::fs::File::open("/dev/null").unwrap();
     let message =
         M::from_region(Region { source: std::sync::Arc::new(file), offset: 0, length: 10 })
             .unwrap();
     let (batch, properties) = (message.into(), StreamProperties::default());
     alone.ask(Ask::Send { association: IT, batch, properties });
+    assert_eq!((&alone.left[..], &alone.asked[..]), (&[][..], &[Below::Abort][..]));
+    alone.end_below();
+    assert_eq!(alone.ended, Some(Ended::Insecure(SecurityError::Unreadable)));
 }
 
 #[test]

@@ -44,6 +44,15 @@ fn an_unknown_issuer_is_refused_and_its_certificate_is_shown() {
 }
 
 #[test]
+fn a_certificate_that_signs_itself_has_an_unknown_issuer_even_if_it_is_an_authority() {
+    let (identity, shown) = Authority::itself();
+    let configs = [expects(Authority::new().trusted()), shows(identity.clone())];
+    refuses(configs, SecurityError::UnknownIssuer, Some(shown), 48);
+    let configs = [expects(Trust::Pinned(shown)), shows(identity)];
+    assert_eq!(shake(configs).known(0, 1).outcomes, [Ok(0)]);
+}
+
+#[test]
 fn another_name_is_refused() {
     let authority = Authority::new();
     let identity = authority.issue("other.example", 2030);

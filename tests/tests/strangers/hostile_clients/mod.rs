@@ -2,6 +2,7 @@
 //! the others, and nothing appears that was not sent whole.
 
 mod data;
+pub(crate) mod encrypted;
 mod lines;
 mod names;
 
@@ -41,6 +42,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("upload/control-lost", |prey| data::upload_cut(prey, Cut::ControlLost)),
         ("upload/server-killed", |prey| data::upload_cut(prey, Cut::ServerKilled)),
     ];
+    let encrypted: [(&str, fn()); 4] = [
+        ("behind-auth", encrypted::behind_auth),
+        ("no-handshake", encrypted::no_handshake),
+        ("passive-thief", encrypted::thief),
+        ("never-reads", encrypted::never_reads),
+    ];
     let graph = || lines::crowd_of_empty_lines(&Prey::with(&["--stack", "serve"]));
     let graph = trial("hostile-client/crowd-of-empty-lines/graph".into(), &[], false, graph);
     all.map(|(name, run)| {
@@ -48,15 +55,18 @@ pub(crate) fn trials() -> Vec<Trial> {
     })
     .into_iter()
     .chain([graph])
+    .chain(encrypted.map(|(name, run)| {
+        trial(format!("hostile-client/tls/{name}"), &["openssl", "python3"], false, run)
+    }))
     .collect()
 }
 
 type Hostility = fn(&Prey);
 
 /// A server of its own for each trial, with a secret beside the folder that it serves.
-struct Prey {
+pub(crate) struct Prey {
     outside: Scratch,
-    server: Server,
+    pub(crate) server: Server,
 }
 
 const BIG: usize = 50_000_000;
@@ -87,7 +97,7 @@ impl Prey {
         Control::guest(self.server.address).expect("a login")
     }
 
-    fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.server.running.status("VmRSS")
     }
 

@@ -24,12 +24,13 @@ impl<M: Message> Server<M> {
             Access::Acct => self.reply(cx, session, 202, "That is not needed here."),
             Access::Quit => {
                 self.reply(cx, session, 221, "Farewell.");
-                self.leave(session);
+                self.leave(cx, session);
             }
             Access::Rein => {
                 self.forget_data(cx, session, out);
+                let login_until = cx.now() + self.config.login_wait;
                 if let Some(state) = self.sessions.get_mut(session) {
-                    state.begin_anew();
+                    state.begin_anew(login_until);
                 }
                 self.reply(cx, session, 220, "The session begins anew.");
             }
@@ -44,7 +45,7 @@ impl<M: Message> Server<M> {
                 }
             }
             Access::Auth(_) | Access::Pbsz(_) | Access::Prot(_) | Access::Ccc
-                if self.config.security == SecurityLevel::Off =>
+                if self.config.security == SecurityLevel::Off && !self.is_secure(session) =>
             {
                 self.reply(cx, session, 502, "There is no encryption here.");
             }
@@ -78,9 +79,15 @@ impl<M: Message> Server<M> {
         }
     }
 
+    /// Returns whether the control association is secure.
+    fn is_secure(&self, session: Handle) -> bool {
+        self.sessions.get(session).is_some_and(|state| state.protection.control)
+    }
+
     fn user(&mut self, cx: &Context, session: Handle, name: &str) {
+        let login_until = cx.now() + self.config.login_wait;
         let Some(state) = self.sessions.get_mut(session) else { return };
-        state.login = Login::Named(name.into());
+        state.log_out(Login::Named(name.into()), login_until);
         // The same reply for users that exist and for others (RFC 2577 §6).
         self.reply(cx, session, 331, "Now the password, please.");
     }
@@ -137,7 +144,7 @@ impl<M: Message> Server<M> {
         state.work = Work::Idle;
         if state.tries >= TRIES_MOST {
             self.reply(cx, session, 421, "Too many wrong passwords.");
-            self.leave(session);
+            self.leave(cx, session);
         } else {
             self.reply(cx, session, 530, "The user name or the password is wrong.");
         }

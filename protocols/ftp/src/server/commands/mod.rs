@@ -76,7 +76,7 @@ impl<M: Message> Server<M> {
             }
             let Some(heard) = state.control.take(0) else {
                 if state.control.peer_finished {
-                    self.leave(session);
+                    self.leave(cx, session);
                 }
                 break;
             };
@@ -228,8 +228,8 @@ impl<M: Message> Server<M> {
         self.end_recital(session, out);
         self.forget_data(cx, session, out);
         if let Removed::Last(state) = self.sessions.close(session) {
+            self.crowd.leave(state.control.peer.ip());
             out.indicate(Indication::Left { peer: state.control.peer.into() });
-            self.await_clients(state.control.listener, out);
         }
     }
 }

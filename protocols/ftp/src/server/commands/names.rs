@@ -83,7 +83,7 @@ impl<M: Message> Server<M> {
                     Some(range) => format!("From octet {} to {}.", range.start, range.end - 1),
                     None => "All octets.".into(),
                 };
-                state.range = range;
+                (state.restart, state.range) = (0, range);
                 self.reply(cx, session, 350, &text);
             }
             NameCommand::Hash(_) | NameCommand::XSha256 { .. } if self.digests >= DIGESTS_MOST => {

@@ -12,7 +12,7 @@ use super::super::transfer::NO_RESTART;
 use super::super::{Out, Server};
 use crate::command::Transfers;
 use crate::path;
-use crate::pattern::{self, NoPattern, Pattern};
+use stackwright_contract::pattern::{self, NoPattern, Pattern};
 
 impl<M: Message> Server<M> {
     pub(super) fn obey_transfers(
@@ -29,7 +29,7 @@ impl<M: Message> Server<M> {
                 self.reply(cx, session, 501, NO_RESTART);
             }
             Transfers::Rest(offset) => {
-                state.restart = offset;
+                (state.restart, state.range) = (offset, None);
                 self.reply(cx, session, 350, &format!("The next transfer begins at {offset}."));
             }
             Transfers::Abor => self.reply(cx, session, 226, "There is no transfer to abort."),
@@ -38,6 +38,11 @@ impl<M: Message> Server<M> {
             Transfers::Retr(argument) => {
                 let path = resolved(argument);
                 self.retrieve(cx, session, path, out);
+            }
+            Transfers::Stor(_) | Transfers::Appe(_) | Transfers::Stou(_)
+                if state.range.take().is_some() =>
+            {
+                self.reply(cx, session, 503, "RANG is for RETR and HASH.");
             }
             Transfers::Stor(argument) => {
                 let path = resolved(argument);

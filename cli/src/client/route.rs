@@ -1,0 +1,72 @@
+//! How a server is reached: as whom, through what, and where.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use stackwright::copy::Copying;
+use stackwright::ftp::client::{self, DataMode};
+use stackwright::proxy::Config as Proxy;
+
+use crate::arguments::Connection;
+use crate::described::Described;
+use crate::problem::Problem;
+use crate::remote::{Below, Remote};
+use crate::trust::Secured;
+use crate::{graphs, proxy, secret, trust};
+
+/// How long a silent server is waited for where nobody says it.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Of a session's connections.
+pub(crate) struct Limits {
+    /// How long one without a job is kept.
+    pub(crate) idle: Duration,
+    /// How many there are at most, where it is said.
+    pub(crate) sessions: Option<usize>,
+}
+
+/// A server, and what is known of it before it is reached.
+pub(crate) struct Route<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) below: Below,
+    /// In place of the stack that is built in.
+    pub(crate) described: Option<Described>,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) secured: Secured,
+    login: Option<(String, String)>,
+    /// Every address of the host, in the order to try them. At least one.
+    pub(crate) addresses: Vec<SocketAddr>,
+}
+
+impl<'a> Route<'a> {
+    /// Asks for a password where one is needed.
+    pub(crate) fn find(remote: &Remote, connection: &'a Connection) -> Result<Self, Problem> {
+        let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
+        let secured = trust::choose(remote, &connection.tls)?;
+        let login = secret::login(remote, connection.password_file.as_deref())?;
+        // A proxy passes streams on, and stands on TCP.
+        let proxy = match remote.below {
+            Below::Tcp | Below::Tls if described.is_none() && !connection.active => {
+                proxy::choose(connection.proxy.as_deref(), &remote.host)?
+            }
+            _ => None,
+        };
+        let addresses = remote.addresses()?;
+        let below = remote.below;
+        Ok(Route { connection, below, described, proxy, secured, login, addresses })
+    }
+
+    /// The configuration of a client.
+    pub(crate) fn config(&self, address: SocketAddr, limits: &Limits) -> client::Config {
+        let mut config = client::Config::anonymous(address);
+        if let Some((user, password)) = &self.login {
+            (config.user, config.password) = (user.clone(), password.clone());
+        }
+        config.data = if self.connection.active { DataMode::Active } else { DataMode::Passive };
+        config.timeout = self.connection.timeout.unwrap_or(TIMEOUT);
+        config.idle = limits.idle;
+        config.tls = self.secured.mode;
+        config.sessions_most = limits.sessions.unwrap_or(config.sessions_most);
+        config
+    }
+}

@@ -1,0 +1,192 @@
+//! `monitor`: what a TNC hears, frame by frame. Nothing is transmitted.
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::sync::atomic::Ordering::Relaxed;
+
+use stackwright::compose::{Over, stack};
+use stackwright::contract::services::{Credit, FramesIndication, FramesRequest};
+use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, Protocol, RequestOf};
+use stackwright::kiss::{Config, Kiss, KissType, LONGEST_MOST, PORTS_MOST};
+use stackwright::wire::capture::{Capture, Frame, InterfaceId, LinkType, PacketDirection, Payload};
+use stackwright::wire::{Header, Message as _};
+use stackwright_drivers::Driver;
+use stackwright_drivers::line::Line;
+
+use crate::arguments::Monitor;
+use crate::dissect::{self, Interface, Packet};
+use crate::interrupts::interrupts;
+use crate::line::LineAddress;
+use crate::problem::Problem;
+use crate::report::note;
+use crate::stacks::{self, Message};
+
+stack! {
+    /// Frames of a TNC.
+    pub(crate) TncStack = Kiss<Message> over Line<Message>
+}
+
+/// How many octets of frames may wait to be shown.
+const ROOM: Credit = Credit { octets: 64 << 10, messages: 64 };
+
+pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
+    let unfit = |why| Problem::Line { line: monitor.line.clone(), why };
+    let address = LineAddress::parse(&monitor.line).map_err(unfit)?;
+    let pool = stacks::pool();
+    let mut driver = Driver::new(fastrand::u64(..))?;
+    // Every port, and frames as long as any TNC has.
+    let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
+    let line = address.open(&driver, 0, pool.clone())?;
+    let mut stack: TncStack = Over::new(Kiss::sharing(config, pool), line);
+    driver.context().listen(Box::new(States));
+    let mut shown = match &monitor.write {
+        Some(path) => {
+            let file = File::create(path);
+            let file = file.map_err(|why| Problem::Path { path: path.clone(), why })?;
+            Shown::new(monitor, Some(file))
+        }
+        None => Shown::new(monitor, None),
+    };
+    shown.begin()?;
+    let interrupted = interrupts()?;
+    let mut heard = Heard::default();
+    while !interrupted.load(Relaxed) {
+        driver.turn(&mut stack, &mut heard, None)?;
+        // To give credit may deliver what waited for it.
+        while let Some(credit) = heard.credit() {
+            match heard.frames.drain(..).try_for_each(|(port, frame)| shown.frame(port, &frame)) {
+                // Nobody reads on (`| head`): there is nothing more to do.
+                Err(Problem::System(error)) if error.kind() == ErrorKind::BrokenPipe => {
+                    return Ok(());
+                }
+                done => done?,
+            }
+            match heard.up.take() {
+                Some(false) => shown.comment = Some("the TNC was gone before this frame"),
+                _ => driver.request(&mut stack, FramesRequest::Credit { credit }, &mut heard),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What came, and was not handled yet.
+#[derive(Default)]
+struct Heard {
+    frames: Vec<(u8, Vec<u8>)>,
+    /// Whether the TNC is there, where that was told.
+    up: Option<bool>,
+}
+
+impl Heard {
+    /// Returns the credit that is due, if anything came: all of it to a TNC that is there anew.
+    fn credit(&self) -> Option<Credit> {
+        let octets = self.frames.iter().map(|(_, frame)| frame.len()).sum();
+        match (self.up, self.frames.len()) {
+            (None, 0) => None,
+            (Some(_), _) => Some(ROOM),
+            (None, messages) => Some(Credit { octets, messages }),
+        }
+    }
+}
+
+impl Outlet<TncStack> for Heard {
+    fn indicate(&mut self, word: IndicationOf<TncStack>) {
+        match word {
+            FramesIndication::Delivered { port, batch } => {
+                let message = batch.into_single();
+                let mut frame = vec![0; message.len()];
+                message.copy_to(&mut frame);
+                self.frames.push((port, frame));
+            }
+            FramesIndication::State { up } => self.up = Some(up),
+            // Nothing is sent.
+            FramesIndication::Credit { .. } | FramesIndication::Left { .. } => {}
+        }
+    }
+
+    fn request(&mut self, request: RequestOf<TncStack>) {
+        match request {}
+    }
+}
+
+/// Says on standard error when the line comes up and goes down.
+struct States;
+
+impl Listener for States {
+    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
+        note(now, protocol, &format_args!("dropped {reason}"));
+    }
+
+    fn event(&mut self, now: Instant, protocol: &'static str, what: std::fmt::Arguments<'_>) {
+        if protocol == <Line<Message> as Protocol>::FACTS.name {
+            note(now, protocol, &what);
+        }
+    }
+}
+
+/// Where frames are shown, and written.
+struct Shown {
+    json: bool,
+    interface: Interface,
+    number: u64,
+    /// What is to be said of the next frame.
+    comment: Option<&'static str>,
+    file: Option<(File, Capture, InterfaceId)>,
+}
+
+impl Shown {
+    fn new(monitor: &Monitor, file: Option<File>) -> Self {
+        let name = monitor.line.as_str();
+        let file = file.map(|file| {
+            let mut capture = Capture::new("stackwright monitor");
+            let interface = capture.interface(name, "KISS", LinkType::AX25_KISS);
+            (file, capture, interface)
+        });
+        let interface = Interface {
+            name: Some(name.into()),
+            description: None,
+            link: LinkType::AX25_KISS,
+            units: 1_000_000_000,
+            offset: 0,
+        };
+        Shown { json: monitor.json, interface, number: 0, comment: None, file }
+    }
+
+    /// Writes what precedes the frames of a capture.
+    fn begin(&mut self) -> io::Result<()> {
+        match &mut self.file {
+            Some((file, capture, _)) => file.write_all(&capture.take()),
+            None => Ok(()),
+        }
+    }
+
+    fn frame(&mut self, port: u8, frame: &[u8]) -> Result<(), Problem> {
+        let mut octets = vec![0; KissType::LENGTH];
+        KissType { port, command: 0 }.encode(&mut octets);
+        octets.extend_from_slice(frame);
+        let time = stacks::since_1970().map(|since| since.as_nanos());
+        let comment = self.comment.take();
+        self.number += 1;
+        if let Some((file, capture, interface)) = &mut self.file {
+            let nanoseconds = time.and_then(|time| u64::try_from(time).ok()).unwrap_or(0);
+            let frame = Frame::plain(Payload::from(&octets[..]));
+            capture.packet(*interface, nanoseconds, PacketDirection::Inbound, &frame, comment);
+            // Whole blocks, at once: an interrupted capture can be read.
+            file.write_all(&capture.take())?;
+        }
+        let packet = Packet {
+            number: self.number,
+            time: time.and_then(|time| i128::try_from(time).ok()),
+            interface: Some(self.interface.clone()),
+            direction: Some(PacketDirection::Inbound),
+            comments: comment.into_iter().map(Into::into).collect(),
+            original: octets.len(),
+            octets,
+        };
+        let mut out = BufWriter::new(io::stdout().lock());
+        dissect::one(&mut out, &packet, None, &[], self.json)?;
+        out.flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! TLS of a client: whether it is asked for, and whom it trusts.
+
+use std::env;
+use std::sync::Arc;
+
+use clap::Args;
+use stackwright::contract::Fingerprint;
+use stackwright::ftp::client::TlsMode;
+use stackwright::tls::rustls::RootCertStore;
+use stackwright::tls::{ExpectedServer, Trust};
+
+use crate::problem::Problem;
+use crate::remote::{Below, Remote};
+
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TlsArguments {
+    /// Encrypt with TLS (AUTH TLS); a server that cannot is refused. It must show a certificate
+    /// that this system trusts, or that of --pin.
+    ///
+    /// ftps://… is encrypted without this option, from the start and at port 990.
+    #[arg(long)]
+    pub(crate) tls: bool,
+    /// Encrypt, and trust the certificate with this SHA-256 fingerprint alone, such as `stackwright
+    /// serve --tls` shows it, whatever name and issuer it states.
+    #[arg(long, value_name = "SHA256")]
+    pub(crate) pin: Option<Fingerprint>,
+}
+
+/// How the connections of a client are secured.
+#[derive(Clone, Default)]
+pub(crate) struct Secured {
+    pub(crate) mode: TlsMode,
+    /// Whom the client expects; nobody where it does not encrypt.
+    pub(crate) server: Option<ExpectedServer>,
+}
+
+/// Returns what the address and the command line say of TLS.
+pub(crate) fn choose(remote: &Remote, asked: &TlsArguments) -> Result<Secured, Problem> {
+    let mode = match remote.below {
+        Below::Tls => TlsMode::Implicit,
+        Below::Tcp if asked.tls || asked.pin.is_some() => TlsMode::Explicit,
+        Below::Artp if asked.tls || asked.pin.is_some() => {
+            let why = "TLS encrypts FTP over TCP only: use an address ftp://… or ftps://…";
+            return Err(Problem::Unfit { what: "--tls".into(), why });
+        }
+        Below::Tcp | Below::Artp => return Ok(Secured::default()),
+    };
+    Ok(Secured { mode, server: Some(expect(&remote.host, asked.pin)?) })
+}
+
+/// Expects the server with this certificate, or with any for this host that the system trusts.
+pub(crate) fn expect(host: &str, pin: Option<Fingerprint>) -> Result<ExpectedServer, Problem> {
+    let trust = pin.map_or_else(system, |pin| Ok(Trust::Pinned(pin)))?;
+    let name = host.trim_matches(['[', ']']).trim_end_matches('.');
+    let name = name.split_once('%').map_or(name, |(address, _zone)| address);
+    let why = "no certificate can name this host";
+    ExpectedServer::new(name, trust).map_err(|_| Problem::Url { url: host.into(), why })
+}
+
+/// Trusts the authorities that this system trusts.
+fn system() -> Result<Trust, Problem> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        Err(Problem::NoAuthorities)
+    } else {
+        Ok(Trust::Authorities(Arc::new(roots)))
+    }
+}
+
+/// Returns this command line with `--pin` behind it, to be copied into a shell.
+pub(crate) fn command_with_pin(certificate: Fingerprint) -> String {
+    let quoted = |word: String| {
+        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@+,%~[]".contains(letter);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    let arguments = env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words: Vec<_> = std::iter::once("stackwright".into()).chain(arguments).collect();
+    format!("{} --pin {certificate}", words.join(" "))
+}

@@ -1,0 +1,184 @@
+//! `stackwright monitor`: what a TNC hears, on the screen and in a capture.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stackwright_programs::processes::Running;
+
+/// A UI frame to CQ from N0CALL-7, "Hi".
+const UI: [u8; 18] = [
+    0x86, 0xA2, 0x40, 0x40, 0x40, 0x40, 0xE0, 0x9C, 0x60, 0x86, 0x82, 0x98, 0x98, 0x6F, 0x03, 0xF0,
+    0x48, 0x69,
+];
+
+fn start(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackwright"));
+    command.arg("monitor").args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running::start(&mut command);
+    let out = BufReader::new(running.output());
+    (running, out)
+}
+
+fn framed(kind: u8, frame: &[u8]) -> Vec<u8> {
+    let mut octets = vec![0xC0, kind];
+    for octet in frame {
+        match octet {
+            0xC0 => octets.extend([0xDB, 0xDC]),
+            0xDB => octets.extend([0xDB, 0xDD]),
+            octet => octets.push(*octet),
+        }
+    }
+    octets.push(0xC0);
+    octets
+}
+
+fn line(out: &mut BufReader<ChildStdout>) -> String {
+    let mut line = String::new();
+    out.read_line(&mut line).expect("text");
+    line
+}
+
+fn json(out: &mut BufReader<ChildStdout>) -> Value {
+    serde_json::from_str(&line(out)).expect("a line of JSON")
+}
+
+/// A TNC that is there from the start.
+fn tnc() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let line = format!("tcp://{}", listener.local_addr().expect("known"));
+    (listener, line)
+}
+
+fn accept(listener: &TcpListener) -> TcpStream {
+    listener.accept().expect("the program connects").0
+}
+
+/// A frame through a digipeater, IPv4 in a frame on the second port; a TNC that goes and returns.
+#[test]
+fn frames_are_shown_and_written() {
+    let (listener, address) = tnc();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("heard.pcapng");
+    let (running, mut out) = start(&[&address, "--json", "-w", path(&file)]);
+    let mut tnc = accept(&listener);
+    tnc.write_all(&framed(0, &UI)).expect("sent");
+    let first = json(&mut out);
+    assert_eq!((&first["source"], &first["destination"]), (&"N0CALL-7".into(), &"CQ".into()));
+    assert_eq!((&first["payload"]["text"], &first["direction"]), (&"Hi".into(), &"in".into()));
+    assert_eq!((&first["number"], &first["remarks"]), (&1.into(), &Value::Array(vec![])));
+    let mut repeated = UI.to_vec();
+    repeated[13] &= !1;
+    let digipeater = [0xA4, 0x8A, 0x98, 0x82, 0xB2, 0x40, 0xE3];
+    repeated.splice(14..14, digipeater);
+    // It also says what is no frame.
+    tnc.write_all(&[framed(6, b"TXBUF:0"), framed(0x0C, b"\0\x01")].concat()).expect("sent");
+    tnc.write_all(&framed(0, &repeated)).expect("sent");
+    assert_eq!(json(&mut out)["destination"], "CQ,RELAY-1*");
+    drop(tnc);
+    let mut tnc = accept(&listener);
+    let mut internet = UI[..16].to_vec();
+    internet[15] = 0xCC;
+    let header = [69, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 44, 0, 0, 1, 44, 0, 0, 2];
+    internet.extend_from_slice(&header);
+    internet.extend_from_slice(&[0, 7, 0, 9, 0, 8, 0, 0]);
+    tnc.write_all(&framed(0x10, &internet)).expect("sent");
+    let third = json(&mut out);
+    assert_eq!(
+        (&third["source"], &third["destination"]),
+        (&"44.0.0.1:7".into(), &"44.0.0.2:9".into(),)
+    );
+    assert_eq!(third["comments"][0], "the TNC was gone before this frame");
+    assert_eq!(third["headers"][0]["fields"]["port"], 1);
+    // Killed at any time, its capture is whole.
+    drop(running);
+    let dissected = Command::new(env!("CARGO_BIN_EXE_stackwright"))
+        .args(["dissect", "--json", path(&file)])
+        .output()
+        .expect("our own program");
+    let dissected = String::from_utf8(dissected.stdout).expect("text");
+    let packets: Vec<Value> =
+        dissected.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(packets.len(), 3);
+    assert_eq!(packets[2]["comments"], third["comments"]);
+    for (there, said) in packets.iter().zip([&first]) {
+        for key in ["time", "source", "destination", "headers", "payload", "length"] {
+            assert_eq!(there[key], said[key], "{key}");
+        }
+    }
+    tshark(&file);
+}
+
+/// tshark knows every frame.
+fn tshark(file: &Path) {
+    let Ok(output) = Command::new("tshark").args(["-n", "-r", path(file)]).output() else {
+        return eprintln!("skipped: tshark is not installed");
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said.lines().count(), 3, "{said}");
+    assert!(said.matches("AX.25").count() >= 2 && said.contains("UDP"), "{said}");
+    assert!(!said.contains("Malformed"), "{said}");
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a name of ours")
+}
+
+/// A person sees who says what to whom.
+#[test]
+fn a_person_reads_it() {
+    let (listener, address) = tnc();
+    let (_running, mut out) = start(&[&address]);
+    accept(&listener).write_all(&framed(0, &UI)).expect("sent");
+    let first = line(&mut out);
+    assert!(first.starts_with("1  ") && first.contains("  N0CALL-7 → CQ  "), "{first}");
+    let mut all = first;
+    while !all.contains("Hi\n") {
+        let more = line(&mut out);
+        assert!(!more.is_empty(), "{all}");
+        all += &more;
+    }
+}
+
+/// A terminal for a TNC that is a program.
+#[test]
+fn a_program_may_be_the_tnc() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let link = folder.path().join("tnc");
+    let (running, mut out) = start(&[&format!("pty:{}", path(&link)), "--json"]);
+    let begin = Instant::now();
+    let mut terminal = loop {
+        match std::fs::OpenOptions::new().read(true).write(true).open(&link) {
+            Ok(terminal) => break terminal,
+            Err(why) => assert!(begin.elapsed() < Duration::from_secs(30), "{why}"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    // What greets a TNC comes when the terminal was found to be open.
+    let mut greeting = [0; 3];
+    terminal.read_exact(&mut greeting).expect("three ends");
+    assert_eq!(greeting, [0xC0; 3]);
+    terminal.write_all(&framed(0, &UI)).expect("sent");
+    assert_eq!(json(&mut out)["payload"]["text"], "Hi");
+    let interrupt = Command::new("kill").args(["-INT", &running.number().to_string()]).status();
+    assert!(interrupt.expect("it runs").success());
+    while link.is_symlink() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "the link goes with the program");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn an_odd_line_is_refused_with_what_to_write() {
+    let said = Command::new(env!("CARGO_BIN_EXE_stackwright"))
+        .args(["monitor", "/dev/ttyUSB0"])
+        .output()
+        .expect("our own program");
+    let complaint = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert_eq!(said.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("serial:///dev/ttyUSB0"), "{complaint}");
+}

@@ -1,0 +1,136 @@
+//! The configuration of a station.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::{CallSign, Duration};
+
+use stackwright_wire::Header as _;
+
+use crate::header::{Address, Path};
+
+/// The configuration of a station.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// The call sign of the station: the source of every frame that it makes.
+    pub call: CallSign,
+    /// Further call signs of the station, which a listener or an opener may choose.
+    pub aliases: Vec<CallSign>,
+    /// Which version a link is opened with.
+    pub version: Version,
+    /// Peers whose version is known.
+    pub peers: Vec<(CallSign, Version)>,
+    /// Ports and digipeaters by which peers are reached: [`Address::Station`] has an index,
+    /// counted from 1. Route 0 is the first port, directly.
+    ///
+    /// [`Address::Station`]: stackwright_contract::Address::Station
+    pub routes: Vec<Route>,
+    /// The most I frames that may be unacknowledged where numbers have three bits (k): 1 to 7.
+    pub window: u8,
+    /// The same where numbers have seven bits: 1 to 63.
+    pub window_extended: u8,
+    /// The longest information of a frame, in octets (N1): 32 to 1024.
+    pub longest: usize,
+    /// How stream octets are cut into I frames.
+    pub frame: FrameLength,
+    /// How often a frame that asks is sent before the peer counts as gone (N2).
+    pub tries: u8,
+    /// T1 before anything was measured, counted from when a frame has left the antenna.
+    pub timeout: Duration,
+    /// How long a link is silent before the peer is asked whether it is still there (T3).
+    pub idle: Duration,
+    /// The rate on the air, in bits per second. At least 1.
+    pub rate: u32,
+    /// How long it takes on average from the end of one transmission to the first octet of the
+    /// next: waiting for the channel, and the key-up.
+    pub access: Duration,
+    /// Whether frames of others are repeated that name this station as a digipeater.
+    pub digipeat: bool,
+    /// How many octets of a stream are taken that the peer has not acknowledged.
+    pub buffer: usize,
+    /// The most links at a time; a peer that asks for one more is refused.
+    pub links_most: usize,
+}
+
+/// A version of the protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// Asks for 2.2, and falls back to 2.0.
+    Auto,
+    /// Asks for 2.0 only.
+    V20,
+    /// Asks for 2.2 only.
+    V22,
+}
+
+/// How stream octets are cut into I frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameLength {
+    /// As long as gets most octets through, by the share of frames that were lost.
+    Adaptive,
+    /// This many octets, at most N1.
+    Fixed(u16),
+}
+
+/// A way to a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// The port of the TNC.
+    pub port: u8,
+    /// The digipeaters.
+    pub path: Path,
+}
+
+impl Route {
+    /// The first port, without digipeaters.
+    pub const DIRECT: Self = Route { port: 0, path: Path::DIRECT };
+}
+
+impl Config {
+    /// Returns the configuration of a station on a channel of 1200 bit/s.
+    pub const fn new(call: CallSign) -> Self {
+        Config {
+            call,
+            aliases: Vec::new(),
+            version: Version::Auto,
+            peers: Vec::new(),
+            routes: Vec::new(),
+            window: 4,
+            window_extended: 32,
+            longest: 256,
+            frame: FrameLength::Adaptive,
+            tries: 10,
+            timeout: Duration::from_secs(3),
+            idle: Duration::from_secs(300),
+            rate: 1200,
+            access: Duration::from_millis(700),
+            digipeat: false,
+            buffer: 8192,
+            links_most: 100,
+        }
+    }
+
+    /// Returns whether a call sign is one of this station's.
+    pub fn owns(&self, call: CallSign) -> bool {
+        self.call == call || self.aliases.contains(&call)
+    }
+
+    /// Checks what would stop every link.
+    ///
+    /// # Panics
+    /// Where a number is out of its range.
+    pub(crate) fn check(&self) {
+        assert!((1..=7).contains(&self.window), "a window of numbers of three bits is 1 to 7");
+        assert!((1..=63).contains(&self.window_extended), "an extended window is 1 to 63");
+        assert!((32..=1024).contains(&self.longest), "a frame carries 32 to 1024 octets");
+        assert!(self.rate > 0 && self.tries > 0 && self.buffer > 0, "nothing would ever move");
+    }
+
+    /// Returns how long a frame with so many octets of information takes on the air: its head, the
+    /// frame check, two flags, and the bits that are stuffed into octets without a pattern, one in
+    /// 63.
+    pub fn air(&self, information: usize) -> Duration {
+        let octets = 2 * Address::LENGTH + 2 + information + 2 + 2;
+        let bits = octets as u64 * 8 * 64 / 63;
+        Duration::from_nanos(bits.saturating_mul(1_000_000_000) / u64::from(self.rate))
+    }
+}

@@ -1,0 +1,265 @@
+//! The face of datagrams: UI frames, which nobody acknowledges.
+
+use alloc::collections::VecDeque;
+
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
+use stackwright_contract::{Address, CallSign, Context, Either, Handle, Participant, PathLimits};
+use stackwright_wire::Message;
+
+use crate::config::Route;
+use crate::header::{Addresses, Control, Role, Unnumbered};
+use crate::send::Queued;
+use crate::{Ax25, NAME, Out};
+
+/// UI frames of one association that may wait for the TNC.
+const WAITING_MOST: usize = 8;
+
+/// What a name of datagrams stands for.
+pub(crate) enum Datagram {
+    /// A listener: frames to `local` of the protocol `pid` from stations for which there is no
+    /// association.
+    Listener { local: CallSign, pid: u8, waiting: VecDeque<(Handle, Credit)> },
+    /// It waits for an arrival at this listener.
+    Awaited { listener: Handle },
+    /// Frames to and from a station.
+    Open {
+        local: CallSign,
+        remote: CallSign,
+        pid: u8,
+        route: Route,
+        /// Upward.
+        credit: Credit,
+    },
+}
+
+impl<M: Message> Ax25<M> {
+    pub(crate) fn tell_datagrams(out: Out<'_, M>, indication: DatagramsIndication<M>) {
+        out.indicate(Either::Right(indication));
+    }
+
+    fn end_datagrams(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
+        self.datagrams.remove(name);
+        Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
+    }
+
+    pub(crate) fn on_datagrams(
+        &mut self,
+        cx: &Context,
+        request: DatagramsRequest<M>,
+        out: Out<'_, M>,
+    ) {
+        match request {
+            DatagramsRequest::Listen { listener, local } => {
+                let (local, pid) = match local.address {
+                    // Any call: UI frames for all have one that nobody owns.
+                    Address::Station { call, pid, .. } => (call, pid),
+                    _ => (self.config.call, crate::header::pid::NONE),
+                };
+                let waiting = VecDeque::new();
+                self.datagrams.insert(listener, Datagram::Listener { local, pid, waiting });
+                let local = Address::Station { call: local, pid, route: 0 }.into();
+                Self::tell_datagrams(out, DatagramsIndication::Listening { listener, local });
+            }
+            DatagramsRequest::Await { listener, association, credit } => {
+                match self.datagrams.get_mut(listener) {
+                    Some(Datagram::Listener { waiting, .. }) => {
+                        waiting.push_back((association, credit));
+                        self.datagrams.insert(association, Datagram::Awaited { listener });
+                    }
+                    _ => {
+                        let (name, why) = (association, Ended::Unlistened);
+                        Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
+                    }
+                }
+            }
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                match self.open_datagrams(remote, local, credit) {
+                    Ok(open) => {
+                        self.datagrams.insert(association, open);
+                        self.datagrams_opened(association, out);
+                    }
+                    Err(why) => Self::tell_datagrams(
+                        out,
+                        DatagramsIndication::Ended { name: association, why },
+                    ),
+                }
+            }
+            DatagramsRequest::Send { association, batch, properties: _ } => {
+                self.send_ui(cx, association, batch.into_single(), out);
+            }
+            DatagramsRequest::Credit { association, credit: more } => {
+                if let Some(Datagram::Open { credit, .. }) = self.datagrams.get_mut(association) {
+                    *credit += more;
+                }
+            }
+            DatagramsRequest::Control { association, .. } => {
+                if self.datagrams.get(association).is_some() {
+                    let unknown = DatagramsIndication::unknown_command(association);
+                    Self::tell_datagrams(out, unknown);
+                }
+            }
+            // There is no half close; what was sent leaves whether or not its name lives.
+            DatagramsRequest::Finish { .. } => {}
+            DatagramsRequest::Abort { association, .. } => {
+                self.end_or_unlisten(cx, association, Ended::Aborted, out);
+            }
+            DatagramsRequest::Close { name } => {
+                let listens = matches!(self.datagrams.get(name), Some(Datagram::Listener { .. }));
+                let why = if listens { Ended::Unlistened } else { Ended::Finished };
+                self.end_or_unlisten(cx, name, why, out);
+            }
+        }
+    }
+
+    fn open_datagrams(
+        &self,
+        remote: Participant,
+        local: Option<Participant>,
+        credit: Credit,
+    ) -> Result<Datagram, Ended> {
+        let Address::Station { call: remote, pid, route } = remote.address else {
+            return Err(Ended::Unreachable);
+        };
+        let local = match local.map(|local| local.address) {
+            None => self.config.call,
+            Some(Address::Station { call, .. }) if self.config.owns(call) => call,
+            Some(_) => return Err(Ended::Unavailable),
+        };
+        let route = self.routes.get(route).ok_or(Ended::Unreachable)?;
+        Ok(Datagram::Open { local, remote, pid, route, credit })
+    }
+
+    fn datagrams_opened(&mut self, association: Handle, out: Out<'_, M>) {
+        let Some(Datagram::Open { local, remote, pid, route, .. }) =
+            self.datagrams.get(association)
+        else {
+            return;
+        };
+        let (pid, number) = (*pid, self.routes.number(*route));
+        let station = |call, route| Address::Station { call, pid, route }.into();
+        let longest = self.config.longest;
+        Self::tell_datagrams(
+            out,
+            DatagramsIndication::Opened {
+                association,
+                local: station(*local, 0),
+                remote: station(*remote, number),
+                credit: Credit { octets: WAITING_MOST * longest, messages: WAITING_MOST },
+                path: PathLimits { longest: longest as u32, frame_time: self.frame_time() },
+            },
+        );
+    }
+
+    fn send_ui(&mut self, cx: &Context, association: Handle, message: M, out: Out<'_, M>) {
+        let Some(Datagram::Open { local, remote, pid, route, .. }) =
+            self.datagrams.get(association)
+        else {
+            return cx.dropped(NAME, "a message for a name that is not open");
+        };
+        let credit = Credit { octets: message.len(), messages: 1 };
+        if message.len() > self.config.longest {
+            cx.dropped(NAME, "a message longer than a frame");
+            return Self::tell_datagrams(out, DatagramsIndication::Credit { association, credit });
+        }
+        // Who answers a call to all does so as itself.
+        let source = if self.config.owns(*local) { *local } else { self.config.call };
+        let Route { port, path } = *route;
+        let role = Role::Command;
+        let addresses = Addresses { destination: *remote, source, role, path };
+        let control = Control::unnumbered(Unnumbered::Ui, false);
+        self.ui.push_back(Queued {
+            port,
+            addresses,
+            control,
+            pid: Some(*pid),
+            information: Some(message),
+            timed: None,
+            credit: Some((association, credit)),
+        });
+        self.due = true;
+    }
+
+    /// Delivers a UI frame.
+    pub(crate) fn on_ui(
+        &mut self,
+        cx: &Context,
+        port: u8,
+        addresses: &Addresses,
+        pid: u8,
+        message: M,
+        out: Out<'_, M>,
+    ) {
+        let Addresses { destination, source, path, .. } = *addresses;
+        let open = self.datagrams.iter().find_map(|(name, datagram)| match datagram {
+            Datagram::Open { local, remote, pid: its, .. }
+                if (*local, *remote, *its) == (destination, source, pid) =>
+            {
+                Some(name)
+            }
+            _ => None,
+        });
+        let route = Route { port, path: path.reversed() };
+        let Some(name) = open.or_else(|| self.ui_arrives((destination, source, pid), route, out))
+        else {
+            return; // it is for another program, or another station
+        };
+        let Some(Datagram::Open { credit, .. }) = self.datagrams.get_mut(name) else { return };
+        let cost = Credit { octets: message.len(), messages: 1 };
+        if !credit.covers(cost) {
+            return cx.dropped(NAME, "a UI frame without credit");
+        }
+        *credit -= cost;
+        let (association, batch) = (name, message.into());
+        let properties = MessageProperties::default();
+        Self::tell_datagrams(
+            out,
+            DatagramsIndication::Delivered { association, batch, properties },
+        );
+    }
+
+    fn ui_arrives(
+        &mut self,
+        (local, remote, pid): (CallSign, CallSign, u8),
+        route: Route,
+        out: Out<'_, M>,
+    ) -> Option<Handle> {
+        let listener = self.datagrams.iter().find_map(|(name, datagram)| match datagram {
+            Datagram::Listener { local: at, pid: its, .. } if (*at, *its) == (local, pid) => {
+                Some(name)
+            }
+            _ => None,
+        })?;
+        let Datagram::Listener { waiting, .. } = self.datagrams.get_mut(listener)? else {
+            return None;
+        };
+        let (association, credit) = waiting.pop_front()?;
+        *self.datagrams.get_mut(association)? =
+            Datagram::Open { local, remote, pid, route, credit };
+        self.datagrams_opened(association, out);
+        Some(association)
+    }
+
+    fn end_or_unlisten(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
+        match self.datagrams.get(name) {
+            None => return cx.dropped(NAME, "a word for a name that has ended"),
+            Some(Datagram::Awaited { listener }) => {
+                let listener = *listener;
+                if let Some(Datagram::Listener { waiting, .. }) = self.datagrams.get_mut(listener) {
+                    waiting.retain(|(waits, _)| *waits != name);
+                }
+            }
+            Some(Datagram::Listener { .. }) => {
+                if let Some(Datagram::Listener { waiting, .. }) = self.datagrams.remove(name) {
+                    for (name, _) in waiting {
+                        self.end_datagrams(name, Ended::Unlistened, out);
+                    }
+                }
+                return Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
+            }
+            Some(Datagram::Open { .. }) => {}
+        }
+        self.end_datagrams(name, why, out);
+    }
+}

@@ -1,0 +1,88 @@
+//! The description of the protocol in a file.
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+use stackwright_contract::described::{Described, Parameter, ParameterKind, ParameterTable, Unfit};
+use stackwright_contract::{CallSign, Duration};
+use stackwright_wire::Message;
+
+use crate::header::Path;
+use crate::{Ax25, Config, FrameLength, Route, Version};
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::required("call", ParameterKind::Text, "the call sign of the station"),
+    Parameter::new("aliases", ParameterKind::Text, "further call signs of it"),
+    Parameter::new("version", ParameterKind::Text, "of links that it opens: auto, 2.0 or 2.2"),
+    Parameter::new("via", ParameterKind::Text, "the digipeaters of route 1"),
+    Parameter::new("window", ParameterKind::Number, "frames before an acknowledgement, to 7"),
+    Parameter::new("extended", ParameterKind::Number, "the same with numbers of 7 bits, to 63"),
+    Parameter::new("longest", ParameterKind::Number, "octets that a frame carries at most"),
+    Parameter::new("frame", ParameterKind::Number, "octets of each frame; else adaptive"),
+    Parameter::new("tries", ParameterKind::Number, "how often a frame is sent, at most"),
+    Parameter::new("timeout", ParameterKind::Number, "the first wait for an answer, in ms"),
+    Parameter::new("rate", ParameterKind::Number, "the rate on the air, in bit/s"),
+    Parameter::new("digipeat", ParameterKind::Truth, "whether frames of others are repeated"),
+];
+
+/// Returns the description: the parameters that a file may set.
+pub const fn described<M: Message>() -> Described<Ax25<M>> {
+    Described { parameters: PARAMETERS, make: |table, _| Ok(Ax25::new(config(table)?)) }
+}
+
+fn read<T: FromStr>(text: &str, key: &'static str, what: &str) -> Result<T, Unfit> {
+    text.parse().map_err(|_| Unfit { key, is: format!("is {what}, and `{text}` stands there") })
+}
+
+/// Reads call signs between spaces.
+fn calls(table: &dyn ParameterTable, key: &'static str) -> Result<Vec<CallSign>, Unfit> {
+    let text = table.text(key).unwrap_or_default();
+    let read = |text| read(text, key, "call signs between spaces, such as N0CALL-7");
+    text.split_whitespace().map(read).collect()
+}
+
+fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
+    let call = table.text("call").unwrap_or_default();
+    let mut config = Config::new(read(call, "call", "a call sign, such as N0CALL-7")?);
+    config.aliases = calls(table, "aliases")?;
+    config.version = match table.text("version") {
+        None | Some("auto") => Version::Auto,
+        Some("2.0") => Version::V20,
+        Some("2.2") => Version::V22,
+        Some(other) => {
+            let is = format!("is auto, 2.0 or 2.2, and `{other}` stands there");
+            return Err(Unfit { key: "version", is });
+        }
+    };
+    let via = calls(table, "via")?;
+    let path = Path::through(&via);
+    let is = || format!("is at most 8 call signs, and {} stand there", via.len());
+    let path = path.ok_or_else(|| Unfit { key: "via", is: is() })?;
+    if !path.is_empty() {
+        config.routes.push(Route { port: 0, path });
+    }
+    if let Some(window) = table.within("window", 1..=7)? {
+        config.window = window as u8;
+    }
+    if let Some(window) = table.within("extended", 1..=63)? {
+        config.window_extended = window as u8;
+    }
+    if let Some(longest) = table.within("longest", 32..=1024)? {
+        config.longest = longest as usize;
+    }
+    if let Some(length) = table.within("frame", 1..=config.longest as u64)? {
+        config.frame = FrameLength::Fixed(length as u16);
+    }
+    if let Some(tries) = table.within("tries", 1..=255)? {
+        config.tries = tries as u8;
+    }
+    if let Some(milliseconds) = table.within("timeout", 1..=3_600_000)? {
+        config.timeout = Duration::from_millis(milliseconds);
+    }
+    if let Some(rate) = table.within("rate", 1..=u32::MAX.into())? {
+        config.rate = rate as u32;
+    }
+    config.digipeat = table.truth("digipeat").unwrap_or(false);
+    Ok(config)
+}

@@ -1,0 +1,322 @@
+//! AX.25 v2.2: the link layer of packet radio.
+//!
+//! It provides two services. Its left face is `Streams`: octets over a link, cut into I frames of
+//! the length that gets most through, acknowledged and in order. Its right face is `Datagrams`: UI
+//! frames, which nobody acknowledges. Both use one TNC, so it is one protocol: whose frame leaves
+//! next, and what is heard on the channel, concerns both.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `config.rs`, `described.rs` | the configuration; its description in a file |
+//! | `header.rs` | the head of a frame: addresses, control field, protocol identifier |
+//! | `xid.rs` | the information of XID |
+//! | `segment.rs` | segments of longer messages |
+//! | `syntax.rs` | the syntax of a frame, for programs that display packets |
+//! | `table.rs` | what a link does in each state, as data |
+//! | `link/` | one link: states, windows, timers |
+//! | `links.rs` | all of them |
+//! | `streams.rs`, `datagrams.rs` | the two faces |
+//! | `receive.rs`, `send.rs` | from below, and downward |
+//! | `routes.rs`, `repeated.rs` | digipeaters to a peer; this station as a digipeater |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod config;
+mod datagrams;
+mod described;
+pub mod header;
+mod link;
+mod links;
+mod receive;
+mod repeated;
+mod routes;
+pub mod segment;
+mod send;
+mod streams;
+mod syntax;
+pub mod table;
+pub mod xid;
+
+pub use config::{Config, FrameLength, Route, Version};
+pub use described::described;
+pub use link::State;
+pub use syntax::SYNTAX;
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use stackwright_contract::ask::{
+    Ask, Counters, FrameTime, Longest, PacketCounts, Peer, Question, RoundTrip,
+};
+use stackwright_contract::services::{Credit, Datagrams, Frames, Streams};
+use stackwright_contract::{
+    Address, Both, CallSign, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant,
+    Mirror, NameAbove, Outlet, Protocol, RequestTo,
+};
+use stackwright_wire::{Message, Pool};
+
+use datagrams::Datagram;
+use header::{HEAD_MOST, Modulus, pid};
+use link::{Act, HEADROOM, Key, Learned, Link};
+use links::Links;
+use repeated::Repeated;
+use routes::Routes;
+use send::{Queued, Reply};
+use streams::Stream;
+
+const NAME: &str = "ax25";
+
+/// Ports of one TNC: KISS has four bits for them.
+pub(crate) const PORTS_MOST: usize = 16;
+/// Peers of which something is remembered.
+const PEERS_MOST: usize = 64;
+/// Blocks that are kept for frames.
+const BLOCKS_MOST: usize = 128;
+
+/// AX.25, over the frames of a TNC.
+pub struct Ax25<M: Message> {
+    config: Config,
+    /// Whether the TNC is there.
+    up: bool,
+    /// Credit of each port.
+    ports: [Credit; PORTS_MOST],
+    links: Links<M>,
+    streams: Mirror<Stream>,
+    datagrams: Mirror<Datagram>,
+    routes: Routes,
+    repeated: Repeated,
+    /// What was learned of peers, the newest last.
+    peers: VecDeque<(CallSign, Learned)>,
+    /// Frames that answer, and those that are repeated.
+    replies: VecDeque<Reply<M>>,
+    /// UI frames.
+    ui: VecDeque<Queued<M>>,
+    /// Marks under way: port, mark, and the link whose T1 starts.
+    marks: VecDeque<(u8, u16, Handle)>,
+    mark: u16,
+    /// Which link sends next.
+    turn: usize,
+    /// Whether something may leave.
+    due: bool,
+    /// Empty between two words: kept for its memory.
+    acts: VecDeque<Act<M>>,
+    pool: Arc<Pool<M>>,
+}
+
+/// A link, for displays and tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkStatus {
+    /// The call sign of this station.
+    pub local: CallSign,
+    /// The call sign of the peer.
+    pub remote: CallSign,
+    /// Its state.
+    pub state: State,
+    /// How it counts.
+    pub modulus: Modulus,
+    /// Octets that it holds, in both directions.
+    pub held: usize,
+    /// Which of T1 and T3 runs, behind a space.
+    pub timers: &'static str,
+}
+
+type Out<'a, M> = &'a mut dyn Outlet<Ax25<M>>;
+
+impl<M: Message> Ax25<M> {
+    /// Makes a station, with memory of its own.
+    ///
+    /// # Panics
+    /// Where a number of the configuration is out of its range.
+    pub fn new(config: Config) -> Self {
+        let block = HEADROOM + config.longest;
+        Self::sharing(config, Arc::new(Pool::new(block, BLOCKS_MOST)))
+    }
+
+    /// Makes a station with the pool of the layers around it: each uses the blocks again that the
+    /// others have released, and no frame needs an allocation. A block has 89 octets more than the
+    /// longest information.
+    ///
+    /// # Panics
+    /// Where a number of the configuration is out of its range.
+    pub fn sharing(config: Config, pool: Arc<Pool<M>>) -> Self {
+        config.check();
+        Ax25 {
+            up: false,
+            ports: [Credit::NONE; PORTS_MOST],
+            links: Links::default(),
+            streams: Mirror::new(),
+            datagrams: Mirror::new(),
+            routes: Routes::new(&config.routes),
+            repeated: Repeated::default(),
+            peers: VecDeque::new(),
+            replies: VecDeque::new(),
+            ui: VecDeque::new(),
+            marks: VecDeque::new(),
+            mark: 0,
+            turn: 0,
+            due: false,
+            acts: VecDeque::new(),
+            pool,
+            config,
+        }
+    }
+
+    /// Returns the links, in no order.
+    pub fn links(&self) -> impl Iterator<Item = LinkStatus> {
+        self.links.iter().map(|(_, link)| LinkStatus {
+            local: link.key.local,
+            remote: link.key.remote,
+            state: link.state,
+            modulus: link.modulus,
+            held: link.held(),
+            timers: link.timers(),
+        })
+    }
+
+    /// Returns the route of this number, as in [`Address::Station`].
+    pub fn route(&self, number: u16) -> Option<Route> {
+        self.routes.get(number)
+    }
+
+    fn find(&self, key: Key) -> Option<Handle> {
+        self.links.find(key)
+    }
+
+    fn frame_time(&self) -> u32 {
+        u32::try_from(self.config.air(self.config.longest).as_micros()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the version that a peer is asked for, and what was learned of it.
+    fn known(&self, peer: CallSign) -> (Version, Learned) {
+        let said = self.config.peers.iter().find(|(call, _)| *call == peer);
+        let learned = self.peers.iter().find(|(call, _)| *call == peer);
+        let learned = learned.map_or_else(Learned::default, |(_, learned)| *learned);
+        let version = match (said, self.config.version, learned.modulus) {
+            (Some((_, version)), ..) => *version,
+            (None, Version::Auto, Some(Modulus::Eight)) => Version::V20,
+            (None, version, _) => version,
+        };
+        (version, learned)
+    }
+
+    fn learn(&mut self, peer: CallSign, learned: Learned) {
+        let before = self.peers.iter().position(|(call, _)| *call == peer);
+        if let Some(before) = before {
+            self.peers.remove(before);
+        } else if self.peers.len() >= PEERS_MOST {
+            self.peers.pop_front();
+        }
+        self.peers.push_back((peer, learned));
+    }
+}
+
+impl<M: Message> Protocol for Ax25<M> {
+    /// What both faces promise together, as of two protocols beside each other: of streams, that
+    /// all octets arrive, in order. UI frames come at most once, and checked.
+    const FACTS: Facts = Facts {
+        gives: Guarantees::RELIABLE
+            .and(Guarantees::ORDERED)
+            .and(Guarantees::ONCE)
+            .and(Guarantees::CHECKED),
+        header_room: HEAD_MOST,
+        reads_payload: true,
+        ..Facts::named(NAME)
+    };
+    type Provides = Both<Streams<M>, Datagrams<M>>;
+    type Uses = Frames<M>;
+
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: RequestTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            Either::Left(request) => self.on_streams(cx, request, out),
+            Either::Right(request) => self.on_datagrams(cx, request, out),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        self.on_frames(cx, indication, out);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if !self.up {
+            return;
+        }
+        let mut place = 0;
+        while let Some(name) = self.links.at(place) {
+            let is_due = |link: &Link<M>| link.deadline().is_some_and(|at| at <= cx.now());
+            if self.links.get(name).is_some_and(is_due) {
+                self.with_link(cx, name, out, |link, env| link.expire(env));
+            }
+            place += usize::from(self.links.at(place) == Some(name));
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        // Without a TNC, nothing can be late.
+        self.up.then(|| self.links.iter().filter_map(|(_, link)| link.deadline()).min()).flatten()
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.transmit(cx, out);
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.due
+    }
+
+    fn may_exit(&self) -> bool {
+        let over =
+            |link: &Link<M>| matches!(link.state, State::AwaitingRelease | State::Disconnected);
+        self.replies.is_empty()
+            && self.ui.is_empty()
+            && self.links.iter().all(|(_, link)| over(link))
+    }
+
+    fn ask(
+        &self,
+        about: NameAbove<Self>,
+        question: &mut Question<'_>,
+        _below: &dyn Ask<Self::Uses>,
+    ) {
+        let frame_time = self.config.air(self.config.longest);
+        question.answer::<FrameTime>(|_| Some(frame_time));
+        match about {
+            Either::Left(name) => {
+                question.answer::<Longest>(|_| Some(usize::MAX));
+                let Some(Stream::Link(link)) = self.streams.get(name) else { return };
+                let Some(link) = self.links.get(*link) else { return };
+                let Key { remote: call, .. } = link.key;
+                let peer = Address::Station { call, pid: pid::NONE, route: 0 };
+                let counts = PacketCounts {
+                    sent: link.counts.sent,
+                    received: link.counts.received,
+                    retransmitted: Some(link.counts.retransmitted),
+                };
+                question
+                    .answer::<RoundTrip>(|_| Some(link.round_trip()))
+                    .answer::<Counters>(|_| Some(counts))
+                    .answer::<Peer>(|_| Some(peer.into()));
+            }
+            Either::Right(name) => {
+                question.answer::<Longest>(|_| Some(self.config.longest));
+                let Some(Datagram::Open { remote: call, pid, .. }) = self.datagrams.get(name)
+                else {
+                    return;
+                };
+                let peer = Address::Station { call: *call, pid: *pid, route: 0 };
+                question.answer::<Peer>(|_| Some(peer.into()));
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! From below: frames, and what the TNC says of those that were sent.
+
+use stackwright_contract::Context;
+use stackwright_contract::services::{Credit, FramesIndication, FramesRequest};
+use stackwright_wire::Message;
+
+use crate::config::Version;
+use crate::header::{Addresses, Control, HEAD_MOST, Modulus, Role, Unnumbered};
+use crate::link::{Key, agree, information};
+use crate::send::Queued;
+use crate::xid::Parameters;
+use crate::{Ax25, NAME, Out, PORTS_MOST};
+
+/// The credit upward: it is given back with each frame, which is handled when it arrives.
+const AT_ONCE: Credit = Credit { octets: 1 << 16, messages: 256 };
+
+impl<M: Message> Ax25<M> {
+    pub(crate) fn on_frames(
+        &mut self,
+        cx: &Context,
+        indication: FramesIndication<M>,
+        out: Out<'_, M>,
+    ) {
+        match indication {
+            FramesIndication::Credit { port, credit } => {
+                if let Some(there) = self.ports.get_mut(usize::from(port)) {
+                    *there += credit;
+                    self.due = true;
+                }
+            }
+            FramesIndication::Delivered { port, batch } => {
+                out.request(FramesRequest::Credit { credit: batch.cost() });
+                self.on_frame(cx, port, batch.into_single(), out);
+            }
+            FramesIndication::Left { port, mark } => self.on_left(cx, port, mark),
+            FramesIndication::State { up } => self.on_state(cx, up, out),
+        }
+    }
+
+    fn on_state(&mut self, cx: &Context, up: bool, out: Out<'_, M>) {
+        self.up = up;
+        self.ports = [Credit::NONE; PORTS_MOST];
+        self.marks.clear();
+        self.replies.clear();
+        if !up {
+            self.links.for_each(crate::Link::line_down);
+            return;
+        }
+        out.request(FramesRequest::Credit { credit: AT_ONCE });
+        let mut place = 0;
+        while let Some(name) = self.links.at(place) {
+            self.with_link(cx, name, out, |link, env| link.line_up(env));
+            place += 1; // none ends by that
+        }
+        self.due = true;
+    }
+
+    fn on_frame(&mut self, cx: &Context, port: u8, mut message: M, out: Out<'_, M>) {
+        let mut octets = [0; HEAD_MOST];
+        let length = message.copy_to(&mut octets);
+        let (addresses, at) = match Addresses::decode(&octets[..length]) {
+            Ok(decoded) => decoded,
+            Err(_) => return cx.dropped(NAME, "a frame whose addresses are malformed"),
+        };
+        let air = self.config.air(message.len().saturating_sub(at));
+        self.links.for_each(|link| {
+            if link.key.port == port {
+                link.heard(air);
+            }
+        });
+        if self.config.owns(addresses.source) {
+            return cx.dropped(NAME, "a frame of this station, heard again");
+        }
+        if !addresses.path.is_travelled() {
+            return self.digipeat(cx, port, addresses, at, message);
+        }
+        let (local, remote) = (addresses.destination, addresses.source);
+        let key = Key { port, local, remote };
+        let link = self.find(key);
+        let modulus = link.and_then(|link| self.links.get(link)).map(|link| link.modulus);
+        let (control, fields) =
+            match Control::decode(&octets[at..length], modulus.unwrap_or(Modulus::Eight)) {
+                Ok((control, fields)) => (control, at + fields),
+                Err(_) => return cx.dropped(NAME, "a frame whose control field is malformed"),
+            };
+        let pid = if control.has_pid() {
+            match octets[..length].get(fields) {
+                Some(pid) => Some(*pid),
+                None => return cx.dropped(NAME, "a frame without its protocol identifier"),
+            }
+        } else {
+            None
+        };
+        message.advance(fields + usize::from(pid.is_some()));
+        if let (Control::Unnumbered { kind: Unnumbered::Ui, poll }, Some(pid)) = (control, pid) {
+            self.on_ui(cx, port, &addresses, pid, message.take(), out);
+            if !poll || addresses.role != Role::Command {
+                return;
+            }
+        }
+        if !self.config.owns(local) {
+            return; // it is for another station
+        }
+        let opens = matches!(
+            control,
+            Control::Unnumbered { kind: Unnumbered::Sabm | Unnumbered::Sabme, .. }
+        );
+        if let Some(name) = link {
+            let begins_anew = opens && self.links.get(name).is_some_and(|link| link.is_confirmed());
+            if !begins_anew {
+                self.with_link(cx, name, out, |link, env| {
+                    link.receive(control, addresses.role, message, pid, env);
+                });
+                return;
+            }
+            self.with_link(cx, name, out, |link, env| link.lost(env));
+        }
+        self.without_link(cx, key, &addresses, control, message, out);
+    }
+
+    /// Handles a frame for which there is no link: state 0.
+    fn without_link(
+        &mut self,
+        cx: &Context,
+        key: Key,
+        addresses: &Addresses,
+        control: Control,
+        mut message: M,
+        out: Out<'_, M>,
+    ) {
+        let path = addresses.path.reversed();
+        let asks = addresses.role != Role::Response;
+        let (kind, poll) = match control {
+            Control::Unnumbered { kind, poll } => (Some(kind), poll),
+            Control::Information { poll, .. } | Control::Supervisory { poll, .. } => (None, poll),
+        };
+        let mut information_back = None;
+        let answer = match kind {
+            Some(kind @ (Unnumbered::Sabm | Unnumbered::Sabme)) => {
+                let modulus = match kind {
+                    Unnumbered::Sabme => Modulus::Extended,
+                    _ => Modulus::Eight,
+                };
+                let knows = kind == Unnumbered::Sabm || self.known(key.remote).0 != Version::V20;
+                if knows && self.arrive(cx, key, path, (modulus, poll), out) {
+                    return;
+                }
+                Unnumbered::Dm
+            }
+            // Of UI frames, only those that ask come here.
+            Some(Unnumbered::Disc | Unnumbered::Ui) => Unnumbered::Dm,
+            Some(Unnumbered::Xid) if asks => {
+                let length = message.len();
+                let octets = message.front(length);
+                let theirs = octets.and_then(|octets| Parameters::decode(octets).ok());
+                let Some(theirs) = theirs else {
+                    return cx.dropped(NAME, "XID that is malformed");
+                };
+                information_back = Some(information(&agree(&self.config, &theirs)));
+                Unnumbered::Xid
+            }
+            Some(Unnumbered::Test) if asks => {
+                information_back = Some(message);
+                Unnumbered::Test
+            }
+            // Only what asks for an answer gets one.
+            None if asks && poll => Unnumbered::Dm,
+            _ => return cx.dropped(NAME, "a frame of a link that there is not"),
+        };
+        self.reply(
+            cx,
+            Queued {
+                port: key.port,
+                addresses: Addresses {
+                    destination: key.remote,
+                    source: key.local,
+                    role: Role::Response,
+                    path,
+                },
+                control: Control::unnumbered(answer, poll),
+                pid: None,
+                information: information_back,
+                timed: None,
+                credit: None,
+            },
+        );
+    }
+
+    /// Repeats a frame that names this station next.
+    fn digipeat(
+        &mut self,
+        cx: &Context,
+        port: u8,
+        mut addresses: Addresses,
+        at: usize,
+        mut message: M,
+    ) {
+        let mine = addresses.path.next().is_some_and(|next| self.config.owns(next));
+        if !self.config.digipeat || !mine {
+            return; // it has not arrived yet
+        }
+        addresses.path.repeat();
+        message.advance(at);
+        // On a link, the same frame comes again because it was lost.
+        let control = message.front(1).and_then(|octets| octets.first()).copied();
+        let is_ui = control.is_some_and(|octet| octet & !0x10 == Unnumbered::Ui as u8);
+        if is_ui && self.repeated.is_repeated(&addresses, &message, cx.now()) {
+            return cx.dropped(NAME, "a frame that was repeated before");
+        }
+        self.repeat(cx, port, addresses, message);
+    }
+}

@@ -1,0 +1,258 @@
+//! The face of streams: connected octets.
+
+use alloc::collections::VecDeque;
+
+use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
+use stackwright_contract::{Address, CallSign, Context, Handle, Participant, PathLimits};
+use stackwright_wire::Message;
+
+use crate::header::{Modulus, Path, pid};
+use crate::link::{Key, Link};
+use crate::{Ax25, NAME, Out};
+
+/// What a name of a stream stands for.
+pub(crate) enum Stream {
+    /// A listener.
+    Listener {
+        local: CallSign,
+        /// Names that wait for an arrival, with their credit.
+        waiting: VecDeque<(Handle, usize)>,
+    },
+    /// It waits for an arrival at this listener.
+    Awaited { listener: Handle },
+    /// A link of this name.
+    Link(Handle),
+}
+
+impl<M: Message> Ax25<M> {
+    pub(crate) fn tell(out: Out<'_, M>, indication: StreamsIndication<M>) {
+        out.indicate(stackwright_contract::Either::Left(indication));
+    }
+
+    fn end_stream(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
+        self.streams.remove(name);
+        Self::tell(out, StreamsIndication::Ended { name, why });
+    }
+
+    pub(crate) fn on_streams(&mut self, cx: &Context, request: StreamsRequest<M>, out: Out<'_, M>) {
+        match request {
+            StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
+            StreamsRequest::Await { listener, association, credit } => {
+                match self.streams.get_mut(listener) {
+                    Some(Stream::Listener { waiting, .. }) => {
+                        waiting.push_back((association, credit.octets));
+                        self.streams.insert(association, Stream::Awaited { listener });
+                    }
+                    _ => {
+                        let (name, why) = (association, Ended::Unlistened);
+                        Self::tell(out, StreamsIndication::Ended { name, why });
+                    }
+                }
+            }
+            StreamsRequest::Open { association, remote, local, credit } => {
+                if let Err(why) = self.open(cx, association, remote, local, credit, out) {
+                    Self::tell(out, StreamsIndication::Ended { name: association, why });
+                }
+            }
+            StreamsRequest::Send { association, batch, properties: _ } => {
+                self.ask_link(cx, association, out, |link, env| {
+                    link.push(batch.into_octets(), env);
+                });
+            }
+            StreamsRequest::Credit { association, credit } => {
+                self.ask_link(cx, association, out, |link, env| link.give(credit.octets, env));
+            }
+            StreamsRequest::Control { association, .. } => {
+                if self.streams.get(association).is_some() {
+                    Self::tell(out, StreamsIndication::unknown_command(association));
+                }
+            }
+            StreamsRequest::Finish { association } => {
+                self.ask_link(cx, association, out, |link, env| link.finish(env));
+            }
+            StreamsRequest::Abort { association, .. } => {
+                self.end(cx, association, Ended::Aborted, out);
+            }
+            StreamsRequest::Close { name } => self.close(cx, name, out),
+        }
+    }
+
+    fn ask_link(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        out: Out<'_, M>,
+        ask: impl FnOnce(&mut Link<M>, &mut crate::link::Env<'_, M>),
+    ) {
+        match self.streams.get(name) {
+            Some(Stream::Link(link)) => {
+                let link = *link;
+                self.with_link(cx, link, out, ask);
+            }
+            // Before an arrival there is only credit to give.
+            Some(Stream::Listener { .. } | Stream::Awaited { .. }) | None => {
+                cx.dropped(NAME, "a word for a name that is not open");
+            }
+        }
+    }
+
+    fn listen(&mut self, listener: Handle, local: Participant, out: Out<'_, M>) {
+        let call = match local.address {
+            Address::Station { call, .. } if self.config.owns(call) => call,
+            Address::Station { .. } => {
+                let why = Ended::Unavailable;
+                return Self::tell(out, StreamsIndication::Ended { name: listener, why });
+            }
+            _ => self.config.call,
+        };
+        let taken = self
+            .streams
+            .iter()
+            .any(|(_, stream)| matches!(stream, Stream::Listener { local, .. } if *local == call));
+        if taken {
+            let why = Ended::Unavailable;
+            return Self::tell(out, StreamsIndication::Ended { name: listener, why });
+        }
+        let waiting = VecDeque::new();
+        self.streams.insert(listener, Stream::Listener { local: call, waiting });
+        let local = Address::Station { call, pid: pid::NONE, route: 0 }.into();
+        Self::tell(out, StreamsIndication::Listening { listener, local });
+    }
+
+    fn open(
+        &mut self,
+        cx: &Context,
+        association: Handle,
+        remote: Participant,
+        local: Option<Participant>,
+        credit: Credit,
+        out: Out<'_, M>,
+    ) -> Result<(), Ended> {
+        let Address::Station { call: remote, route, .. } = remote.address else {
+            return Err(Ended::Unreachable);
+        };
+        let local = match local.map(|local| local.address) {
+            None => self.config.call,
+            Some(Address::Station { call, .. }) if self.config.owns(call) => call,
+            Some(_) => return Err(Ended::Unavailable),
+        };
+        let route = self.routes.get(route).ok_or(Ended::Unreachable)?;
+        let key = Key { port: route.port, local, remote };
+        let (version, learned) = self.known(remote);
+        let (credit, path) = (credit.octets, route.path);
+        if let Some(before) = self.find(key) {
+            // It may be one whose name above has gone, and that is being released.
+            let link = self.links.get_mut(before).filter(|link| link.above.is_none());
+            let link = link.ok_or(Ended::Unavailable)?;
+            link.reopen(version, credit, learned, &self.config);
+            link.above = Some(association);
+            self.streams.insert(association, Stream::Link(before));
+            return Ok(());
+        }
+        if self.config.owns(remote) || self.links.len() >= self.config.links_most {
+            return Err(Ended::Unavailable);
+        }
+        let mut acts = core::mem::take(&mut self.acts);
+        let mut env = Self::env(cx, &self.config, &self.pool, &mut acts);
+        let mut link = Link::open(key, path, version, credit, learned, &mut env);
+        self.acts = acts;
+        link.above = Some(association);
+        let name = self.links.name(link);
+        self.streams.insert(association, Stream::Link(name));
+        self.perform(cx, name, Some(association), out);
+        Ok(())
+    }
+
+    /// A peer asks for a link. Returns whether it was accepted.
+    pub(crate) fn arrive(
+        &mut self,
+        cx: &Context,
+        key: Key,
+        path: Path,
+        opening: (Modulus, bool),
+        out: Out<'_, M>,
+    ) -> bool {
+        if self.links.len() >= self.config.links_most {
+            cx.dropped(NAME, "a peer beyond the most links");
+            return false;
+        }
+        let listener = self.streams.iter().find_map(|(name, stream)| match stream {
+            Stream::Listener { local, .. } if *local == key.local => Some(name),
+            _ => None,
+        });
+        let Some(Stream::Listener { waiting, .. }) =
+            listener.and_then(|listener| self.streams.get_mut(listener))
+        else {
+            return false;
+        };
+        let Some((association, credit)) = waiting.pop_front() else { return false };
+        let (_, learned) = self.known(key.remote);
+        let mut acts = core::mem::take(&mut self.acts);
+        let mut env = Self::env(cx, &self.config, &self.pool, &mut acts);
+        let mut link = Link::accept(key, path, opening, credit, learned, &mut env);
+        self.acts = acts;
+        link.above = Some(association);
+        let name = self.links.name(link);
+        if let Some(stream) = self.streams.get_mut(association) {
+            *stream = Stream::Link(name);
+        }
+        self.perform(cx, name, Some(association), out);
+        true
+    }
+
+    /// Tells that a link is open.
+    pub(crate) fn opened(&mut self, association: Handle, link: Handle, out: Out<'_, M>) {
+        let Some(link) = self.links.get(link) else { return };
+        let Key { port, local, remote } = link.key;
+        let route = self.routes.number(crate::Route { port, path: link.path });
+        let station = |call, route| Address::Station { call, pid: pid::NONE, route }.into();
+        Self::tell(
+            out,
+            StreamsIndication::Opened {
+                association,
+                local: station(local, 0),
+                remote: station(remote, route),
+                credit: Credit::of_octets(self.config.buffer),
+                path: PathLimits { longest: u32::MAX, frame_time: self.frame_time() },
+            },
+        );
+    }
+
+    fn end(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
+        match self.streams.get(name) {
+            None => cx.dropped(NAME, "a word for a name that has ended"),
+            Some(Stream::Link(link)) => {
+                let link = *link;
+                self.with_link(cx, link, out, |link, env| link.abort(why, env));
+            }
+            Some(Stream::Awaited { listener }) => {
+                let listener = *listener;
+                if let Some(Stream::Listener { waiting, .. }) = self.streams.get_mut(listener) {
+                    waiting.retain(|(waits, _)| *waits != name);
+                }
+                self.end_stream(name, why, out);
+            }
+            Some(Stream::Listener { .. }) => self.unlisten(name, why, out),
+        }
+    }
+
+    fn unlisten(&mut self, listener: Handle, why: Ended, out: Out<'_, M>) {
+        if let Some(Stream::Listener { waiting, .. }) = self.streams.remove(listener) {
+            for (name, _) in waiting {
+                self.end_stream(name, Ended::Unlistened, out);
+            }
+            Self::tell(out, StreamsIndication::Ended { name: listener, why });
+        }
+    }
+
+    fn close(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        match self.streams.get(name) {
+            Some(Stream::Link(link)) => {
+                let link = *link;
+                self.with_link(cx, link, out, |link, env| link.close(env));
+            }
+            Some(Stream::Listener { .. }) => self.unlisten(name, Ended::Unlistened, out),
+            _ => self.end(cx, name, Ended::Finished, out),
+        }
+    }
+}

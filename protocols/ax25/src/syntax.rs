@@ -1,0 +1,135 @@
+//! The syntax of a frame, for programs that display packets.
+//!
+//! A frame does not say how its link counts: it is shown as one whose numbers have three bits, as
+//! other programs show it. Of a link with numbers of seven bits, U frames alone are right.
+
+use stackwright_wire::Header;
+use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
+
+use crate::header::{Address, pid};
+use crate::segment::SegmentHeader;
+use crate::xid::{XidHeader, XidParameter};
+
+/// The control field of one octet, whatever its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(crate) struct ControlField {
+    /// N(R) of I and S frames; the first bits of the kind of U frames.
+    #[bits(3)]
+    pub received: u8,
+    /// The P bit of a command, the F bit of a response.
+    pub poll: bool,
+    /// Of I frames, the first bits of N(S); of S and U frames, the kind.
+    #[bits(2)]
+    pub kind: u8,
+    /// 1: an S frame; 3: a U frame; else an I frame, and the first bit is the last of N(S).
+    #[bits(2)]
+    pub format: u8,
+}
+
+/// The protocol identifier (§3.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(crate) struct ProtocolIdentifier {
+    /// Which protocol the information belongs to; 0xF0: none.
+    pub pid: u8,
+}
+
+/// The own protocol identifier of a segmented message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(crate) struct SegmentedIdentifier {
+    /// Which protocol the message belongs to.
+    pub pid: u8,
+}
+
+/// A frame.
+pub const SYNTAX: &[Step] =
+    &[of::<Address>(), of::<Address>(), more(PATH_8), CONTROL[0], CONTROL[1]];
+
+const LAST: Reference = field(Address::NAME, "last");
+
+/// What follows an address that is not the last.
+const fn more(steps: &'static [Step]) -> Step {
+    Step::Choice {
+        by: Discriminant::Value(LAST),
+        cases: &[Case { value: 1, name: "", steps: &[] }],
+        otherwise: steps,
+    }
+}
+
+const PATH_8: &[Step] = &[of::<Address>(), more(PATH_7)];
+const PATH_7: &[Step] = &[of::<Address>(), more(PATH_6)];
+const PATH_6: &[Step] = &[of::<Address>(), more(PATH_5)];
+const PATH_5: &[Step] = &[of::<Address>(), more(PATH_4)];
+const PATH_4: &[Step] = &[of::<Address>(), more(PATH_3)];
+const PATH_3: &[Step] = &[of::<Address>(), more(PATH_2)];
+const PATH_2: &[Step] = &[of::<Address>(), more(PATH_1)];
+const PATH_1: &[Step] = &[of::<Address>()];
+
+const CONTROL: [Step; 2] = [
+    of::<ControlField>(),
+    Step::Choice {
+        by: Discriminant::Value(field(ControlField::NAME, "format")),
+        cases: &[
+            Case { value: 1, name: "supervisory", steps: &[Step::Rest("numbers")] },
+            Case { value: 3, name: "unnumbered", steps: UNNUMBERED },
+        ],
+        otherwise: INFORMATION,
+    },
+];
+
+const UNNUMBERED: &[Step] = &[Step::Choice {
+    by: Discriminant::Value(field(ControlField::NAME, "received")),
+    cases: &[
+        Case {
+            value: 0,
+            name: "",
+            steps: &[Step::Choice {
+                by: Discriminant::Value(field(ControlField::NAME, "kind")),
+                cases: &[Case { value: 0, name: "UI", steps: INFORMATION }],
+                otherwise: &[Step::Rest("information")],
+            }],
+        },
+        Case { value: 5, name: "XID", steps: XID },
+    ],
+    otherwise: &[Step::Rest("information")],
+}];
+
+const XID: &[Step] = &[
+    of::<XidHeader>(),
+    Step::Part {
+        octets: field(XidHeader::NAME, "length"),
+        less: 0,
+        steps: &[Step::Repeat(&[
+            of::<XidParameter>(),
+            Step::Octets { name: "value", octets: field(XidParameter::NAME, "length") },
+        ])],
+    },
+];
+
+const INFORMATION: &[Step] = &[
+    of::<ProtocolIdentifier>(),
+    Step::Choice {
+        by: Discriminant::Value(field(ProtocolIdentifier::NAME, "pid")),
+        cases: &[Case {
+            value: pid::SEGMENT as u64,
+            name: "segment",
+            steps: &[
+                of::<SegmentHeader>(),
+                Step::Choice {
+                    by: Discriminant::Value(field(SegmentHeader::NAME, "first")),
+                    cases: &[Case {
+                        value: 1,
+                        name: "first",
+                        steps: &[of::<SegmentedIdentifier>()],
+                    }],
+                    otherwise: &[],
+                },
+                Step::Rest("information"),
+            ],
+        }],
+        otherwise: &[Step::Rest("information")],
+    },
+];
+
+const fn of<H: Header>() -> Step {
+    Step::Header(Layout::of::<H>())
+}

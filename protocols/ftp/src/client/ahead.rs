@@ -1,0 +1,206 @@
+//! Commands that are sent ahead, so that their replies cost no round trip.
+//!
+//! ```text
+//! without:  EPSV ─▸ 229   connect, RETR a ─▸ data, 226   EPSV ─▸ 229   connect, RETR b ─▸ data, 226
+//! ahead:    EPSV ─▸ 229   connect, RETR a, EPSV ─▸ data, 226, 229      connect, RETR b, EPSV ─▸ …
+//! ```
+//!
+//! A server executes commands one after the other (RFC 959 §5.4), and replies in that order: what
+//! was sent before the command of a session's step is replied to before it. Between transfers that
+//! is so with all of them. During a transfer it is not: proftpd refuses EPSV with 450, pure-ftpd
+//! whatever is not ABOR with 500, both before the final reply. So EPSV is sent behind RETR or STOR
+//! only to servers that are known to let it wait.
+
+use alloc::format;
+
+use stackwright_contract::services::Failure;
+use stackwright_contract::{Context, Duration, Handle, Instant};
+use stackwright_wire::Message;
+
+use super::data::port;
+use super::state::{Job, Session, Step, What};
+use super::{Client, DataMode, Out};
+use crate::reply::{Reply, ReplyKind};
+
+/// How long a port that a server named ahead is used: servers accept there for 30 seconds or more.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// A command whose reply comes before that of the session's step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Before {
+    /// EPSV, for the next transfer.
+    Port,
+    /// MDTM, of the file that this job fetches.
+    Modified(Handle),
+    /// The command of a job that has no other.
+    Deed(Handle),
+}
+
+/// The port of the next transfer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NextPort {
+    Unasked,
+    /// EPSV was sent behind the transfer that runs.
+    Asked,
+    /// The server named it.
+    Known {
+        port: u16,
+        since: Instant,
+    },
+}
+
+/// Returns whether a server, by its greeting, executes what is sent during a transfer when the
+/// transfer is over.
+pub(super) fn lets_commands_wait(greeting: &str) -> bool {
+    greeting.contains("vsFTPd") || greeting.contains("Stackwright")
+}
+
+impl Session {
+    /// Notes that the final reply to the transfer is here: the next is about what was sent behind.
+    pub(super) fn transfer_replied(&mut self) {
+        self.transfers = self.transfers.saturating_add(1);
+        if self.next_port == NextPort::Asked {
+            self.next_port = NextPort::Unasked;
+            self.before.push_back(Before::Port);
+        }
+    }
+}
+
+impl<M: Message> Client<M> {
+    /// Sends EPSV behind the command that begins a transfer, if another transfer is likely: one
+    /// came before, and the server lets it wait.
+    pub(super) fn ask_next_port(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let passive = self.config.data == DataMode::Passive && !self.only_pasv;
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let is_likely = state.transfers > 0 && state.lets_wait;
+        if passive && is_likely {
+            state.next_port = NextPort::Asked;
+            super::send::queue(cx, state, "EPSV");
+            super::send::flush(state, out);
+        }
+    }
+
+    /// Begins a transfer with the port that was asked for ahead. Returns whether there is one, or
+    /// will be.
+    pub(super) fn arrange_ahead(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) -> bool {
+        let fits = match self.job_of(session).map(|(_, job)| &job.what) {
+            // The reply to RETR tells the size; behind REST, it does not.
+            Some(What::Read(read)) => read.position == 0,
+            Some(What::Create(create)) => create.there.is_some(),
+            Some(What::List(_)) => true,
+            Some(What::Stat(_) | What::Deed(_)) | None => false,
+        };
+        let Some(state) = self.sessions.get_mut(session).filter(|_| fits) else { return false };
+        if state.before.contains(&Before::Port) {
+            state.step = Step::Prepared;
+            self.touch(cx, session);
+            return true;
+        }
+        match core::mem::replace(&mut state.next_port, NextPort::Unasked) {
+            NextPort::Known { port, since } if cx.now().since(since) < FRESH => {
+                self.open_data(cx, session, port, true, out);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Asks when the file of a job was modified, where the list of a folder did not tell it: the
+    /// reply comes before that of the transfer.
+    pub(super) fn ask_modified(&mut self, cx: &Context, session: Handle) {
+        let features = self.sessions.get(session).map(|state| state.features);
+        let wants = self.untimed && features.is_some_and(|features| features.modified);
+        let Some((name, Job { path, what: What::Read(read), .. })) = self.job_of(session) else {
+            return;
+        };
+        if !wants || core::mem::replace(&mut read.modified_asked, true) {
+            return;
+        }
+        let command = format!("MDTM {}", super::deed::relative(path));
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.before.push_back(Before::Modified(name));
+            super::send::queue(cx, state, &command);
+        }
+    }
+
+    /// Sends the command of a job that has no other, and lets the session go on with the next job.
+    pub(super) fn say_ahead(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        command: &str,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Some(job) = state.job.take() else { return };
+        state.before.push_back(Before::Deed(job));
+        super::send::queue(cx, state, command);
+        super::send::flush(state, out);
+        self.free(cx, session, out);
+    }
+
+    /// Handles the reply to a command that was sent ahead.
+    pub(super) fn before_replied(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if reply.kind() == ReplyKind::Preliminary {
+            return;
+        }
+        match state.before.pop_front() {
+            Some(Before::Port) => {
+                let waits = state.step == Step::Prepared;
+                match port(reply, true) {
+                    Some(port) if waits => self.open_data(cx, session, port, true, out),
+                    Some(port) => state.next_port = NextPort::Known { port, since: cx.now() },
+                    None if waits => self.arrange(cx, session, out),
+                    None => {}
+                }
+            }
+            Some(Before::Modified(job)) => {
+                let modified = crate::time::parse(reply.text.trim()).filter(|_| reply.code == 213);
+                if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(job) {
+                    read.modified = modified;
+                }
+            }
+            Some(Before::Deed(job)) => self.ahead_done(job, reply, out),
+            None => {}
+        }
+        self.touch(cx, session);
+    }
+
+    /// Fails what was sent ahead in a session that is gone.
+    pub(super) fn drop_before(&mut self, state: &Session, failure: Failure, out: Out<'_, M>) {
+        for before in &state.before {
+            match before {
+                Before::Deed(job) => self.job_failed(*job, failure, out),
+                // It is asked again where it is fetched.
+                Before::Modified(job) => {
+                    if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(*job) {
+                        read.modified_asked = false;
+                    }
+                }
+                Before::Port => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lets_commands_wait;
+
+    #[test]
+    fn greetings_tell_what_may_be_sent_during_a_transfer() {
+        for known in ["(vsFTPd 3.0.5)", "Stackwright FTP"] {
+            assert!(lets_commands_wait(known));
+        }
+        for other in ["ProFTPD Server ready.", "---------- Welcome to Pure-FTPd ----------", ""] {
+            assert!(!lets_commands_wait(other));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! One program that shares the TNC.
+
+use alloc::collections::VecDeque;
+
+use stackwright_contract::services::{Credit, StreamsRequest};
+use stackwright_contract::{Either, Handle};
+use stackwright_wire::{Leaf, Message};
+
+use super::{CLIENT_ROOM, Hub, Out};
+use crate::escape::{Deframer, Found};
+use crate::frame::OVERHEAD;
+use crate::state::Memory;
+
+/// How many octets of one program may wait to be taken apart: the first credit upward.
+pub(super) const CLIENT_WINDOW: usize = 4096;
+
+/// A program.
+pub(super) struct Client<M> {
+    name: Handle,
+    /// What came, as far as it is not taken apart.
+    incoming: Option<M>,
+    pub(super) deframer: Deframer,
+    /// A frame of it waits for the TNC: it is not read before that has gone.
+    pub(super) waits: bool,
+    /// Credit of the stream, and what waits for it.
+    credit: usize,
+    queue: VecDeque<M>,
+    /// Octets that wait here or in the stream.
+    held: usize,
+    /// It has finished, or is closed for another reason.
+    pub(super) ends: bool,
+}
+
+impl<M: Message> Client<M> {
+    pub(super) fn new(name: Handle, credit: usize, longest: usize) -> Self {
+        Client {
+            name,
+            incoming: None,
+            deframer: Deframer::new(longest + OVERHEAD),
+            waits: false,
+            credit,
+            queue: VecDeque::new(),
+            held: 0,
+            ends: false,
+        }
+    }
+
+    pub(super) fn came(&mut self, message: M) {
+        match &mut self.incoming {
+            Some(incoming) => incoming.join(message),
+            none => *none = Some(message),
+        }
+    }
+
+    /// Takes what came apart, up to the next frame; `None`: it has none, or one waits.
+    pub(super) fn next(&mut self, memory: &Memory<M>, out: Out<'_, M>) -> Option<Found> {
+        let (mut taken, mut found) = (0, None);
+        while !self.waits
+            && found.is_none()
+            && let Some(incoming) = &mut self.incoming
+        {
+            let Some(Leaf::Octets(mut octets)) = incoming.leaves().next() else {
+                taken += incoming.len();
+                self.incoming.take().into_iter().for_each(|empty| memory.reclaim(empty));
+                continue;
+            };
+            let before = octets.len();
+            found = self.deframer.take(&mut octets);
+            let after = octets.len();
+            incoming.advance(before - after);
+            taken += before - after;
+        }
+        if taken > 0 && !self.ends {
+            let (association, credit) = (self.name, Credit::of_octets(taken));
+            out.request(Either::Left(StreamsRequest::Credit { association, credit }));
+        }
+        found
+    }
+
+    /// Sends octets, if there is room for all of them; returns whether there was.
+    pub(super) fn send(&mut self, octets: M, out: Out<'_, M>) -> bool {
+        if self.ends {
+            return true; // it is not interested any more
+        }
+        if self.held + octets.len() > CLIENT_ROOM {
+            return false;
+        }
+        self.held += octets.len();
+        self.queue.push_back(octets);
+        self.speak(out);
+        true
+    }
+
+    /// The stream has transmitted octets.
+    pub(super) fn sent(&mut self, octets: usize, out: Out<'_, M>) {
+        self.credit += octets;
+        self.held = self.held.saturating_sub(octets);
+        self.speak(out);
+    }
+
+    fn speak(&mut self, out: Out<'_, M>) {
+        while self.credit > 0
+            && let Some(first) = self.queue.front_mut()
+        {
+            let part = first.split_to(first.len().min(self.credit));
+            self.credit -= part.len();
+            if first.is_empty() {
+                self.queue.pop_front();
+            }
+            out.request(Either::Left(StreamsRequest::Send {
+                association: self.name,
+                batch: part.into(),
+                properties: Default::default(),
+            }));
+        }
+    }
+
+    /// Returns how many octets are held, in both directions together.
+    pub(super) fn held(&self) -> usize {
+        let queue: usize = self.queue.iter().map(M::len).sum();
+        queue + self.incoming.as_ref().map_or(0, M::len)
+    }
+}
+
+/// The programs, and the names that wait for them.
+pub(super) enum Slot<M> {
+    Listener,
+    Awaited,
+    Client(Client<M>),
+}
+
+impl<M: Message> Hub<M> {
+    /// Listens, and awaits a program.
+    pub(super) fn listen(&mut self, out: Out<'_, M>) {
+        let (listener, local) = (self.names.name(Slot::Listener), self.config.local);
+        self.listener = Some(listener);
+        out.request(Either::Left(StreamsRequest::Listen { listener, local }));
+        self.expect(out);
+    }
+
+    /// Awaits another program, unless one is awaited or there are as many as may be.
+    pub(super) fn expect(&mut self, out: Out<'_, M>) {
+        let Some(listener) = self.listener else { return };
+        let awaits = self.names.iter().any(|(_, slot)| matches!(slot, Slot::Awaited));
+        if awaits || self.clients() >= super::CLIENTS_MOST {
+            return;
+        }
+        let association = self.names.name(Slot::Awaited);
+        let credit = Credit::of_octets(CLIENT_WINDOW);
+        out.request(Either::Left(StreamsRequest::Await { listener, association, credit }));
+    }
+
+    pub(super) fn client(&mut self, name: Handle) -> Option<&mut Client<M>> {
+        match self.names.get_mut(name) {
+            Some(Slot::Client(client)) => Some(client),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! A hub between programs, a layer above and a TNC, all of which are the test.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use stackwright_contract::services::{
+    Credit, Ended, FramesIndication, FramesRequest, StreamsIndication, StreamsRequest,
+};
+use stackwright_contract::{Context, Either, Handle, Outlet, PathLimits, Protocol};
+use stackwright_kiss::{CLIENT_ROOM, CLIENTS_MOST, Hub, HubConfig};
+use stackwright_wire::{BufferTree, Message, Pool};
+
+type M = BufferTree;
+
+#[derive(Default)]
+struct Said {
+    up: Vec<FramesIndication<M>>,
+    down: VecDeque<Either<StreamsRequest<M>, FramesRequest<M>>>,
+}
+
+impl Outlet<Hub<M>> for Said {
+    fn indicate(&mut self, indication: FramesIndication<M>) {
+        self.up.push(indication);
+    }
+
+    fn request(&mut self, request: Either<StreamsRequest<M>, FramesRequest<M>>) {
+        self.down.push_back(request);
+    }
+}
+
+/// A program at its end of the stream.
+#[derive(Default)]
+struct Program {
+    /// What it received, and what its stream would take more.
+    came: Vec<u8>,
+    reads: bool,
+    unread: usize,
+    /// What the hub lets it send.
+    may_send: usize,
+    closed: bool,
+}
+
+struct Rig {
+    cx: Context,
+    hub: Hub<M>,
+    said: Said,
+    listener: Option<Handle>,
+    awaited: Option<(Handle, usize)>,
+    programs: Vec<(Handle, Program)>,
+    /// What the TNC was handed: port, frame, mark.
+    sent: Vec<(u8, Vec<u8>, Option<u16>)>,
+    /// What the hub takes of the TNC.
+    credit: Credit,
+}
+
+fn octets(message: &M) -> Vec<u8> {
+    let mut octets = vec![0; message.len()];
+    message.copy_to(&mut octets);
+    octets
+}
+
+fn local() -> SocketAddr {
+    "127.0.0.1:8001".parse().expect("an address")
+}
+
+impl Rig {
+    fn new(config: HubConfig) -> Self {
+        let mut rig = Rig {
+            cx: Context::new(1),
+            hub: Hub::new(config, Arc::new(Pool::new(4096, 4))),
+            said: Said::default(),
+            listener: None,
+            awaited: None,
+            programs: Vec::new(),
+            sent: Vec::new(),
+            credit: Credit::NONE,
+        };
+        assert!(rig.hub.wants_flush());
+        rig.hub.flush(&rig.cx, &mut rig.said);
+        rig.settle();
+        let (listener, local) = (rig.listener.expect("it listens"), local().into());
+        rig.programs_say(StreamsIndication::Listening { listener, local });
+        assert_eq!(rig.hub.listening(), Some(local));
+        rig
+    }
+
+    /// With a TNC that takes `credit` on each port.
+    fn up(config: HubConfig, credit: Credit) -> Self {
+        let mut rig = Rig::new(config);
+        rig.tnc_says(FramesIndication::State { up: true });
+        for port in 0..config.ports {
+            rig.tnc_says(FramesIndication::Credit { port, credit });
+        }
+        rig.said.up.clear();
+        rig
+    }
+
+    fn tnc_says(&mut self, word: FramesIndication<M>) {
+        self.hub.handle_indication(&self.cx, Either::Right(word), &mut self.said);
+        self.settle();
+    }
+
+    fn programs_say(&mut self, word: StreamsIndication<M>) {
+        self.hub.handle_indication(&self.cx, Either::Left(word), &mut self.said);
+        self.settle();
+    }
+
+    fn above_says(&mut self, word: FramesRequest<M>) {
+        self.hub.handle_request(&self.cx, word, &mut self.said);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        while let Some(request) = self.said.down.pop_front() {
+            match request {
+                Either::Right(FramesRequest::Credit { credit }) => self.credit += credit,
+                Either::Right(FramesRequest::Send { port, batch, mark }) => {
+                    self.sent.push((port, octets(batch.as_octets()), mark));
+                }
+                Either::Left(StreamsRequest::Listen { listener, local: there }) => {
+                    assert_eq!(there, local().into());
+                    self.listener = Some(listener);
+                }
+                Either::Left(StreamsRequest::Await { association, credit, .. }) => {
+                    assert!(self.awaited.is_none(), "one name is enough");
+                    self.awaited = Some((association, credit.octets));
+                }
+                Either::Left(StreamsRequest::Send { association, batch, .. }) => {
+                    let octets = octets(batch.as_octets());
+                    let program = self.program(association);
+                    if program.reads {
+                        program.came.extend_from_slice(&octets);
+                        let credit = Credit::of_octets(octets.len());
+                        self.programs_say(StreamsIndication::Credit { association, credit });
+                    } else {
+                        program.unread += octets.len();
+                    }
+                }
+                Either::Left(StreamsRequest::Credit { association, credit }) => {
+                    self.program(association).may_send += credit.octets;
+                }
+                Either::Left(StreamsRequest::Close { name }) => self.program(name).closed = true,
+                Either::Left(other) => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn program(&mut self, name: Handle) -> &mut Program {
+        let found = self.programs.iter_mut().find(|(there, _)| *there == name);
+        &mut found.expect("it has connected").1
+    }
+
+    /// A program connects, whose stream takes a megabyte.
+    fn connect(&mut self) -> Handle {
+        let (association, may_send) = self.awaited.take().expect("one is awaited");
+        let program = Program { reads: true, may_send, ..Program::default() };
+        self.programs.push((association, program));
+        self.programs_say(StreamsIndication::Opened {
+            association,
+            local: local().into(),
+            remote: local().into(),
+            credit: Credit::of_octets(1 << 20),
+            path: PathLimits::UNBOUNDED,
+        });
+        association
+    }
+
+    /// A program sends, as far as it may; returns how much.
+    fn say(&mut self, association: Handle, octets: &[u8]) -> usize {
+        let program = self.program(association);
+        let length = octets.len().min(program.may_send);
+        program.may_send -= length;
+        if length > 0 {
+            let batch = M::with_headroom(0, &octets[..length]).into();
+            let properties = Default::default();
+            self.programs_say(StreamsIndication::Delivered { association, batch, properties });
+        }
+        length
+    }
+
+    fn heard(&mut self, frame: &[u8]) {
+        let batch = M::with_headroom(0, frame).into();
+        self.tnc_says(FramesIndication::Delivered { port: 0, batch });
+    }
+
+    fn came(&mut self, name: Handle) -> Vec<u8> {
+        std::mem::take(&mut self.program(name).came)
+    }
+}
+
+const LARGE: Credit = Credit { octets: 1 << 20, messages: 1 << 10 };
+
+fn config() -> HubConfig {
+    HubConfig::at(local())
+}
+
+#[test]
+fn frames_of_the_tnc_reach_all_and_those_of_one_only_the_tnc() {
+    let mut rig = Rig::up(config(), LARGE);
+    rig.above_says(FramesRequest::Credit { credit: LARGE });
+    let [one, other] = [rig.connect(), rig.connect()];
+    rig.heard(b"hello\xC0");
+    for program in [one, other] {
+        assert_eq!(rig.came(program), b"\xC0\x00hello\xDB\xDC\xC0");
+    }
+    let [FramesIndication::Delivered { port: 0, batch }] = &rig.said.up[..] else {
+        panic!("{:?}", rig.said.up)
+    };
+    assert_eq!(octets(batch.as_octets()), b"hello\xC0");
+    rig.said.up.clear();
+    rig.say(one, b"\xC0\x00to all\xC0");
+    let batch = M::with_headroom(0, b"from above").into();
+    rig.above_says(FramesRequest::Send { port: 0, batch, mark: None });
+    let frame = |octets: &[u8]| (0, octets.to_vec(), None);
+    assert_eq!(rig.sent, [frame(b"to all"), frame(b"from above")]);
+    assert!(rig.came(other).is_empty() && rig.came(one).is_empty());
+    assert!(matches!(rig.said.up[..], [FramesIndication::Credit { .. }]));
+}
+
+#[test]
+fn with_echo_all_hear_each_other() {
+    let mut rig = Rig::up(HubConfig { echo: true, ..config() }, LARGE);
+    rig.above_says(FramesRequest::Credit { credit: LARGE });
+    let [one, other] = [rig.connect(), rig.connect()];
+    rig.say(one, b"\xC0\x00to all\xC0");
+    assert_eq!((rig.came(one), rig.came(other)), (vec![], b"\xC0\x00to all\xC0".to_vec()));
+    assert!(matches!(rig.said.up[..], [FramesIndication::Delivered { .. }]));
+    rig.said.up.clear();
+    let batch = M::with_headroom(0, b"from above").into();
+    rig.above_says(FramesRequest::Send { port: 0, batch, mark: None });
+    for program in [one, other] {
+        assert_eq!(rig.came(program), b"\xC0\x00from above\xC0");
+    }
+    assert!(matches!(rig.said.up[..], [FramesIndication::Credit { .. }]), "not its own");
+    assert_eq!(rig.sent.len(), 2);
+}
+
+/// It loses its own frames, and nobody else waits for it.
+#[test]
+fn a_program_that_stops_reading_costs_only_its_own_frames() {
+    let mut rig = Rig::up(config(), LARGE);
+    rig.above_says(FramesRequest::Credit { credit: LARGE });
+    let [one, stuck] = [rig.connect(), rig.connect()];
+    rig.program(stuck).reads = false;
+    let frame = [7; 1000];
+    for nth in 1..=1000 {
+        rig.heard(&frame);
+        assert_eq!(rig.came(one).len(), 1003, "frame {nth}");
+        assert_eq!(rig.said.up.len(), nth);
+        let credit = Credit { octets: 1000, messages: 1 };
+        rig.above_says(FramesRequest::Credit { credit });
+    }
+    let held = rig.program(stuck).unread;
+    assert_eq!(held, CLIENT_ROOM / 1003 * 1003);
+    assert_eq!(rig.cx.dropped_count(), 1000 - held as u64 / 1003);
+    let given = Credit { octets: 64 * 1024 + 1_000_000, messages: 64 + 1000 };
+    assert_eq!(rig.credit, given, "the TNC has all of its credit again");
+    // It may still send, and reads on later.
+    rig.say(stuck, b"\xC0\x00alive\xC0");
+    assert_eq!(rig.sent.len(), 1);
+    rig.program(stuck).reads = true;
+    let credit = Credit::of_octets(held);
+    rig.programs_say(StreamsIndication::Credit { association: stuck, credit });
+    rig.heard(b"again");
+    assert_eq!(rig.came(stuck), b"\xC0\x00again\xC0");
+}
+
+/// A stream that takes little at a time: frames go in pieces, within the same room.
+#[test]
+fn a_narrow_stream_gets_its_frames_in_pieces() {
+    let mut rig = Rig::up(config(), LARGE);
+    let (association, _) = rig.awaited.take().expect("one is awaited");
+    rig.programs.push((association, Program { reads: true, ..Program::default() }));
+    rig.programs_say(StreamsIndication::Opened {
+        association,
+        local: local().into(),
+        remote: local().into(),
+        credit: Credit::of_octets(7),
+        path: PathLimits::UNBOUNDED,
+    });
+    (0..100).for_each(|_| rig.heard(b"twenty octets a time"));
+    assert_eq!(rig.came(association), b"\xC0\x00twenty octets a time\xC0".repeat(100));
+    assert_eq!(rig.hub.held(), 0);
+}
+
+/// One that sends without end is read only as fast as the TNC takes frames; the others have their
+/// turn.
+#[test]
+fn a_program_that_floods_waits_for_the_tnc() {
+    let little = Credit { octets: 3000, messages: 3 };
+    let mut rig = Rig::up(config(), little);
+    let [flood, modest] = [rig.connect(), rig.connect()];
+    let line = b"\xC0\x00flood\xC0".repeat(10_000);
+    let mut said = 0;
+    let mut go_on = |rig: &mut Rig| {
+        while said < line.len() {
+            match rig.say(flood, &line[said..]) {
+                0 => break,
+                length => said += length,
+            }
+        }
+        assert!(rig.hub.held() <= 4096 + 2 * 1030, "{}", rig.hub.held());
+    };
+    go_on(&mut rig);
+    assert_eq!(rig.sent.len(), 3);
+    rig.say(modest, b"\xC0\x00modest\xC0");
+    for nth in 4..=10_001 {
+        let credit = Credit { octets: 6, messages: 1 };
+        rig.tnc_says(FramesIndication::Credit { port: 0, credit });
+        assert_eq!(rig.sent.len(), nth, "it is sent at once");
+        go_on(&mut rig);
+    }
+    let modest = rig.sent.iter().position(|(_, frame, _)| frame == b"modest");
+    assert!(modest.is_some_and(|place| place <= 5), "{modest:?}");
+    assert_eq!(rig.hub.held(), 0);
+}
+
+#[test]
+fn who_numbers_a_frame_is_told_when_it_has_left() {
+    let mut rig = Rig::up(HubConfig { ports: 2, ..config() }, LARGE);
+    let [one, other] = [rig.connect(), rig.connect()];
+    // Both use the same number.
+    rig.say(one, b"\xC0\x1C\xDB\xDC\x07first\xC0");
+    rig.say(other, b"\xC0\x0C\xDB\xDC\x07second\xC0");
+    let batch = M::with_headroom(0, b"third").into();
+    rig.above_says(FramesRequest::Send { port: 1, batch, mark: Some(0xC007) });
+    let frames: Vec<_> = rig.sent.iter().map(|(port, frame, _)| (*port, &frame[..])).collect();
+    assert_eq!(frames, [(1, &b"first"[..]), (0, b"second"), (1, b"third")]);
+    rig.said.up.clear();
+    let marks: Vec<u16> = rig.sent.iter().map(|(.., mark)| mark.expect("a mark")).collect();
+    rig.tnc_says(FramesIndication::Left { port: 0, mark: marks[1] });
+    assert_eq!((rig.came(one), rig.came(other)), (vec![], b"\xC0\x0C\xDB\xDC\x07\xC0".to_vec()));
+    rig.tnc_says(FramesIndication::Left { port: 1, mark: marks[2] });
+    assert!(matches!(rig.said.up[..], [FramesIndication::Left { port: 1, mark: 0xC007 }]));
+    rig.tnc_says(FramesIndication::Left { port: 1, mark: marks[0] });
+    assert_eq!(rig.came(one), b"\xC0\x1C\xDB\xDC\x07\xC0");
+    // A second time it means nothing.
+    rig.tnc_says(FramesIndication::Left { port: 1, mark: marks[0] });
+    assert_eq!(rig.came(one), b"");
+}
+
+#[test]
+fn what_is_queued_is_told_to_who_asks() {
+    let mut rig = Rig::up(config(), Credit { octets: 2000, messages: 100 });
+    let [one, other] = [rig.connect(), rig.connect()];
+    let ask = |rig: &mut Rig| {
+        rig.say(other, b"\xC0\x06TXBUF:\xC0");
+        String::from_utf8_lossy(&rig.came(other)[2..]).trim_end_matches('\u{fffd}').to_owned()
+    };
+    assert_eq!(ask(&mut rig), "TXBUF:0");
+    rig.say(one, &[b"\xC0\x00", &[1; 900][..], b"\xC0"].concat().repeat(3));
+    assert_eq!(ask(&mut rig), "TXBUF:2700");
+    let credit = Credit { octets: 900, messages: 1 };
+    rig.tnc_says(FramesIndication::Credit { port: 0, credit });
+    assert_eq!(ask(&mut rig), "TXBUF:1800");
+    // Parameters, and the end of KISS, are not for a program to set.
+    rig.say(other, b"\xC0\x01\x32\xC0\xC0\xFF\xC0\xC0\x06SPEED\xC0");
+    assert_eq!((rig.sent.len(), rig.came(other)), (3, vec![]));
+}
+
+/// Linux' `mkiss` tries SMACK and FlexNet with its first frames: the hub hears both.
+#[test]
+fn the_first_frames_of_linux_are_understood() {
+    let mut rig = Rig::up(config(), LARGE);
+    let one = rig.connect();
+    // CRC-16/ARC of 80 48 69, the least significant octet first.
+    let mut frame = vec![0x80, b'H', b'i'];
+    let crc = frame.iter().fold(0u16, |crc, octet| {
+        (0..8).fold(crc ^ u16::from(*octet), |crc, _| {
+            crc >> 1 ^ if crc & 1 == 1 { 0xA001 } else { 0 }
+        })
+    });
+    frame.extend_from_slice(&crc.to_le_bytes());
+    rig.say(one, &[&[0xC0][..], &frame, &[0xC0]].concat());
+    assert_eq!(rig.sent, [(0, b"Hi".to_vec(), None)]);
+}
+
+#[test]
+fn there_are_sixteen_programs_and_each_may_go() {
+    let mut rig = Rig::up(config(), LARGE);
+    let names: Vec<Handle> = (0..CLIENTS_MOST).map(|_| rig.connect()).collect();
+    assert!(rig.awaited.is_none(), "there is no name for another");
+    assert_eq!(rig.hub.clients(), CLIENTS_MOST);
+    // One finishes, one is cut off.
+    rig.programs_say(StreamsIndication::Finished { association: names[0] });
+    assert!(rig.program(names[0]).closed);
+    rig.heard(b"to whom it concerns");
+    assert!(rig.came(names[0]).is_empty());
+    for (name, why) in [(names[0], Ended::Finished), (names[7], Ended::Reset(0))] {
+        rig.programs_say(StreamsIndication::Ended { name, why });
+        rig.programs.retain(|(there, _)| *there != name);
+        assert!(rig.awaited.is_some());
+    }
+    assert_eq!(rig.hub.clients(), CLIENTS_MOST - 2);
+    rig.connect();
+    rig.connect();
+    assert!(rig.awaited.is_none());
+}
+
+/// Programs stay; what they send while there is no TNC is lost, not sent much later.
+#[test]
+fn a_tnc_comes_and_goes() {
+    let mut rig = Rig::new(config());
+    let one = rig.connect();
+    rig.say(one, b"\xC0\x00too early\xC0");
+    for _ in 0..3 {
+        rig.tnc_says(FramesIndication::State { up: true });
+        let credit = Credit { octets: 10, messages: 10 };
+        rig.tnc_says(FramesIndication::Credit { port: 0, credit });
+        rig.say(one, b"\xC0\x00waits, because there is little credit\xC0\xC0\x00behind\xC0");
+        assert!(rig.sent.is_empty());
+        assert!(rig.hub.held() > 0);
+        let batch = M::with_headroom(0, b"waits, too").into();
+        rig.above_says(FramesRequest::Send { port: 0, batch, mark: Some(1) });
+        let state = |rig: &mut Rig| std::mem::take(&mut rig.said.up);
+        assert!(matches!(
+            state(&mut rig)[..],
+            [FramesIndication::State { up: true }, FramesIndication::Credit { port: 0, .. },]
+        ));
+        rig.tnc_says(FramesIndication::State { up: false });
+        assert_eq!(rig.hub.held(), 0);
+        // It crossed the word.
+        let batch = M::with_headroom(0, b"crosses").into();
+        rig.above_says(FramesRequest::Send { port: 0, batch, mark: Some(1) });
+        assert!(matches!(state(&mut rig)[..], [FramesIndication::State { up: false }]));
+    }
+    assert!(rig.sent.is_empty());
+    rig.tnc_says(FramesIndication::State { up: true });
+    rig.tnc_says(FramesIndication::Credit { port: 0, credit: LARGE });
+    rig.say(one, b"\xC0\x00now\xC0");
+    assert_eq!(rig.sent, [(0, b"now".to_vec(), None)]);
+}
+
+/// Random octets from programs: nothing breaks, and what is held stays bounded.
+#[test]
+fn random_programs_do_no_harm() {
+    let mut random = fastrand::Rng::with_seed(9);
+    for seed in 0..300 {
+        let config = HubConfig {
+            longest: random.usize(1..50),
+            ports: random.u8(1..=16),
+            echo: random.bool(),
+            room: Credit { octets: 100, messages: 3 },
+            ..config()
+        };
+        let credit = Credit { octets: random.usize(50..200), messages: random.usize(1..5) };
+        let mut rig = Rig::up(config, credit);
+        let mut names = vec![rig.connect(), rig.connect(), rig.connect()];
+        rig.program(names[0]).reads = false;
+        for _ in 0..100 {
+            let which = random.usize(0..names.len());
+            match random.u8(0..10) {
+                0 => rig.heard(&[random.u8(..)]),
+                1 => {
+                    let (port, frame) = (random.u8(0..config.ports), M::with_headroom(0, b"x"));
+                    let credits = rig.said.up.iter().filter_map(|word| match word {
+                        FramesIndication::Credit { port: there, credit } if *there == port => {
+                            Some(credit.messages)
+                        }
+                        _ => None,
+                    });
+                    // The first credit was not kept, so one is sent where one came back.
+                    if credits.sum::<usize>() > 0 {
+                        rig.said.up.clear();
+                        let batch = frame.into();
+                        rig.above_says(FramesRequest::Send { port, batch, mark: Some(3) });
+                    }
+                }
+                2 => {
+                    for (port, frame, mark) in std::mem::take(&mut rig.sent) {
+                        assert!(frame.len() <= config.longest && port < config.ports);
+                        let credit = Credit { octets: frame.len(), messages: 1 };
+                        rig.tnc_says(FramesIndication::Credit { port, credit });
+                        if let Some(mark) = mark {
+                            rig.tnc_says(FramesIndication::Left { port, mark });
+                        }
+                    }
+                }
+                3 if names.len() > 1 => {
+                    let name = names.swap_remove(which);
+                    rig.programs.retain(|(there, _)| *there != name);
+                    rig.programs_say(StreamsIndication::Ended { name, why: Ended::Reset(1) });
+                }
+                4 if names.len() < CLIENTS_MOST => names.push(rig.connect()),
+                _ => {
+                    let octets: Vec<u8> = (0..random.usize(1..300))
+                        .map(|_| {
+                            let usual = [0xC0, 0xDB, 0xDC, 0x00, 0x0C, 0x06];
+                            if random.bool() { usual[random.usize(0..6)] } else { random.u8(..) }
+                        })
+                        .collect();
+                    rig.say(names[which], &octets);
+                }
+            }
+            assert!(rig.hub.held() <= rig.hub.clients() * (CLIENT_ROOM + 5000) + 2000, "{seed}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Packet radio: our AX.25 against that of others, over KISS. A trial whose stranger is not on this
+//! machine counts as ignored; with `CI=true` it fails.
+
+mod ax25ipd;
+mod gensio;
+mod hub;
+mod station;
+
+use std::env;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial, run};
+use stackwright_programs::processes::find;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = [gensio::trials(), ax25ipd::trials()];
+    run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+}
+
+/// A trial that needs a program.
+fn trial(name: &str, program: &'static str, run: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || {
+        if find(program).is_some() {
+            run();
+            return Ok(Completion::Completed);
+        }
+        let reason = format!("missing: {program}");
+        if env::var("CI").is_ok_and(|value| value == "true") {
+            return Err(Failed::from(reason));
+        }
+        Ok(Completion::ignored_with(reason))
+    })
+}

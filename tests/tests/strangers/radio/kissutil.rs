@@ -1,0 +1,68 @@
+//! Direwolf's `kissutil`: a program that speaks KISS, and that a person types frames into.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use std::{fs, thread};
+
+use stackwright_programs::processes::{Running, eventually};
+
+/// The program, at a TNC.
+pub(crate) struct Kissutil {
+    input: ChildStdin,
+    lines: Receiver<String>,
+    _running: Running,
+}
+
+impl Kissutil {
+    /// Starts it, and waits until it is connected.
+    pub(crate) fn new(tnc: SocketAddr) -> Self {
+        let mut command = Command::new("kissutil");
+        command.args(["-h", &tnc.ip().to_string(), "-p", &tnc.port().to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut running = Running::start(&mut command);
+        let (input, output) = (running.input(), running.output());
+        let (told, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                if told.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        // It says nothing of it, and drops what it reads before.
+        let number = running.number();
+        let connects = eventually(Duration::from_secs(20), || is_connected(number));
+        assert!(connects, "kissutil connects to {tnc}");
+        Kissutil { input, lines, _running: running }
+    }
+
+    /// Types a frame, such as `N0BBB>N0AAA:text`.
+    pub(crate) fn send(&mut self, frame: &str) {
+        writeln!(self.input, "{frame}").expect("kissutil takes a line");
+    }
+
+    /// Returns the lines that came since the last time, such as `[0] N0AAA>N0BBB:text`.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        self.lines.try_iter()
+    }
+}
+
+/// Whether a process has a TCP connection that is established (proc(5)).
+pub(crate) fn is_connected(process: u32) -> bool {
+    let connections = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let established = |socket: &str| {
+        let fields = connections.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        fields
+            .into_iter()
+            .any(|fields| fields.get(3) == Some(&"01") && fields.get(9) == Some(&socket))
+    };
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
+    descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()).any(|link| {
+        let socket = link.to_str().and_then(|link| link.strip_prefix("socket:["));
+        socket.and_then(|socket| socket.strip_suffix(']')).is_some_and(established)
+    })
+}
