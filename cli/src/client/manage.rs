@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use stackwright::contract::services::{Failure, FileKind};
-use stackwright::copy::{Deed, Indication, Request};
+use stackwright::copy::{FileChange, Indication, Request};
 
 use super::arguments::{Mkdir, Mv, Rm};
 use super::engine::Told;
@@ -110,7 +110,7 @@ pub(crate) fn remove(
         }
         let request = match recursive {
             true => Request::RemoveTree { job, side, path },
-            false => Request::Do { job, side, deed: Deed::Remove { path } },
+            false => Request::Do { job, side, deed: FileChange::Remove { path } },
         };
         jobs.push(Job { is_repeatable: true, ..Job::on_server(request, url) });
     }
@@ -203,7 +203,7 @@ pub(crate) fn make_folder(
     parents: bool,
 ) -> Result<(), Problem> {
     let path = remote.path.trim_end_matches('/');
-    match change(session, remote, Deed::MakeFolder { path: path.into() }) {
+    match change(session, remote, FileChange::MakeFolder { path: path.into() }) {
         Err(Problem::Interrupted) => Err(Problem::Interrupted),
         // It exists, or what is above it does not: servers tell neither from another refusal.
         Err(problem) if parents && problem.is_of_one_file() => {
@@ -216,7 +216,7 @@ pub(crate) fn make_folder(
             }
             let above = Remote { path: above.into(), ..remote.clone() };
             make_folder(session, &above, true)?;
-            change(session, remote, Deed::MakeFolder { path: path.into() })
+            change(session, remote, FileChange::MakeFolder { path: path.into() })
         }
         Err(problem @ Problem::Transfer { .. }) if problem.is_of_one_file() => {
             match kind(session, remote, path) {
@@ -268,11 +268,11 @@ pub(crate) fn rename(
     if to.ends_with('/') {
         to.push_str(old);
     }
-    change(session, remote, Deed::Rename { from: from.into(), to: to.clone() })?;
+    change(session, remote, FileChange::Rename { from: from.into(), to: to.clone() })?;
     Ok(to)
 }
 
-fn change(session: &mut Session<'_>, remote: &Remote, deed: Deed) -> Result<(), Problem> {
+fn change(session: &mut Session<'_>, remote: &Remote, deed: FileChange) -> Result<(), Problem> {
     let request = Request::Do { job: name(0), side: SERVER, deed };
     let job = Job::on_server(request, names::url(remote, &remote.path));
     session.one(job, &mut |_| ()).map(|_| ())

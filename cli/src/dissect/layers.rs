@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use stackwright::ax25;
-use stackwright::ax25::header::{Addresses, Control, Modulus, Supervisory};
+use stackwright::ax25::header::{Addresses, ControlField, Modulus, Supervisory};
 use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
 use stackwright::kiss::{self, KissType};
 use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
@@ -33,12 +33,12 @@ pub(crate) struct Layers<'a> {
 }
 
 /// The kind of an AX.25 frame as its specification writes it, with its numbers and its P or F bit.
-fn kind(control: Control) -> String {
+fn kind(control: ControlField) -> String {
     let (kind, numbers, poll) = match control {
-        Control::Information { sent, received, poll } => {
+        ControlField::Information { sent, received, poll } => {
             ("I".into(), format!(" N(S)={sent} N(R)={received}"), poll)
         }
-        Control::Supervisory { kind, received, poll } => {
+        ControlField::Supervisory { kind, received, poll } => {
             let kind = match kind {
                 Supervisory::ReceiveReady => "RR",
                 Supervisory::ReceiveNotReady => "RNR",
@@ -47,7 +47,7 @@ fn kind(control: Control) -> String {
             };
             (kind.into(), format!(" N(R)={received}"), poll)
         }
-        Control::Unnumbered { kind, poll } => {
+        ControlField::Unnumbered { kind, poll } => {
             (format!("{kind:?}").to_uppercase(), String::new(), poll)
         }
     };
@@ -174,7 +174,7 @@ impl<'a> Layers<'a> {
         if let Ok((Addresses { destination, source, path, .. }, length)) =
             Addresses::decode(self.payload)
         {
-            let control = Control::decode(&self.payload[length..], Modulus::Eight);
+            let control = ControlField::decode(&self.payload[length..], Modulus::Eight);
             self.kind = control.ok().map(|(control, _)| kind(control));
             // As other monitors write it: an asterisk is behind each that has repeated it.
             let via = path

@@ -15,9 +15,9 @@ use stackwright_wire::{Header as _, Malformed, Message};
 use crate::config::Config;
 use crate::format::{self, HEADER_MOST};
 use crate::graveyard::Graveyard;
-use crate::header::{AddressHeader, Diagnostic, Options, Packet, PacketFormat};
-use crate::key::Key;
-use crate::services::{self, Service};
+use crate::header::{AddressHeader, DiagnosticSegment, XtpKind, XtpOptions, XtpPacket};
+use crate::key::ContextKey;
+use crate::services::{self, XtpService};
 
 /// The octets that are free before a packet, for the layers below.
 const HEADROOM: usize = 64;
@@ -29,7 +29,7 @@ pub struct Contexts<M, S> {
     service: PhantomData<fn() -> (M, S)>,
 }
 
-impl<M: Message, S: Service> Contexts<M, S> {
+impl<M: Message, S: XtpService> Contexts<M, S> {
     /// Creates the contexts of a station.
     pub fn new(config: Config) -> Self {
         Contexts { config, over: Graveyard::default(), service: PhantomData }
@@ -38,22 +38,22 @@ impl<M: Message, S: Service> Contexts<M, S> {
 
 /// Returns the header of a FIRST that arrived as it was sent, and why no context is made of it, if
 /// none is.
-fn read_first<M: Message, S: Service>(packet: &mut M) -> Option<(Packet, Option<u32>)> {
-    let header = Packet::decode(packet.front(Packet::LENGTH)?).ok()?;
+fn read_first<M: Message, S: XtpService>(packet: &mut M) -> Option<(XtpPacket, Option<u32>)> {
+    let header = XtpPacket::decode(packet.front(XtpPacket::LENGTH)?).ok()?;
     let octets = packet.len();
     let at = format::check(&header, octets);
-    let is_first = header.format == PacketFormat::First
+    let is_first = header.format == XtpKind::First
         && !header.returned
-        && header.length as usize == octets - Packet::LENGTH
+        && header.length as usize == octets - XtpPacket::LENGTH
         && Internet::new().verify(packet, Some(at)).is_ok();
     let mut rest = packet.share();
-    rest.advance(Packet::LENGTH);
+    rest.advance(XtpPacket::LENGTH);
     let (address, service) = format::pull_opening(&mut rest).ok().filter(|_| is_first)?;
     let known = [AddressHeader::NULL, AddressHeader::INTERNET, AddressHeader::INTERNET_6];
     let refused = if !known.contains(&address.format) {
-        Some(Diagnostic::ADDRESS_FORMAT)
+        Some(DiagnosticSegment::ADDRESS_FORMAT)
     } else if service != S::NUMBER {
-        Some(Diagnostic::NO_PROVIDER)
+        Some(DiagnosticSegment::NO_PROVIDER)
     } else {
         None
     };
@@ -61,25 +61,29 @@ fn read_first<M: Message, S: Service>(packet: &mut M) -> Option<(Packet, Option<
 }
 
 /// Makes the answer that a context is not made.
-fn refusal<M: Message>(header: &Packet, value: u32) -> M {
+fn refusal<M: Message>(header: &XtpPacket, value: u32) -> M {
     let mut octets = Vec::new();
-    let header = Packet {
+    let header = XtpPacket {
         returned: true,
-        options: Options::END,
-        format: PacketFormat::Diagnostic,
+        options: XtpOptions::END,
+        format: XtpKind::Diagnostic,
         sequence: 0,
         ..*header
     };
-    format::diagnose(header, Diagnostic { code: Diagnostic::REFUSED, value }, &mut octets);
+    format::diagnose(
+        header,
+        DiagnosticSegment { code: DiagnosticSegment::REFUSED, value },
+        &mut octets,
+    );
     let at = format::check(&header, octets.len());
     Internet::new().seal(&mut octets, None::<&M>, Some(at));
     M::with_headroom(HEADROOM, &octets)
 }
 
-impl<M: Message, S: Service> Host for Contexts<M, S> {
+impl<M: Message, S: XtpService> Host for Contexts<M, S> {
     type Configuration = S::Configuration<M>;
     type Transfer = S::Transfer<M>;
-    type Key = Key;
+    type Key = ContextKey;
 
     const FACTS: Facts = Facts {
         gives: S::GIVES,
@@ -90,24 +94,24 @@ impl<M: Message, S: Service> Host for Contexts<M, S> {
     const REFUSES: bool = true;
 
     #[inline]
-    fn locate(header: &Packet, _: &mut M) -> Result<Key, Malformed> {
-        Ok(Key { ours: header.returned, number: header.key })
+    fn locate(header: &XtpPacket, _: &mut M) -> Result<ContextKey, Malformed> {
+        Ok(ContextKey { ours: header.returned, number: header.key })
     }
 
     #[inline]
-    fn named(key: &Key) -> Option<Handle> {
+    fn named(key: &ContextKey) -> Option<Handle> {
         key.name()
     }
 
-    fn open(&mut self, _: &Context, name: Handle, _: Participant) -> Result<Key, Ended> {
-        Key::of(name, &self.config.secret).ok_or(Ended::Unavailable)
+    fn open(&mut self, _: &Context, name: Handle, _: Participant) -> Result<ContextKey, Ended> {
+        ContextKey::of(name, &self.config.secret).ok_or(Ended::Unavailable)
     }
 
     fn arrival(
         &mut self,
         cx: &Context,
         remote: Participant,
-        key: &Key,
+        key: &ContextKey,
         packet: &mut M,
         _: usize,
     ) -> Arrival<M> {
@@ -123,7 +127,9 @@ impl<M: Message, S: Service> Host for Contexts<M, S> {
 
     fn refuse(&mut self, packet: &mut M) -> Arrival<M> {
         match read_first::<M, S>(packet) {
-            Some((header, _)) => Arrival::Answered(refusal(&header, Diagnostic::NO_RESOURCE)),
+            Some((header, _)) => {
+                Arrival::Answered(refusal(&header, DiagnosticSegment::NO_RESOURCE))
+            }
             None => Arrival::Ignored("a packet of no context"),
         }
     }
@@ -132,7 +138,7 @@ impl<M: Message, S: Service> Host for Contexts<M, S> {
         &mut self,
         cx: &Context,
         remote: Participant,
-        key: &Key,
+        key: &ContextKey,
         packet: &mut M,
     ) -> Option<M> {
         match self.over.arrival(cx.now(), remote, *key, HEADROOM) {
@@ -140,7 +146,7 @@ impl<M: Message, S: Service> Host for Contexts<M, S> {
             Some(_) => None,
             None => {
                 let (header, why) = read_first::<M, S>(packet)?;
-                Some(refusal(&header, why.unwrap_or(Diagnostic::NO_LISTENER)))
+                Some(refusal(&header, why.unwrap_or(DiagnosticSegment::NO_LISTENER)))
             }
         }
     }
@@ -153,14 +159,14 @@ impl<M: Message, S: Service> Host for Contexts<M, S> {
         &mut self,
         _: &Context,
         name: Handle,
-        key: &Key,
+        key: &ContextKey,
         remote: Participant,
         _: Origin,
         _: Credit,
     ) -> Slots<Self::Configuration> {
         // Where there is no key for the name, the peer is not told one: it goes on with its own.
-        let own = Key::of(name, &self.config.secret);
-        let own = own.unwrap_or(Key { ours: true, number: key.number });
+        let own = ContextKey::of(name, &self.config.secret);
+        let own = own.unwrap_or(ContextKey { ours: true, number: key.number });
         let peer = (!key.ours).then_some(key.number);
         // Where there is a listener, the graveyard answers.
         let linger = if key.ours { self.config.linger } else { 0 };
@@ -170,7 +176,7 @@ impl<M: Message, S: Service> Host for Contexts<M, S> {
     fn bury(
         &mut self,
         cx: &Context,
-        (key, remote): (&Key, Participant),
+        (key, remote): (&ContextKey, Participant),
         packet: &[u8],
         wait: Nanoseconds,
         _: bool,
@@ -179,9 +185,9 @@ impl<M: Message, S: Service> Host for Contexts<M, S> {
         self.over.bury(remote, *key, packet, until);
     }
 
-    fn gone(&mut self, key: Key, remote: Participant, locator: u64) {
+    fn gone(&mut self, key: ContextKey, remote: Participant, locator: u64) {
         if !key.ours {
-            self.over.also(remote, key, Key { ours: true, number: locator });
+            self.over.also(remote, key, ContextKey { ours: true, number: locator });
         }
     }
 

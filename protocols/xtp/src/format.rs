@@ -10,15 +10,16 @@ use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{
-    Dropped, Ending, Incoming, Label, Numbering, Outgoing, Question, Report, Signals, Unit, View,
+    Dropped, Ending, Incoming, Label, Numbering, Outgoing, Report, ReportRequest, Signals, Unit,
+    View,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::{
-    AddressHeader, Control, Diagnostic, Exchange, Internet6Address, InternetAddress, Options,
-    Packet, PacketFormat, Span, SpanCount, TrafficHeader,
+    AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
+    KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpOptions, XtpPacket,
 };
-use crate::key::Key;
+use crate::key::ContextKey;
 
 /// Where the check of a packet stands.
 const CHECK: usize = 16;
@@ -29,12 +30,12 @@ const TRAFFIC: usize = TrafficHeader::LENGTH + 4;
 /// The longest address segment.
 const ADDRESS_MOST: usize = AddressHeader::LENGTH + Internet6Address::LENGTH;
 /// The most octets before data.
-pub(crate) const HEADER_MOST: usize = Packet::LENGTH + ADDRESS_MOST + TRAFFIC;
+pub(crate) const HEADER_MOST: usize = XtpPacket::LENGTH + ADDRESS_MOST + TRAFFIC;
 
-const SIGNALS: [(Signals, Options); 3] = [
-    (Signals::FINISH, Options::WCLOSE),
-    (Signals::STOP, Options::RCLOSE),
-    (Signals::END, Options::END),
+const SIGNALS: [(Signals, XtpOptions); 3] = [
+    (Signals::FINISH, XtpOptions::WCLOSE),
+    (Signals::STOP, XtpOptions::RCLOSE),
+    (Signals::END, XtpOptions::END),
 ];
 
 /// What is fixed of the packets of a service.
@@ -44,8 +45,8 @@ pub(crate) struct Terms {
     pub(crate) service: u8,
     /// The longest packet, in octets.
     pub(crate) packet: usize,
-    /// Options that every packet bears.
-    pub(crate) options: Options,
+    /// XtpOptions that every packet bears.
+    pub(crate) options: XtpOptions,
     /// Whether every packet of data is a FIRST: nobody answers, and any may be the first that
     /// arrives.
     pub(crate) opens_always: bool,
@@ -55,7 +56,7 @@ pub(crate) struct Terms {
 #[derive(Clone, Copy, Debug)]
 pub struct Xtp4<M> {
     terms: Terms,
-    own: Key,
+    own: ContextKey,
     /// The key of the peer's context, once a packet has shown it.
     peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
@@ -69,7 +70,7 @@ impl<M> Xtp4<M> {
     /// Creates the format of a context with the key `own`; `peer` is the peer's, where it opened.
     pub(crate) fn new(
         terms: Terms,
-        own: Key,
+        own: ContextKey,
         peer: Option<u64>,
         (here, there): (SocketAddr, SocketAddr),
     ) -> Self {
@@ -78,7 +79,7 @@ impl<M> Xtp4<M> {
     }
 
     /// Returns whether a packet is of this context.
-    fn knows(&mut self, header: &Packet) -> bool {
+    fn knows(&mut self, header: &XtpPacket) -> bool {
         let key = if header.returned { Some(self.own.number) } else { self.peer };
         self.is_known |= header.returned && key == Some(header.key);
         key == Some(header.key)
@@ -89,10 +90,10 @@ impl<M> Xtp4<M> {
         (self.peer.is_some(), self.peer.unwrap_or(self.own.number))
     }
 
-    fn start(&self, format: PacketFormat, options: Options) -> Packet {
+    fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
         let (returned, key) = self.key();
         let options = options.with(self.terms.options);
-        Packet {
+        XtpPacket {
             returned,
             key,
             options,
@@ -145,14 +146,14 @@ impl<M> Xtp4<M> {
 }
 
 /// Returns the octets that the check of a packet covers.
-pub(crate) fn check(header: &Packet, octets: usize) -> CheckAt {
-    let end = if header.options.has(Options::NOCHECK) { Packet::LENGTH } else { octets };
+pub(crate) fn check(header: &XtpPacket, octets: usize) -> CheckAt {
+    let end = if header.options.has(XtpOptions::NOCHECK) { XtpPacket::LENGTH } else { octets };
     CheckAt { field: CHECK, covers: 0..end }
 }
 
 /// Appends a DIAG; its check is left out.
-pub(crate) fn diagnose(header: Packet, diagnostic: Diagnostic, octets: &mut Vec<u8>) {
-    put(&Packet { length: Diagnostic::LENGTH as u32, ..header }, octets);
+pub(crate) fn diagnose(header: XtpPacket, diagnostic: DiagnosticSegment, octets: &mut Vec<u8>) {
+    put(&XtpPacket { length: DiagnosticSegment::LENGTH as u32, ..header }, octets);
     put(&diagnostic, octets);
 }
 
@@ -186,9 +187,9 @@ fn skip<M: Message>(packet: &mut M, length: usize, header: usize) -> Result<(), 
     Ok(())
 }
 
-fn unit<M: Message>(view: &View, header: &Packet, body: M) -> Result<Option<Unit<M>>, Dropped> {
+fn unit<M: Message>(view: &View, header: &XtpPacket, body: M) -> Result<Option<Unit<M>>, Dropped> {
     let end = header.sequence.checked_add(body.len() as u64).ok_or(Dropped::Malformed)?;
-    let label = Label { last: header.options.has(Options::EOM), ..Label::default() };
+    let label = Label { last: header.options.has(XtpOptions::EOM), ..Label::default() };
     let span = header.sequence..end;
     Ok((!span.is_empty()).then_some(Unit { span, label, body, since: view.now, lifetime: None }))
 }
@@ -196,12 +197,12 @@ fn unit<M: Message>(view: &View, header: &Packet, body: M) -> Result<Option<Unit
 /// Reads spans: they rise, and none touches another, or they are not what a receiver has.
 fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
     let count = packet.pull::<SpanCount>().map_err(malformed)?.spans as usize;
-    if count.checked_mul(Span::LENGTH) != Some(packet.len()) {
+    if count.checked_mul(SpanSegment::LENGTH) != Some(packet.len()) {
         return Err(Dropped::Malformed);
     }
     let mut from = report.upto;
     while !packet.is_empty() {
-        let span = packet.pull::<Span>().map_err(malformed)?;
+        let span = packet.pull::<SpanSegment>().map_err(malformed)?;
         if span.left <= from || span.right <= span.left {
             return Err(Dropped::Malformed);
         }
@@ -212,15 +213,15 @@ fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped>
     Ok(())
 }
 
-impl<M: Message> Front<M> for Packet {
+impl<M: Message> Front<M> for XtpPacket {
     #[inline]
     fn read(packet: &mut M) -> Result<Self, Malformed> {
-        Packet::decode(packet.front(Packet::LENGTH).ok_or(Malformed::TooShort)?)
+        XtpPacket::decode(packet.front(XtpPacket::LENGTH).ok_or(Malformed::TooShort)?)
     }
 }
 
 impl<M: Message> Format<M> for Xtp4<M> {
-    type Front = Packet;
+    type Front = XtpPacket;
 
     fn numbering(&self) -> Numbering {
         Numbering::Octets
@@ -243,26 +244,27 @@ impl<M: Message> Format<M> for Xtp4<M> {
     }
 
     fn report_room(&self) -> usize {
-        (self.terms.packet - Packet::LENGTH - Control::LENGTH - SpanCount::LENGTH) / Span::LENGTH
+        (self.terms.packet - XtpPacket::LENGTH - ControlSegment::LENGTH - SpanCount::LENGTH)
+            / SpanSegment::LENGTH
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
-        Some(check(&Packet::decode(front).ok()?, octets))
+        Some(check(&XtpPacket::decode(front).ok()?, octets))
     }
 
     fn decode(
         &mut self,
         view: &View,
-        front: Option<&Packet>,
+        front: Option<&XtpPacket>,
         mut packet: M,
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
         let header = match front {
             Some(header) => {
-                packet.advance(Packet::LENGTH);
+                packet.advance(XtpPacket::LENGTH);
                 *header
             }
-            None => packet.pull::<Packet>().map_err(malformed)?,
+            None => packet.pull::<XtpPacket>().map_err(malformed)?,
         };
         if header.length as usize != packet.len() {
             return Err(Dropped::Malformed);
@@ -270,13 +272,13 @@ impl<M: Message> Format<M> for Xtp4<M> {
         if !self.knows(&header) {
             return Err(Dropped::NotOurs);
         }
-        let patient = header.options.has(Options::DREQ);
-        let asks = header.options.has(Options::SREQ.with(Options::DREQ));
+        let patient = header.options.has(XtpOptions::DREQ);
+        let asks = header.options.has(XtpOptions::SREQ.with(XtpOptions::DREQ));
         let mut incoming = Incoming {
             // What asks for a report at once asks for more than what is patient.
-            inquiry: asks.then_some(Question {
+            inquiry: asks.then_some(ReportRequest {
                 number: header.sync,
-                patient: patient && !header.options.has(Options::SREQ),
+                patient: patient && !header.options.has(XtpOptions::SREQ),
             }),
             signals: Signals::CONFIRM.when(header.returned),
             next: Some(header.sequence),
@@ -286,8 +288,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
             incoming.signals = incoming.signals.with(signal.when(header.options.has(option)));
         }
         match header.format {
-            PacketFormat::First | PacketFormat::Data => {
-                if header.format == PacketFormat::First {
+            XtpKind::First | XtpKind::Data => {
+                if header.format == XtpKind::First {
                     pull_opening(&mut packet).map_err(malformed)?;
                     incoming.signals = incoming.signals.with(Signals::OPEN);
                 }
@@ -296,27 +298,27 @@ impl<M: Message> Format<M> for Xtp4<M> {
                     incoming.next = Some(unit.span.end);
                 }
             }
-            PacketFormat::Control | PacketFormat::ErrorControl | PacketFormat::TrafficControl => {
-                let control = packet.pull::<Control>().map_err(malformed)?;
+            XtpKind::Control | XtpKind::ErrorControl | XtpKind::TrafficControl => {
+                let control = packet.pull::<ControlSegment>().map_err(malformed)?;
                 (report.upto, report.answers) = (control.received, Some(control.echo));
-                if header.format == PacketFormat::ErrorControl {
+                if header.format == XtpKind::ErrorControl {
                     spans(&mut packet, report)?;
                 }
-                if header.format == PacketFormat::TrafficControl {
-                    let exchange = packet.pull::<Exchange>().map_err(malformed)?;
+                if header.format == XtpKind::TrafficControl {
+                    let exchange = packet.pull::<KeyExchange>().map_err(malformed)?;
                     pull_traffic(&mut packet).map_err(malformed)?;
                     self.peer.get_or_insert(exchange.key & (u64::MAX >> 1));
                     incoming.signals = incoming.signals.with(Signals::ACCEPT);
                 }
                 (incoming.reports, incoming.credit) = (true, Some(control.allocated));
             }
-            PacketFormat::Diagnostic => {
-                let Diagnostic { code, value } = packet.pull().map_err(malformed)?;
+            XtpKind::Diagnostic => {
+                let DiagnosticSegment { code, value } = packet.pull().map_err(malformed)?;
                 let signal =
-                    if code == Diagnostic::REFUSED { Signals::REFUSE } else { Signals::END };
+                    if code == DiagnosticSegment::REFUSED { Signals::REFUSE } else { Signals::END };
                 incoming.signals = signal.with(Signals::because(value));
             }
-            PacketFormat::JoinControl => return Err(Dropped::NotOurs),
+            XtpKind::JoinControl => return Err(Dropped::NotOurs),
         }
         Ok(incoming)
     }
@@ -324,31 +326,36 @@ impl<M: Message> Format<M> for Xtp4<M> {
     fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         if say.signals.has(Signals::END) && !say.signals.has(Signals::FINISH) {
             let value = mem::take(&mut say.signals).code();
-            let header = self.start(PacketFormat::Diagnostic, Options::END);
-            return diagnose(header, Diagnostic { code: Diagnostic::ABANDONED, value }, octets);
+            let header = self.start(XtpKind::Diagnostic, XtpOptions::END);
+            return diagnose(
+                header,
+                DiagnosticSegment { code: DiagnosticSegment::ABANDONED, value },
+                octets,
+            );
         }
         let opening = say.signals.has(Signals::OPEN);
         let report = say.report.take();
         let unit = if report.is_some() { None } else { say.unit.take() };
         let control = match report {
-            Some(report) if !report.held.is_empty() => PacketFormat::ErrorControl,
+            Some(report) if !report.held.is_empty() => XtpKind::ErrorControl,
             // Until the peer returns our key, it may not know it.
-            _ if !self.is_known => PacketFormat::TrafficControl,
-            _ => PacketFormat::Control,
+            _ if !self.is_known => XtpKind::TrafficControl,
+            _ => XtpKind::Control,
         };
         let format = match (report, unit) {
             (Some(_), _) => control,
             (None, Some(unit)) if !opening || unit.span.start > 0 && !self.terms.opens_always => {
-                PacketFormat::Data
+                XtpKind::Data
             }
             (None, None) if !opening => control,
-            _ => PacketFormat::First,
+            _ => XtpKind::First,
         };
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
-        let mut options = Options::EOM.when(unit.is_some_and(|unit| unit.label.last));
+        let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
         if let Some(question) = inquiry {
-            options = options.with(if question.patient { Options::DREQ } else { Options::SREQ });
+            options =
+                options.with(if question.patient { XtpOptions::DREQ } else { XtpOptions::SREQ });
         }
         // The end of a half rides on its last data; all else tells what was received as well, and
         // so on none.
@@ -363,41 +370,41 @@ impl<M: Message> Format<M> for Xtp4<M> {
         for (signal, option) in SIGNALS {
             options = options.with(option.when(says.has(signal)));
         }
-        let first = format == PacketFormat::First;
+        let first = format == XtpKind::First;
         let told = says.without(Signals::OPEN).with(Signals::OPEN.when(first));
         say.signals = say.signals.without(told);
-        let header = Packet {
+        let header = XtpPacket {
             sync: inquiry.map_or(view.asked, |question| question.number),
             sequence: unit.map_or(view.sent_upto, |unit| unit.span.start),
             ..self.start(format, options)
         };
         put(&header, octets);
         match format {
-            PacketFormat::First => {
+            XtpKind::First => {
                 self.put_addresses(octets);
                 self.put_traffic(octets);
             }
-            PacketFormat::Control | PacketFormat::ErrorControl | PacketFormat::TrafficControl => {
+            XtpKind::Control | XtpKind::ErrorControl | XtpKind::TrafficControl => {
                 let allocated = say.credit.take().unwrap_or(view.received_upto);
                 let echo = report.and_then(|report| report.answers).unwrap_or(view.answered);
-                put(&Control { received: view.received_upto, allocated, echo }, octets);
+                put(&ControlSegment { received: view.received_upto, allocated, echo }, octets);
             }
             _ => {}
         }
         match (format, report) {
-            (PacketFormat::ErrorControl, Some(report)) => {
+            (XtpKind::ErrorControl, Some(report)) => {
                 put(&SpanCount { spans: report.held.len() as u32 }, octets);
                 for span in &report.held {
-                    put(&Span { left: span.start, right: span.end }, octets);
+                    put(&SpanSegment { left: span.start, right: span.end }, octets);
                 }
             }
-            (PacketFormat::TrafficControl, _) => {
-                put(&Exchange { reserved: 0, key: self.own.number }, octets);
+            (XtpKind::TrafficControl, _) => {
+                put(&KeyExchange { reserved: 0, key: self.own.number }, octets);
                 self.put_traffic(octets);
             }
             _ => {}
         }
-        let length = octets.len() - Packet::LENGTH + unit.map_or(0, |unit| unit.octets);
+        let length = octets.len() - XtpPacket::LENGTH + unit.map_or(0, |unit| unit.octets);
         octets[LENGTH..][..4].copy_from_slice(&(length as u32).to_be_bytes());
     }
 
@@ -405,20 +412,20 @@ impl<M: Message> Format<M> for Xtp4<M> {
         // A peer that closes both halves is told that it is over, whatever it has not taken.
         if !matches!(why, Ending::Finished | Ending::Reset(_)) {
             let value = if let Ending::Aborted(code) = why { code } else { 0 };
-            let header = self.start(PacketFormat::Diagnostic, Options::END);
-            diagnose(header, Diagnostic { code: Diagnostic::ABANDONED, value }, into);
+            let header = self.start(XtpKind::Diagnostic, XtpOptions::END);
+            diagnose(header, DiagnosticSegment { code: DiagnosticSegment::ABANDONED, value }, into);
             return true;
         }
-        let ends = Options::WCLOSE.with(Options::RCLOSE).with(Options::END);
-        let header = Packet {
-            length: Control::LENGTH as u32,
+        let ends = XtpOptions::WCLOSE.with(XtpOptions::RCLOSE).with(XtpOptions::END);
+        let header = XtpPacket {
+            length: ControlSegment::LENGTH as u32,
             sync: view.asked,
             sequence: view.sent_upto,
-            ..self.start(PacketFormat::Control, ends)
+            ..self.start(XtpKind::Control, ends)
         };
         put(&header, into);
         let (received, echo) = (view.received_upto, view.answered);
-        put(&Control { received, allocated: received, echo }, into);
+        put(&ControlSegment { received, allocated: received, echo }, into);
         true
     }
 }
@@ -447,8 +454,9 @@ mod tests {
 
     /// Returns what arrives with these octets in the context that has `key`, of a peer that has 1.
     fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
-        let own = Key { ours: true, number: key };
-        let terms = Terms { service: 4, packet: 600, options: Options::NONE, opens_always: false };
+        let own = ContextKey { ours: true, number: key };
+        let terms =
+            Terms { service: 4, packet: 600, options: XtpOptions::NONE, opens_always: false };
         let ends = (Config::UNSPECIFIED, Config::UNSPECIFIED);
         let mut format = Xtp4::<M>::new(terms, own, Some(1), ends);
         let (packet, mut report) = (M::with_headroom(0, octets), Report::default());

@@ -7,7 +7,7 @@ use stackwright_base::Arrival;
 use stackwright_contract::{Instant, Participant};
 use stackwright_wire::Message;
 
-use crate::key::Key;
+use crate::key::ContextKey;
 
 /// How many contexts are remembered at a time; the oldest is forgotten first.
 const MOST: usize = 4096;
@@ -35,19 +35,25 @@ struct Grave {
     answers: u8,
 }
 
-fn place(remote: Participant, key: Key) -> Place {
+fn place(remote: Participant, key: ContextKey) -> Place {
     (remote, key.ours, key.number)
 }
 
 impl Graveyard {
     /// Remembers that a context is over until then, and the packet that tells it.
-    pub(crate) fn bury(&mut self, remote: Participant, key: Key, packet: &[u8], until: Instant) {
+    pub(crate) fn bury(
+        &mut self,
+        remote: Participant,
+        key: ContextKey,
+        packet: &[u8],
+        until: Instant,
+    ) {
         let packet = packet.into();
         self.enter(place(remote, key), Grave { until, packet, answers: ANSWERS_MOST });
     }
 
     /// Remembers the same context under another key.
-    pub(crate) fn also(&mut self, remote: Participant, key: Key, other: Key) {
+    pub(crate) fn also(&mut self, remote: Participant, key: ContextKey, other: ContextKey) {
         if let Some(grave) = self.graves.get(&place(remote, key)).cloned() {
             self.enter(place(remote, other), grave);
         }
@@ -70,7 +76,7 @@ impl Graveyard {
         &mut self,
         now: Instant,
         remote: Participant,
-        key: Key,
+        key: ContextKey,
         headroom: usize,
     ) -> Option<Arrival<M>> {
         while let Some(oldest) = self.oldest.front()

@@ -7,7 +7,7 @@ use stackwright_wire::{FieldValue, Header};
 
 /// The header of every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Packet {
+pub struct XtpPacket {
     /// The key is that of its receiver's context (RTN), not of its sender's.
     pub returned: bool,
     /// The key of a context.
@@ -15,14 +15,14 @@ pub struct Packet {
     pub key: u64,
     /// The options.
     #[bits(24)]
-    pub options: Options,
+    pub options: XtpOptions,
     /// 1.
     #[bits(3)]
     #[fixed(1)]
     pub version: (),
     /// The kind of the packet (pformat).
     #[bits(5)]
-    pub format: PacketFormat,
+    pub format: XtpKind,
     /// The octets that follow the header (dlen).
     pub length: u32,
     /// The Internet checksum (RFC 1071), of the header alone with `NOCHECK`.
@@ -37,64 +37,64 @@ pub struct Packet {
 
 /// The options of a packet, a bit each. The others are sent as 0 and ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options(u32);
+pub struct XtpOptions(u32);
 
-impl Options {
+impl XtpOptions {
     /// No option.
-    pub const NONE: Options = Options(0);
+    pub const NONE: XtpOptions = XtpOptions(0);
     /// The check covers the header alone.
-    pub const NOCHECK: Options = Options(0x40_0000);
+    pub const NOCHECK: XtpOptions = XtpOptions(0x40_0000);
     /// A change of this bit asks for a report.
-    pub const EDGE: Options = Options(0x20_0000);
+    pub const EDGE: XtpOptions = XtpOptions(0x20_0000);
     /// What is lost is not sent again.
-    pub const NOERR: Options = Options(0x10_0000);
+    pub const NOERR: XtpOptions = XtpOptions(0x10_0000);
     /// The context is multicast.
-    pub const MULTI: Options = Options(0x08_0000);
+    pub const MULTI: XtpOptions = XtpOptions(0x08_0000);
     /// Credit is memory that the application has reserved.
-    pub const RES: Options = Options(0x04_0000);
+    pub const RES: XtpOptions = XtpOptions(0x04_0000);
     /// The field `sort` is valid.
-    pub const SORT: Options = Options(0x02_0000);
+    pub const SORT: XtpOptions = XtpOptions(0x02_0000);
     /// Credit is not heeded.
-    pub const NOFLOW: Options = Options(0x01_0000);
+    pub const NOFLOW: XtpOptions = XtpOptions(0x01_0000);
     /// A gap is to be reported at once.
-    pub const FASTNAK: Options = Options(0x8000);
+    pub const FASTNAK: XtpOptions = XtpOptions(0x8000);
     /// A report is asked for, at once.
-    pub const SREQ: Options = Options(0x4000);
+    pub const SREQ: XtpOptions = XtpOptions(0x4000);
     /// A report is asked for when the application has taken all before it.
-    pub const DREQ: Options = Options(0x2000);
+    pub const DREQ: XtpOptions = XtpOptions(0x2000);
     /// The sender takes no more data, or has all.
-    pub const RCLOSE: Options = Options(0x1000);
+    pub const RCLOSE: XtpOptions = XtpOptions(0x1000);
     /// The sender sends no more data.
-    pub const WCLOSE: Options = Options(0x800);
+    pub const WCLOSE: XtpOptions = XtpOptions(0x800);
     /// The data ends a message.
-    pub const EOM: Options = Options(0x400);
+    pub const EOM: XtpOptions = XtpOptions(0x400);
     /// The sender's context is released.
-    pub const END: Options = Options(0x200);
+    pub const END: XtpOptions = XtpOptions(0x200);
     /// The data begins with a tag.
-    pub const BTAG: Options = Options(0x100);
+    pub const BTAG: XtpOptions = XtpOptions(0x100);
 
     /// Returns whether one of `other` is set.
-    pub const fn has(self, other: Options) -> bool {
+    pub const fn has(self, other: XtpOptions) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Returns the options of both.
     #[must_use]
-    pub const fn with(self, other: Options) -> Options {
-        Options(self.0 | other.0)
+    pub const fn with(self, other: XtpOptions) -> XtpOptions {
+        XtpOptions(self.0 | other.0)
     }
 
     /// Returns these if `yes`, else none.
     #[must_use]
-    pub const fn when(self, yes: bool) -> Options {
-        if yes { self } else { Options::NONE }
+    pub const fn when(self, yes: bool) -> XtpOptions {
+        if yes { self } else { XtpOptions::NONE }
     }
 }
 
 /// The kind of a packet (pformat). Of JOIN (6), which is obsolete, and of 4, which is not assigned,
 /// nothing is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PacketFormat {
+pub enum XtpKind {
     /// DATA.
     Data = 0,
     /// CNTL.
@@ -113,7 +113,7 @@ pub enum PacketFormat {
 
 /// What CNTL, ECNTL and TCNTL begin with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Control {
+pub struct ControlSegment {
     /// All before it was received (rseq).
     pub received: u64,
     /// How far the peer may send (alloc).
@@ -131,16 +131,16 @@ pub struct SpanCount {
 
 /// A span that was received, in ECNTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Span {
+pub struct SpanSegment {
     /// Its first number.
     pub left: u64,
     /// The number after its last.
     pub right: u64,
 }
 
-/// What stands behind [`Control`] in TCNTL, before a traffic specifier.
+/// What stands behind [`ControlSegment`] in TCNTL, before a traffic specifier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Exchange {
+pub struct KeyExchange {
     /// 0.
     pub reserved: u32,
     /// The key of the sender's context, which the peer is to return (xkey).
@@ -149,14 +149,14 @@ pub struct Exchange {
 
 /// What DIAG begins with; a text for people follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Diagnostic {
+pub struct DiagnosticSegment {
     /// What happened.
     pub code: u32,
     /// Why.
     pub value: u32,
 }
 
-impl Diagnostic {
+impl DiagnosticSegment {
     /// The context was not made.
     pub const REFUSED: u32 = 1;
     /// The context is over at once.
@@ -224,13 +224,13 @@ pub struct TrafficHeader {
     pub length: u16,
     /// The service.
     pub service: u8,
-    /// The format: 0 says nothing in 4 octets, 1 is [`Traffic`].
+    /// The format: 0 says nothing in 4 octets, 1 is [`TrafficTerms`].
     pub format: u8,
 }
 
 /// Terms of traffic, behind [`TrafficHeader`]; 0 is no bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Traffic {
+pub struct TrafficTerms {
     /// The most octets behind the header of a packet.
     pub longest: u32,
     /// Octets per second that the sender of this packet takes.
@@ -243,9 +243,9 @@ pub struct Traffic {
     pub burst_out: u32,
 }
 
-impl FieldValue for Options {
+impl FieldValue for XtpOptions {
     fn from_bits(bits: u64) -> Option<Self> {
-        Some(Options(bits as u32))
+        Some(XtpOptions(bits as u32))
     }
 
     fn to_bits(&self) -> u64 {
@@ -253,9 +253,9 @@ impl FieldValue for Options {
     }
 }
 
-impl FieldValue for PacketFormat {
+impl FieldValue for XtpKind {
     fn from_bits(bits: u64) -> Option<Self> {
-        use PacketFormat::*;
+        use XtpKind::*;
         [Data, Control, First, ErrorControl, TrafficControl, JoinControl, Diagnostic]
             .into_iter()
             .find(|format| *format as u64 == bits)

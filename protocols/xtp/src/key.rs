@@ -19,14 +19,14 @@ const TAG: u32 = 63 - INDEX - GENERATION;
 
 /// A key, and whose it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Key {
+pub struct ContextKey {
     /// Whether it is one of ours, which the peer returns (RTN).
     pub ours: bool,
     /// The key.
     pub number: u64,
 }
 
-impl Key {
+impl ContextKey {
     /// Returns our key of a context; `None`: there are too many contexts.
     pub(crate) fn of(name: Handle, secret: &[u8; 16]) -> Option<Self> {
         if name.index >> INDEX != 0 {
@@ -36,7 +36,7 @@ impl Key {
         let mut hasher = SipHasher13::new_with_key(secret);
         hasher.write_u64(number);
         let tag = hasher.finish() >> (u64::BITS - TAG);
-        Some(Key { ours: true, number: tag << (INDEX + GENERATION) | number })
+        Some(ContextKey { ours: true, number: tag << (INDEX + GENERATION) | number })
     }
 
     /// Returns the name of our context; the tag is not looked at.
@@ -55,12 +55,12 @@ mod tests {
     fn a_key_says_its_name() {
         for name in [(0, 0), (1, u32::MAX), ((1 << INDEX) - 1, 7)] {
             let name = Handle { index: name.0, generation: name.1 };
-            let key = Key::of(name, &[1; 16]).expect("a key");
+            let key = ContextKey::of(name, &[1; 16]).expect("a key");
             assert!(key.ours && key.number >> 63 == 0, "{key:?}");
             assert_eq!(key.name(), Some(name));
-            assert_ne!(Key::of(name, &[2; 16]), Some(key), "another program has others");
+            assert_ne!(ContextKey::of(name, &[2; 16]), Some(key), "another program has others");
         }
-        assert_eq!(Key::of(Handle { index: 1 << INDEX, generation: 0 }, &[1; 16]), None);
-        assert_eq!(Key { ours: false, number: 1 }.name(), None);
+        assert_eq!(ContextKey::of(Handle { index: 1 << INDEX, generation: 0 }, &[1; 16]), None);
+        assert_eq!(ContextKey { ours: false, number: 1 }.name(), None);
     }
 }

@@ -31,8 +31,8 @@ mod syntax;
 pub use config::Config;
 pub use contexts::Contexts;
 pub use format::Xtp4;
-pub use key::Key;
-pub use services::Service;
+pub use key::ContextKey;
+pub use services::XtpService;
 pub use syntax::SYNTAX;
 
 use stackwright_transport::{Associations, Transport};
@@ -44,6 +44,9 @@ pub const PORT: u16 = 4360;
 pub type Layer<M, S> = Transport<Contexts<M, S>>;
 
 /// Returns a service of XTP with `config`. A peer must not know `seed`.
-pub fn layer<M: stackwright_wire::Message, S: Service>(config: Config, seed: u64) -> Layer<M, S> {
+pub fn layer<M: stackwright_wire::Message, S: XtpService>(
+    config: Config,
+    seed: u64,
+) -> Layer<M, S> {
     Transport::new(Associations::new(Contexts::new(config)), seed)
 }

@@ -11,19 +11,19 @@ use stackwright_wire::Message;
 
 use crate::config::Config;
 use crate::format::{Terms, Xtp4};
-use crate::header::Options;
-use crate::key::Key;
+use crate::header::XtpOptions;
+use crate::key::ContextKey;
 
 /// A service: what an association promises.
-pub trait Service: Sized + 'static {
+pub trait XtpService: Sized + 'static {
     /// Its number in the traffic specifier.
     const NUMBER: u8;
     /// What it promises, for the rule book of stacks.
     const GIVES: Guarantees;
     /// Whether every packet of data opens: nobody answers.
     const OPENS_ALWAYS: bool = false;
-    /// Options that all its packets bear.
-    const OPTIONS: Options = Options::NONE;
+    /// XtpOptions that all its packets bear.
+    const OPTIONS: XtpOptions = XtpOptions::NONE;
     /// What it offers to the layer above.
     type Transfer<M: Message>: Transfer<Message = M, Properties: From<MessageProperties> + Into<MessageProperties>>;
     /// Its policies.
@@ -35,16 +35,16 @@ pub trait Service: Sized + 'static {
 
 /// Makes the policies of a context with the key `own`. The peer's key is known where the peer
 /// opened.
-pub fn context<M: Message, S: Service>(
+pub fn context<M: Message, S: XtpService>(
     config: &Config,
-    own: Key,
+    own: ContextKey,
     peer: Option<u64>,
     remote: Participant,
 ) -> Slots<S::Configuration<M>> {
     let terms = Terms {
         service: S::NUMBER,
         packet: usize::from(config.packet),
-        options: S::OPTIONS.with(Options::NOCHECK.when(!config.checks_data)),
+        options: S::OPTIONS.with(XtpOptions::NOCHECK.when(!config.checks_data)),
         opens_always: S::OPENS_ALWAYS,
     };
     let there = remote.internet().unwrap_or(Config::UNSPECIFIED);
@@ -167,7 +167,7 @@ macro_rules! answered {
 
 const RELIABLE: Guarantees = Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE);
 
-impl Service for Connection {
+impl XtpService for Connection {
     const NUMBER: u8 = 4;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Datagrams<M>;
@@ -179,7 +179,7 @@ impl Service for Connection {
     }
 }
 
-impl Service for Stream {
+impl XtpService for Stream {
     const NUMBER: u8 = 4;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Streams<M>;
@@ -191,7 +191,7 @@ impl Service for Stream {
     }
 }
 
-impl Service for Transaction {
+impl XtpService for Transaction {
     const NUMBER: u8 = 3;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Datagrams<M>;
@@ -203,7 +203,7 @@ impl Service for Transaction {
     }
 }
 
-impl Service for AcknowledgedDatagram {
+impl XtpService for AcknowledgedDatagram {
     const NUMBER: u8 = 2;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Datagrams<M>;
@@ -215,11 +215,11 @@ impl Service for AcknowledgedDatagram {
     }
 }
 
-impl Service for UnacknowledgedDatagram {
+impl XtpService for UnacknowledgedDatagram {
     const NUMBER: u8 = 1;
     const GIVES: Guarantees = Guarantees::CHECKED;
     const OPENS_ALWAYS: bool = true;
-    const OPTIONS: Options = Options::NOERR.with(Options::NOFLOW);
+    const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
     type Transfer<M: Message> = Datagrams<M>;
     type Configuration<M: Message> = Unacknowledged<M>;
 

@@ -4,26 +4,26 @@ use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Step, field};
 
 use crate::header::{
-    AddressHeader, Control, Diagnostic, Exchange, Internet6Address, InternetAddress, Packet,
-    PacketFormat, Span, SpanCount, Traffic, TrafficHeader,
+    AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
+    KeyExchange, SpanCount, SpanSegment, TrafficHeader, TrafficTerms, XtpKind, XtpPacket,
 };
 
 /// Any packet.
 pub const SYNTAX: &[Step] = &[
-    of::<Packet>(),
+    of::<XtpPacket>(),
     Step::Choice {
-        by: Discriminant::Value(field(Packet::NAME, "format")),
+        by: Discriminant::Value(field(XtpPacket::NAME, "format")),
         cases: &[
-            Case { value: PacketFormat::Data as u64, name: "DATA", steps: &[] },
-            Case { value: PacketFormat::Control as u64, name: "CNTL", steps: &[of::<Control>()] },
-            Case { value: PacketFormat::First as u64, name: "FIRST", steps: FIRST },
-            Case { value: PacketFormat::ErrorControl as u64, name: "ECNTL", steps: SPANS },
-            Case { value: PacketFormat::TrafficControl as u64, name: "TCNTL", steps: EXCHANGE },
-            Case { value: PacketFormat::JoinControl as u64, name: "JCNTL", steps: JOIN },
+            Case { value: XtpKind::Data as u64, name: "DATA", steps: &[] },
+            Case { value: XtpKind::Control as u64, name: "CNTL", steps: &[of::<ControlSegment>()] },
+            Case { value: XtpKind::First as u64, name: "FIRST", steps: FIRST },
+            Case { value: XtpKind::ErrorControl as u64, name: "ECNTL", steps: SPANS },
+            Case { value: XtpKind::TrafficControl as u64, name: "TCNTL", steps: EXCHANGE },
+            Case { value: XtpKind::JoinControl as u64, name: "JCNTL", steps: JOIN },
             Case {
-                value: PacketFormat::Diagnostic as u64,
+                value: XtpKind::Diagnostic as u64,
                 name: "DIAG",
-                steps: &[of::<Diagnostic>(), Step::Rest("text")],
+                steps: &[of::<DiagnosticSegment>(), Step::Rest("text")],
             },
         ],
         otherwise: &[],
@@ -63,18 +63,19 @@ const TRAFFIC: [Step; 2] = [
         less: TrafficHeader::LENGTH,
         steps: &[Step::Choice {
             by: Discriminant::Value(field(TrafficHeader::NAME, "format")),
-            cases: &[Case { value: 1, name: "terms", steps: &[of::<Traffic>()] }],
+            cases: &[Case { value: 1, name: "terms", steps: &[of::<TrafficTerms>()] }],
             otherwise: &[Step::Rest("unused")],
         }],
     },
 ];
 
-const SPANS: &[Step] = &[of::<Control>(), of::<SpanCount>(), Step::Repeat(&[of::<Span>()])];
+const SPANS: &[Step] =
+    &[of::<ControlSegment>(), of::<SpanCount>(), Step::Repeat(&[of::<SpanSegment>()])];
 
-const EXCHANGE: &[Step] = &[of::<Control>(), of::<Exchange>(), TRAFFIC[0], TRAFFIC[1]];
+const EXCHANGE: &[Step] = &[of::<ControlSegment>(), of::<KeyExchange>(), TRAFFIC[0], TRAFFIC[1]];
 
 const JOIN: &[Step] =
-    &[of::<Control>(), of::<Exchange>(), ADDRESS[0], ADDRESS[1], TRAFFIC[0], TRAFFIC[1]];
+    &[of::<ControlSegment>(), of::<KeyExchange>(), ADDRESS[0], ADDRESS[1], TRAFFIC[0], TRAFFIC[1]];
 
 const fn of<H: Header>() -> Step {
     Step::Header(Layout::of::<H>())

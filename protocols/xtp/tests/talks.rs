@@ -8,9 +8,9 @@ use stackwright_transport::{Boxed, Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::Promise;
 use stackwright_trial::setting::{M, have_the_same_trace, may_be_exchanged, talks};
 use stackwright_trial::streams::streams;
-use stackwright_xtp::header::{Diagnostic, Packet};
-use stackwright_xtp::services::{Connection, Messages, Octets, Service, Stream, context};
-use stackwright_xtp::{Config, Contexts, Key};
+use stackwright_xtp::header::{DiagnosticSegment, XtpPacket};
+use stackwright_xtp::services::{Connection, Messages, Octets, Stream, XtpService, context};
+use stackwright_xtp::{Config, ContextKey, Contexts};
 
 /// Short packets, so that messages have several; the peers are patient.
 fn config(side: u8, linger: u64) -> Config {
@@ -22,9 +22,9 @@ fn remote() -> Participant {
 }
 
 /// One end; the first opens.
-fn end<S: Service>(side: usize) -> Slots<S::Configuration<M>> {
+fn end<S: XtpService>(side: usize) -> Slots<S::Configuration<M>> {
     let opener = 0x0123_4567_0000;
-    let own = Key { ours: true, number: opener + side as u64 };
+    let own = ContextKey { ours: true, number: opener + side as u64 };
     context::<M, S>(&config(side as u8, 600 * SECOND), own, (side == 1).then_some(opener), remote())
 }
 
@@ -48,7 +48,7 @@ fn static_and_boxed_policies_have_the_same_trace() {
 }
 
 /// The nth of each, in turn.
-fn exchange(slots: &mut Slots<Boxed<M, Packet>>, nth: usize) {
+fn exchange(slots: &mut Slots<Boxed<M, XtpPacket>>, nth: usize) {
     let recovery: SlotPart<dyn slots::Recovery> = match nth % 3 {
         0 => recovery::GoBackN.part(),
         1 => recovery::SelectiveRepeat::new().inquiries(1).part(),
@@ -85,7 +85,7 @@ fn judges_are_exchanged_while_data_flow() {
 
 #[test]
 fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
-    streams(Diagnostic::NO_LISTENER, |last| {
+    streams(DiagnosticSegment::NO_LISTENER, |last| {
         Contexts::<M, Stream>::new(Config { retries: 20, ..config(last, 60 * SECOND) })
     });
 }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Nanoseconds, Question, Report, UnitHeader, View};
+use stackwright_transport::words::{Nanoseconds, Report, ReportRequest, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
 use super::delayed_ack::DelayedAck;
@@ -54,7 +54,7 @@ impl Acknowledgement for AckRanges {
         self.delay.hurry(view);
     }
 
-    fn on_inquiry(&mut self, view: &View, question: Question) {
+    fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
         self.delay.on_inquiry(view, question.number);
     }
 

@@ -4,7 +4,7 @@ use stackwright_contract::Instant;
 use stackwright_transport::Receipts;
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Question, Report, View};
+use stackwright_transport::words::{Report, ReportRequest, View};
 
 /// Reports when it is asked, and at no other time: the first number that is missing, and where
 /// `SPANS` what arrived beyond it. It reports at once (XTP's SREQ, XSTP's POLL), or to a question
@@ -45,7 +45,7 @@ impl<const SPANS: bool> OnRequest<SPANS> {
 }
 
 impl<const SPANS: bool> Acknowledgement for OnRequest<SPANS> {
-    fn on_inquiry(&mut self, view: &View, question: Question) {
+    fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
         let waits = question.patient && view.pending > 0;
         let place = if waits { &mut self.waits } else { &mut self.asked };
         *place = newer(*place, Some(question.number));

@@ -20,8 +20,8 @@ const DOUBLED_MOST: u32 = 3;
 
 /// Opens with the first packet, which has data in it (XTP's FIRST), and waits for no answer.
 ///
-/// Each side closes its half with its last data (WCLOSE), or later, and is told that all has arrived
-/// (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more
+/// Each side closes its half with its last data (WCLOSE), or later, and is told that all has
+/// arrived (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more
 /// says so with its half, and closes both in one round trip (XTP §5, *abbreviated*): the other one
 /// has all of that, says the same, and that it is over. An end that closes no half is an abort: it
 /// is sent several times, and whenever something arrives, because nothing answers it.

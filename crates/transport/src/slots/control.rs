@@ -7,8 +7,8 @@ use stackwright_contract::Instant;
 use super::slot;
 use crate::receipts::Receipts;
 use crate::words::{
-    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, Question, Report, Signals, UnitHeader,
-    View,
+    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, Report, ReportRequest, Signals,
+    UnitHeader, View,
 };
 
 /// What an arriving packet tells about the association itself.
@@ -85,7 +85,7 @@ slot! {
         /// report.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
         /// Records that the peer sent an inquiry.
-        fn on_inquiry(&mut self, view: &View, question: Question) = ();
+        fn on_inquiry(&mut self, view: &View, question: ReportRequest) = ();
         /// Records that the application has taken something.
         fn on_taken(&mut self, view: &View) = ();
         /// Records that the application took enough for the peer to send more.

@@ -171,7 +171,7 @@ pub struct Timestamp {
 
 /// A question for a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Question {
+pub struct ReportRequest {
     /// Its number, which the answer bears.
     pub number: u32,
     /// Whether it is answered when the application has taken what arrived before it; otherwise at
@@ -179,10 +179,10 @@ pub struct Question {
     pub patient: bool,
 }
 
-impl From<u32> for Question {
+impl From<u32> for ReportRequest {
     /// Returns a question of this number that is answered at once.
     fn from(number: u32) -> Self {
-        Question { number, patient: false }
+        ReportRequest { number, patient: false }
     }
 }
 
@@ -195,7 +195,7 @@ pub struct Incoming<M> {
     /// that it was given.
     pub reports: bool,
     /// An inquiry, to be answered with a report of its number.
-    pub inquiry: Option<Question>,
+    pub inquiry: Option<ReportRequest>,
     /// Up to which number its sender allows sending.
     pub credit: Option<u64>,
     /// The signals of the association.
@@ -241,7 +241,7 @@ pub struct Outgoing<'a> {
     /// The report of what was received.
     pub report: Option<&'a Report>,
     /// An inquiry.
-    pub inquiry: Option<Question>,
+    pub inquiry: Option<ReportRequest>,
     /// Up to which number the peer may send. It is never sent alone: any packet that leaves carries
     /// it along.
     pub credit: Option<u64>,
