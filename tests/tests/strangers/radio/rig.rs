@@ -54,8 +54,9 @@ impl Rig {
         let modems = [0, 1].map(|place| {
             let (name, kiss) = (names[place], free_port(false));
             let setting = format!(
-                "ADEVICE udp:{} tx{name}\nARATE {SAMPLES}\nACHANNELS 1\nCHANNEL 0\nMYCALL N0{name}{name}{name}\n\
-                 MODEM {baud}\nAGWPORT 0\nKISSPORT {kiss}\nPERSIST 255\nSLOTTIME 1\nTXDELAY 20\nTXTAIL 5\n",
+                "ADEVICE udp:{} tx{name}\nARATE {SAMPLES}\nACHANNELS 1\nCHANNEL 0\n\
+                 MYCALL N0{name}{name}{name}\nMODEM {baud}\nAGWPORT 0\nKISSPORT {kiss}\n\
+                 PERSIST 255\nSLOTTIME 1\nTXDELAY 20\nTXTAIL 5\n",
                 audio[place]
             );
             fs::write(folder.join(&format!("{name}.conf")), setting).expect("a folder of ours");
