@@ -213,14 +213,8 @@ impl Problem {
         }
     }
 
-    /// The same of what is stored on a server: what is not found there is the folder.
-    pub(crate) fn of_storing(self) -> Self {
-        match self {
-            Problem::Transfer { place, failure: Failure::NotFound, .. } => {
-                Problem::NoFolderAbove { url: place }
-            }
-            problem => problem,
-        }
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Problem::Transfer { failure: Failure::NotFound, .. })
     }
 
     /// Whether it is that of one file, where others of the server may be well.

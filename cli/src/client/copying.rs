@@ -150,15 +150,34 @@ pub(crate) fn copy_all(
                 report.failed(key, Some(url.clone()), Problem::IsAFolder { url });
             }
             (false, ..) => {
-                let key = report.key();
-                let problem = if copy.from == DISK { problem.of_storing() } else { problem };
+                let (key, problem) = (report.key(), blamed(session, ends, copy, problem)?);
                 report.failed(key, Some(ends.shown(SERVER, path)), problem);
             }
         }
     }
     run(session, ends, &again, at_once, report, false)?;
     // Each copies several files at a time.
-    run(session, ends, &trees, 1, report, false).map(|_| ())
+    for (index, problem) in run(session, ends, &trees, 1, report, true)? {
+        let problem = blamed(session, ends, &trees[index], problem)?;
+        let key = report.key();
+        report.failed(key, Some(ends.shown(SERVER, &trees[index].target)), problem);
+    }
+    Ok(())
+}
+
+/// What is not found of a file that is stored may be its folder.
+fn blamed(
+    session: &mut Session<'_>,
+    ends: &Ends,
+    copy: &Copy,
+    problem: Problem,
+) -> Result<Problem, Problem> {
+    let (above, _) = names::split(copy.target.trim_end_matches('/'));
+    let may_be = copy.from == DISK && problem.is_not_found() && above.len() > 1;
+    if may_be && !is_folder(session, ends, above)? {
+        return Ok(Problem::NoFolderAbove { url: ends.shown(SERVER, &copy.target) });
+    }
+    Ok(problem)
 }
 
 /// Runs copies to their end. With `suspects`, those that may have failed because the source is a
@@ -210,11 +229,6 @@ struct Heard<'a> {
 impl Heard<'_> {
     fn key(&mut self, job: usize, file: Option<Handle>) -> u64 {
         *self.keys.entry((job, file)).or_insert_with(|| self.report.key())
-    }
-
-    /// A failure that may be that of the target: a server does not find the folder for it.
-    fn of_target(&self, job: usize, problem: Problem) -> Problem {
-        if self.copies[job].from == DISK { problem.of_storing() } else { problem }
     }
 
     /// The address of a job's file, and what the file is called once it is there.
@@ -274,8 +288,13 @@ impl Watch for Heard<'_> {
                 let key = self.report.key_of(&place);
                 let url = (side == SERVER).then(|| place.clone());
                 let problem = Problem::Transfer { place, failure, said };
-                let problem = if side == from { problem } else { self.of_target(job, problem) };
-                self.report.failed(key, url, problem);
+                let of_all = from == DISK && *path == self.copies[job].target;
+                match &mut self.suspects {
+                    Some(suspects) if of_all && problem.is_not_found() => {
+                        suspects.push((job, problem));
+                    }
+                    _ => self.report.failed(key, url, problem),
+                }
             }
             _ => {}
         }
@@ -308,10 +327,7 @@ impl Watch for Heard<'_> {
                 {
                     suspects.push((job, problem));
                 }
-                _ => {
-                    let problem = self.of_target(job, problem);
-                    self.report.failed(key, Some(self.jobs[job].remote.clone()), problem);
-                }
+                _ => self.report.failed(key, Some(self.jobs[job].remote.clone()), problem),
             },
         }
     }

@@ -221,7 +221,14 @@ pub(crate) fn make_folder(
         Err(problem @ Problem::Transfer { .. }) if problem.is_of_one_file() => {
             match kind(session, remote, path) {
                 Ok(Some(_)) => Err(problem.with(Failure::Exists)),
-                _ => Err(problem.of_storing()),
+                _ if problem.is_not_found() => {
+                    let (above, _) = names::split(path);
+                    match above.len() <= 1 || is_folder(session, remote, above) {
+                        true => Err(problem),
+                        false => Err(Problem::NoFolderAbove { url: names::url(remote, path) }),
+                    }
+                }
+                _ => Err(problem),
             }
         }
         done => done,
