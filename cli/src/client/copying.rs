@@ -288,7 +288,8 @@ impl Watch for Heard<'_> {
                 let key = self.report.key_of(&place);
                 let url = (side == SERVER).then(|| place.clone());
                 let problem = Problem::Transfer { place, failure, said };
-                let of_all = from == DISK && *path == self.copies[job].target;
+                let whole = self.copies[job].target.trim_end_matches('/');
+                let of_all = from == DISK && path.trim_end_matches('/') == whole;
                 match &mut self.suspects {
                     Some(suspects) if of_all && problem.is_not_found() => {
                         suspects.push((job, problem));
@@ -321,9 +322,13 @@ impl Watch for Heard<'_> {
             Ok(_) => {}
             Err(problem) => match &mut self.suspects {
                 Some(suspects)
-                    if !matches!(self.copies[job].kind, Kind::Tree(_))
-                        && (self.copies[job].from == SERVER || self.jobs[job].is_repeatable)
-                        && problem.is_of_one_file() =>
+                    if match self.copies[job].kind {
+                        Kind::Tree(_) => self.copies[job].from == DISK && problem.is_not_found(),
+                        _ => {
+                            (self.copies[job].from == SERVER || self.jobs[job].is_repeatable)
+                                && problem.is_of_one_file()
+                        }
+                    } =>
                 {
                     suspects.push((job, problem));
                 }
