@@ -352,8 +352,7 @@ impl Writing<'_> {
             written,
             "    /// Its variables.\n    #[derive(Clone, Copy, PartialEq, Eq, Debug)]\n    \
              pub struct Variables {{\n{fields}    }}\n\n    impl Variables {{\n        \
-             /// The first values.\n        pub const FIRST: Variables = Variables {{ {values}}};\n
-             /// }}\n"
+             /// The first values.\n        pub const FIRST: Variables = Variables {{ {values}}};\n    }}\n"
         );
     }
 
