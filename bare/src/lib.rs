@@ -12,20 +12,25 @@ use stackwright_artp::{
 };
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::services::{Datagrams, Files, MessageProperties, Streams};
+use stackwright_contract::services::{Datagrams, Files, MessageProperties, Octets, Streams};
 use stackwright_contract::{Context, Outlet, Participant, Protocol, RequestTo};
 use stackwright_copy::Copy;
 use stackwright_framed::Framed;
 use stackwright_ftp::{Client, Server, client, server};
+use stackwright_kiss::{Hub, HubConfig, Kiss};
 use stackwright_ordered::Ordered;
 use stackwright_policies::{congestion, recovery};
 use stackwright_relay::{Arrival, Direction, Relay};
+use stackwright_role::{RoleLayer, RoleRequest};
 use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_transport::IntoPart;
 use stackwright_wire::{BufferTree, Header, Message, Pool, SingleBuffer};
 
 /// A server on whatever streams and files the machine has.
 pub type ServerStack<T, D, M> = Over<Server<M>, Beside<T, D>>;
+
+/// A hub on whatever streams the machine has, in front of the TNC at its serial line.
+pub type HubStack<T, L, M> = Over<Hub<M>, Beside<T, Over<Kiss<M>, L>>>;
 
 /// A copy between a server and the machine's files.
 pub type CopyStack<T, D, M> = Over<Copy<M>, Beside<Over<Client<M>, T>, D>>;
@@ -44,6 +49,61 @@ pub fn serve<M, T, D>(
 {
     let mut stack = Over::new(Server::new(config), Beside::new(streams, files));
     stack.handle_request(&Context::new(0), request, out);
+}
+
+/// The same for a hub.
+pub fn share<M, T, L>(
+    (config, kiss): (HubConfig, stackwright_kiss::Config),
+    streams: T,
+    line: L,
+    pool: Arc<Pool<M>>,
+    request: RequestTo<Hub<M>>,
+    out: &mut impl Outlet<HubStack<T, L, M>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Streams<M>>,
+    L: Protocol<Provides = Octets<M>>,
+{
+    let tnc = Over::new(Kiss::sharing(kiss, Arc::clone(&pool)), line);
+    let mut stack = Over::new(Hub::new(config, pool), Beside::new(streams, tnc));
+    stack.handle_request(&Context::new(0), request, out);
+}
+
+/// Roles that were generated from a specification.
+#[rustfmt::skip]
+#[path = "../../crates/role/tests/roles/stop_and_wait.rs"]
+pub mod generated;
+
+/// The functions of a sender's application, which keeps the message in flight.
+pub struct Kept<M>(Option<M>);
+
+impl<M: Message> generated::sender::Functions<M> for Kept<M> {
+    fn keep(&mut self, body: &M) {
+        self.0 = Some(body.share());
+    }
+
+    fn kept(&self) -> M {
+        self.0.as_ref().map_or_else(|| M::with_headroom(0, &[]), Message::share)
+    }
+}
+
+/// A generated role over whatever datagrams the machine has.
+pub type RoleStack<D, M> = Over<RoleLayer<M, Sender<M>, fn() -> Sender<M>>, D>;
+
+/// A sender on the contract.
+pub type Sender<M> = generated::sender::Part<Kept<M>>;
+
+/// The same for a generated role.
+pub fn role<M, D>(
+    datagrams: D,
+    request: RoleRequest<generated::sender::Input<M>>,
+    out: &mut impl Outlet<RoleStack<D, M>>,
+) where
+    M: Message,
+    D: Protocol<Provides = Datagrams<M>>,
+{
+    let make: fn() -> _ = || generated::sender::Part::new(Kept(None));
+    Over::new(RoleLayer::new(make), datagrams).handle_request(&Context::new(0), request, out);
 }
 
 /// The same for a copy.

@@ -23,7 +23,8 @@ Exit codes:
   5    what arrived is not what was sent
   6    it took too long
   7    the connection was lost
-  130  interrupted; what arrived is kept, hidden, and the same command goes on there";
+  130  interrupted; what arrived is kept, hidden, and the same command goes on there
+Of several files, the highest code counts.";
 
 /// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and
 /// captures.
@@ -358,6 +359,9 @@ pub(crate) struct Monitor {
     /// Write the frames into FILE, too, for Wireshark (pcapng).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
+    /// Print every header with its fields.
+    #[arg(long)]
+    pub(crate) headers: bool,
     /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,

@@ -60,7 +60,8 @@ pub(crate) fn expand(text: &str) -> Result<String, Problem> {
     let Some((name, path)) = text.split_once(':').filter(|(name, _)| is_name(name)) else {
         return Ok(text.to_owned());
     };
-    if path.starts_with("//") {
+    // `ftp:/host` is an address that lacks a slash.
+    if path.starts_with("//") || path.starts_with('/') && matches!(name, "ftp" | "ftps") {
         return Ok(text.to_owned());
     }
     let bookmarks = file().map(|file| read(&file)).transpose()?.unwrap_or_default();

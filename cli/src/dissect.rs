@@ -28,11 +28,12 @@ pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
     }
     let unreadable = |why, packets| Problem::Capture { path: path(), why, packets };
     let mut packets = Packets::of(file).map_err(|why| unreadable(why, 0))?;
+    let form = if dissect.json { Form::Json } else { Form::Full };
     let mut out = BufWriter::new(io::stdout().lock());
     loop {
         let packet = packets.another();
         let wrote = match &packet {
-            Ok(Some(packet)) => one(&mut out, packet, chosen, &ports, dissect.json),
+            Ok(Some(packet)) => one(&mut out, packet, chosen, &ports, form),
             _ => out.flush(),
         };
         match wrote {
@@ -52,19 +53,34 @@ pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
     }
 }
 
+/// How a packet is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// A line, and the payload.
+    Brief,
+    /// Every header with its fields.
+    Full,
+    /// A line of JSON.
+    Json,
+}
+
 /// Shows one packet.
 pub(crate) fn one(
     out: &mut impl Write,
     packet: &Packet,
     chosen: Option<&'static CatalogueEntry>,
     ports: &[(u16, &'static CatalogueEntry)],
-    json: bool,
+    form: Form,
 ) -> io::Result<()> {
     let interface = packet.interface.as_ref();
     let description = interface.and_then(|interface| interface.description.as_deref());
     let above = Above { chosen, ports, described: description.and_then(catalogue::find) };
     let layers = layers(interface.map(|interface| interface.link), &packet.octets, &above);
-    if json { show::json(out, packet, &layers) } else { show::text(out, packet, &layers) }
+    match form {
+        Form::Brief => show::brief(out, packet, &layers),
+        Form::Full => show::text(out, packet, &layers),
+        Form::Json => show::json(out, packet, &layers),
+    }
 }
 
 /// There is no such protocol.

@@ -27,7 +27,7 @@ pub(crate) fn run(dissector: &Dissector) -> Result<(), Problem> {
 
 fn script(entry: &CatalogueEntry) -> String {
     let name = entry.facts.name;
-    let filter = filter(name);
+    let filter = own_filter(name);
     let mut known = Known::default();
     known.look(entry.syntax);
     let mut script = String::new();
@@ -160,7 +160,7 @@ impl Known {
 fn bytes(filter: &str, name: &str) -> String {
     format!(
         "shown(ProtoField.bytes({}, {}))",
-        text(&format!("{filter}.{}", snake(name))),
+        text(&format!("{filter}.{}", self::filter(&snake(name)))),
         text(name)
     )
 }
@@ -238,14 +238,17 @@ fn text(text: &str) -> String {
     format!("\"{quoted}\"")
 }
 
-/// Protocols that Wireshark has itself: ours is another beside it.
-const OF_WIRESHARK: &[&str] = &["ax25"];
+/// The names that protocols of Wireshark's own have.
+const TAKEN: &[&str] = &["ax25"];
 
-/// A protocol's name as Wireshark's filters may have it.
+/// A protocol's name in Wireshark's filters.
+fn own_filter(name: &str) -> String {
+    let filter = filter(name);
+    if TAKEN.contains(&name) { filter + "_stackwright" } else { filter }
+}
+
+/// A name as Wireshark's filters may have it.
 fn filter(name: &str) -> String {
-    if OF_WIRESHARK.contains(&name) {
-        return format!("stackwright_{name}");
-    }
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
 }
 

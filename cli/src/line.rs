@@ -57,18 +57,21 @@ impl LineAddress {
         }
     }
 
-    /// Opens it in the first lane of `driver`. What is at its other end need not be there yet.
+    /// Opens it in a lane of `driver`. What is at its other end need not be there yet.
     pub(crate) fn open(
         self,
         driver: &Driver,
+        lane: usize,
         pool: Arc<Pool<Message>>,
     ) -> Result<Line<Message>, Problem> {
         let registry = driver.registry();
         Ok(match self {
-            LineAddress::Serial { path, baud } => Line::serial(path, baud, registry, 0, pool),
-            LineAddress::Pty { link } => Line::pty(&link, registry, 0, pool)
+            LineAddress::Serial { path, baud } => Line::serial(path, baud, registry, lane, pool),
+            LineAddress::Pty { link } => Line::pty(&link, registry, lane, pool)
                 .map_err(|why| Problem::Path { path: link, why })?,
-            LineAddress::Tcp { host, port } => Line::tcp(resolve(&host, port)?, registry, 0, pool),
+            LineAddress::Tcp { host, port } => {
+                Line::tcp(resolve(&host, port)?, registry, lane, pool)
+            }
         })
     }
 }

@@ -14,7 +14,7 @@ use stackwright_drivers::Driver;
 use stackwright_drivers::line::Line;
 
 use crate::arguments::Monitor;
-use crate::dissect::{self, Interface, Packet};
+use crate::dissect::{self, Form, Interface, Packet};
 use crate::interrupts::interrupts;
 use crate::line::LineAddress;
 use crate::problem::Problem;
@@ -36,7 +36,7 @@ pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
     let mut driver = Driver::new(fastrand::u64(..))?;
     // Every port, and frames as long as any TNC has.
     let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
-    let line = address.open(&driver, pool.clone())?;
+    let line = address.open(&driver, 0, pool.clone())?;
     let mut stack: TncStack = Over::new(Kiss::sharing(config, pool), line);
     driver.context().listen(Box::new(States));
     let mut shown = match &monitor.write {
@@ -127,7 +127,7 @@ impl Listener for States {
 
 /// Where frames are shown, and written.
 struct Shown {
-    json: bool,
+    form: Form,
     interface: Interface,
     number: u64,
     /// What is to be said of the next frame.
@@ -143,8 +143,19 @@ impl Shown {
             let interface = capture.interface(name, "KISS", LinkType::AX25_KISS);
             (file, capture, interface)
         });
-        let interface = Interface::live(name, LinkType::AX25_KISS);
-        Shown { json: monitor.json, interface, number: 0, comment: None, file }
+        let form = match monitor {
+            Monitor { json: true, .. } => Form::Json,
+            Monitor { headers: true, .. } => Form::Full,
+            _ => Form::Brief,
+        };
+        let interface = Interface {
+            name: Some(name.into()),
+            description: None,
+            link: LinkType::AX25_KISS,
+            units: 1_000_000_000,
+            offset: 0,
+        };
+        Shown { form, interface, number: 0, comment: None, file }
     }
 
     /// Writes what precedes the frames of a capture.
@@ -179,7 +190,7 @@ impl Shown {
             octets,
         };
         let mut out = BufWriter::new(io::stdout().lock());
-        dissect::one(&mut out, &packet, None, &[], self.json)?;
+        dissect::one(&mut out, &packet, None, &[], self.form)?;
         out.flush()?;
         Ok(())
     }

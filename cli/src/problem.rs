@@ -48,6 +48,10 @@ pub(crate) enum Problem {
     NoFolder { path: PathBuf },
     #[error("{url}: it is not a folder")]
     NotAFolder { url: String },
+    #[error("{url}: the folder above it does not exist, or may not be used")]
+    NoFolderAbove { url: String },
+    #[error("{url}: it is a folder")]
+    IsAFolder { url: String },
     #[error("{pattern}: nothing matches the pattern")]
     NoMatch { pattern: String },
     #[error("no server is open")]
@@ -60,6 +64,8 @@ pub(crate) enum Problem {
     Stack(Box<Flawed>),
     #[error("{}: {mistakes} {}", .path.display(), if *mistakes == 1 { "mistake" } else { "mistakes" })]
     Specification { path: PathBuf, mistakes: usize },
+    #[error("{}: {broken} {} broken", .path.display(), if *broken == 1 { "property is" } else { "properties are" })]
+    Promises { path: PathBuf, broken: usize },
     #[error("{} is not what would be written", .path.display())]
     Stale { path: PathBuf },
     #[error("this selection is refused: {says}")]
@@ -207,6 +213,10 @@ impl Problem {
         }
     }
 
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Problem::Transfer { failure: Failure::NotFound, .. })
+    }
+
     /// Whether it is that of one file, where others of the server may be well.
     pub(crate) fn is_of_one_file(&self) -> bool {
         use Failure::{BadName, Denied, Exists, NotFound, Unsupported};
@@ -292,6 +302,11 @@ impl Problem {
             Problem::NoMatch { .. } => {
                 "`stackwright ls` shows what there is; in an address, %2A and %5B are no pattern"
             }
+            Problem::NoFolderAbove { .. } => {
+                "make that folder first: `stackwright mkdir --parents`"
+            }
+            Problem::IsAFolder { .. } => "copy it with `stackwright get`",
+            Problem::Host { .. } => "check its spelling, and that this machine has a network",
             Problem::NotOpen => "open one: open ftp://user@host/folder, or a bookmark: open NAME:",
             Problem::NoFolder { .. } => "make the folder first, or leave out the / at the end",
             Problem::Transfer { failure: Failure::NotFound, .. } => {

@@ -21,15 +21,18 @@ use stackwright::contract::Fingerprint;
 use stackwright::contract::words::Outside;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
+use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
 use stackwright::tls::{ExpectedServer, Tls};
 use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::wire::Pool;
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
+use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
 
 use crate::descriptors;
+use crate::line::LineAddress;
 use crate::problem::Problem;
 use crate::shown::Shown;
 use crate::stacks::{self, Message};
@@ -215,6 +218,17 @@ const ARTP: &[Parameter] = &[
         "congestion control: `cubic` (default), `bbr`, `new-reno`, or `document`",
     ),
 ];
+const HUB: &[Parameter] = &[
+    Parameter::required("listen", ParameterKind::Text, "address and port where programs find it"),
+    Parameter::new("ports", ParameterKind::Number, "how many ports of the TNC are shared"),
+    Parameter::new("longest", ParameterKind::Number, "how many octets a frame has at most"),
+    Parameter::new("echo", ParameterKind::Truth, "whether programs hear each other"),
+];
+const LINE: &[Parameter] = &[Parameter::required(
+    "to",
+    ParameterKind::Text,
+    "tcp://host:8001, serial:///dev/ttyUSB0?baud=9600 or pty:PATH",
+)];
 const DISK: &[Parameter] = &[
     Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
     Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
@@ -223,11 +237,13 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 7] = [
+    let own: [(_, _, &'static [Parameter], Make); 9] = [
         ("artp", purpose("artp"), ARTP, make_artp),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
         ("tls", purpose("tls"), TLS, make_tls),
+        ("kiss hub", purpose("kiss hub"), HUB, make_hub),
+        ("line", "a serial line, a pseudo terminal, or TCP to a device", LINE, make_line),
         ("tcp", "the operating system's TCP", &[], make_tcp),
         ("udp", "the operating system's UDP", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
@@ -242,6 +258,7 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Messag
 /// What a protocol provides, and what it uses.
 pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
     match name {
+        "line" => catalogue::services::<Line<Message>, Message, Readiness>(),
         "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
         "disk" => catalogue::services::<Disk<Message>, Message, Readiness>(),
@@ -411,6 +428,30 @@ fn make_tls(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         config.identities = vec![identity];
     }
     boxed(Tls::<Message>::new(config).with_pool(setting.pool.clone()))
+}
+
+fn make_hub(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let listen = table.parsed::<SocketAddr>("listen", "an address and a port")?;
+    let ports = within(table, "ports", 1..=PORTS_MOST.into())?;
+    let longest = within(table, "longest", 1..=LONGEST_MOST as u64)?;
+    let (Some(setting), Some(listen)) = (setting, listen) else {
+        return boxed_shown::<Hub<Message>>();
+    };
+    let mut config = HubConfig::at(listen);
+    config.ports = ports.map_or(config.ports, |ports| ports as u8);
+    config.longest = longest.map_or(config.longest, |octets| octets as usize);
+    config.echo = table.truth("echo") == Some(true);
+    boxed(Hub::<Message>::new(config, setting.pool.clone()))
+}
+
+fn make_line(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let text = table.text("to").unwrap_or_default();
+    let address = LineAddress::parse(text)
+        .map_err(|why| table.flaw("to", format!("`to` of `{}`: {why}", table.node())))?;
+    let Some(setting) = setting else { return boxed_shown::<Line<Message>>() };
+    let line = address.open(&setting.driver, lane, setting.pool.clone());
+    boxed(line.map_err(|problem| table.flaw("to", problem.to_string()))?)
 }
 
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {

@@ -72,7 +72,7 @@ fn shells_and_man_are_told_of_every_command() {
     let home = Scratch::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = say(&home, &["completions", shell]).succeeded().text();
-        for word in ["dissector", "bookmark", "--password-file"] {
+        for word in ["dissector", "bookmark", "mirror", "--password-file", "limit-rate"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }

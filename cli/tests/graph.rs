@@ -299,3 +299,21 @@ fn features_are_drawn_and_listed() {
     let refused = say(&["features", "events: Wheel"]).exited(1);
     assert!(complaints(&refused).contains("`events` has no alternative `Wheel`"));
 }
+
+/// Programs share a TNC through a hub: one node on streams and on frames.
+#[test]
+fn a_hub_in_front_of_a_tnc_is_drawn_and_explained() {
+    let files = Scratch::new();
+    let stack = files.join("hub.toml");
+    let text = "top = \"hub\"\n[hub]\nprotocol = \"kiss hub\"\nlisten = \"127.0.0.1:8101\"\nover = [\"tcp\", \"kiss\"]\n\
+                [tcp]\n[kiss]\nover = \"line\"\nrate = 9600\nleave = \"\\u00C0\\u00FF\\u00C0\"\n[line]\nto = \"LINE\"\n";
+    fs::write(&stack, text.replace("LINE", "tcp://tnc.example:8001")).expect("a folder of ours");
+    let drawn = say(&["draw", path(&stack)]).succeeded().text();
+    assert!(drawn.contains("hub: kiss hub") && drawn.contains("Octets"), "{drawn}");
+    let explained = say(&["explain", path(&stack)]).succeeded().text();
+    assert!(explained.contains("it provides Frames"), "{explained}");
+    assert!(!explained.contains("altered octets"), "a line has no check: {explained}");
+    fs::write(&stack, text.replace("LINE", "/dev/ttyUSB0")).expect("a folder of ours");
+    let refused = complaints(&say(&["draw", path(&stack)]).failed());
+    assert!(refused.contains("serial:///dev/ttyUSB0"), "{refused}");
+}

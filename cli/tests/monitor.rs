@@ -132,16 +132,27 @@ fn path(path: &Path) -> &str {
 #[test]
 fn a_person_reads_it() {
     let (listener, address) = tnc();
-    let (_running, mut out) = start(&[&address]);
-    accept(&listener).write_all(&framed(0, &UI)).expect("sent");
-    let first = line(&mut out);
-    assert!(first.starts_with("1  ") && first.contains("  N0CALL-7 → CQ  "), "{first}");
-    let mut all = first;
-    while !all.contains("Hi\n") {
-        let more = line(&mut out);
-        assert!(!more.is_empty(), "{all}");
-        all += &more;
-    }
+    let (running, mut out) = start(&[&address]);
+    let mut sabm = UI[..15].to_vec();
+    sabm[14] = 0x3F;
+    let sent = [framed(0, &UI), framed(0, &sabm), framed(0, b"\x1B[2J")].concat();
+    // It stays: a program whose TNC is gone would come again, in the place of the next one.
+    let mut tnc = accept(&listener);
+    tnc.write_all(&sent).expect("sent");
+    let said: Vec<String> = (0..6).map(|_| line(&mut out)).collect();
+    let of_frame = |text: &str, rest: &str| text[23..] == *rest;
+    assert!(of_frame(&said[0], "  N0CALL-7 → CQ  UI  19 octets\n"), "{said:?}");
+    assert_eq!(said[1..3], ["  Payload, 2 octets\n", "    Hi\n"]);
+    assert!(of_frame(&said[3], "  N0CALL-7 → CQ  SABM P/F  16 octets\n"), "{said:?}");
+    // What could move the cursor is not printed.
+    assert!(of_frame(&said[4], "  a frame that is not AX.25  5 octets\n"), "{said:?}");
+    assert!(!said.concat().contains('\x1B'), "{said:?}");
+    drop(running);
+    let (_running, mut out) = start(&[&address, "--headers"]);
+    let mut tnc = accept(&listener);
+    tnc.write_all(&framed(0, &UI)).expect("sent");
+    let said: String = (0..4).map(|_| line(&mut out)).collect();
+    assert!(said.starts_with("1  ") && said.contains("\n  KissType\n    port "), "{said}");
 }
 
 /// A terminal for a TNC that is a program.

@@ -21,6 +21,13 @@ pub(crate) struct Selection {
     pub(crate) parallel: u16,
 }
 
+impl Selection {
+    /// One file behind the other: at one place they would be mixed.
+    pub(crate) fn one_by_one() -> Self {
+        Selection { exclude: Vec::new(), parallel: 1 }
+    }
+}
+
 #[derive(Args)]
 #[command(override_usage = "stackwright get [OPTIONS] <URL>... [DEST]")]
 pub(crate) struct Get {
@@ -45,7 +52,8 @@ pub(crate) struct Put {
     /// The files and folders to upload; - is standard input.
     ///
     /// URL is the target's address: ftp://user@host:port/path, ftps://… over TLS, ftp+artp://… over
-    /// ARTP, or NAME:path with a bookmark. If it ends in /, or there are several files, they keep their names there.
+    /// ARTP, or NAME:path with a bookmark. If it ends in /, or there are several files, they keep
+    /// their names there.
     #[arg(value_name = "FILE", required = true, num_args = 2..)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]

@@ -2,10 +2,10 @@
 //! all.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::names;
 use crate::printable::Printable;
 
 /// The most bars of files at once.
@@ -26,10 +26,9 @@ impl Bars {
     pub(super) fn new(several: bool) -> Self {
         let multi = MultiProgress::new();
         let total = several.then(|| {
-            let bar = multi.add(ProgressBar::new_spinner());
+            let bar = hidden(None);
             bar.set_style(style("{spinner} {msg}  {bytes}  {bytes_per_sec}"));
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
+            multi.add(bar)
         });
         Bars { multi, files: BTreeMap::new(), total }
     }
@@ -39,17 +38,14 @@ impl Bars {
         if self.files.len() >= SHOWN_MOST {
             return;
         }
-        let bar = match (size, &self.total) {
-            (Some(size), _) => ProgressBar::new(size),
-            (None, _) => ProgressBar::new_spinner(),
-        };
+        let bar = hidden(size);
         let ends = "{percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
         bar.set_style(match (size, &self.total) {
             (None, _) => style("{spinner} {prefix}  {bytes}  {bytes_per_sec}"),
             (Some(_), None) => style(&format!("{{bar:30}} {ends}")),
             (Some(_), Some(_)) => style(&format!("{{prefix:28}} {{bar:16}} {ends}")),
         });
-        bar.set_prefix(shortened(name));
+        bar.set_prefix(shortened(names::split(name).1));
         bar.set_position(there);
         bar.reset_eta();
         let bar = match &self.total {
@@ -89,6 +85,18 @@ impl Bars {
         self.files.values().for_each(ProgressBar::finish_and_clear);
         self.total.iter().for_each(ProgressBar::finish_and_clear);
     }
+}
+
+/// What fails ends without them, too.
+impl Drop for Bars {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// A bar that is not shown: one that changes before it has its place would stay where it was.
+fn hidden(size: Option<u64>) -> ProgressBar {
+    ProgressBar::with_draw_target(size, ProgressDrawTarget::hidden())
 }
 
 fn style(template: &str) -> ProgressStyle {

@@ -130,20 +130,54 @@ pub(crate) fn copy_all(
     let (trees, files): (Vec<_>, Vec<_>) =
         copies.iter().cloned().partition(|copy| matches!(copy.kind, Kind::Tree(_)));
     let suspects = run(session, ends, &files, at_once, report, true)?;
-    let mut trees = trees;
+    let (mut trees, mut again) = (trees, Vec::new());
     for (index, problem) in suspects {
         let copy = &files[index];
-        if is_folder(session, ends, copy.from, &copy.source)? {
-            let kind = Kind::Tree(tree(copy.from, selection));
-            trees.push(Copy { kind, ..copy.clone() });
-            report.has_tree();
-        } else {
-            let key = report.key();
-            report.failed(key, Some(ends.shown(SERVER, &copy.source)), problem);
+        let path = if copy.from == SERVER { &copy.source } else { &copy.target };
+        match (is_folder(session, ends, path)?, copy.from, &copy.kind) {
+            (true, SERVER, Kind::File) => {
+                let kind = Kind::Tree(tree(copy.from, selection));
+                trees.push(Copy { kind, ..copy.clone() });
+                report.has_tree();
+            }
+            // The file keeps its name there.
+            (true, DISK, _) => {
+                let target = names::join(path, names::split(&copy.source).1);
+                again.push(Copy { target, ..copy.clone() });
+            }
+            (true, ..) => {
+                let (key, url) = (report.key(), ends.shown(SERVER, path));
+                report.failed(key, Some(url.clone()), Problem::IsAFolder { url });
+            }
+            (false, ..) => {
+                let (key, problem) = (report.key(), blamed(session, ends, copy, problem)?);
+                report.failed(key, Some(ends.shown(SERVER, path)), problem);
+            }
         }
     }
+    run(session, ends, &again, at_once, report, false)?;
     // Each copies several files at a time.
-    run(session, ends, &trees, 1, report, false).map(|_| ())
+    for (index, problem) in run(session, ends, &trees, 1, report, true)? {
+        let problem = blamed(session, ends, &trees[index], problem)?;
+        let key = report.key();
+        report.failed(key, Some(ends.shown(SERVER, &trees[index].target)), problem);
+    }
+    Ok(())
+}
+
+/// What is not found of a file that is stored may be its folder.
+fn blamed(
+    session: &mut Session<'_>,
+    ends: &Ends,
+    copy: &Copy,
+    problem: Problem,
+) -> Result<Problem, Problem> {
+    let (above, _) = names::split(copy.target.trim_end_matches('/'));
+    let may_be = copy.from == DISK && problem.is_not_found() && above.len() > 1;
+    if may_be && !is_folder(session, ends, above)? {
+        return Ok(Problem::NoFolderAbove { url: ends.shown(SERVER, &copy.target) });
+    }
+    Ok(problem)
 }
 
 /// Runs copies to their end. With `suspects`, those that may have failed because the source is a
@@ -170,13 +204,9 @@ fn run(
     Ok(heard.suspects.unwrap_or_default())
 }
 
-fn is_folder(
-    session: &mut Session<'_>,
-    ends: &Ends,
-    side: CopySide,
-    path: &str,
-) -> Result<bool, Problem> {
-    let request = Request::Stat { job: name(0), side, path: path.into() };
+/// Whether a path of the server is that of a folder, as far as it says.
+fn is_folder(session: &mut Session<'_>, ends: &Ends, path: &str) -> Result<bool, Problem> {
+    let request = Request::Stat { job: name(0), side: SERVER, path: path.into() };
     let job = Job::on_server(request, ends.shown(SERVER, path));
     match session.one(job, &mut |_| ()) {
         Ok(Done::Stated(status)) => Ok(status.kind == FileKind::Folder),
@@ -257,7 +287,15 @@ impl Watch for Heard<'_> {
                 let said = told.said.clone().filter(|_| side == SERVER);
                 let key = self.report.key_of(&place);
                 let url = (side == SERVER).then(|| place.clone());
-                self.report.failed(key, url, Problem::Transfer { place, failure, said });
+                let problem = Problem::Transfer { place, failure, said };
+                let whole = self.copies[job].target.trim_end_matches('/');
+                let of_all = from == DISK && path.trim_end_matches('/') == whole;
+                match &mut self.suspects {
+                    Some(suspects) if of_all && problem.is_not_found() => {
+                        suspects.push((job, problem));
+                    }
+                    _ => self.report.failed(key, url, problem),
+                }
             }
             _ => {}
         }
@@ -284,7 +322,13 @@ impl Watch for Heard<'_> {
             Ok(_) => {}
             Err(problem) => match &mut self.suspects {
                 Some(suspects)
-                    if matches!(self.copies[job].kind, Kind::File) && problem.is_of_one_file() =>
+                    if match self.copies[job].kind {
+                        Kind::Tree(_) => self.copies[job].from == DISK && problem.is_not_found(),
+                        _ => {
+                            (self.copies[job].from == SERVER || self.jobs[job].is_repeatable)
+                                && problem.is_of_one_file()
+                        }
+                    } =>
                 {
                     suspects.push((job, problem));
                 }

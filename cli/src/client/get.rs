@@ -25,8 +25,7 @@ pub(crate) fn run(get: &Get) -> Result<(), Problem> {
 }
 
 pub(crate) fn cat(cat: &Cat) -> Result<(), Problem> {
-    // One at a time, or they would be mixed.
-    let selection = Selection { exclude: Vec::new(), parallel: 1 };
+    let selection = Selection::one_by_one();
     carry_out(&parse(&cat.urls)?, Some(Path::new(STANDARD)), &selection, &cat.connection)
 }
 
@@ -74,6 +73,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// A file.
+    pub(crate) fn file(remote: Remote) -> Self {
+        Source { remote, is_pattern: false }
+    }
+
     fn is_folder(&self) -> bool {
         self.remote.file_name().is_none()
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use stackwright::contract::pattern::Pattern;
 use stackwright::contract::services::FolderEntry;
 use stackwright::copy::{Indication, Request};
 
@@ -12,28 +13,41 @@ use crate::problem::Problem;
 use crate::remote::Remote;
 
 pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
-    let remote = Remote::parse(&ls.url)?;
+    let (remote, is_pattern) = names::parse(&ls.url)?;
     let form = Form::of(ls.connection.json, ls.long, ls.human);
     // The disk is not used, but it has to be somewhere.
     let local = Local::Folder(PathBuf::from("."));
     let mut session = Session::new(Route::find(&remote, &ls.connection)?, local);
-    list(&mut session, &remote, form)?;
+    list(&mut session, &remote, is_pattern, form)?;
     session.close()
 }
 
-/// Shows what is in a folder, or a file.
-pub(crate) fn list(session: &mut Session<'_>, remote: &Remote, form: Form) -> Result<(), Problem> {
+/// Shows what is in a folder, or a file, or what matches a pattern.
+pub(crate) fn list(
+    session: &mut Session<'_>,
+    remote: &Remote,
+    is_pattern: bool,
+    form: Form,
+) -> Result<(), Problem> {
     let listing = Listing::new(form);
-    let path = &remote.path;
+    let (folder, last) = names::split(&remote.path);
+    let pattern = is_pattern.then(|| Pattern::parse(last).ok()).flatten();
+    let path = if pattern.is_some() { folder } else { &remote.path };
     let mut count = 0_u64;
     // They are shown as they come: a listing may have no end.
     let mut show = |indication: &Indication| {
         if let Indication::Entries { entries, .. } = indication {
-            count += entries.len() as u64;
-            listing.show(entries);
+            let Some(pattern) = &pattern else {
+                count += entries.len() as u64;
+                return listing.show(entries);
+            };
+            let mut matching = entries.clone();
+            matching.retain(|entry| pattern.matches(&entry.name));
+            count += matching.len() as u64;
+            listing.show(&matching);
         }
     };
-    let request = Request::List { job: name(0), side: SERVER, path: path.clone() };
+    let request = Request::List { job: name(0), side: SERVER, path: path.into() };
     let job = Job::on_server(request, names::url(remote, path));
     if let Err(problem) = session.one(job, &mut show) {
         return match file(session, remote, &problem) {
@@ -46,11 +60,15 @@ pub(crate) fn list(session: &mut Session<'_>, remote: &Remote, form: Form) -> Re
     }
     let unreadable = session.take_unreadable();
     if unreadable > 0 {
-        let lines = if unreadable == 1 { "line" } else { "lines" };
+        let (lines, are) = if unreadable == 1 { ("line", "is") } else { ("lines", "are") };
         eprintln!(
-            "stackwright: {unreadable} {lines} of the listing could not be understood and {} left out",
-            if unreadable == 1 { "is" } else { "are" },
+            "stackwright: {unreadable} {lines} of the listing could not be understood and {are} \
+             left out"
         );
+    }
+    if count == 0 && is_pattern {
+        let pattern = format!("{}{last}", names::url(remote, folder));
+        return Err(Problem::NoMatch { pattern });
     }
     if count == 0 && form != Form::Json {
         eprintln!("(nothing)");

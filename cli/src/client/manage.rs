@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use stackwright::contract::services::{Failure, FileKind};
-use stackwright::copy::{Deed, Indication, Request};
+use stackwright::copy::{FileChange, Indication, Request};
 
 use super::arguments::{Mkdir, Mv, Rm};
 use super::engine::Told;
+use super::expand::expand;
 use super::job::Watch;
 use super::{Done, Job, Local, Route, SERVER, Session, name, names};
 use crate::arguments::Connection;
@@ -18,9 +19,22 @@ use crate::remote::Remote;
 use crate::report::say;
 
 pub(crate) fn rm(rm: &Rm) -> Result<(), Problem> {
-    each_server(&rm.urls, &rm.connection, |session, remotes| {
-        remove(session, remotes, rm.recursive, rm.connection.json)
-    })
+    let mut parsed = Vec::new();
+    for url in &rm.urls {
+        parsed.push(names::parse(url)?);
+    }
+    let server =
+        |one: &(Remote, bool), other: &(Remote, bool)| names::same_server(&one.0, &other.0);
+    for same in parsed.chunk_by(server) {
+        let mut session = session(&same[0].0, &rm.connection)?;
+        let mut remotes = Vec::new();
+        for (remote, is_pattern) in same {
+            remotes.extend(expand(&mut session, remote, *is_pattern)?);
+        }
+        remove(&mut session, &remotes, rm.recursive, rm.connection.json)?;
+        session.close()?;
+    }
+    Ok(())
 }
 
 pub(crate) fn mkdir(mkdir: &Mkdir) -> Result<(), Problem> {
@@ -57,6 +71,12 @@ pub(crate) fn mv(mv: &Mv) -> Result<(), Problem> {
     })
 }
 
+/// A session that copies nothing.
+fn session<'a>(remote: &Remote, connection: &'a Connection) -> Result<Session<'a>, Problem> {
+    // The disk is not used, but it has to be somewhere.
+    Ok(Session::new(Route::find(remote, connection)?, Local::Folder(PathBuf::from("."))))
+}
+
 /// Runs `work` with the addresses of each server, in one session.
 fn each_server(
     urls: &[impl AsRef<str>],
@@ -66,9 +86,7 @@ fn each_server(
     let remotes: Vec<_> =
         urls.iter().map(|url| Remote::parse(url.as_ref())).collect::<Result<_, _>>()?;
     for remotes in remotes.chunk_by(names::same_server) {
-        let route = Route::find(&remotes[0], connection)?;
-        // The disk is not used, but it has to be somewhere.
-        let mut session = Session::new(route, Local::Folder(PathBuf::from(".")));
+        let mut session = session(&remotes[0], connection)?;
         work(&mut session, remotes)?;
         session.close()?;
     }
@@ -92,7 +110,7 @@ pub(crate) fn remove(
         }
         let request = match recursive {
             true => Request::RemoveTree { job, side, path },
-            false => Request::Do { job, side, deed: Deed::Remove { path } },
+            false => Request::Do { job, side, deed: FileChange::Remove { path } },
         };
         jobs.push(Job { is_repeatable: true, ..Job::on_server(request, url) });
     }
@@ -185,7 +203,7 @@ pub(crate) fn make_folder(
     parents: bool,
 ) -> Result<(), Problem> {
     let path = remote.path.trim_end_matches('/');
-    match change(session, remote, Deed::MakeFolder { path: path.into() }) {
+    match change(session, remote, FileChange::MakeFolder { path: path.into() }) {
         Err(Problem::Interrupted) => Err(Problem::Interrupted),
         // It exists, or what is above it does not: servers tell neither from another refusal.
         Err(problem) if parents && problem.is_of_one_file() => {
@@ -198,11 +216,18 @@ pub(crate) fn make_folder(
             }
             let above = Remote { path: above.into(), ..remote.clone() };
             make_folder(session, &above, true)?;
-            change(session, remote, Deed::MakeFolder { path: path.into() })
+            change(session, remote, FileChange::MakeFolder { path: path.into() })
         }
         Err(problem @ Problem::Transfer { .. }) if problem.is_of_one_file() => {
             match kind(session, remote, path) {
                 Ok(Some(_)) => Err(problem.with(Failure::Exists)),
+                _ if problem.is_not_found() => {
+                    let (above, _) = names::split(path);
+                    match above.len() <= 1 || is_folder(session, remote, above) {
+                        true => Err(problem),
+                        false => Err(Problem::NoFolderAbove { url: names::url(remote, path) }),
+                    }
+                }
                 _ => Err(problem),
             }
         }
@@ -250,11 +275,11 @@ pub(crate) fn rename(
     if to.ends_with('/') {
         to.push_str(old);
     }
-    change(session, remote, Deed::Rename { from: from.into(), to: to.clone() })?;
+    change(session, remote, FileChange::Rename { from: from.into(), to: to.clone() })?;
     Ok(to)
 }
 
-fn change(session: &mut Session<'_>, remote: &Remote, deed: Deed) -> Result<(), Problem> {
+fn change(session: &mut Session<'_>, remote: &Remote, deed: FileChange) -> Result<(), Problem> {
     let request = Request::Do { job: name(0), side: SERVER, deed };
     let job = Job::on_server(request, names::url(remote, &remote.path));
     session.one(job, &mut |_| ()).map(|_| ())

@@ -7,6 +7,7 @@
 //! | `ls.rs`, `listing.rs` | the names in a folder; how an entry is shown |
 //! | `manage.rs` | `rm`, `mkdir`, `mv` |
 //! | `place.rs`, `names.rs` | where a file is on this machine, and on a server |
+//! | `expand.rs` | patterns of names on a server |
 //! | `copying.rs`, `report.rs`, `bars.rs` | copies under way; what is seen of them |
 //! | `job.rs`, `work.rs`, `session.rs` | what a session is asked to do; which of it is open |
 //! | `route.rs`, `open.rs`, `engine.rs` | how a server is reached, and by which stack |
@@ -15,6 +16,7 @@ pub(crate) mod arguments;
 mod bars;
 pub(crate) mod copying;
 mod engine;
+pub(crate) mod expand;
 pub(crate) mod get;
 mod job;
 pub(crate) mod listing;

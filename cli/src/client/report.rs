@@ -273,9 +273,6 @@ impl Report {
     /// # Errors
     /// If anything failed.
     pub(crate) fn end(mut self) -> Result<(), Problem> {
-        if let Some(bars) = &mut self.bars {
-            bars.clear();
-        }
         self.bars = None;
         if let Some(problem) = self.single {
             return Err(problem);

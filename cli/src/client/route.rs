@@ -42,8 +42,8 @@ impl<'a> Route<'a> {
     /// Asks for a password where one is needed.
     pub(crate) fn find(remote: &Remote, connection: &'a Connection) -> Result<Self, Problem> {
         let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
-        let login = secret::login(remote, connection.password_file.as_deref())?;
         let secured = trust::choose(remote, &connection.tls)?;
+        let login = secret::login(remote, connection.password_file.as_deref())?;
         // A proxy passes streams on, and stands on TCP.
         let proxy = match remote.below {
             Below::Tcp | Below::Tls if described.is_none() && !connection.active => {

@@ -34,6 +34,8 @@ pub(crate) struct Session<'a> {
     /// How long a connection without a job is kept, and how many there are at most.
     limits: Limits,
     engine: Option<Box<dyn Engine>>,
+    /// When jobs are given up, as if a person did it.
+    deadline: Option<Instant>,
     /// Which address of the host is in use.
     address: usize,
     /// Whether the server has answered there.
@@ -48,7 +50,15 @@ impl<'a> Session<'a> {
     pub(crate) fn new(route: Route<'a>, local: Local) -> Self {
         let limits = Limits { idle: Duration::ZERO, sessions: None };
         let route = Rc::new(route);
-        Session { route, local, limits, engine: None, address: 0, is_reached: false }
+        Session {
+            route,
+            local,
+            limits,
+            engine: None,
+            deadline: None,
+            address: 0,
+            is_reached: false,
+        }
     }
 
     /// Makes a session at the same server with another place on this machine.
@@ -84,6 +94,11 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Sets for how long jobs may take that are asked for from now on.
+    pub(crate) fn set_deadline(&mut self, within: Option<Duration>) {
+        self.deadline = within.map(|within| Instant::now() + within);
+    }
+
     /// Does one job.
     pub(crate) fn one(
         &mut self,
@@ -110,7 +125,8 @@ impl<'a> Session<'a> {
         let interrupted = interrupts()?;
         let mut work = Work::new(jobs.len(), at_once);
         while !work.is_done() {
-            if interrupted.load(Ordering::Relaxed) {
+            let is_late = self.deadline.is_some_and(|deadline| deadline < Instant::now());
+            if is_late || interrupted.load(Ordering::Relaxed) {
                 self.give_up(&mut work)?;
                 return Err(Problem::Interrupted);
             }
@@ -144,7 +160,8 @@ impl<'a> Session<'a> {
             let problem = job.problem(side, failure, told.said);
             let most = self.route.connection.retries.unwrap_or(RETRIES);
             let tries = work.tries(index);
-            if job.is_repeatable && tries < most && may_pass(side, failure, tries) {
+            let is_reached = self.is_reached || tries > 0;
+            if job.is_repeatable && tries < most && may_pass(side, failure, is_reached) {
                 let pause = work.again(index);
                 watch.again(index, &problem, pause, tries + 1, most);
             } else {
@@ -237,11 +254,11 @@ fn is_of_server(failure: Failure) -> bool {
 
 /// Whether the same may succeed a little later. A server that was never reached is not there; one
 /// that was may come back.
-fn may_pass(side: CopySide, failure: Failure, tries: u32) -> bool {
+fn may_pass(side: CopySide, failure: Failure, is_reached: bool) -> bool {
     side == SERVER
         && match failure {
             Failure::Lost => true,
-            Failure::Unreachable | Failure::Expired => tries > 0,
+            Failure::Unreachable | Failure::Expired => is_reached,
             _ => false,
         }
 }

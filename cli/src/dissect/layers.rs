@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use stackwright::ax25;
-use stackwright::ax25::header::Addresses;
+use stackwright::ax25::header::{Addresses, ControlField, Modulus, Supervisory};
 use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
 use stackwright::kiss::{self, KissType};
 use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
@@ -22,12 +22,36 @@ pub(crate) struct Layers<'a> {
     pub(crate) found: Vec<Found<'a>>,
     /// Whence and whither, where the packet says so.
     pub(crate) ends: Option<[String; 2]>,
+    /// The kind of the packet in a word or two, where its link has kinds.
+    pub(crate) kind: Option<String>,
     /// The ports of UDP, the receiver's first.
     ports: Option<[u16; 2]>,
     /// What no header explains.
     pub(crate) payload: &'a [u8],
     /// What is odd about it, in sentences.
     pub(crate) remarks: Vec<String>,
+}
+
+/// The kind of an AX.25 frame as its specification writes it, with its numbers and its P or F bit.
+fn kind(control: ControlField) -> String {
+    let (kind, numbers, poll) = match control {
+        ControlField::Information { sent, received, poll } => {
+            ("I".into(), format!(" N(S)={sent} N(R)={received}"), poll)
+        }
+        ControlField::Supervisory { kind, received, poll } => {
+            let kind = match kind {
+                Supervisory::ReceiveReady => "RR",
+                Supervisory::ReceiveNotReady => "RNR",
+                Supervisory::Reject => "REJ",
+                Supervisory::SelectiveReject => "SREJ",
+            };
+            (kind.into(), format!(" N(R)={received}"), poll)
+        }
+        ControlField::Unnumbered { kind, poll } => {
+            (format!("{kind:?}").to_uppercase(), String::new(), poll)
+        }
+    };
+    format!("{kind}{numbers}{}", if poll { " P/F" } else { "" })
 }
 
 /// Which protocol is above those of the network.
@@ -147,9 +171,11 @@ impl<'a> Layers<'a> {
     }
 
     fn ax25(&mut self) -> Option<()> {
-        if let Ok((Addresses { destination, source, path, .. }, _)) =
+        if let Ok((Addresses { destination, source, path, .. }, length)) =
             Addresses::decode(self.payload)
         {
+            let control = ControlField::decode(&self.payload[length..], Modulus::Eight);
+            self.kind = control.ok().map(|(control, _)| kind(control));
             // As other monitors write it: an asterisk is behind each that has repeated it.
             let via = path
                 .iter()

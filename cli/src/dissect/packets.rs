@@ -24,9 +24,9 @@ pub(crate) struct Interface {
     pub(crate) description: Option<String>,
     pub(crate) link: LinkType,
     /// Units of time in a second.
-    units: u64,
+    pub(crate) units: u64,
     /// Seconds to be added to every time.
-    offset: i64,
+    pub(crate) offset: i64,
 }
 
 /// A packet.
@@ -244,12 +244,6 @@ impl Section {
 }
 
 impl Interface {
-    /// What crosses it is shown as it happens.
-    pub(crate) fn live(name: &str, link: LinkType) -> Self {
-        let name = Some(name.into());
-        Interface { name, description: None, link, units: 1_000_000_000, offset: 0 }
-    }
-
     fn time(&self, ticks: u64) -> i128 {
         let since = i128::from(ticks) * 1_000_000_000 / i128::from(self.units);
         since + i128::from(self.offset) * 1_000_000_000

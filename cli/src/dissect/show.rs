@@ -34,6 +34,9 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
     if let Some([source, destination]) = &layers.ends {
         write!(out, "  {source} → {destination}")?;
     }
+    if let Some(kind) = &layers.kind {
+        write!(out, "  {kind}")?;
+    }
     writeln!(out, "  {}", octets(packet.original))?;
     for comment in &packet.comments {
         for line in comment.lines() {
@@ -65,6 +68,29 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
         writeln!(out, "  ! {remark}")?;
     }
     writeln!(out)
+}
+
+/// The same in a line, and the payload below it.
+pub(crate) fn brief(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -> io::Result<()> {
+    for comment in &packet.comments {
+        writeln!(out, "# {}", Harmless(comment))?;
+    }
+    // Tenths of a millisecond are of no use to a person.
+    let time = packet.time.map(utc).unwrap_or_default();
+    write!(out, "{}", time.get(.."2026-11-26 04:29:46.628".len()).unwrap_or(&time))?;
+    match &layers.ends {
+        Some([source, destination]) => write!(out, "  {source} → {destination}")?,
+        None => write!(out, "  a frame that is not AX.25")?,
+    }
+    if let Some(kind) = &layers.kind {
+        write!(out, "  {kind}")?;
+    }
+    writeln!(out, "  {}", octets(packet.original))?;
+    payload(out, layers.payload)?;
+    for remark in layers.remarks.iter().chain(&missing(packet)) {
+        writeln!(out, "  ! {remark}")?;
+    }
+    Ok(())
 }
 
 /// Lines where it is text, else hexadecimal.
@@ -120,6 +146,7 @@ pub(crate) fn json(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
         "comments": packet.comments,
         "source": source,
         "destination": destination,
+        "kind": layers.kind,
         "length": packet.original,
         "captured": packet.octets.len(),
         "headers": layers.found.iter().map(found).collect::<Vec<_>>(),

@@ -13,7 +13,8 @@ use crate::client::arguments::Selection;
     help_template = "{all-args}{after-help}",
     after_help = "\
 !COMMAND runs a command of this machine, in the folder of `lcd`.
-Names are quoted as in a shell: 'a b', \"a b\", a\\ b. Names with *, ? and [ are patterns, unless quoted."
+Names are quoted as in a shell: 'a b', \"a b\", a\\ b. Those with *, ? and [ are patterns, \
+unless quoted."
 )]
 pub(super) struct Line {
     #[command(subcommand)]

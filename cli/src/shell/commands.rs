@@ -3,6 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command as Program;
+use std::time::Duration;
 
 use stackwright::contract::services::FileKind;
 use stackwright::copy::{Indication, Request, TreeOptions};
@@ -13,7 +14,9 @@ use super::path::{enter, resolve};
 use super::words::literal;
 use super::{Next, Server, Shell};
 use crate::arguments::Connection;
+use crate::client::arguments::Selection;
 use crate::client::copying::{Ends, copy_all, tree};
+use crate::client::expand::expand;
 use crate::client::get::{self, Source};
 use crate::client::listing::Form;
 use crate::client::place::STANDARD;
@@ -22,6 +25,9 @@ use crate::client::{DISK, Job, Local, SERVER, Session, ls, manage, mirror, name,
 use crate::problem::Problem;
 use crate::remote::Remote;
 use crate::report::say;
+
+/// How long a person waits for names.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most names of a folder that are completed.
 const NAMES_MOST: usize = 10_000;
@@ -72,30 +78,40 @@ impl Server<'_> {
             }
             Command::Ls(list) => {
                 let form = Form::of(json, list.long, list.human);
-                ls::list(session, &resolve(here, list.path.as_deref().unwrap_or("")), form)?;
+                let (path, is_pattern) = pattern(list.path.as_deref().unwrap_or(""));
+                ls::list(session, &resolve(here, &path), is_pattern, form)?;
             }
             Command::Cat { files } => {
-                self.get(files, Some(STANDARD), &one_by_one(), connection)?;
+                let there = self.there(files)?;
+                let sources = there.into_iter().map(Source::file).collect();
+                self.get(sources, Some(STANDARD), &Selection::one_by_one(), connection)?;
             }
             Command::Get(Get { files, to, selection }) => {
-                self.get(files, to.as_deref(), selection, connection)?;
+                let source = |word: &String| {
+                    let (path, is_pattern) = pattern(word);
+                    Source { remote: resolve(here, &path), is_pattern }
+                };
+                let sources = files.iter().map(source).collect();
+                let to = to.as_deref().map(literal);
+                self.get(sources, to.as_deref(), selection, connection)?;
             }
             Command::Put(put) => self.put(put, connection)?,
             Command::Mirror(mirror) => self.mirror(mirror, connection)?,
             Command::Rm(rm) => {
-                let there = self.there(&rm.files);
+                let there = self.there(&rm.files)?;
                 manage::remove(&mut self.session, &there, rm.recursive, json)?;
             }
             Command::Rmdir { folders } => {
-                let there = self.there(folders);
+                let there = self.there(folders)?;
                 for folder in &there {
                     manage::check_folder(&mut self.session, folder)?;
                 }
                 manage::remove(&mut self.session, &there, false, json)?;
             }
             Command::Mkdir(mkdir) => {
-                for folder in self.there(&mkdir.folders) {
-                    manage::make_folder(&mut self.session, &folder, mkdir.parents)?;
+                for folder in &mkdir.folders {
+                    let folder = resolve(here, &literal(folder));
+                    manage::make_folder(session, &folder, mkdir.parents)?;
                 }
             }
             Command::Mv { from, to } => {
@@ -111,30 +127,31 @@ impl Server<'_> {
             | Command::Lpwd
             | Command::Lls { .. } => {}
         }
-        // The names may have changed.
-        self.names.clear();
+        if !matches!(command, Command::Ls(_) | Command::Cd { .. } | Command::Pwd) {
+            // The names may have changed.
+            self.names.clear();
+        }
         Ok(())
     }
 
-    fn there(&self, words: &[String]) -> Vec<Remote> {
-        words.iter().map(|word| resolve(&self.here, &literal(word))).collect()
+    /// What words name on the server; patterns stand for what matches.
+    fn there(&mut self, words: &[String]) -> Result<Vec<Remote>, Problem> {
+        let mut there = Vec::new();
+        for word in words {
+            let (path, is_pattern) = pattern(word);
+            there.extend(expand(&mut self.session, &resolve(&self.here, &path), is_pattern)?);
+        }
+        Ok(there)
     }
 
     fn get(
         &mut self,
-        files: &[String],
+        sources: Vec<Source>,
         to: Option<&str>,
-        selection: &crate::client::arguments::Selection,
+        selection: &Selection,
         connection: &Connection,
     ) -> Result<(), Problem> {
-        let source = |word: &String| {
-            let is_pattern = names::is_pattern(word);
-            let word = if is_pattern { word.clone() } else { literal(word) };
-            Source { remote: resolve(&self.here, &word), is_pattern }
-        };
-        let sources: Vec<_> = files.iter().map(source).collect();
-        let to = to.map(literal);
-        let mut plan = get::plan(&sources, to.as_deref().map(Path::new), selection)?;
+        let mut plan = get::plan(&sources, to.map(Path::new), selection)?;
         let mut report = Report::new(connection, plan.manner);
         let Local::Folder(folder) = &plan.local else {
             let ends = Ends::new(self.here.clone(), &plan.local);
@@ -186,9 +203,10 @@ impl Server<'_> {
     }
 }
 
-/// Files that go to standard output go there one behind the other.
-fn one_by_one() -> crate::client::arguments::Selection {
-    crate::client::arguments::Selection { exclude: Vec::new(), parallel: 1 }
+/// Returns the path that a word names, and whether it is a pattern.
+fn pattern(word: &str) -> (String, bool) {
+    let is_pattern = names::is_pattern(word);
+    (if is_pattern { word.to_owned() } else { literal(word) }, is_pattern)
 }
 
 /// Returns the names in a folder; none if it cannot be listed.
@@ -206,7 +224,9 @@ pub(super) fn names(session: &mut Session<'_>, folder: &Remote) -> Vec<Name> {
     };
     let request = Request::List { job: name(0), side: SERVER, path: folder.path.clone() };
     let job = Job::on_server(request, names::url(folder, &folder.path));
+    session.set_deadline(Some(PATIENCE));
     // What cannot be listed has no names; a command tells why.
     let _ = session.one(job, &mut hear);
+    session.set_deadline(None);
     found
 }

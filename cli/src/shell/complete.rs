@@ -3,7 +3,6 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use clap::CommandFactory;
 use rustyline::completion::{Completer, Pair};
@@ -13,13 +12,11 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
 use super::arguments::Line;
+use super::commands::PATIENCE;
 use super::input::{Event, Name, Teller};
 use super::words::{self, Words};
 use crate::client::names;
 use crate::printable::Printable;
-
-/// How long a person waits for names.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) struct Completion {
     teller: Arc<Teller>,

@@ -7,6 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config};
@@ -22,6 +24,7 @@ pub(super) struct Editor {
     editor: rustyline::Editor<Completion, FileHistory>,
     /// Where lines are remembered, if they can be.
     history: Option<PathBuf>,
+    is_colored: bool,
 }
 
 impl Editor {
@@ -39,11 +42,14 @@ impl Editor {
         if let Some(path) = &history {
             let _ = editor.load_history(path);
         }
-        Ok(Editor { editor, history })
+        let is_colored = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+        Ok(Editor { editor, history, is_colored })
     }
 
     pub(super) fn line(&mut self, prompt: &str) -> Result<String, ReadlineError> {
-        let line = self.editor.readline(prompt)?;
+        let style = if self.is_colored { AnsiColor::Green.on_default() } else { Style::new() };
+        let styled = format!("{style}{prompt}{style:#}");
+        let line = self.editor.readline(&(prompt, &*styled))?;
         // A line with a password in an address is refused, and forgotten.
         if address::without_password(&line) == line
             && self.editor.add_history_entry(&line)?

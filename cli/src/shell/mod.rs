@@ -90,8 +90,9 @@ impl<'a> Shell<'a> {
         loop {
             input.ask(self.prompt());
             let Some(line) = self.line(input)? else { return Ok(()) };
+            let outcome = self.carry_out(&line);
             interrupted.store(false, Ordering::Relaxed);
-            match self.carry_out(&line) {
+            match outcome {
                 Ok(Next::Line) => {}
                 Ok(Next::End) => return Ok(()),
                 Err(Problem::Interrupted) if ends()?.load(Ordering::Relaxed) => {
@@ -130,7 +131,9 @@ impl<'a> Shell<'a> {
                 Some(Event::Line(line)) => return Ok(Some(line)),
                 Some(Event::End) => return Ok(None),
                 Some(Event::Names { folder, answer }) => {
-                    // Where nobody waits any more, they are found next time.
+                    // A signal while a line was edited is over; where nobody waits any more, names
+                    // are found next time.
+                    interrupts()?.store(false, Ordering::Relaxed);
                     let _ = answer.send(self.names(&folder));
                 }
                 None if ended.load(Ordering::Relaxed) => return Err(Problem::Interrupted),

@@ -9,8 +9,9 @@ use clap::{Args, Subcommand, ValueEnum};
 pub(crate) enum Spec {
     /// Write a small protocol to begin with: NAME.protocol.
     New(New),
-    /// Compile a protocol: say what is wrong with it, or how many states its roles have.
-    Check(One),
+    /// Compile a protocol: say what is wrong with it, or how many states its roles have; check what
+    /// it promises.
+    Check(Check),
     /// List the states of each role; or draw them.
     Draw(Draw),
     /// Generate Rust: a module that allocates nothing and needs no standard library.
@@ -53,6 +54,15 @@ pub(crate) struct One {
 }
 
 #[derive(Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) of: One,
+    /// Check also that an end of this older version and one of the new understand each other.
+    #[arg(long, value_name = "OLD")]
+    pub(crate) with: Option<PathBuf>,
+}
+
+#[derive(Args)]
 pub(crate) struct Role {
     /// The file, NAME.protocol.
     pub(crate) file: PathBuf,
@@ -77,6 +87,9 @@ pub(crate) struct Draw {
 pub(crate) struct Generate {
     #[command(flatten)]
     pub(crate) of: One,
+    /// Add what makes each role a layer over datagrams (stackwright-role).
+    #[arg(long)]
+    pub(crate) contract: bool,
     /// Write into this file instead of the standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

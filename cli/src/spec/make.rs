@@ -4,23 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use stackwright_spec::{dot, hash as hash_of, list, rust, vectors as vectors_of};
+use stackwright_spec::{RustForm, dot, hash as hash_of, list, rust, vectors as vectors_of};
 
 use super::arguments::{Draw, Format, Generate, One, Role};
 use super::text::{Source, read, refused};
 use crate::problem::Problem;
 use crate::report::say;
-
-pub(super) fn check(check: &One) -> Result<(), Problem> {
-    let Source { compiled, .. } = Source::load(&check.file)?;
-    let program = &compiled.program;
-    say!("{} version {}, {} binding", program.name, program.version, program.binding);
-    for (role, automaton) in program.roles.iter().zip(&compiled.automata) {
-        say!("  {}: {} states", role.name, automaton.states());
-    }
-    say!("  hash {}", hash_of(program, &compiled.automata));
-    Ok(())
-}
 
 pub(super) fn draw(draw: &Draw) -> Result<(), Problem> {
     let source = Source::load(&draw.of.file)?;
@@ -73,7 +62,8 @@ fn svg(dot: &str) -> Result<String, Problem> {
 pub(super) fn generate(generate: &Generate) -> Result<(), Problem> {
     let path = &generate.of.file;
     let Source { compiled, text } = Source::load(path)?;
-    let written = rust(&compiled.program, &compiled.automata)
+    let form = if generate.contract { RustForm::Contract } else { RustForm::Plain };
+    let written = rust(&compiled.program, &compiled.automata, form)
         .map_err(|flaw| refused(path, &text, &[*flaw]))?;
     let Some(output) = &generate.output else {
         say!("{}", written.trim_end());

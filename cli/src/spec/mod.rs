@@ -5,11 +5,13 @@
 //! | `arguments.rs` | what may be said of it |
 //! | `text.rs` | a text is read and compiled, or it is shown what is wrong |
 //! | `begin.rs` | a first text |
+//! | `check.rs` | what it promises is checked |
 //! | `make.rs` | what is made of a text: pictures, Rust, vectors, a text in the style |
 //! | `run.rs`, `host.rs` | a role is run by hand |
 
 mod arguments;
 mod begin;
+mod check;
 mod host;
 mod make;
 mod run;
@@ -22,7 +24,7 @@ use crate::problem::Problem;
 pub(crate) fn run(spec: &Spec) -> Result<(), Problem> {
     match spec {
         Spec::New(new) => begin::new(new),
-        Spec::Check(check) => make::check(check),
+        Spec::Check(check) => check::check(check),
         Spec::Draw(draw) => make::draw(draw),
         Spec::Gen(generate) => make::generate(generate),
         Spec::Run(run) => run::run(run),

@@ -158,6 +158,52 @@ fn decode_as_knows_it() {
     assert_ne!(shows(4330, &["-o", "artp.ports:5000"]).expect("tshark").trim_end(), "1\tARTP");
 }
 
+/// Whatever names a syntax has: Wireshark refuses a script with one that it does not take.
+#[test]
+fn every_plug_in_is_loaded() {
+    let capture = file(".pcapng", &crate::dissected::one(5000));
+    let entries = stackwright::catalogue::PROTOCOLS.iter();
+    for entry in entries.filter(|entry| !entry.syntax.is_empty()) {
+        let script = file(".lua", &say(&["dissector", entry.facts.name]).succeeded().output);
+        let Some(said) = tshark(&capture, &script, &["-T", "fields", "-e", "frame.number"]) else {
+            return;
+        };
+        assert_eq!(said.trim_end(), "1", "{}", entry.facts.name);
+    }
+}
+
+/// Frames of KISS, without an interface between them and the plug-in.
+#[test]
+fn frames_of_a_tnc_are_decoded() {
+    use stackwright::wire::capture::{Capture, Frame, LinkType, PacketDirection, Payload};
+    let mut capture = Capture::new("test");
+    let line = capture.interface("line", "kiss", LinkType::USER0);
+    for frame in [&[0x21, 30][..], &[0x0c, 0x12, 0x34, 1, 2], b"\x06TXBUF:0", &[0x10, 9]] {
+        let frame = Frame::plain(Payload::from(frame));
+        capture.packet(line, 0, PacketDirection::Outbound, &frame, None);
+    }
+    let (script, capture) =
+        (file(".lua", &say(&["dissector", "kiss"]).succeeded().output), capture.take());
+    let link = "uat:user_dlts:\"User 0 (DLT=147)\",\"kiss\",\"0\",\"\",\"0\",\"\"";
+    let mut arguments = vec!["-o", link, "-T", "fields", "-E", "separator=;"];
+    let fields = [
+        "kiss.kiss_type.port",
+        "kiss.kiss_type.command",
+        "kiss.kiss_parameter.value",
+        "kiss.kiss_acknowledgement.id",
+        "kiss.frame",
+        "kiss.setting_of_the_hardware",
+    ];
+    arguments.extend(fields.iter().flat_map(|field| ["-e", field]));
+    let Some(said) = tshark(&file(".pcapng", &capture), &script, &arguments) else { return };
+    assert_eq!(said, "2;1;30;;;\n0;12;;4660;0102;\n0;6;;;;54584255463a30\n1;0;;;09;\n");
+    let shown = say(&["dissect", "--as", "kiss", path(file(".pcapng", &capture).path())]);
+    let shown = shown.succeeded().text();
+    for part in ["KissParameter", "KissAcknowledgement", "setting of the hardware, 7 octets"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
 #[test]
 fn only_what_has_packets_has_a_plug_in() {
     let known = say(&["dissector", "stop-and-wait"]).succeeded().text();

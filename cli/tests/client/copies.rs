@@ -85,3 +85,38 @@ fn two_files_of_one_name_are_refused() {
     assert!(complaints(&told).contains("would have this name"), "{}", complaints(&told));
     say(&["get", "ftp://127.0.0.1:1/a", "ftp://127.0.0.1:1/b", "/nonexistent"]).exited(1);
 }
+
+#[test]
+fn a_person_is_told_what_to_do_next() {
+    let (server, here) = (Server::start(), Scratch::new());
+    write(&here, "a", "text");
+    write(&server.folder, "docs/b", "text");
+    let file = here.join("a");
+    let told = |arguments: &[&str], code: i32, expected: &str| {
+        let told = say(arguments).exited(code);
+        assert!(complaints(&told).contains(expected), "{arguments:?}: {}", complaints(&told));
+    };
+    // A folder is a folder, with or without a slash.
+    say(&["put", path(&file), &server.url("docs")]).succeeded();
+    assert_eq!(read(&server.folder, "docs/a").as_deref(), Some("text"));
+    told(&["put", path(&file), &server.url("none/")], 1, "mkdir --parents");
+    told(&["put", path(here.path()), &server.url("none/")], 1, "mkdir --parents");
+    told(&["mkdir", &server.url("none/x")], 1, "--parents");
+    told(&["cat", &server.url("docs")], 1, "docs: it is a folder");
+    told(&["get", &server.url("none")], 1, "stackwright ls");
+    told(&["ls", "ftp://nobody.invalid/"], 3, "check its spelling");
+    told(&["get", "ftp:/127.0.0.1/a"], 2, "it has no ://");
+    told(&["get", "--limit-rate", "10Mb", &server.url("docs/b")], 2, "10 Mb/s");
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let (server, here) = (Server::start(), Scratch::new());
+    write(&server.folder, "film", &"0123456789".repeat(30_000));
+    let begun = std::time::Instant::now();
+    let arguments = ["get", "--limit-rate", "200k", &server.url("film"), path(here.path())];
+    say(&arguments).succeeded();
+    // Some of it may be moved at once in the beginning.
+    assert!(begun.elapsed() > std::time::Duration::from_millis(500), "{:?}", begun.elapsed());
+    assert_eq!(read(&here, "film").map(|text| text.len()), Some(300_000));
+}

@@ -137,3 +137,20 @@ fn a_list_shows_a_folder_and_a_file() {
     assert!(event["mode"].as_str().is_some_and(|mode| mode.len() == 3), "{event}");
     say(&["ls", &server.url("none")]).exited(1);
 }
+
+#[test]
+fn patterns_are_listed_and_removed() {
+    let server = Server::start();
+    tree(&server.folder, "docs");
+    write(&server.folder, "docs/*", "star");
+    let told = say(&["ls", &server.url("docs/*.[mt]*")]).succeeded();
+    assert_eq!(told.text(), "         5 B  a.txt\n         4 B  b.md\n");
+    say(&["ls", &server.url("docs/*.zip")]).exited(1);
+    say(&["rm", &server.url("docs/%2A")]).succeeded();
+    say(&["rm", &server.url("docs/*.txt"), &server.url("docs/b.md")]).succeeded();
+    assert_eq!(fs::read_dir(server.folder.join("docs")).expect("it is there").count(), 1);
+    let told = say(&["rm", "-r", &server.url("docs/*.txt")]).exited(1);
+    assert!(complaints(&told).contains("docs/*.txt: nothing matches"), "{}", complaints(&told));
+    say(&["rm", "-r", &server.url("d*")]).succeeded();
+    assert_eq!(server.folder.names(), [""; 0]);
+}

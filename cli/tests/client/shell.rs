@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use stackwright_programs::scratch::Scratch;
 
-use crate::terminal::Terminal;
+use crate::terminal;
 use crate::{Server, program, read, write};
 
 /// Runs a script in `folder`; returns the exit code, what it printed, and its complaints.
@@ -45,7 +45,7 @@ put -o ../stored mine
 mkdir -p x/y
 rmdir x/y
 mv '*' ../star
-cat ../star
+cat ../sta*
 lcd mine
 lpwd
 !cat c
@@ -76,7 +76,7 @@ fn a_person_types_completes_and_stops_commands() {
     write(&server.folder, "docs/it's a file.txt", "text");
     write(&server.folder, "docs/other", "text");
     let url = server.url("");
-    let Some(mut terminal) = Terminal::start(&home, &["shell", &url]) else { return };
+    let Some(mut terminal) = terminal::start(&home, &["shell", &url]) else { return };
     terminal.wait_for("127.0.0.1:/> ");
     terminal.press("cd do\t\r");
     terminal.wait_for("127.0.0.1:/docs> ");
@@ -113,7 +113,7 @@ fn a_transfer_is_stopped_and_the_shell_goes_on() {
     // It takes no room there, and would take a long time.
     film.set_len(1 << 40).expect("a folder of ours");
     let url = server.url("");
-    let Some(mut terminal) = Terminal::start(&home, &["shell", &url]) else { return };
+    let Some(mut terminal) = terminal::start(&home, &["shell", &url]) else { return };
     terminal.wait_for("127.0.0.1:/> ");
     terminal.press("get film\r");
     terminal.wait_for(" % ");
@@ -132,7 +132,7 @@ fn a_server_that_ended_the_connection_is_reached_again() {
     let (mut server, home) = (Server::start(), Scratch::new());
     write(&server.folder, "a", "text");
     let url = server.url("");
-    let Some(mut terminal) = Terminal::start(&home, &["shell", &url]) else { return };
+    let Some(mut terminal) = terminal::start(&home, &["shell", &url]) else { return };
     terminal.wait_for("127.0.0.1:/> ");
     server.restart();
     terminal.press("ls\r");

@@ -1,8 +1,9 @@
 //! Real servers, where they are installed.
 
 use std::fs;
+use std::process::Command;
 
-use stackwright_programs::processes::find;
+use stackwright_programs::processes::{find, run, stackwright};
 use stackwright_programs::scratch::{Scratch, open_to_all};
 use stackwright_programs::servers::{Server, Vsftpd, pure_ftpd, vsftpd};
 
@@ -39,6 +40,29 @@ fn folders_of_any_name_are_listed() {
         }
         let told = say(&["ls", &server.url("nonexistent/")]).exited(1);
         assert!(complaints(&told).contains("550"), "{name}: {}", complaints(&told));
+    });
+}
+
+#[test]
+fn folders_are_mirrored_and_the_shell_works() {
+    with_each(|name, server, folder| {
+        fs::create_dir(folder.join("docs")).expect("a folder of ours");
+        fs::write(folder.join("docs/a b"), "text").expect("a folder of ours");
+        fs::write(folder.join("docs/c.txt"), "more").expect("a folder of ours");
+        let near = Scratch::new();
+        let mirror = near.join("mirror");
+        say(&["mirror", &server.url("docs"), path(&mirror)]).succeeded();
+        assert_eq!(fs::read(mirror.join("a b")).expect(name), b"text");
+        let told = say(&["mirror", &server.url("docs"), path(&mirror), "--dry-run"]).succeeded();
+        assert!(told.text().contains("0 files to copy"), "{name}: {}", told.text());
+        say(&["ls", "-l", &server.url("docs/c.txt")]).succeeded();
+        say(&["get", &server.url("docs/*.txt"), path(near.path())]).succeeded();
+        assert_eq!(near.names(), ["c.txt", "mirror"], "{name}");
+        let script = r#"printf "cd docs\npwd\ncat 'a b'\n" | "$0" shell "$1""#;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).arg(stackwright()).arg(server.url(""));
+        assert_eq!(run(&mut shell).succeeded().text(), "/docs/\ntext", "{name}");
+        say(&["shell", &server.url("none")]).exited(1);
     });
 }
 

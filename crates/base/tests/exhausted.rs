@@ -35,7 +35,12 @@ impl Hooks for Channels {
     type Timer = ();
     const FACTS: Facts = Facts { header_room: 1, ..Facts::named("channels") };
 
-    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, u8), Ended> {
+    fn open(
+        &mut self,
+        _cx: &Context,
+        _: Handle,
+        remote: Participant,
+    ) -> Result<(Participant, u8), Ended> {
         self.0 = self.0.wrapping_add(1);
         Ok((remote, self.0))
     }
@@ -47,6 +52,7 @@ impl Hooks for Channels {
     fn create(
         &mut self,
         _cx: &Context,
+        _name: Handle,
         key: &u8,
         _remote: Participant,
         _origin: Origin,
@@ -146,7 +152,12 @@ impl Hooks for Spread {
     const FACTS: Facts = Channels::FACTS;
     const SPREADS: bool = true;
 
-    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, u8), Ended> {
+    fn open(
+        &mut self,
+        _cx: &Context,
+        _: Handle,
+        remote: Participant,
+    ) -> Result<(Participant, u8), Ended> {
         Ok((remote, 7))
     }
 
@@ -161,12 +172,13 @@ impl Hooks for Spread {
     fn create(
         &mut self,
         cx: &Context,
+        name: Handle,
         key: &u8,
         remote: Participant,
         origin: Origin,
         credit: Credit,
     ) -> u8 {
-        self.0.create(cx, key, remote, origin, credit)
+        self.0.create(cx, name, key, remote, origin, credit)
     }
 
     fn push(

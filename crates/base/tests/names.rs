@@ -35,7 +35,7 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Plain<C> {
     type Timer = ();
     const FACTS: Facts = Facts { header_room: 1, ..Facts::named("plain") };
 
-    fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin, _: Credit) {}
+    fn create(&mut self, _: &Context, _: Handle, (): &(), _: Participant, _: Origin, _: Credit) {}
 
     fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _: MessageProperties) {
         at.forward(&Label { number: 0 }, message);

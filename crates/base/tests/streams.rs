@@ -76,7 +76,15 @@ impl Hooks for Masked {
     const FACTS: Facts = Facts::named("masked");
     const ROOM: Credit = ROOM;
 
-    fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin, _: Credit) -> Waiting {
+    fn create(
+        &mut self,
+        _: &Context,
+        _: Handle,
+        (): &(),
+        _: Participant,
+        _: Origin,
+        _: Credit,
+    ) -> Waiting {
         Waiting::default()
     }
 
@@ -310,7 +318,15 @@ impl Hooks for Roaming {
         header.number
     }
 
-    fn create(&mut self, _: &Context, key: &u8, _: Participant, _: Origin, _: Credit) -> u8 {
+    fn create(
+        &mut self,
+        _: &Context,
+        _: Handle,
+        key: &u8,
+        _: Participant,
+        _: Origin,
+        _: Credit,
+    ) -> u8 {
         *key
     }
 
@@ -391,7 +407,7 @@ impl Hooks for Refusing {
         (header.number < 9).then(|| M::with_headroom(0, &vec![b'n'; self.0]))
     }
 
-    fn create(&mut self, _: &Context, _: &u8, _: Participant, _: Origin, _: Credit) {}
+    fn create(&mut self, _: &Context, _: Handle, _: &u8, _: Participant, _: Origin, _: Credit) {}
 
     fn push(&mut self, at: &mut impl Place<Self>, message: M, _: MessageProperties) {
         at.forward(&Label { number: 0 }, message);

@@ -62,11 +62,13 @@
 //! world.network_mut().fail(Which::Nth(1), Fault::Cut { after: 1000 });
 //! let server = world.add(server, SimulatedStreams::new(server), Heard::default());
 //! let client = world.add(client, SimulatedStreams::new(client), Heard::default());
-//! let (listener, association) = (Handle { index: 0, generation: 0 }, Handle { index: 1, generation: 0 });
+//! let listener = Handle { index: 0, generation: 0 };
+//! let association = Handle { index: 1, generation: 0 };
 //! let local = std::net::SocketAddr::from(([10, 0, 0, 1], 21)).into();
 //! world.ask(server, StreamsRequest::Listen { listener, local });
 //! world.ask(server, StreamsRequest::Await { listener, association, credit: Credit::of_octets(4096) });
-//! world.ask(client, StreamsRequest::Open { association, remote: local, local: None, credit: Credit::of_octets(4096) });
+//! let credit = Credit::of_octets(4096);
+//! world.ask(client, StreamsRequest::Open { association, remote: local, local: None, credit });
 //! assert!(world.run_until(|world| world.application(client).0.len() == 1, Duration::from_secs(60)));
 //! assert!(matches!(world.application(client).0[0], StreamsIndication::Opened { .. }));
 //! ```
@@ -114,5 +116,5 @@ pub use segments::{Segment, SegmentWord, Segments};
 pub use shrink::shrink;
 pub use station::StationId;
 pub use streams::{CLOSE_TIMEOUT, Habits, Held, Pace, SimulatedStreams};
-pub use trace::{Line, Trace};
+pub use trace::{Trace, TraceLine};
 pub use world::World;

@@ -12,7 +12,7 @@ use crate::{Drops, Segment, SegmentWord};
 
 /// One entry of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
+pub struct TraceLine {
     /// Its time.
     pub time: Instant,
     /// The first address of its station; `None` for a station without one.
@@ -21,7 +21,7 @@ pub struct Line {
     pub what: String,
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for TraceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>12.6} ", self.time.nanoseconds() as f64 / 1e9)?;
         match self.station {
@@ -35,13 +35,13 @@ impl fmt::Display for Line {
 /// The record of a run, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    lines: Vec<Line>,
+    lines: Vec<TraceLine>,
     hash: Hash,
 }
 
 impl Trace {
     /// Returns the lines so far.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[TraceLine] {
         &self.lines
     }
 
@@ -56,7 +56,7 @@ impl Trace {
         station: Option<IpAddr>,
         what: fmt::Arguments<'_>,
     ) {
-        let line = Line { time, station, what: what.to_string() };
+        let line = TraceLine { time, station, what: what.to_string() };
         self.hash.add(&time.nanoseconds().to_le_bytes());
         self.hash.say(format_args!("{station:?} {}", line.what));
         self.lines.push(line);

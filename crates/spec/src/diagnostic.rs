@@ -90,6 +90,8 @@ codes! {
     Unheard "S054" "Each ADU that is received is awaited somewhere.",
     BytesVariable "S055" "A variable holds a number, a truth value or an enum.",
     NoRole "S056" "A protocol has a role.",
+    Property "S057" "A property or a model speaks of what roles do.",
+    Contract "S058" "On the contract ADUs have a layout, and one word is one instant.",
 }
 
 /// How grave it is.

@@ -14,6 +14,7 @@
 //! | `react.rs` | one reaction, by Must and Can |
 //! | `machine/` | the explicit automaton, and its smaller equal |
 //! | `back/` | what is made of an automaton |
+//! | `explore/` | the model check of properties |
 //! | `hash.rs` | what two versions have to have in common |
 //! | `diagnostic.rs` | what is wrong with a text, and where |
 //!
@@ -22,6 +23,7 @@
 
 mod back;
 mod diagnostic;
+mod explore;
 mod hash;
 mod kernel;
 mod lower;
@@ -34,8 +36,11 @@ mod services;
 mod text;
 mod tree;
 
-pub use back::{Interpreter, OutOfRange, RoleHost, Stimulus, Value, dot, list, rust, vectors};
+pub use back::{
+    Interpreter, OutOfRange, RoleHost, RustForm, Stimulus, Value, dot, list, rust, vectors,
+};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
+pub use explore::{Checked, Counterexample, explore, explore_mixed};
 pub use hash::hash;
 pub use machine::Automaton;
 pub use program::{

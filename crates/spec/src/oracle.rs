@@ -482,8 +482,11 @@ fn generated(count: usize) -> String {
             roles: vec![role],
             binding: String::from("static"),
             accepts: Vec::new(),
+            properties: Vec::new(),
+            model: Default::default(),
         };
-        let text = crate::rust(&protocol, &[automaton]).expect("it is short");
+        let text =
+            crate::rust(&protocol, &[automaton], crate::RustForm::Plain).expect("it is short");
         program += &text[text.find("\n/// The role").expect("it has one")..];
         written += 1;
         if written == count {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Span;
 use crate::kernel::Node;
-use crate::tree::Operator;
+use crate::tree::{Expression, Operator};
 
 /// A type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -272,6 +272,8 @@ pub struct Program {
     pub binding: String,
     /// Hashes of versions that this one understands.
     pub accepts: Vec<String>,
+    pub(crate) properties: Vec<Property>,
+    pub(crate) model: Model,
 }
 
 impl Program {
@@ -288,4 +290,53 @@ impl Program {
             ValueType::Adu(nth) => self.adus[nth].name.clone(),
         }
     }
+}
+
+/// What a role does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Deed {
+    pub(crate) role: usize,
+    pub(crate) verb: Verb,
+    /// The number of a function, a signal or an ADU.
+    pub(crate) number: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verb {
+    Call,
+    Emit,
+    Send,
+}
+
+#[derive(Debug)]
+pub(crate) struct Property {
+    pub(crate) name: String,
+    pub(crate) claim: Claim,
+}
+
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// It is not done, or not before something else was.
+    Never { what: Deed, before: Option<Deed> },
+    /// It is true of a role's variables in every world.
+    Always(Expression, usize),
+    /// The first value goes up by one each time.
+    Ordered(Deed),
+    /// It can always still be done, or was: under strong fairness, it is done.
+    Eventually { what: Deed, loses: Option<u64>, doubles: Option<u64> },
+}
+
+/// The world in which properties are checked.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    /// What a host function answers, or a value of an input is: one of these.
+    pub(crate) values: Vec<(String, Vec<u64>)>,
+    pub(crate) means: Vec<(String, Expression)>,
+    /// How many times the application tells an input.
+    pub(crate) tells: Vec<(String, u64)>,
+    pub(crate) loses: u64,
+    pub(crate) doubles: u64,
+    pub(crate) reorders: bool,
+    /// How many ADUs are under way or held, in each direction.
+    pub(crate) holds: Option<u64>,
 }

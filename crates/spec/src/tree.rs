@@ -17,6 +17,8 @@ pub(crate) struct File {
     pub(crate) phases: Vec<PhaseItem>,
     pub(crate) fences: Vec<(Ident, Ident)>,
     pub(crate) roles: Vec<RoleItem>,
+    pub(crate) properties: Vec<PropertyItem>,
+    pub(crate) models: Vec<ModelItem>,
     pub(crate) binding: Option<Ident>,
     pub(crate) accepts: Vec<Ident>,
 }
@@ -208,4 +210,47 @@ impl Operator {
             Operator::Modulo => "%",
         }
     }
+}
+
+/// `property NAME: …;`
+#[derive(Debug)]
+pub(crate) struct PropertyItem {
+    pub(crate) name: Ident,
+    pub(crate) claim: ClaimItem,
+}
+
+#[derive(Debug)]
+pub(crate) enum ClaimItem {
+    Never { what: DeedItem, before: Option<DeedItem> },
+    Always(Expression, Ident),
+    Ordered(DeedItem),
+    Eventually { what: DeedItem, way: Vec<(Ident, u64)> },
+}
+
+/// What a role does: `call f`, `emit X`, `send A`; the role where several could be meant.
+#[derive(Debug)]
+pub(crate) struct DeedItem {
+    pub(crate) role: Option<Ident>,
+    pub(crate) verb: Ident,
+    pub(crate) name: Ident,
+}
+
+#[derive(Debug)]
+pub(crate) enum ModelItem {
+    /// The values that a host function answers, or that a value of an input has.
+    Values {
+        name: Ident,
+        values: Vec<u64>,
+    },
+    /// What a host function answers.
+    Means {
+        name: Ident,
+        value: Expression,
+    },
+    /// How many times the application tells an input.
+    Tells {
+        name: Ident,
+        times: u64,
+    },
+    Way(Ident, Option<u64>),
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use stackwright_spec::{DiagnosticCode, Severity, compile};
+use stackwright_spec::{DiagnosticCode, RustForm, Severity, compile, rust};
 
 /// A role's declarations and body, in a protocol with some ADUs.
 fn role(inside: &str) -> String {
@@ -133,6 +133,27 @@ fn cases() -> Vec<(&'static str, String)> {
     all.push(("too-long-for-alf", format!("protocol P version 1 {{\n    {alf}\n}}\n")));
     let hold = "phase image { reliable; flow_control(64); }\n    role R { hold 8; halt; }";
     all.push(("hold", format!("protocol P version 1 {{\n    {hold}\n}}\n")));
+    let lines = "adu Line by host { text: bytes; }\n    role R { receives Line; await Line; }";
+    all.push(("by-host-on-the-contract", format!("protocol P version 1 {{\n    {lines}\n}}\n")));
+    all.push((
+        "together-on-the-contract",
+        role("together A, B; output O;\n        { await A; } || { await B; } emit O;"),
+    ));
+    let promised = |lines: &str| {
+        let roles =
+            "role A { output O; host f(); emit O; call f(); }\n    role B { output O; emit O; }";
+        format!("protocol P version 1 {{\n    {roles}\n    {lines}\n}}\n")
+    };
+    for (name, lines) in [
+        ("property-of-several", "property p: never emit O;"),
+        ("property-of-none", "property p: never A.call g;"),
+        ("property-of-no-role", "property p: always x < 3 in C;"),
+        ("model-of-nothing", "model { g = 0..3; }"),
+        ("model-range", "model { f = 3..0; }"),
+        ("no-way", "model { way reverses; }"),
+    ] {
+        all.push((name, promised(lines)));
+    }
     all.push((
         "several",
         role("output O;\n        emit P;\n        emit O(1);\n        await Q;\n        exit t;"),
@@ -146,6 +167,11 @@ fn told(text: &str) -> (String, Vec<DiagnosticCode>) {
         Err(told) => {
             assert!(told.iter().any(|one| one.severity == Severity::Error));
             told
+        }
+        // What is right may still have no place on the contract.
+        Ok(compiled) if compiled.warnings.is_empty() => {
+            rust(&compiled.program, &compiled.automata, RustForm::Contract)
+                .map_or_else(|flaw| vec![*flaw], |_| Vec::new())
         }
         Ok(compiled) => compiled.warnings,
     };

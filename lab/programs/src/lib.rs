@@ -6,6 +6,7 @@
 //! | [`servers`], [`served`], [`scratch`] | FTP servers, ours and others, and what they serve |
 //! | [`encrypted`] | the same with TLS, and certificates |
 //! | [`control`], [`raw`] | FTP clients in the process itself |
+//! | [`terminal`] | a program as a person sees it |
 //! | [`content`] | octets that can be made again |
 //! | [`statistics`] | how sure a ratio is |
 
@@ -19,3 +20,4 @@ pub mod scratch;
 pub mod served;
 pub mod servers;
 pub mod statistics;
+pub mod terminal;

@@ -11,7 +11,7 @@ use stackwright::base::features::Needs;
 use stackwright::base::{Hooks, Layer, Origin, Place, generate};
 use stackwright::wire::{Header, Message};
 use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
-use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
+use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Participant};
 
 generate! {
     pub(crate) WindowBase<M> { events: Simple, opening: ActivePassive, session: Present }
@@ -132,6 +132,7 @@ impl<M: Message> Hooks for Rules<M> {
     fn create(
         &mut self,
         _cx: &Context,
+        _name: Handle,
         (): &(),
         _remote: Participant,
         _origin: Origin,

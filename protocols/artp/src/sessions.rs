@@ -6,7 +6,7 @@ use core::hash::{Hash, Hasher};
 use siphasher::sip::SipHasher13;
 use stackwright_base::{Arrival, Origin, Stray};
 use stackwright_contract::services::{Credit, Datagrams, Ended};
-use stackwright_contract::{Context, Facts, Participant};
+use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::slots::Format;
 use stackwright_transport::words::{Nanoseconds, SECOND};
@@ -256,7 +256,7 @@ where
     /// There are 255 sessions between two addresses; the next ones have another port of ours.
     const SPREADS: bool = true;
 
-    fn open(&mut self, _: &Context, _: Participant) -> Result<u8, Ended> {
+    fn open(&mut self, _: &Context, _: Handle, _: Participant) -> Result<u8, Ended> {
         // A random number: the peer opens sessions with us too, and both must rarely choose the
         // same.
         Ok((self.draw() as u8).max(1))
@@ -386,6 +386,7 @@ where
     fn create(
         &mut self,
         _: &Context,
+        _: Handle,
         session: &u8,
         remote: Participant,
         _: Origin,

@@ -6,7 +6,7 @@ use stackwright_contract::{CallSign, Duration};
 
 use stackwright_wire::Header as _;
 
-use crate::header::{Address, Path};
+use crate::header::{AddressField, DigipeaterPath};
 
 /// The configuration of a station.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,9 +16,9 @@ pub struct Config {
     /// Further call signs of the station, which a listener or an opener may choose.
     pub aliases: Vec<CallSign>,
     /// Which version a link is opened with.
-    pub version: Version,
+    pub version: LinkVersion,
     /// Peers whose version is known.
-    pub peers: Vec<(CallSign, Version)>,
+    pub peers: Vec<(CallSign, LinkVersion)>,
     /// Ports and digipeaters by which peers are reached: [`Address::Station`] has an index,
     /// counted from 1. Route 0 is the first port, directly.
     ///
@@ -53,7 +53,7 @@ pub struct Config {
 
 /// A version of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Version {
+pub enum LinkVersion {
     /// Asks for 2.2, and falls back to 2.0.
     Auto,
     /// Asks for 2.0 only.
@@ -77,12 +77,12 @@ pub struct Route {
     /// The port of the TNC.
     pub port: u8,
     /// The digipeaters.
-    pub path: Path,
+    pub path: DigipeaterPath,
 }
 
 impl Route {
     /// The first port, without digipeaters.
-    pub const DIRECT: Self = Route { port: 0, path: Path::DIRECT };
+    pub const DIRECT: Self = Route { port: 0, path: DigipeaterPath::DIRECT };
 }
 
 impl Config {
@@ -91,7 +91,7 @@ impl Config {
         Config {
             call,
             aliases: Vec::new(),
-            version: Version::Auto,
+            version: LinkVersion::Auto,
             peers: Vec::new(),
             routes: Vec::new(),
             window: 4,
@@ -129,7 +129,7 @@ impl Config {
     /// frame check, two flags, and the bits that are stuffed into octets without a pattern, one in
     /// 63.
     pub fn air(&self, information: usize) -> Duration {
-        let octets = 2 * Address::LENGTH + 2 + information + 2 + 2;
+        let octets = 2 * AddressField::LENGTH + 2 + information + 2 + 2;
         let bits = octets as u64 * 8 * 64 / 63;
         Duration::from_nanos(bits.saturating_mul(1_000_000_000) / u64::from(self.rate))
     }

@@ -9,7 +9,7 @@ use stackwright_contract::{Address, CallSign, Context, Either, Handle, Participa
 use stackwright_wire::Message;
 
 use crate::config::Route;
-use crate::header::{Addresses, Control, Role, Unnumbered};
+use crate::header::{Addresses, ControlField, Role, Unnumbered};
 use crate::send::Queued;
 use crate::{Ax25, NAME, Out};
 
@@ -168,7 +168,7 @@ impl<M: Message> Ax25<M> {
         let Route { port, path } = *route;
         let role = Role::Command;
         let addresses = Addresses { destination: *remote, source, role, path };
-        let control = Control::unnumbered(Unnumbered::Ui, false);
+        let control = ControlField::unnumbered(Unnumbered::Ui, false);
         self.ui.push_back(Queued {
             port,
             addresses,

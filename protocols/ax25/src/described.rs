@@ -8,8 +8,8 @@ use stackwright_contract::described::{Described, Parameter, ParameterKind, Param
 use stackwright_contract::{CallSign, Duration};
 use stackwright_wire::Message;
 
-use crate::header::Path;
-use crate::{Ax25, Config, FrameLength, Route, Version};
+use crate::header::DigipeaterPath;
+use crate::{Ax25, Config, FrameLength, LinkVersion, Route};
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::required("call", ParameterKind::Text, "the call sign of the station"),
@@ -47,16 +47,16 @@ fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
     let mut config = Config::new(read(call, "call", "a call sign, such as N0CALL-7")?);
     config.aliases = calls(table, "aliases")?;
     config.version = match table.text("version") {
-        None | Some("auto") => Version::Auto,
-        Some("2.0") => Version::V20,
-        Some("2.2") => Version::V22,
+        None | Some("auto") => LinkVersion::Auto,
+        Some("2.0") => LinkVersion::V20,
+        Some("2.2") => LinkVersion::V22,
         Some(other) => {
             let is = format!("is auto, 2.0 or 2.2, and `{other}` stands there");
             return Err(Unfit { key: "version", is });
         }
     };
     let via = calls(table, "via")?;
-    let path = Path::through(&via);
+    let path = DigipeaterPath::through(&via);
     let is = || format!("is at most 8 call signs, and {} stand there", via.len());
     let path = path.ok_or_else(|| Unfit { key: "via", is: is() })?;
     if !path.is_empty() {

@@ -8,7 +8,7 @@ use stackwright_wire::{Header, Malformed};
 
 /// An address of the address field (§3.12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Address {
+pub struct AddressField {
     /// Six characters, padded with spaces, each shifted left by one bit.
     pub name: [u8; 6],
     /// Of destination and source, the C bit; of a digipeater, the H bit: it has repeated the frame.
@@ -23,16 +23,16 @@ pub struct Address {
     pub last: bool,
 }
 
-/// The most digipeaters of a path. Version 2.2 has two; what is older has eight, and is in use.
+/// The most digipeaters of a path. LinkVersion 2.2 has two; what is older has eight, and is in use.
 pub const DIGIPEATERS_MOST: usize = 8;
 
 /// The longest head: ten addresses, a control field of two octets, and the protocol identifier.
-pub const HEAD_MOST: usize = (2 + DIGIPEATERS_MOST) * Address::LENGTH + 2 + 1;
+pub const HEAD_MOST: usize = (2 + DIGIPEATERS_MOST) * AddressField::LENGTH + 2 + 1;
 
-impl Address {
+impl AddressField {
     const fn new(call: CallSign, mark: bool, last: bool) -> Self {
         let [name @ .., _] = call.octets();
-        Address { name, mark, reserved: 0b11, ssid: call.ssid(), last }
+        AddressField { name, mark, reserved: 0b11, ssid: call.ssid(), last }
     }
 
     fn call(&self) -> Result<CallSign, Malformed> {
@@ -55,20 +55,20 @@ pub enum Role {
 
 /// The digipeaters of a frame, in order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Path {
+pub struct DigipeaterPath {
     /// Without gaps.
     calls: [Option<CallSign>; DIGIPEATERS_MOST],
     /// A bit for each, from the lowest: it has repeated the frame.
     repeated: u8,
 }
 
-impl Path {
+impl DigipeaterPath {
     /// No digipeaters.
-    pub const DIRECT: Self = Path { calls: [None; DIGIPEATERS_MOST], repeated: 0 };
+    pub const DIRECT: Self = DigipeaterPath { calls: [None; DIGIPEATERS_MOST], repeated: 0 };
 
     /// Returns the path through these digipeaters; `None`: there are more than eight.
     pub fn through(calls: &[CallSign]) -> Option<Self> {
-        let mut path = Path::DIRECT;
+        let mut path = DigipeaterPath::DIRECT;
         calls.iter().try_for_each(|call| path.push(*call, false))?;
         Some(path)
     }
@@ -119,7 +119,7 @@ impl Path {
     /// Returns the way back, of which nothing is travelled.
     #[must_use]
     pub fn reversed(&self) -> Self {
-        let mut back = Path::DIRECT;
+        let mut back = DigipeaterPath::DIRECT;
         for (free, call) in self.calls.iter().rev().flatten().enumerate() {
             back.calls[free] = Some(*call);
         }
@@ -137,7 +137,7 @@ pub struct Addresses {
     /// Whether it is a command.
     pub role: Role,
     /// The digipeaters.
-    pub path: Path,
+    pub path: DigipeaterPath,
 }
 
 impl Addresses {
@@ -148,8 +148,8 @@ impl Addresses {
     pub fn decode(octets: &[u8]) -> Result<(Self, usize), Malformed> {
         let mut at = 0;
         let mut next = || {
-            let address = Address::decode(octets.get(at..).unwrap_or_default())?;
-            at += Address::LENGTH;
+            let address = AddressField::decode(octets.get(at..).unwrap_or_default())?;
+            at += AddressField::LENGTH;
             Ok((address.call()?, address))
         };
         let (destination, first) = next()?;
@@ -162,7 +162,7 @@ impl Addresses {
             (false, true) => Role::Response,
             _ => Role::Unsaid,
         };
-        let (mut path, mut last) = (Path::DIRECT, second.last);
+        let (mut path, mut last) = (DigipeaterPath::DIRECT, second.last);
         while !last {
             let (call, address) = next()?;
             path.push(call, address.mark).ok_or(Malformed::Field("last"))?;
@@ -185,8 +185,8 @@ impl Addresses {
         let ends = [(self.destination, marks[0]), (self.source, marks[1])];
         let mut at = 0;
         for (place, (call, mark)) in ends.into_iter().chain(self.path.iter()).enumerate() {
-            Address::new(call, mark, place == digipeaters + 1).encode(&mut octets[at..]);
-            at += Address::LENGTH;
+            AddressField::new(call, mark, place == digipeaters + 1).encode(&mut octets[at..]);
+            at += AddressField::LENGTH;
         }
         at
     }
@@ -274,7 +274,7 @@ impl Unnumbered {
 
 /// A control field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Control {
+pub enum ControlField {
     /// An I frame, always a command.
     Information {
         /// N(S): its own number.
@@ -305,10 +305,10 @@ pub enum Control {
 /// P or F in a control field of one octet.
 const POLL: u8 = 0x10;
 
-impl Control {
+impl ControlField {
     /// Returns a U frame's control field.
     pub const fn unnumbered(kind: Unnumbered, poll: bool) -> Self {
-        Control::Unnumbered { kind, poll }
+        ControlField::Unnumbered { kind, poll }
     }
 
     /// Decodes a control field at the front, and returns how many octets it has.
@@ -320,7 +320,7 @@ impl Control {
         if first & 0b11 == 0b11 {
             let known = Unnumbered::ALL.into_iter().find(|kind| *kind as u8 == first & !POLL);
             let kind = known.ok_or(Malformed::Field("control"))?;
-            return Ok((Control::Unnumbered { kind, poll: first & POLL != 0 }, 1));
+            return Ok((ControlField::Unnumbered { kind, poll: first & POLL != 0 }, 1));
         }
         let (received, poll, length) = match modulus {
             Modulus::Eight => (first >> 5, first & POLL != 0, 1),
@@ -331,7 +331,7 @@ impl Control {
         };
         if first & 1 == 0 {
             let sent = first >> 1 & (modulus.count() - 1);
-            return Ok((Control::Information { sent, received, poll }, length));
+            return Ok((ControlField::Information { sent, received, poll }, length));
         }
         if modulus == Modulus::Extended && first & 0xf0 != 0 {
             return Err(Malformed::Field("control"));
@@ -342,7 +342,7 @@ impl Control {
             0b10 => Supervisory::Reject,
             _ => Supervisory::SelectiveReject,
         };
-        Ok((Control::Supervisory { kind, received, poll }, length))
+        Ok((ControlField::Supervisory { kind, received, poll }, length))
     }
 
     /// Encodes the control field into the first octets, and returns how many it has.
@@ -351,12 +351,12 @@ impl Control {
     /// Where there are fewer octets.
     pub fn encode(self, modulus: Modulus, octets: &mut [u8]) -> usize {
         let (first, received, poll) = match self {
-            Control::Unnumbered { kind, poll } => {
+            ControlField::Unnumbered { kind, poll } => {
                 octets[0] = kind as u8 | if poll { POLL } else { 0 };
                 return 1;
             }
-            Control::Information { sent, received, poll } => (sent << 1, received, poll),
-            Control::Supervisory { kind, received, poll } => {
+            ControlField::Information { sent, received, poll } => (sent << 1, received, poll),
+            ControlField::Supervisory { kind, received, poll } => {
                 ((kind as u8) << 2 | 0b01, received, poll)
             }
         };
@@ -376,7 +376,8 @@ impl Control {
     pub const fn has_pid(self) -> bool {
         matches!(
             self,
-            Control::Information { .. } | Control::Unnumbered { kind: Unnumbered::Ui, .. }
+            ControlField::Information { .. }
+                | ControlField::Unnumbered { kind: Unnumbered::Ui, .. }
         )
     }
 }
@@ -390,7 +391,12 @@ pub struct Head {
 
 impl Head {
     /// Encodes a head. `pid`: the protocol identifier of an I or a UI frame.
-    pub fn new(addresses: &Addresses, control: Control, modulus: Modulus, pid: Option<u8>) -> Self {
+    pub fn new(
+        addresses: &Addresses,
+        control: ControlField,
+        modulus: Modulus,
+        pid: Option<u8>,
+    ) -> Self {
         let mut octets = [0; HEAD_MOST];
         let mut length = addresses.encode(&mut octets);
         length += control.encode(modulus, &mut octets[length..]);

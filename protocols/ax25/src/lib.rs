@@ -39,9 +39,9 @@ mod syntax;
 pub mod table;
 pub mod xid;
 
-pub use config::{Config, FrameLength, Route, Version};
+pub use config::{Config, FrameLength, LinkVersion, Route};
 pub use described::described;
-pub use link::State;
+pub use link::LinkState;
 pub use syntax::SYNTAX;
 
 use alloc::collections::VecDeque;
@@ -113,7 +113,7 @@ pub struct LinkStatus {
     /// The call sign of the peer.
     pub remote: CallSign,
     /// Its state.
-    pub state: State,
+    pub state: LinkState,
     /// How it counts.
     pub modulus: Modulus,
     /// Octets that it holds, in both directions.
@@ -189,13 +189,13 @@ impl<M: Message> Ax25<M> {
     }
 
     /// Returns the version that a peer is asked for, and what was learned of it.
-    fn known(&self, peer: CallSign) -> (Version, Learned) {
+    fn known(&self, peer: CallSign) -> (LinkVersion, Learned) {
         let said = self.config.peers.iter().find(|(call, _)| *call == peer);
         let learned = self.peers.iter().find(|(call, _)| *call == peer);
         let learned = learned.map_or_else(Learned::default, |(_, learned)| *learned);
         let version = match (said, self.config.version, learned.modulus) {
             (Some((_, version)), ..) => *version,
-            (None, Version::Auto, Some(Modulus::Eight)) => Version::V20,
+            (None, LinkVersion::Auto, Some(Modulus::Eight)) => LinkVersion::V20,
             (None, version, _) => version,
         };
         (version, learned)
@@ -276,8 +276,9 @@ impl<M: Message> Protocol for Ax25<M> {
     }
 
     fn may_exit(&self) -> bool {
-        let over =
-            |link: &Link<M>| matches!(link.state, State::AwaitingRelease | State::Disconnected);
+        let over = |link: &Link<M>| {
+            matches!(link.state, LinkState::AwaitingRelease | LinkState::Disconnected)
+        };
         self.replies.is_empty()
             && self.ui.is_empty()
             && self.links.iter().all(|(_, link)| over(link))

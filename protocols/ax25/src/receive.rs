@@ -4,11 +4,11 @@ use stackwright_contract::Context;
 use stackwright_contract::services::{Credit, FramesIndication, FramesRequest};
 use stackwright_wire::Message;
 
-use crate::config::Version;
-use crate::header::{Addresses, Control, HEAD_MOST, Modulus, Role, Unnumbered};
+use crate::config::LinkVersion;
+use crate::header::{Addresses, ControlField, HEAD_MOST, Modulus, Role, Unnumbered};
 use crate::link::{Key, agree, information};
 use crate::send::Queued;
-use crate::xid::Parameters;
+use crate::xid::XidParameters;
 use crate::{Ax25, NAME, Out, PORTS_MOST};
 
 /// The credit upward: it is given back with each frame, which is handled when it arrives.
@@ -79,7 +79,7 @@ impl<M: Message> Ax25<M> {
         let link = self.find(key);
         let modulus = link.and_then(|link| self.links.get(link)).map(|link| link.modulus);
         let (control, fields) =
-            match Control::decode(&octets[at..length], modulus.unwrap_or(Modulus::Eight)) {
+            match ControlField::decode(&octets[at..length], modulus.unwrap_or(Modulus::Eight)) {
                 Ok((control, fields)) => (control, at + fields),
                 Err(_) => return cx.dropped(NAME, "a frame whose control field is malformed"),
             };
@@ -92,7 +92,8 @@ impl<M: Message> Ax25<M> {
             None
         };
         message.advance(fields + usize::from(pid.is_some()));
-        if let (Control::Unnumbered { kind: Unnumbered::Ui, poll }, Some(pid)) = (control, pid) {
+        if let (ControlField::Unnumbered { kind: Unnumbered::Ui, poll }, Some(pid)) = (control, pid)
+        {
             self.on_ui(cx, port, &addresses, pid, message.take(), out);
             if !poll || addresses.role != Role::Command {
                 return;
@@ -103,7 +104,7 @@ impl<M: Message> Ax25<M> {
         }
         let opens = matches!(
             control,
-            Control::Unnumbered { kind: Unnumbered::Sabm | Unnumbered::Sabme, .. }
+            ControlField::Unnumbered { kind: Unnumbered::Sabm | Unnumbered::Sabme, .. }
         );
         if let Some(name) = link {
             let begins_anew = opens && self.links.get(name).is_some_and(|link| link.is_confirmed());
@@ -124,15 +125,17 @@ impl<M: Message> Ax25<M> {
         cx: &Context,
         key: Key,
         addresses: &Addresses,
-        control: Control,
+        control: ControlField,
         mut message: M,
         out: Out<'_, M>,
     ) {
         let path = addresses.path.reversed();
         let asks = addresses.role != Role::Response;
         let (kind, poll) = match control {
-            Control::Unnumbered { kind, poll } => (Some(kind), poll),
-            Control::Information { poll, .. } | Control::Supervisory { poll, .. } => (None, poll),
+            ControlField::Unnumbered { kind, poll } => (Some(kind), poll),
+            ControlField::Information { poll, .. } | ControlField::Supervisory { poll, .. } => {
+                (None, poll)
+            }
         };
         let mut information_back = None;
         let answer = match kind {
@@ -141,7 +144,8 @@ impl<M: Message> Ax25<M> {
                     Unnumbered::Sabme => Modulus::Extended,
                     _ => Modulus::Eight,
                 };
-                let knows = kind == Unnumbered::Sabm || self.known(key.remote).0 != Version::V20;
+                let knows =
+                    kind == Unnumbered::Sabm || self.known(key.remote).0 != LinkVersion::V20;
                 if knows && self.arrive(cx, key, path, (modulus, poll), out) {
                     return;
                 }
@@ -152,7 +156,7 @@ impl<M: Message> Ax25<M> {
             Some(Unnumbered::Xid) if asks => {
                 let length = message.len();
                 let octets = message.front(length);
-                let theirs = octets.and_then(|octets| Parameters::decode(octets).ok());
+                let theirs = octets.and_then(|octets| XidParameters::decode(octets).ok());
                 let Some(theirs) = theirs else {
                     return cx.dropped(NAME, "XID that is malformed");
                 };
@@ -177,7 +181,7 @@ impl<M: Message> Ax25<M> {
                     role: Role::Response,
                     path,
                 },
-                control: Control::unnumbered(answer, poll),
+                control: ControlField::unnumbered(answer, poll),
                 pid: None,
                 information: information_back,
                 timed: None,

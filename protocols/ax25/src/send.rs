@@ -5,7 +5,7 @@ use stackwright_contract::services::{Credit, DatagramsIndication, FramesRequest}
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use crate::header::{Addresses, Control, HEAD_MOST, Head, Modulus};
+use crate::header::{Addresses, ControlField, HEAD_MOST, Head, Modulus};
 use crate::link::{Act, Env, HEADROOM, Link};
 use crate::{Ax25, NAME, Out};
 
@@ -20,7 +20,7 @@ const MARKS_MOST: usize = 1024;
 pub(crate) struct Queued<M> {
     pub(crate) port: u8,
     pub(crate) addresses: Addresses,
-    pub(crate) control: Control,
+    pub(crate) control: ControlField,
     pub(crate) pid: Option<u8>,
     pub(crate) information: Option<M>,
     /// The link whose T1 starts when it has left.
@@ -94,7 +94,7 @@ impl<M: Message> Ax25<M> {
                     let queued = Queued {
                         port: link.key.port,
                         addresses: link.addresses(role),
-                        control: Control::unnumbered(kind, poll),
+                        control: ControlField::unnumbered(kind, poll),
                         pid: None,
                         information,
                         timed: timed.then_some(name),

@@ -6,7 +6,7 @@ use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRe
 use stackwright_contract::{Address, CallSign, Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use crate::header::{Modulus, Path, pid};
+use crate::header::{DigipeaterPath, Modulus, pid};
 use crate::link::{Key, Link};
 use crate::{Ax25, NAME, Out};
 
@@ -168,7 +168,7 @@ impl<M: Message> Ax25<M> {
         &mut self,
         cx: &Context,
         key: Key,
-        path: Path,
+        path: DigipeaterPath,
         opening: (Modulus, bool),
         out: Out<'_, M>,
     ) -> bool {

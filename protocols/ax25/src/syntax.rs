@@ -6,7 +6,7 @@
 use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
 
-use crate::header::{Address, pid};
+use crate::header::{AddressField, pid};
 use crate::segment::SegmentHeader;
 use crate::xid::{XidHeader, XidParameter};
 
@@ -42,9 +42,9 @@ pub(crate) struct SegmentedIdentifier {
 
 /// A frame.
 pub const SYNTAX: &[Step] =
-    &[of::<Address>(), of::<Address>(), more(PATH_8), CONTROL[0], CONTROL[1]];
+    &[of::<AddressField>(), of::<AddressField>(), more(PATH_8), CONTROL[0], CONTROL[1]];
 
-const LAST: Reference = field(Address::NAME, "last");
+const LAST: Reference = field(AddressField::NAME, "last");
 
 /// What follows an address that is not the last.
 const fn more(steps: &'static [Step]) -> Step {
@@ -55,14 +55,14 @@ const fn more(steps: &'static [Step]) -> Step {
     }
 }
 
-const PATH_8: &[Step] = &[of::<Address>(), more(PATH_7)];
-const PATH_7: &[Step] = &[of::<Address>(), more(PATH_6)];
-const PATH_6: &[Step] = &[of::<Address>(), more(PATH_5)];
-const PATH_5: &[Step] = &[of::<Address>(), more(PATH_4)];
-const PATH_4: &[Step] = &[of::<Address>(), more(PATH_3)];
-const PATH_3: &[Step] = &[of::<Address>(), more(PATH_2)];
-const PATH_2: &[Step] = &[of::<Address>(), more(PATH_1)];
-const PATH_1: &[Step] = &[of::<Address>()];
+const PATH_8: &[Step] = &[of::<AddressField>(), more(PATH_7)];
+const PATH_7: &[Step] = &[of::<AddressField>(), more(PATH_6)];
+const PATH_6: &[Step] = &[of::<AddressField>(), more(PATH_5)];
+const PATH_5: &[Step] = &[of::<AddressField>(), more(PATH_4)];
+const PATH_4: &[Step] = &[of::<AddressField>(), more(PATH_3)];
+const PATH_3: &[Step] = &[of::<AddressField>(), more(PATH_2)];
+const PATH_2: &[Step] = &[of::<AddressField>(), more(PATH_1)];
+const PATH_1: &[Step] = &[of::<AddressField>()];
 
 const CONTROL: [Step; 2] = [
     of::<ControlField>(),

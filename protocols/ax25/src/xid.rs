@@ -72,7 +72,7 @@ impl Functions {
 
 /// The parameters of a station; what is `None` stays as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Parameters {
+pub struct XidParameters {
     /// Classes of procedures (parameter 2).
     pub classes: Option<u16>,
     /// Optional functions (parameter 3).
@@ -100,14 +100,14 @@ const TRIES: u8 = 10;
 /// The most octets that the parameters here are encoded in.
 pub const XID_MOST: usize = XidHeader::LENGTH + 6 * XidParameter::LENGTH + 2 + 3 + 4 + 1 + 2 + 1;
 
-impl Parameters {
-    /// Decodes the information of an XID frame. Parameters that are not known are passed over, and
-    /// so are values that are too long to be one.
+impl XidParameters {
+    /// Decodes the information of an XID frame. XidParameters that are not known are passed over,
+    /// and so are values that are too long to be one.
     ///
     /// # Errors
     /// It is not of this format, or a length does not fit.
     pub fn decode(octets: &[u8]) -> Result<Self, Malformed> {
-        let mut parameters = Parameters::default();
+        let mut parameters = XidParameters::default();
         if octets.is_empty() {
             return Ok(parameters); // it only asks
         }

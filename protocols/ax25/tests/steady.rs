@@ -1,5 +1,5 @@
-//! Nothing is allocated in the steady state: what a station takes from the pool for a frame, it, the
-//! layer below or the application gives back.
+//! Nothing is allocated in the steady state: what a station takes from the pool for a frame, it,
+//! the layer below or the application gives back.
 
 #[path = "../../../crates/compose/benches/crossing/count.rs"]
 #[allow(dead_code, reason = "only allocations are counted")]
@@ -7,7 +7,7 @@ mod count;
 
 use std::sync::Arc;
 
-use stackwright_ax25::{Ax25, Config, FrameLength, Version};
+use stackwright_ax25::{Ax25, Config, FrameLength, LinkVersion};
 use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, FramesIndication, FramesRequest,
     StreamsIndication, StreamsRequest,
@@ -68,7 +68,7 @@ struct End {
 }
 
 impl End {
-    fn new(call: &str, version: Version, pool: &Arc<Pool<BufferTree>>) -> Self {
+    fn new(call: &str, version: LinkVersion, pool: &Arc<Pool<BufferTree>>) -> Self {
         let config = Config {
             version,
             window: 7,
@@ -143,7 +143,7 @@ fn station(call: &str) -> Participant {
     Address::Station { call, pid: 0xf0, route: 0 }.into()
 }
 
-fn nothing_is_allocated(version: Version) {
+fn nothing_is_allocated(version: LinkVersion) {
     let pool = Arc::new(Pool::new(512, 64));
     let (mut one, mut other) = (End::new("A", version, &pool), End::new("B", version, &pool));
     let mut carried = Vec::with_capacity(64);
@@ -179,6 +179,6 @@ fn nothing_is_allocated(version: Version) {
 // One test only: allocations of another one would be counted.
 #[test]
 fn no_frame_is_allocated() {
-    nothing_is_allocated(Version::V20);
-    nothing_is_allocated(Version::V22);
+    nothing_is_allocated(LinkVersion::V20);
+    nothing_is_allocated(LinkVersion::V22);
 }

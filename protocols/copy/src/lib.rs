@@ -30,7 +30,7 @@ mod words;
 
 pub use config::Config;
 pub use tree::{Comparison, SkipReason, TreeOptions, TreeTotals};
-pub use words::{CopySide, Copying, Deed, Indication, Request};
+pub use words::{CopySide, Copying, FileChange, Indication, Request};
 
 use alloc::boxed::Box;
 use core::num::NonZeroU64;

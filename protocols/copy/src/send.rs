@@ -9,7 +9,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use crate::state::{AHEAD, FileCopy, Job, Step, Use};
-use crate::{Copy, CopySide, Deed, Indication, Out};
+use crate::{Copy, CopySide, FileChange, Indication, Out};
 
 impl<M: Message> Copy<M> {
     /// Begins a copy. Returns the name of the file under way.
@@ -174,14 +174,14 @@ impl<M: Message> Copy<M> {
     }
 
     /// Carries out one change of a name or an attribute.
-    pub(crate) fn deed(&mut self, job: Handle, side: CopySide, deed: Deed, out: Out<'_, M>) {
+    pub(crate) fn deed(&mut self, job: Handle, side: CopySide, deed: FileChange, out: Out<'_, M>) {
         self.jobs.insert(job, Job::Ask { side });
         let token = self.names_at(side).name(Use::Job(job));
         let request = match deed {
-            Deed::MakeFolder { path } => FilesRequest::MakeFolder { token, path },
-            Deed::Rename { from, to } => FilesRequest::Rename { token, from, to },
-            Deed::Remove { path } => FilesRequest::Remove { token, path },
-            Deed::Set { path, attribute } => FilesRequest::Set { token, path, attribute },
+            FileChange::MakeFolder { path } => FilesRequest::MakeFolder { token, path },
+            FileChange::Rename { from, to } => FilesRequest::Rename { token, from, to },
+            FileChange::Remove { path } => FilesRequest::Remove { token, path },
+            FileChange::Set { path, attribute } => FilesRequest::Set { token, path, attribute },
         };
         Self::ask(out, side, request);
     }

@@ -103,7 +103,7 @@ pub enum Request {
         /// The side where it is done.
         side: CopySide,
         /// What is done.
-        deed: Deed,
+        deed: FileChange,
     },
     /// Copies a folder with everything below it into the folder `target`, which is made if it does
     /// not exist; or, where the last component of `source` has `*`, `?` or `[`, what matches it.
@@ -120,8 +120,8 @@ pub enum Request {
         /// How.
         options: TreeOptions,
     },
-    /// Removes a folder with everything below it; a symbolic link is removed, not followed. Answered
-    /// by `Removed` and `FileFailed`, any number of times, then `TreeDone` or `Failed`.
+    /// Removes a folder with everything below it; a symbolic link is removed, not followed.
+    /// Answered by `Removed` and `FileFailed`, any number of times, then `TreeDone` or `Failed`.
     RemoveTree {
         /// The job's name.
         job: Handle,
@@ -130,14 +130,14 @@ pub enum Request {
         /// Its path there.
         path: String,
     },
-    /// Gives up all jobs. Each answers with `Failed`, except a copy whose target is getting its name
-    /// already: it ends with its own result.
+    /// Gives up all jobs. Each answers with `Failed`, except a copy whose target is getting its
+    /// name already: it ends with its own result.
     GiveUp,
 }
 
 /// A change of one name or attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Deed {
+pub enum FileChange {
     /// Makes a folder.
     MakeFolder {
         /// Its path; the folder above it exists, and nothing has this name.

@@ -1,10 +1,10 @@
 //! When a frame has left the antenna: from ACKMODE, else from its air time, behind those that the
 //! TNC has.
 //!
-//! Each frame has a time at which it will have left. A TNC that is asked what it has queued corrects
-//! that: what is queued still has not left, and what is not any more will have, after its air time.
-//! It has not left already: some TNCs hand a whole burst to their sound card at once. When a frame
-//! has left, its credit returns.
+//! Each frame has a time at which it will have left. A TNC that is asked what it has queued
+//! corrects that: what is queued still has not left, and what is not any more will have, after its
+//! air time. It has not left already: some TNCs hand a whole burst to their sound card at once.
+//! When a frame has left, its credit returns.
 
 use stackwright_contract::services::FramesIndication;
 use stackwright_contract::{Context, Duration, Instant, earliest};

@@ -20,7 +20,7 @@ use core::marker::PhantomData;
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, Origin, Place, generate};
 use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
-use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
+use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Participant};
 use stackwright_wire::{Header, Message};
 
 generate! {
@@ -104,6 +104,7 @@ impl<M: Message> Hooks for Rules<M> {
     fn create(
         &mut self,
         _cx: &Context,
+        _name: Handle,
         (): &(),
         _remote: Participant,
         _origin: Origin,

@@ -31,8 +31,8 @@
 //!
 //! # Regions of files
 //!
-//! A secure association reads payload, so no region of a file may be sent on it: it ends then
-//! ([`SecurityError::Unreadable`](stackwright_contract::SecurityError::Unreadable)). None is delivered.
+//! A secure association reads payload, so no region of a file may be sent on it: then it ends as
+//! [`Unreadable`](stackwright_contract::SecurityError::Unreadable). None is delivered.
 //!
 //! ```
 //! use stackwright_contract::{Secure, SessionGroup, TlsRole};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use stackwright::ax25::header::{Addresses, Control, Head, Modulus, Path, Role};
-use stackwright::ax25::{Ax25, Config, Version};
+use stackwright::ax25::header::{Addresses, ControlField, DigipeaterPath, Head, Modulus, Role};
+use stackwright::ax25::{Ax25, Config, LinkVersion};
 use stackwright_contract::services::{
     AssociationIndication, AssociationRequest, Credit, Datagrams, FramesIndication, FramesRequest,
     Streams, Transfer,
@@ -169,7 +169,7 @@ impl Scene {
             (input.octet(), input.octet(), input.octet(), input.octet());
         let role = [Role::Command, Role::Response, Role::Unsaid][usize::from(which % 3)];
         let (destination, source) = (call("A"), call(if which & 0x80 == 0 { "B" } else { "C" }));
-        let path = if which & 0x40 == 0 { Path::DIRECT } else { travelled() };
+        let path = if which & 0x40 == 0 { DigipeaterPath::DIRECT } else { travelled() };
         let addresses = Addresses { destination, source, role, path };
         let mut octets = [0; 80];
         let at = addresses.encode(&mut octets);
@@ -239,8 +239,8 @@ impl Scene {
 }
 
 /// A path whose digipeater has repeated.
-fn travelled() -> Path {
-    let mut path = Path::through(&[call("D")]).expect("one");
+fn travelled() -> DigipeaterPath {
+    let mut path = DigipeaterPath::through(&[call("D")]).expect("one");
     path.repeat();
     path
 }
@@ -249,7 +249,8 @@ fn travelled() -> Path {
 /// once.
 pub fn ax25(octets: &[u8]) {
     let mut input = Input(octets);
-    let version = [Version::Auto, Version::V20, Version::V22][usize::from(input.octet() % 3)];
+    let version =
+        [LinkVersion::Auto, LinkVersion::V20, LinkVersion::V22][usize::from(input.octet() % 3)];
     let config = Config {
         version,
         digipeat: true,
@@ -316,20 +317,25 @@ pub fn ax25(octets: &[u8]) {
 
 /// What stands in frames is read as it is written.
 pub fn ax25_frames(octets: &[u8]) {
-    use stackwright::ax25::xid::{Parameters, XID_MOST};
+    use stackwright::ax25::xid::{XID_MOST, XidParameters};
     if let Ok((addresses, at)) = Addresses::decode(octets) {
         for modulus in [Modulus::Eight, Modulus::Extended] {
-            let Ok((control, length)) = Control::decode(&octets[at..], modulus) else { continue };
+            let Ok((control, length)) = ControlField::decode(&octets[at..], modulus) else {
+                continue;
+            };
             let head = Head::new(&addresses, control, modulus, None);
             assert_eq!(Addresses::decode(head.as_octets()), Ok((addresses, at)));
             assert_eq!(head.as_octets().len(), at + length);
-            assert_eq!(Control::decode(&head.as_octets()[at..], modulus), Ok((control, length)));
+            assert_eq!(
+                ControlField::decode(&head.as_octets()[at..], modulus),
+                Ok((control, length))
+            );
         }
     }
-    if let Ok(parameters) = Parameters::decode(octets) {
+    if let Ok(parameters) = XidParameters::decode(octets) {
         let mut again = [0; XID_MOST];
         let length = parameters.encode(&mut again);
-        let there = Parameters::decode(&again[..length]).expect("it was just written");
+        let there = XidParameters::decode(&again[..length]).expect("it was just written");
         // What has more octets than are written for it is written shorter.
         assert_eq!(there.functions.is_some(), parameters.functions.is_some());
         assert_eq!((there.window, there.tries), (parameters.window, parameters.tries));

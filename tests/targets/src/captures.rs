@@ -47,6 +47,7 @@ pub fn captures(octets: &[u8]) {
             );
             shown.clear();
             show::text(&mut shown, &packet, &layers).expect("memory takes it");
+            show::brief(&mut shown, &packet, &layers).expect("memory takes it");
             let text = std::str::from_utf8(&shown).expect("what is shown is text");
             assert!(
                 text.chars().all(|one| one == '\n' || !one.is_control()),

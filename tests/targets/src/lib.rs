@@ -19,6 +19,7 @@ mod commands;
 mod descriptions;
 mod forms;
 mod headers;
+mod kiss;
 mod listings;
 mod lower;
 mod mutation;
@@ -40,6 +41,7 @@ pub use commands::commands;
 pub use descriptions::descriptions;
 pub use forms::forms;
 pub use headers::headers;
+pub use kiss::kiss;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
 pub use protocols::protocols;
@@ -69,6 +71,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },
     Target { name: "captures", run: captures },
+    Target { name: "kiss", run: kiss },
     Target { name: "artp_headers", run: artp_headers },
     Target { name: "artp", run: artp },
     Target { name: "protocols", run: protocols },

@@ -1,6 +1,6 @@
 //! Texts of protocols.
 
-use stackwright_spec::{Compiled, compile, dot, format, hash, list, rust, vectors};
+use stackwright_spec::{Compiled, RustForm, compile, dot, format, hash, list, rust, vectors};
 
 /// Any text as a protocol: it compiles, or each thing that is wrong has a place in the text. What
 /// compiles can be written in every form; what can be formatted is formatted then.
@@ -34,7 +34,10 @@ fn used(compiled: &Compiled, text: &str) {
         assert!(shown.iter().all(|one| !one.is_empty()));
     }
     // A module may be too long, and is never half written.
-    assert!(rust(program, automata).is_ok_and(|module| module.contains("pub const HASH")));
+    assert!(
+        rust(program, automata, RustForm::Plain)
+            .is_ok_and(|module| module.contains("pub const HASH"))
+    );
     let formatted = format(text).expect("it compiles");
     let again = compile(&formatted).expect("spaces mean nothing");
     assert_eq!(hash(program, automata), hash(&again.program, &again.automata));

@@ -66,6 +66,11 @@ fn a_description_is_a_graph_or_has_a_flaw_at_a_place() {
 }
 
 #[test]
+fn frames_of_a_tnc_do_not_depend_on_how_its_line_is_cut() {
+    check("kiss", 5000);
+}
+
+#[test]
 fn a_capture_is_shown_as_far_as_it_goes() {
     check("captures", 5000);
 }
@@ -87,7 +92,7 @@ fn a_protocol_compiles_or_is_wrong_at_a_place() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 13);
+    assert_eq!(TARGETS.len(), 17);
 }
 
 #[test]

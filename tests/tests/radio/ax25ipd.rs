@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use stackwright::ax25::Version;
+use stackwright::ax25::LinkVersion;
 use stackwright::axudp::{Axudp, Config};
 use stackwright::compose::Over;
 use stackwright::contract::services::Ended;
@@ -23,7 +23,7 @@ const OCTETS: usize = 8 << 10;
 const RATE: u32 = 200_000;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    [Version::V20, Version::Auto]
+    [LinkVersion::V20, LinkVersion::Auto]
         .into_iter()
         .map(|version| {
             let name = format!("ax25ipd/between/{version:?}");
@@ -42,7 +42,7 @@ fn content(salt: usize) -> Vec<u8> {
     (0..OCTETS).map(|place| (place * 31 % 251 + salt) as u8).collect()
 }
 
-fn between(version: Version) {
+fn between(version: LinkVersion) {
     let folder = Scratch::new();
     let (pty, file) = (folder.join("tnc"), folder.join("ax25ipd.conf"));
     let [ours, theirs] = ports();

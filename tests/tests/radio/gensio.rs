@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use stackwright::ax25::Version;
+use stackwright::ax25::LinkVersion;
 use stackwright::ax25::header::Modulus;
 use stackwright::contract::services::Ended;
 use stackwright_programs::processes::Running;
@@ -20,12 +20,12 @@ const OCTETS: usize = 16 << 10;
 const RATE: u32 = 200_000;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let modulus = |version| if version == Version::V20 { "modulo-8" } else { "modulo-128" };
-    let calls = [Version::V20, Version::Auto].map(|version| {
+    let modulus = |version| if version == LinkVersion::V20 { "modulo-8" } else { "modulo-128" };
+    let calls = [LinkVersion::V20, LinkVersion::Auto].map(|version| {
         let name = format!("gensio/is-called/{}", modulus(version));
         trial(&name, "gensiot", move || is_called(version))
     });
-    let answers = [Version::V20, Version::Auto].map(|version| {
+    let answers = [LinkVersion::V20, LinkVersion::Auto].map(|version| {
         let name = format!("gensio/calls/{}", modulus(version));
         trial(&name, "gensiot", move || calls_us(version))
     });
@@ -36,12 +36,12 @@ fn content() -> Vec<u8> {
     (0..OCTETS).map(|place| (place * 31 % 251) as u8).collect()
 }
 
-fn expected(version: Version) -> Modulus {
-    if version == Version::V20 { Modulus::Eight } else { Modulus::Extended }
+fn expected(version: LinkVersion) -> Modulus {
+    if version == LinkVersion::V20 { Modulus::Eight } else { Modulus::Extended }
 }
 
 /// It echoes what we send.
-fn is_called(version: Version) {
+fn is_called(version: LinkVersion) {
     let hub = hub();
     let accepts = format!("ax25(laddr=N0BBB-1),conacc,kiss,tcp,127.0.0.1,{}", hub.port());
     let mut echo =
@@ -64,9 +64,9 @@ fn is_called(version: Version) {
 }
 
 /// It calls, and we echo what it sends.
-fn calls_us(version: Version) {
+fn calls_us(version: LinkVersion) {
     let hub = hub();
-    let extended = u8::from(version != Version::V20);
+    let extended = u8::from(version != LinkVersion::V20);
     let calls = format!(
         r#"ax25(extended={extended},laddr=N0BBB-1,addr="0,N0AAA,N0BBB-1"),kiss,tcp,127.0.0.1,{}"#,
         hub.port()

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stackwright::ax25::{Ax25, Config, FrameLength, Version};
+use stackwright::ax25::{Ax25, Config, FrameLength, LinkVersion};
 use stackwright::compose::Over;
 use stackwright::contract::services::{
     AssociationIndication, AssociationRequest, Credit, Ended, Frames, Streams,
@@ -87,7 +87,7 @@ pub(crate) fn participant(text: &str) -> Participant {
 
 impl Station<Tnc> {
     /// A station whose TNC is reached over TCP.
-    pub(crate) fn new(own: &str, version: Version, rate: u32, hub: SocketAddr) -> Self {
+    pub(crate) fn new(own: &str, version: LinkVersion, rate: u32, hub: SocketAddr) -> Self {
         let make = |driver: &Driver| tnc(Line::tcp(vec![hub], driver.registry(), 0, pool()), rate);
         Self::over(own, version, rate, make)
     }
@@ -97,7 +97,7 @@ impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Station<L> {
     /// A station over what `make` makes, on a channel of `rate` bit/s.
     pub(crate) fn over(
         own: &str,
-        version: Version,
+        version: LinkVersion,
         rate: u32,
         make: impl FnOnce(&Driver) -> L,
     ) -> Self {

@@ -14,6 +14,7 @@ mod memory;
 mod names;
 mod proxies;
 mod radio;
+mod reported;
 mod scripted;
 mod setting;
 mod their_clients;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         hostile_clients::trials(),
         hostile_servers::trials(),
         interrupted::trials(),
+        reported::trials(),
     ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

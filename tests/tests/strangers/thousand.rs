@@ -1,17 +1,23 @@
 //! A thousand sessions at once, on the one thread of a server: each logs in, lists and fetches, and
-//! all do it together.
+//! all do it together. Where the system allows few open files, fewer are served at once.
 
-use std::io::Read;
-use std::net::TcpStream;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use libtest_mimic::Trial;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stackwright_programs::content::{assert_same, octets};
 use stackwright_programs::control::Control;
+use stackwright_programs::processes::{Running, eventually, stackwright};
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::servers::ours;
 
-use crate::setting::ignorable;
+use crate::setting::{ignorable, trial};
 
 const SESSIONS: usize = 1_000;
 /// The most threads: one for all sessions, and the disk's two, which know of none.
@@ -20,7 +26,11 @@ const THREADS: u64 = 3;
 const DESCRIPTORS: u64 = 2 * SESSIONS as u64 + 100;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![ignorable("crowd/1000-sessions".into(), &[], false, at_once)]
+    vec![
+        ignorable("crowd/1000-sessions".into(), &[], false, at_once),
+        trial("crowd/soft-limit-of-files".into(), &[], false, soft_limit),
+        trial("crowd/few-open-files".into(), &[], false, few_open_files),
+    ]
 }
 
 /// Raises the limit of open files; `None` where that is possible.
@@ -32,6 +42,65 @@ fn lacks_descriptors() -> Option<String> {
     let raised = limit.maximum.is_none_or(|most| most >= DESCRIPTORS)
         && setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).is_ok();
     (!raised).then(|| format!("the system allows fewer than {DESCRIPTORS} open files"))
+}
+
+/// A server that a shell started with a limit of open files, and the file of its complaints.
+struct Limited {
+    _running: Running,
+    address: SocketAddr,
+    complaints: PathBuf,
+    folder: Scratch,
+}
+
+fn limited(limit: &str) -> Limited {
+    let folder = Scratch::new();
+    fs::write(folder.join("file"), "some").expect("a folder of ours");
+    let complaints = folder.join("complaints");
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(stackwright());
+    command.arg("serve").arg(folder.path()).args(["--listen", "127.0.0.1:0", "--json"]);
+    command.stdout(Stdio::piped()).stderr(File::create(&complaints).expect("a folder of ours"));
+    let mut running = Running::start(&mut command);
+    let mut lines = BufReader::new(running.output());
+    let mut line = String::new();
+    lines.read_line(&mut line).expect("a line");
+    let address = line.split("ftp://").nth(1).and_then(|rest| rest.split('/').next()?.parse().ok());
+    // Its events are read away, or it would stop at a full pipe.
+    thread::spawn(move || lines.lines().all(|line| line.is_ok()));
+    let address = address.unwrap_or_else(|| panic!("no address in {line:?}"));
+    Limited { _running: running, address, complaints, folder }
+}
+
+/// A limit that a program may raise is raised.
+fn soft_limit() {
+    let server = limited("ulimit -S -n 40");
+    let all: Vec<Control> =
+        (0..100).map(|_| Control::guest(server.address).expect("a login")).collect();
+    assert_eq!(all.len(), 100);
+}
+
+/// Where the system allows few, the server says what it needs, and later clients wait until others
+/// go.
+fn few_open_files() {
+    let server = limited("ulimit -n 40");
+    let said = fs::read_to_string(&server.complaints).expect("what it said");
+    assert!(said.contains("open files, and this system allows 40"), "{said:?}");
+    let mut waiting: Vec<TcpStream> =
+        (0..60).map(|_| TcpStream::connect(server.address).expect("a connection")).collect();
+    let greeted = |stream: &TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket of ours");
+        stream.peek(&mut [0]).is_ok_and(|octets| octets > 0)
+    };
+    let first = waiting.iter().filter(|stream| greeted(stream)).count();
+    assert!((5..40).contains(&first), "{first} are served at first");
+    let all = eventually(Duration::from_secs(20), || {
+        waiting.retain(|stream| !greeted(stream));
+        waiting.is_empty()
+    });
+    assert!(all, "{} were never served", waiting.len());
+    let fetched = Control::guest(server.address).and_then(|mut guest| guest.retrieve("file"));
+    assert_eq!(fetched.expect("a server that still serves"), b"some");
+    drop(server.folder);
 }
 
 fn at_once() -> Option<String> {

@@ -6,7 +6,7 @@ use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Ended, PropertiesOf, Transfer,
 };
 use stackwright_contract::{
-    Command, CommandError, Context, Facts, Instant, Participant, PathLimits,
+    Command, CommandError, Context, Facts, Handle, Instant, Participant, PathLimits,
 };
 
 use super::Envelope;
@@ -64,14 +64,15 @@ pub trait Hooks: Sized + 'static {
         Self::ROOM
     }
 
-    /// Opens an association: returns its peer below, and its key. By default the peer is the same,
-    /// and the key the only one.
+    /// Opens the association `name`: returns its peer below, and its key. By default the peer is
+    /// the same, and the key the only one.
     ///
     /// # Errors
     /// Why the association cannot be opened.
     fn open(
         &mut self,
         _cx: &Context,
+        _name: Handle,
         remote: Participant,
     ) -> Result<(Participant, Self::Key), Ended> {
         Ok((remote, Self::Key::default()))
@@ -105,6 +106,13 @@ pub trait Hooks: Sized + 'static {
     #[inline(always)]
     fn key(_header: &Self::Header) -> Self::Key {
         Self::Key::default()
+    }
+
+    /// Returns the name of a message's association, where its header says that: the association is
+    /// found without its key. One that stands on another association below is not meant.
+    #[inline(always)]
+    fn named(_header: &Self::Header) -> Option<Handle> {
+        None
     }
 
     /// Returns the key of a message's listener, for a message that has no association yet.
@@ -146,11 +154,12 @@ pub trait Hooks: Sized + 'static {
         None
     }
 
-    /// Creates an association with `remote`, its peer as the layer below names it, for a layer
-    /// above that takes `credit` before it gives more.
+    /// Creates the association `name` with `remote`, its peer as the layer below names it, for a
+    /// layer above that takes `credit` before it gives more.
     fn create(
         &mut self,
         cx: &Context,
+        name: Handle,
         key: &Self::Key,
         remote: Participant,
         origin: Origin,

@@ -180,6 +180,12 @@ impl<H: Hooks> Layer<H> {
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
+        if let Some(name) = H::named(header) {
+            return match self.is_at(lower, name) {
+                true => Some(name),
+                false => self.arrive(cx, lower, header, message, out),
+            };
+        }
         match self.base.find(&(Self::key_scope(lower), H::key(header))) {
             Some(name) => {
                 if H::KEY_ALONE {
@@ -189,6 +195,12 @@ impl<H: Hooks> Layer<H> {
             }
             None => self.arrive(cx, lower, header, message, out),
         }
+    }
+
+    /// Returns whether a name is that of an association on this one below.
+    #[inline]
+    fn is_at(&self, lower: Handle, name: Handle) -> bool {
+        self.base.get(name).is_some_and(|link| link.lower == lower)
     }
 
     /// Handles a message that may come from another peer than the association's own: the protocol
@@ -248,7 +260,7 @@ impl<H: Hooks> Layer<H> {
         }
         self.awaited.remove(name);
         let key = H::key(header);
-        let link = self.link(cx, &key, lower, remote, Origin::Arrived, credit);
+        let link = self.link(cx, name, &key, (lower, remote), Origin::Arrived, credit);
         if let Err(why) = self.install(name, key, link) {
             Self::refuse(cx, name, why, "an arrival whose key is taken", out);
             return None;

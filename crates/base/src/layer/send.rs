@@ -45,7 +45,7 @@ impl<H: Hooks> Layer<H> {
         if Self::SELECTION.opening == Opening::Absent {
             return Self::refuse(cx, name, Ended::Unavailable, "open: `opening` is Absent", out);
         }
-        let (remote, key) = match self.hooks.open(cx, remote) {
+        let (remote, key) = match self.hooks.open(cx, name, remote) {
             Ok(opening) => opening,
             Err(why) => return Self::refuse(cx, name, why, "open: the protocol refuses it", out),
         };
@@ -64,7 +64,7 @@ impl<H: Hooks> Layer<H> {
                 None => (self.lowers.share(remote, name, out), key),
             },
         };
-        let link = self.link(cx, &key, lower, remote, Origin::Asked, credit);
+        let link = self.link(cx, name, &key, (lower, remote), Origin::Asked, credit);
         if let Err(why) = self.install(name, key, link) {
             self.lowers.release(lower, name, out);
             return Self::refuse(
@@ -105,13 +105,13 @@ impl<H: Hooks> Layer<H> {
     pub(super) fn link(
         &mut self,
         cx: &Context,
+        name: Handle,
         key: &H::Key,
-        lower: Handle,
-        remote: Participant,
+        (lower, remote): (Handle, Participant),
         origin: Origin,
         up: Credit,
     ) -> Link<H> {
-        let own = self.hooks.create(cx, key, remote, origin, up);
+        let own = self.hooks.create(cx, name, key, remote, origin, up);
         let down = charged::<H::Provides>(self.hooks.first_room());
         Link {
             lower,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use stackwright_base::{Configuration, Hooks, MessageOf, Origin, Place};
 use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
-use stackwright_contract::{Context, Facts, Participant};
+use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_wire::Header;
 
 /// Where all of them meet below.
@@ -48,7 +48,12 @@ impl<C: Configuration + 'static> Hooks for Ports<C> {
 
     const FACTS: Facts = Facts { header_room: Label::LENGTH, ..Facts::named("ports") };
 
-    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, Pair), Ended> {
+    fn open(
+        &mut self,
+        _cx: &Context,
+        _: Handle,
+        remote: Participant,
+    ) -> Result<(Participant, Pair), Ended> {
         let remote = remote.internet().ok_or(Ended::Unreachable)?;
         self.next += 1;
         Ok((SocketAddr::new(remote.ip(), BELOW).into(), (remote.port(), self.next)))
@@ -70,6 +75,7 @@ impl<C: Configuration + 'static> Hooks for Ports<C> {
     fn create(
         &mut self,
         _cx: &Context,
+        _name: Handle,
         key: &Pair,
         _remote: Participant,
         _origin: Origin,

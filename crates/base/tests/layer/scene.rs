@@ -137,7 +137,12 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
         self.first
     }
 
-    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, u8), Ended> {
+    fn open(
+        &mut self,
+        _cx: &Context,
+        _: Handle,
+        remote: Participant,
+    ) -> Result<(Participant, u8), Ended> {
         self.next += 1;
         Ok((remote, self.next))
     }
@@ -165,6 +170,7 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
     fn create(
         &mut self,
         _cx: &Context,
+        _name: Handle,
         channel: &u8,
         remote: Participant,
         origin: Origin,

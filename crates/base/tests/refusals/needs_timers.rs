@@ -2,7 +2,7 @@
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
 use stackwright_contract::services::{Credit, Datagrams, MessageProperties};
-use stackwright_contract::{Context, Facts, Participant};
+use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_wire::Header;
 
 generate! { pub Timeless { events: Absent } }
@@ -28,7 +28,7 @@ impl Hooks for Patience {
     const FACTS: Facts = Facts::named("patience");
     const NEEDS: Needs = Needs { timers: true, ..Needs::NOTHING };
 
-    fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin, _: Credit) {}
+    fn create(&mut self, _: &Context, _: Handle, (): &(), _: Participant, _: Origin, _: Credit) {}
     fn push(&mut self, _: &mut impl Place<Self>, _: MessageOf<Self>, _: MessageProperties) {}
 }
 

@@ -122,7 +122,8 @@ pub enum FilesRequest<M> {
     Stat {
         /// The question's name.
         token: Handle,
-        /// The path.
+        /// The path. With `/.` at its end it is that of a folder, which has to be one that can be
+        /// entered.
         path: String,
         /// Whether it is asked of the part of a file that can be [resumed](Purpose::Resume).
         part: bool,
@@ -192,8 +193,8 @@ pub enum FilesIndication<M> {
         /// The size now, in octets, where it is known: of a file that is created, how many are
         /// there already.
         size: Option<u64>,
-        /// When a file that is read was modified, in seconds since 1970-01-01 00:00 UTC, where it is
-        /// known.
+        /// When a file that is read was modified, in seconds since 1970-01-01 00:00 UTC, where it
+        /// is known.
         modified: Option<u64>,
     },
     /// Answers `Read`. It is shorter than asked only at the end of the file; empty is the end.

@@ -13,6 +13,8 @@ const PATH_MOST: usize = 4095;
 pub(super) struct Place {
     /// Names joined by `/`; empty for the root.
     names: String,
+    /// Whether the path ends with `/.`: its status is that of a folder that can be entered.
+    enters: bool,
 }
 
 impl Place {
@@ -37,12 +39,17 @@ impl Place {
                 name => names.push(name),
             }
         }
-        Ok(Place { names: names.join("/") })
+        Ok(Place { names: names.join("/"), enters: path.ends_with("/.") })
     }
 
     /// Returns the path as the operating system takes it, relative to the root.
     pub(super) fn path(&self) -> &str {
         if self.names.is_empty() { "." } else { &self.names }
+    }
+
+    /// Returns whether only a folder will do that can be entered.
+    pub(super) fn enters(&self) -> bool {
+        self.enters
     }
 
     /// Returns the path of its folder, and its name in it; `None` for the root.

@@ -78,6 +78,10 @@ impl Root {
     /// Returns the status of `place`. A link whose target does not exist, or is outside the root,
     /// is of [`FileKind::Other`].
     pub(super) fn status(&self, place: &Place) -> Result<Status, Failure> {
+        if place.enters() {
+            let inside = format!("{}/.", place.path());
+            return self.folder.metadata(inside).map(|inside| status(&inside)).map_err(failure);
+        }
         let metadata = self.folder.symlink_metadata(place.path()).map_err(failure)?;
         match metadata.is_symlink().then(|| self.folder.metadata(place.path())) {
             Some(Ok(behind)) => Ok(status(&behind)),

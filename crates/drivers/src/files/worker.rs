@@ -413,8 +413,8 @@ fn region<M: Message>(file: &Arc<File>, offset: u64, length: usize) -> Result<M,
     M::from_region(Region { source, offset, length }).map_err(|_| Failure::Unsupported)
 }
 
-/// Returns the size of a file, and when it was modified. The kernel's own files (procfs) have octets
-/// and no size: one that says it is empty is asked for an octet.
+/// Returns the size of a file, and when it was modified. The kernel's own files (procfs) have
+/// octets and no size: one that says it is empty is asked for an octet.
 fn size_and_time(file: &File) -> Result<(Option<u64>, Option<u64>), Failure> {
     let metadata = file.metadata().map_err(failure)?;
     let size = match metadata.len() {

@@ -73,8 +73,10 @@ pub(crate) fn set_options(
         sockopt::set_tcp_keepidle(stream, idle)?;
         sockopt::set_tcp_keepintvl(stream, idle)?;
     }
-    stream.set_nodelay(true)?; // layers above say everything in one batch: nothing is gained by waiting for more
-    sockopt::set_socket_oobinline(stream, true)?; // RFC 959's Telnet signals are read where they stand
+    // Layers above say everything in one batch: nothing is gained by waiting for more.
+    stream.set_nodelay(true)?;
+    // RFC 959's Telnet signals are read where they stand.
+    sockopt::set_socket_oobinline(stream, true)?;
     Ok(())
 }
 

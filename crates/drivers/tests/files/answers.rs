@@ -266,7 +266,9 @@ fn a_status_is_told() {
         .and_then(|file| file.set_modified(before_time))
         .expect("a time");
     assert_eq!(bench.stat("a").map(|status| status.modified), Ok(None));
-    for folder in ["d", "/", "", "d/.."] {
+    assert_eq!(bench.stat("a/.").err(), Some(Failure::BadName), "that is no folder");
+    assert_eq!(bench.stat("b/.").err(), Some(Failure::NotFound));
+    for folder in ["d", "/", "", "d/..", "d/.", "/.", "."] {
         let status = bench.stat(folder).expect("a status");
         assert_eq!((status.kind, status.size), (FileKind::Folder, 0), "{folder:?}");
         assert!(status.modified.is_some());

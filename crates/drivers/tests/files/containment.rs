@@ -267,4 +267,9 @@ fn what_the_user_may_not_is_denied() {
     let mut bench = besieged();
     fs::set_permissions(bench.path("own"), fs::Permissions::from_mode(0o000)).expect("permissions");
     assert_eq!(bench.fetch("own"), Err(Failure::Denied));
+    fs::create_dir(bench.path("folder")).expect("a folder");
+    let mode = |mode| fs::set_permissions(bench.path("folder"), fs::Permissions::from_mode(mode));
+    mode(0o600).expect("permissions");
+    let seen = [bench.stat("folder"), bench.stat("folder/.")].map(|status| status.err());
+    assert_eq!(seen, [None, Some(Failure::Denied)], "it can be seen, and not entered");
 }

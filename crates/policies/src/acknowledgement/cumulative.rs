@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Nanoseconds, Report, UnitHeader, View};
+use stackwright_transport::words::{Nanoseconds, Report, ReportRequest, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
 use super::delayed_ack::DelayedAck;
@@ -51,8 +51,8 @@ impl Acknowledgement for Cumulative {
         self.delay.hurry(view);
     }
 
-    fn on_inquiry(&mut self, view: &View, number: u32) {
-        self.delay.on_inquiry(view, number);
+    fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
+        self.delay.on_inquiry(view, question.number);
     }
 
     fn on_room(&mut self, view: &View, _: &Receipts) {

@@ -6,7 +6,7 @@ use stackwright_contract::Instant;
 use stackwright_transport::Receipts;
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Report, UnitHeader, View};
+use stackwright_transport::words::{Report, ReportRequest, UnitHeader, View};
 
 /// Reports a new gap as soon as it shows, once (XSTP's USTAT, XTP's FASTNAK); another policy
 /// reports everything else.
@@ -51,8 +51,8 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
         self.other.on_refused(view, receipts);
     }
 
-    fn on_inquiry(&mut self, view: &View, number: u32) {
-        self.other.on_inquiry(view, number);
+    fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
+        self.other.on_inquiry(view, question);
     }
 
     fn on_room(&mut self, view: &View, receipts: &Receipts) {

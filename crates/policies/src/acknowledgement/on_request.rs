@@ -4,10 +4,11 @@ use stackwright_contract::Instant;
 use stackwright_transport::Receipts;
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Report, View};
+use stackwright_transport::words::{Report, ReportRequest, View};
 
-/// Reports at once when it is asked, and at no other time (XTP's SREQ, XSTP's POLL): the first
-/// number that is missing, and where `SPANS` what arrived beyond it.
+/// Reports when it is asked, and at no other time: the first number that is missing, and where
+/// `SPANS` what arrived beyond it. It reports at once (XTP's SREQ, XSTP's POLL), or to a question
+/// that is patient when the application has taken all that arrived before it (XTP's DREQ).
 ///
 /// Without spans it goes with [`GoBackN`](crate::recovery::GoBackN), as in XTP §5; with them, with
 /// [`SelectiveRepeat`](crate::recovery::SelectiveRepeat).
@@ -24,20 +25,35 @@ use stackwright_transport::words::{Report, View};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnRequest<const SPANS: bool> {
     asked: Option<u32>,
+    /// The number of a question that waits for the application.
+    waits: Option<u32>,
+}
+
+/// Returns the newer of two questions: they overtake each other, and the newest covers the others.
+fn newer(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    match (one, other) {
+        (Some(a), Some(b)) => Some(if b.wrapping_sub(a) as i32 > 0 { b } else { a }),
+        _ => one.or(other),
+    }
 }
 
 impl<const SPANS: bool> OnRequest<SPANS> {
     /// Creates the policy, before any inquiry.
     pub const fn new() -> Self {
-        OnRequest { asked: None }
+        OnRequest { asked: None, waits: None }
     }
 }
 
 impl<const SPANS: bool> Acknowledgement for OnRequest<SPANS> {
-    fn on_inquiry(&mut self, _: &View, number: u32) {
-        // Inquiries overtake each other: the newest covers the others.
-        if self.asked.is_none_or(|asked| number.wrapping_sub(asked) as i32 > 0) {
-            self.asked = Some(number);
+    fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
+        let waits = question.patient && view.pending > 0;
+        let place = if waits { &mut self.waits } else { &mut self.asked };
+        *place = newer(*place, Some(question.number));
+    }
+
+    fn on_taken(&mut self, view: &View) {
+        if view.pending == 0 && self.waits.is_some() {
+            self.asked = newer(self.asked, self.waits.take());
         }
     }
 

@@ -4,7 +4,7 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::Code;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
-use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
+use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Signals, View};
 
 use super::halves::Halves;
 
@@ -171,7 +171,7 @@ impl Connection for Handshake {
         matches!(self.state, State::Open(_))
     }
 
-    fn signals(&self, view: &View) -> Signals {
+    fn signals(&self, view: &View, _: Occasion) -> Signals {
         // Requests also carry that our half is closed, and answers that the peer's is.
         self.says(view).with(Signals::FINISH.when(self.closes_half(view))).with(
             Signals::STOP.when(matches!(self.state, State::Open(_)) && self.halves.has_all(view)),

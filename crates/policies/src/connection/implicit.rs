@@ -3,19 +3,24 @@
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
-use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
+use stackwright_transport::words::{
+    Dropped, Ending, Nanoseconds, Occasion, Phase, SECOND, Signals, View,
+};
 
 use super::halves::Halves;
 
 /// How often an abort is sent, at most: nothing answers it.
 const ABORTS_MOST: u32 = 8;
 
+/// How often an end is said again, at most, to a peer that cannot ask for it.
+const ENDS_MOST: u32 = 5;
+
 /// How often the wait before it is sent again is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
 /// Opens with the first packet, which has data in it (XTP's FIRST), and waits for no answer.
 ///
-/// Each side closes its half when it has sent all its data (WCLOSE), and is told that all has
+/// Each side closes its half with its last data (WCLOSE), or later, and is told that all has
 /// arrived (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more
 /// says so with its half, and closes both in one round trip (XTP §5, *abbreviated*): the other one
 /// has all of that, says the same, and that it is over. An end that closes no half is an abort: it
@@ -38,8 +43,27 @@ pub struct Implicit {
     linger: Nanoseconds,
     /// Whether `OPEN` has left.
     called: bool,
+    /// Whether the first data that is followed by none closes this half.
+    single: bool,
+    /// Whether a peer that opens has to show that it hears us.
+    validates: bool,
+    /// The octets that a peer has sent that has not shown it, and those that it was sent.
+    stranger: Option<(u64, u64)>,
+    /// Whether the peer does not know yet that we hear it (`ACCEPT`), and so can say little.
+    waited_for: bool,
+    /// When the end is said again to such a peer, and how often it was said.
+    again: (Instant, u32),
+    /// When something was last received.
+    heard: Instant,
     halves: Halves,
 }
+
+/// How many times as much as it has sent a peer is sent before it shows that it hears us: the
+/// address that it sends from may be another's.
+const AMPLIFIED_MOST: u64 = 3;
+
+/// How long such a peer may be silent once it is sent no more: a genuine one repeats itself.
+const STRANGE_MOST: Nanoseconds = 60 * SECOND;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -57,13 +81,64 @@ enum State {
 impl Implicit {
     /// Lets the side that says last that it is over answer for `linger`.
     pub const fn new(linger: Nanoseconds) -> Self {
-        Implicit { state: State::Idle, linger, called: false, halves: Halves::OPEN }
+        Implicit {
+            state: State::Idle,
+            linger,
+            called: false,
+            single: false,
+            validates: false,
+            stranger: None,
+            waited_for: false,
+            again: (Instant::END, 0),
+            heard: Instant::START,
+            halves: Halves::OPEN,
+        }
     }
 
-    /// Returns whether all data that we have to send has left. Never before something was received:
-    /// an opening has no number.
-    fn has_said_all(&self, view: &View) -> bool {
-        self.state == State::Active && self.halves.has_said_all(view)
+    /// Lets each side say one thing: its half is closed with its first data behind which nothing
+    /// waits (XTP's transaction).
+    #[must_use]
+    pub const fn single(self) -> Self {
+        Implicit { single: true, ..self }
+    }
+
+    /// Sends a peer that opens at most three times as many octets as came from it before it shows
+    /// that it hears us (`CONFIRM`). The first answer says `ACCEPT`, and asks.
+    #[must_use]
+    pub const fn validating(self) -> Self {
+        Implicit { validates: true, ..self }
+    }
+
+    /// Returns whether so many octets more are not too many for a peer that has not shown that it
+    /// hears us.
+    fn trusts(&self, octets: u64) -> bool {
+        self.stranger.is_none_or(|(heard, said)| said + octets < AMPLIFIED_MOST * heard)
+    }
+
+    /// Returns when a peer counts as gone that has not shown that it hears us, and is sent no more.
+    fn forsaken_at(&self) -> Instant {
+        if self.trusts(0) { Instant::END } else { self.heard.later(STRANGE_MOST) }
+    }
+
+    /// Notes that the end was said. A peer that can say little may not be able to ask for it.
+    fn say_again(&mut self, view: &View) {
+        let (_, tries) = self.again;
+        let at = view.now.later(view.rtt.timeout << tries.min(DOUBLED_MOST));
+        let ends = !self.waited_for || tries >= ENDS_MOST;
+        self.again = (if ends { Instant::END } else { at }, tries + 1);
+    }
+
+    /// Returns whether the peer opened, and was told nothing yet.
+    fn introduces(&self) -> bool {
+        matches!(self.stranger, Some((_, 0)))
+    }
+
+    /// Returns whether all data that we have to send has left, with what leaves now.
+    fn has_said_all(&self, view: &View, occasion: Occasion) -> bool {
+        let lone = matches!(occasion, Occasion::Unit { lone: true, .. });
+        matches!(self.state, State::Calling | State::Active)
+            && (self.halves.has_said_all(view)
+                || lone && (self.single || self.halves.is_finishing()))
     }
 
     /// Returns whether nothing is missing here, and the peer takes no more.
@@ -87,6 +162,14 @@ impl Connection for Implicit {
 
     fn stop(&mut self) {
         self.halves.stop();
+    }
+
+    fn on_time(&mut self, view: &View) {
+        if self.state == State::Active && self.forsaken_at() <= view.now {
+            // If nothing is missing on either side, only its last word is.
+            let has_all = self.halves.has_all(view) && view.idle && view.drained;
+            self.state = State::Ended(if has_all { Ending::Finished } else { Ending::Silent });
+        }
     }
 
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
@@ -118,9 +201,19 @@ impl Connection for Implicit {
                     if over { State::Ended(why) } else { State::Aborting(view.now, tries, why) };
                 return Err(Dropped::NotOurs);
             }
-            State::Idle | State::Calling => self.state = State::Active,
+            State::Idle => {
+                (self.state, self.stranger) = (State::Active, self.validates.then_some((0, 0)));
+            }
+            State::Calling => self.state = State::Active,
             _ => {}
         }
+        (self.heard, self.waited_for) = (view.now, signals.has(Signals::ACCEPT));
+        self.stranger = match self.stranger {
+            Some((heard, said)) if !signals.has(Signals::CONFIRM) => {
+                Some((heard + tidings.octets as u64, said))
+            }
+            _ => None,
+        };
         self.halves.on_heard(tidings);
         if signals.has(Signals::END) {
             // A side that closes its half with the end has all data that we sent, if we have said
@@ -136,19 +229,20 @@ impl Connection for Implicit {
         Ok(())
     }
 
-    fn may_send(&self, _: usize) -> bool {
-        matches!(self.state, State::Calling | State::Active)
+    fn may_send(&self, octets: usize) -> bool {
+        matches!(self.state, State::Calling | State::Active) && self.trusts(octets as u64)
     }
 
-    fn signals(&self, view: &View) -> Signals {
+    fn signals(&self, view: &View, occasion: Occasion) -> Signals {
         if let State::Aborting(.., why) = self.state {
             let code = if let Ending::Aborted(code) = why { code } else { 0 };
             return Signals::END.with(Signals::because(code)).when(self.aborts(view));
         }
-        let (over, said_all) = (self.is_over(view), self.has_said_all(view));
+        let (over, said_all) = (self.is_over(view), self.has_said_all(view, occasion));
         let stops = self.halves.has_all(view) || said_all && self.halves.is_stopping();
         Signals::OPEN
             .when(self.state == State::Calling)
+            .with(Signals::ACCEPT.when(self.introduces()))
             .with(Signals::FINISH.when(over || said_all))
             .with(Signals::STOP.when(stops))
             .with(Signals::END.when(over))
@@ -156,15 +250,22 @@ impl Connection for Implicit {
 
     fn due(&self, view: &View) -> bool {
         match self.state {
-            State::Calling => !self.called,
-            State::Active => self.is_over(view) || self.halves.due(view),
+            State::Calling => !self.called || self.halves.due(view),
+            State::Active => {
+                self.trusts(0) && (self.introduces() || self.is_over(view) || self.halves.due(view))
+            }
+            State::Lingering(..) => self.again.0 <= view.now,
             _ => self.aborts(view),
         }
     }
 
-    fn on_said(&mut self, view: &View, signals: Signals, _: usize) {
+    fn on_said(&mut self, view: &View, signals: Signals, octets: usize) {
+        if let Some((_, said)) = &mut self.stranger {
+            *said += octets as u64;
+        }
         self.called |= signals.has(Signals::OPEN);
-        if signals.has(Signals::FINISH) && self.state == State::Active {
+        if signals.has(Signals::FINISH) && matches!(self.state, State::Calling | State::Active) {
+            self.halves.finish(); // what is single has finished
             self.halves.on_finish_said(view, view.rtt.timeout);
         }
         if !signals.has(Signals::END) {
@@ -174,7 +275,12 @@ impl Connection for Implicit {
             State::Active => {
                 let ending =
                     if view.idle && view.drained { Ending::Finished } else { Ending::Reset(0) };
+                self.say_again(view);
                 State::Lingering(view.now.later(self.linger), ending)
+            }
+            State::Lingering(..) => {
+                self.say_again(view);
+                self.state
             }
             State::Aborting(_, tries, why) => {
                 let wait = view.rtt.timeout << tries.min(DOUBLED_MOST);
@@ -182,6 +288,10 @@ impl Connection for Implicit {
             }
             state => state,
         };
+    }
+
+    fn heard(&self) -> Instant {
+        self.heard
     }
 
     fn has_parted(&self) -> bool {
@@ -204,8 +314,11 @@ impl Connection for Implicit {
 
     fn deadline(&self) -> Instant {
         match self.state {
-            State::Lingering(at, _) | State::Aborting(at, ..) => at,
-            State::Active => self.halves.deadline(),
+            State::Aborting(at, ..) => at,
+            State::Lingering(at, _) => at.min(self.again.0),
+            State::Calling => self.halves.deadline(),
+            State::Active if self.trusts(0) => self.halves.deadline(),
+            State::Active => self.forsaken_at(),
             _ => Instant::END,
         }
     }

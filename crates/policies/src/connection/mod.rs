@@ -6,14 +6,17 @@
 //! | [`Implicit`] | short exchanges: the first packet has data in it | XTP §5 |
 //! | [`Handshake`] | networks in which addresses cannot be forged | SSCOP (Q.2110) |
 //! | [`TwoStage`] | applications that decide which peers they serve | ARTP §1.4.3, §1.4.4 |
+//! | [`Unanswered`] | paths with one direction, data that is worth nothing if it is late | XTP §5 |
 
 mod agreed;
 mod halves;
 mod handshake;
 mod implicit;
 mod two_stage;
+mod unanswered;
 
 pub use agreed::Agreed;
 pub use handshake::Handshake;
 pub use implicit::Implicit;
 pub use two_stage::TwoStage;
+pub use unanswered::Unanswered;

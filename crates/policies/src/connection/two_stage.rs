@@ -4,7 +4,7 @@ use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{
-    Dropped, Ending, Nanoseconds, Opening, Phase, SECOND, Signals, View,
+    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, SECOND, Signals, View,
 };
 
 /// How often a request is sent before the peer is taken to be gone, unless configured.
@@ -611,7 +611,7 @@ impl Connection for TwoStage {
     }
 
     #[inline]
-    fn signals(&self, view: &View) -> Signals {
+    fn signals(&self, view: &View, _: Occasion) -> Signals {
         if view.now < self.rests_until {
             debug_assert_eq!(self.says(view), Signals::NONE, "each change is noted");
             return Signals::NONE;
@@ -621,7 +621,7 @@ impl Connection for TwoStage {
 
     #[inline]
     fn due(&self, view: &View) -> bool {
-        self.signals(view) != Signals::NONE
+        self.signals(view, Occasion::Nothing) != Signals::NONE
     }
 
     #[inline]

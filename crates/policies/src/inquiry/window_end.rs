@@ -31,12 +31,15 @@ pub struct WindowEnd {
     latest: u32,
     /// How many inquiries in a row were sent because no answer came.
     tries: u32,
+    /// How many were sent since the last answer, for whatever reason.
+    unanswered: u32,
 }
 
 impl WindowEnd {
-    /// Creates the policy. A peer that does not answer `retries` inquiries in a row counts as gone.
+    /// Creates the policy. A peer that does not answer `retries` inquiries in a row counts as gone;
+    /// or twice as many where signals, which are repeated as well, ask in between.
     pub const fn new(retries: u32) -> Self {
-        WindowEnd { retries, at: Instant::END, latest: 0, tries: 0 }
+        WindowEnd { retries, at: Instant::END, latest: 0, tries: 0, unanswered: 0 }
     }
 
     fn wait(&self, view: &View) -> Nanoseconds {
@@ -46,7 +49,8 @@ impl WindowEnd {
 
 impl Inquiry for WindowEnd {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
-        matches!(occasion, Occasion::Unit { last: true } | Occasion::Signal) || self.at <= view.now
+        matches!(occasion, Occasion::Unit { last: true, .. } | Occasion::Signal)
+            || self.at <= view.now
     }
 
     fn heeds_last(&self) -> bool {
@@ -65,11 +69,13 @@ impl Inquiry for WindowEnd {
         if self.at <= view.now {
             self.tries += 1;
         }
+        self.unanswered += 1;
         self.latest = number;
         self.at = view.now.later(self.wait(view));
     }
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
+        self.unanswered = 0;
         if number != self.latest {
             return;
         }
@@ -84,7 +90,7 @@ impl Inquiry for WindowEnd {
     }
 
     fn gives_up(&self) -> bool {
-        self.tries > self.retries
+        self.tries > self.retries || self.unanswered / 2 > self.retries
     }
 
     fn deadline(&self, _: &View) -> Instant {

@@ -78,6 +78,11 @@ impl<'a> Interpreter<'a> {
         Interpreter { role, automaton, adus, state: Some(0), variables }
     }
 
+    /// Returns the role with this number in a state.
+    pub(crate) fn at(compiled: &'a Compiled, nth: usize, state: u32, variables: Vec<u64>) -> Self {
+        Interpreter { state: Some(state), variables, ..Interpreter::new(compiled, nth) }
+    }
+
     /// Returns the state; `None` where the role is over.
     #[must_use]
     pub fn state(&self) -> Option<usize> {

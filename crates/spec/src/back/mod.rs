@@ -16,5 +16,5 @@ mod words;
 
 pub use draw::{dot, list};
 pub use interpret::{Interpreter, OutOfRange, RoleHost, Stimulus, Value};
-pub use rust::rust;
+pub use rust::{RustForm, rust};
 pub use vectors::vectors;

@@ -6,6 +6,7 @@
 //! | `scope.rs` | what names mean |
 //! | `items.rs` | enums, ADUs, phases |
 //! | `roles.rs` | what a role declares |
+//! | `properties.rs` | what it promises, and the model |
 //! | `statements.rs`, `events.rs` | what a role does |
 //! | `expressions.rs` | what it computes |
 //! | `sends.rs` | what it tells: emissions, ADUs, calls, assignments |
@@ -13,6 +14,7 @@
 mod events;
 mod expressions;
 mod items;
+mod properties;
 mod roles;
 mod scope;
 mod sends;
@@ -55,6 +57,8 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
     let roles: Vec<_> =
         file.roles.iter().map(|role| roles::lower(file, role, &names, window, told)).collect();
     Program {
+        properties: properties::properties(file, &roles, told),
+        model: properties::model(file, &roles, told),
         name: at.name,
         version: file.version,
         roles,

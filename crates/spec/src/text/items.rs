@@ -5,7 +5,8 @@ use super::reader::{Read, Reader};
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::tree::{AduItem, EnumItem, File, Ident, Param, PhaseItem, ServiceItem, TypeName};
 
-const ITEMS: &[&str] = &["enum", "adu", "phase", "fence", "role", "binding", "accepts"];
+const ITEMS: &[&str] =
+    &["enum", "adu", "phase", "fence", "role", "property", "model", "binding", "accepts"];
 
 /// Reads a text; also gives what is wrong with its form.
 pub(crate) fn read(text: &str) -> (File, Vec<Diagnostic>) {
@@ -45,6 +46,13 @@ impl Reader<'_> {
             file.fences.push((before, after));
         } else if self.takes("role") {
             file.roles.push(self.role()?);
+        } else if self.takes("property") {
+            file.properties.push(self.property()?);
+        } else if self.takes("model") {
+            self.braced(|reader| {
+                file.models.push(reader.model()?);
+                Ok(())
+            })?;
         } else if self.takes("binding") {
             let at = self.here();
             if !["static", "phased", "adaptive"].iter().any(|word| self.sees(word)) {

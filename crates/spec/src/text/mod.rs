@@ -6,6 +6,7 @@
 //! | `reader.rs` | a cursor over tokens, and how it goes on behind a mistake |
 //! | `items.rs` | what a protocol declares |
 //! | `roles.rs` | what a role declares |
+//! | `properties.rs` | what a protocol promises, and the model |
 //! | `statements.rs`, `expressions.rs` | what a role does |
 //! | `format.rs` | tokens and comments become text again |
 
@@ -13,6 +14,7 @@ mod expressions;
 mod format;
 mod items;
 mod lex;
+mod properties;
 mod reader;
 mod roles;
 mod statements;

@@ -15,7 +15,7 @@ mod stop_and_wait;
 
 use std::path::PathBuf;
 
-use stackwright_spec::{Compiled, RoleHost, Value, compile, rust};
+use stackwright_spec::{Compiled, RoleHost, RustForm, Value, compile, rust};
 
 /// What a role did, in words.
 type Log = Vec<String>;
@@ -27,7 +27,8 @@ fn compiled(text: &str) -> Compiled {
 /// `UPDATE=1` writes the program anew.
 fn is_fresh(text: &str, file: &str, committed: &str) {
     let compiled = compiled(text);
-    let written = rust(&compiled.program, &compiled.automata).expect("it is short");
+    let written =
+        rust(&compiled.program, &compiled.automata, RustForm::Plain).expect("it is short");
     if std::env::var_os("UPDATE").is_some() {
         let path: PathBuf =
             [env!("CARGO_MANIFEST_DIR"), "tests", "generated", file].iter().collect();

@@ -21,7 +21,7 @@ use crate::slots::{
     Acknowledgement as _, Connection as _, Format as _, Inquiry as _, Integrity as _,
     Lifetime as _, Recovery as _,
 };
-use crate::words::{Outgoing, Signals, View};
+use crate::words::{Occasion, Outgoing, Signals, View};
 
 /// How many blocks may be on their way down: with more, they would have left the processor's cache
 /// before they leave the host.
@@ -120,7 +120,7 @@ impl<C: Configuration> Association<C> {
             && slots.integrity.looks_at() == 0
             && slots.recovery.keeps()
             && slots.acknowledgement.deadline() > view.now
-            && slots.connection.signals(view) == Signals::NONE
+            && slots.connection.signals(view, Occasion::Nothing) == Signals::NONE
             && !slots.connection.due(view)
             && !self.has_ended(view)
     }

@@ -37,7 +37,7 @@ use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, Flow as _, Format as _,
-    Framing as _, Recovery as _, Rtt as _,
+    Framing as _, Integrity as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, View};
 use batch::Blocks;
@@ -326,6 +326,11 @@ impl<C: Configuration> Association<C> {
     ) -> Option<Nanoseconds> {
         let view = self.view(now);
         let told = self.slots.format.farewell(&view, why, into);
+        let slots = &self.slots;
+        if told && slots.integrity.looks_at() > 0 {
+            let at = slots.format.check(into, into.len());
+            slots.integrity.seal(into, None::<&C::Message>, at);
+        }
         told.then_some(FAREWELL.saturating_mul(view.rtt.timeout))
     }
 
@@ -461,6 +466,7 @@ impl<C: Configuration> Association<C> {
     /// Tells the policies that fewer numbers are pending.
     #[inline(always)] // for each message
     fn on_taken(&mut self, view: &View) {
+        self.slots.acknowledgement.on_taken(view);
         match self.slots.flow.on_taken(view) {
             CreditUpdate::None => {}
             CreditUpdate::Tell => self.slots.acknowledgement.on_room(view, &self.receipts),

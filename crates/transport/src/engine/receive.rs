@@ -136,21 +136,26 @@ impl<C: Configuration> Association<C> {
         if segment.reports {
             self.on_report(view, &memory.heard, segment.stamp, &memory.pool);
         }
-        if let Some(number) = segment.inquiry {
-            self.answered = number;
-            self.slots.acknowledgement.on_inquiry(view, number);
-        }
         if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);
         }
-        let Some(unit) = segment.unit.take() else { return Ok(()) };
-        if let Some(settled) = segment.settled.filter(|settled| *settled > view.received_upto) {
-            self.receipts.skip_to(settled);
-            *view = self.view(view.now);
+        let mut received = Ok(());
+        if let Some(unit) = segment.unit.take() {
+            if let Some(settled) = segment.settled.filter(|settled| *settled > view.received_upto) {
+                self.receipts.skip_to(settled);
+                *view = self.view(view.now);
+            }
+            // It waits in the inbox until the phase of the association was checked.
+            let (unit, mut body) = unit.into_parts();
+            received =
+                self.accept(view, &unit, &mut body, &memory.pool, Credit::default()).map(drop);
         }
-        // It waits in the inbox until the phase of the association was checked.
-        let (unit, mut body) = unit.into_parts();
-        self.accept(view, &unit, &mut body, &memory.pool, Credit::default()).map(drop)
+        // It is about what came with it, too.
+        if let Some(question) = segment.inquiry {
+            self.answered = question.number;
+            self.slots.acknowledgement.on_inquiry(&self.view(view.now), question);
+        }
+        received
     }
 
     /// Begins the ordering and the framing, if the peer's first number is known by now.

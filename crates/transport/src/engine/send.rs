@@ -16,7 +16,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{MILLISECOND, Occasion, Outgoing, Signals, View};
+use crate::words::{MILLISECOND, Occasion, Outgoing, ReportRequest, Signals, View};
 
 /// The octets that need to leave together at most: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
@@ -44,8 +44,8 @@ impl<C: Configuration> Association<C> {
     /// but the memory in which reports are written.
     pub(crate) fn is_silent(&self, now: Instant, memory: &mut Memory<C::Message>) -> bool {
         let (view, slots) = (self.view(now), &self.slots);
-        let signals =
-            slots.connection.signals(&view) != Signals::NONE && slots.connection.due(&view);
+        let signals = slots.connection.signals(&view, Occasion::Nothing) != Signals::NONE
+            && slots.connection.due(&view);
         let says = signals || self.reports(&view, memory) || self.asks(&view, Occasion::Nothing);
         self.has_ended(&view) || view.drained && !says
     }
@@ -99,7 +99,8 @@ impl<C: Configuration> Association<C> {
         let next = if self.defers(&view) { None } else { self.sending.next() };
         let chosen = next.as_ref().and_then(|next| self.choose(&view, next));
         let next = if chosen.is_some() { next.as_ref() } else { None };
-        let signals = self.slots.connection.signals(&view);
+        let unit = chosen.map(|last| Occasion::Unit { last, lone: self.sending.is_lone() });
+        let signals = self.slots.connection.signals(&view, unit.unwrap_or(Occasion::Nothing));
         // A peer that is told that it is over knows by then what has arrived.
         if signals.has(Signals::END.with(Signals::ENDED)) {
             self.slots.acknowledgement.hurry(&view);
@@ -110,8 +111,8 @@ impl<C: Configuration> Association<C> {
             memory.saying.ecn = Some(self.marks.received());
         }
         let signalling = signals != Signals::NONE && slots.connection.due(&view);
-        let occasion = match chosen {
-            Some(last) => Occasion::Unit { last },
+        let occasion = match unit {
+            Some(unit) => unit,
             None if signalling => Occasion::Signal,
             None => Occasion::Nothing,
         };
@@ -129,7 +130,7 @@ impl<C: Configuration> Association<C> {
             unit: next.map(|next| next.pieces.cargo(&span)),
             part: None,
             report: reporting.then_some(&memory.saying),
-            inquiry: asking.then_some(number),
+            inquiry: asking.then(|| ReportRequest { number, patient: slots.inquiry.is_patient() }),
             credit,
             signals,
             stamp: slots.lifetime.stamp(&view, since, lifetime),
@@ -331,7 +332,8 @@ impl<C: Configuration> Association<C> {
         }
         let Some(last) = self.choose(view, next) else { return 0 };
         let slots = &self.slots;
-        if slots.inquiry.due(view, Occasion::Unit { last }) || slots.congestion.asks(view) {
+        let unit = Occasion::Unit { last, lone: false };
+        if slots.inquiry.due(view, unit) || slots.congestion.asks(view) {
             return 0;
         }
         // A packet that leaves after an idle time shrinks the window for what leaves behind it.

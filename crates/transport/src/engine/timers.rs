@@ -29,6 +29,7 @@ impl<C: Configuration> Association<C> {
             self.given_up.get_or_insert(Ending::Silent);
         }
         self.slots.connection.on_time(&view);
+        self.slots.inquiry.on_time(&view, self.slots.connection.heard());
         self.probe(&view);
         let numbers = self.slots.framing.forget(&view);
         if numbers > 0 {

@@ -157,6 +157,11 @@ impl<M: Message> Sending<M> {
         }
     }
 
+    /// Returns whether the unit that leaves next leaves for the first time, and nothing else waits.
+    pub(crate) fn is_lone(&self) -> bool {
+        !self.is_losing() && !self.has_several()
+    }
+
     /// Returns whether a retransmission leaves next.
     #[inline]
     pub(crate) fn is_losing(&self) -> bool {

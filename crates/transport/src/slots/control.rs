@@ -7,7 +7,8 @@ use stackwright_contract::Instant;
 use super::slot;
 use crate::receipts::Receipts;
 use crate::words::{
-    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, Report, Signals, UnitHeader, View,
+    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, Report, ReportRequest, Signals,
+    UnitHeader, View,
 };
 
 /// What an arriving packet tells about the association itself.
@@ -52,7 +53,7 @@ slot! {
         /// Returns whether `octets` octets of data may leave now; for 0, whether inquiries may.
         fn may_send(&self, octets: usize) -> bool = true;
         /// Returns the signals that any packet that leaves now carries.
-        fn signals(&self, view: &View) -> Signals = Signals::NONE;
+        fn signals(&self, view: &View, occasion: Occasion) -> Signals = Signals::NONE;
         /// Returns whether a packet must leave for their sake.
         fn due(&self, view: &View) -> bool = false;
         /// Records that a packet with these signals left.
@@ -64,6 +65,8 @@ slot! {
         /// Returns whether the peer was told that the association is over, and only its answer is
         /// awaited.
         fn has_parted(&self) -> bool = false;
+        /// Returns when something was last received, if the policy keeps that.
+        fn heard(&self) -> Instant = Instant::START;
         /// Returns the phase of the association.
         fn phase(&self, view: &View) -> Phase;
         /// Returns when it has something to send, or has waited long enough.
@@ -82,7 +85,9 @@ slot! {
         /// report.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
         /// Records that the peer sent an inquiry.
-        fn on_inquiry(&mut self, view: &View, number: u32) = ();
+        fn on_inquiry(&mut self, view: &View, question: ReportRequest) = ();
+        /// Records that the application has taken something.
+        fn on_taken(&mut self, view: &View) = ();
         /// Records that the application took enough for the peer to send more.
         fn on_room(&mut self, view: &View, receipts: &Receipts) = ();
         /// Records that the address of a side has changed: reports were lost, and all that was
@@ -105,11 +110,17 @@ slot! {
     trait Inquiry {
         /// Returns whether to ask now.
         fn due(&self, view: &View, occasion: Occasion) -> bool;
+        /// Returns whether what is asked now is to be answered when the peer's application has
+        /// taken all data before it.
+        fn is_patient(&self) -> bool = false;
         /// Returns whether it depends on whether a unit is the last that may leave.
         fn heeds_last(&self) -> bool = false;
         /// Returns whether packets that leave at a moment change its answers for others that leave
         /// at the same moment; otherwise it is asked, and told, once for several packets.
         fn heeds_sent(&self) -> bool = true;
+        /// Records that time has passed; `heard` is when something was last received, as far as the
+        /// connection policy keeps that.
+        fn on_time(&mut self, view: &View, heard: Instant) = ();
         /// Records that a unit left.
         fn on_sent(&mut self, view: &View) = ();
         /// Records that the inquiry of this number left.

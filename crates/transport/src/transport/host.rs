@@ -3,7 +3,7 @@
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Origin, Stray};
 use stackwright_contract::services::{Credit, Ended, MessageProperties, Transfer};
-use stackwright_contract::{Context, Facts, Participant};
+use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_wire::Malformed;
 
 use super::MessageOf;
@@ -39,11 +39,19 @@ pub trait Host: Sized + 'static {
         packet: &mut MessageOf<Self>,
     ) -> Result<Self::Key, Malformed>;
 
-    /// Returns the key of an association that the layer above opens with `remote`.
+    /// Returns the name of the association that a packet's key says: it is found without the map,
+    /// if it is one with the packet's sender.
+    #[inline(always)]
+    fn named(_key: &Self::Key) -> Option<Handle> {
+        None
+    }
+
+    /// Returns the key of the association `name` that the layer above opens with `remote`.
     ///
     /// # Errors
     /// Why there cannot be one.
-    fn open(&mut self, cx: &Context, remote: Participant) -> Result<Self::Key, Ended>;
+    fn open(&mut self, cx: &Context, name: Handle, remote: Participant)
+    -> Result<Self::Key, Ended>;
 
     /// Whether an association for which no key is [free](Host::free_key) is opened from another
     /// address of ours. Otherwise it is refused.
@@ -121,11 +129,12 @@ pub trait Host: Sized + 'static {
         Limits::NONE
     }
 
-    /// Creates the policies of a new association, whose layer above takes messages of at most the
-    /// octets of `credit`.
+    /// Creates the policies of the new association `name`, whose layer above takes messages of at
+    /// most the octets of `credit`.
     fn create(
         &mut self,
         cx: &Context,
+        name: Handle,
         key: &Self::Key,
         remote: Participant,
         origin: Origin,

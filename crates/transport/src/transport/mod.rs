@@ -26,7 +26,7 @@ use stackwright_contract::ask::{
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
 };
-use stackwright_contract::{Context, Duration, Facts, Instant, Participant, PathLimits};
+use stackwright_contract::{Context, Duration, Facts, Handle, Instant, Participant, PathLimits};
 use stackwright_wire::{Message as _, Pool};
 
 use crate::configuration::Configuration;
@@ -171,11 +171,16 @@ impl<H: Host> Hooks for Associations<H> {
         Allowance::first::<H>(self.host.room())
     }
 
-    fn open(&mut self, cx: &Context, remote: Participant) -> Result<(Participant, H::Key), Ended> {
+    fn open(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        remote: Participant,
+    ) -> Result<(Participant, H::Key), Ended> {
         if !self.memory.budget.admits() {
             return Err(Ended::Unavailable);
         }
-        Ok((remote, self.host.open(cx, remote)?))
+        Ok((remote, self.host.open(cx, name, remote)?))
     }
 
     fn free_key(&mut self, key: H::Key, is_taken: impl Fn(&H::Key) -> bool) -> Option<H::Key> {
@@ -185,6 +190,11 @@ impl<H: Host> Hooks for Associations<H> {
     #[inline]
     fn key(header: &Located<H>) -> H::Key {
         header.key.clone()
+    }
+
+    #[inline(always)]
+    fn named(header: &Located<H>) -> Option<Handle> {
+        H::named(&header.key)
     }
 
     fn arrival(
@@ -237,13 +247,14 @@ impl<H: Host> Hooks for Associations<H> {
     fn create(
         &mut self,
         cx: &Context,
+        name: Handle,
         key: &H::Key,
         remote: Participant,
         origin: Origin,
         credit: Credit,
     ) -> HostedAssociation<H> {
-        let engine =
-            Association::sharing(self.host.create(cx, key, remote, origin, credit), &self.memory);
+        let slots = self.host.create(cx, name, key, remote, origin, credit);
+        let engine = Association::sharing(slots, &self.memory);
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
         HostedAssociation {

@@ -7,7 +7,7 @@ mod unit;
 mod view;
 
 pub use report::{EcnCounts, Report, unwrap};
-pub use segment::{Incoming, Outgoing, Signals, Timestamp};
+pub use segment::{Incoming, Outgoing, ReportRequest, Signals, Timestamp};
 pub use unit::{Cargo, Label, Numbering, Unit, UnitHeader};
 pub use view::{Ending, Estimate, Occasion, Opening, Phase, Sample, View};
 

@@ -139,6 +139,12 @@ impl Signals {
         Signals(self.0 & !others.0)
     }
 
+    /// Returns those that are among both, without a code.
+    #[must_use]
+    pub const fn shared(self, others: Signals) -> Signals {
+        Signals(self.0 & others.0 & Signals::ALL)
+    }
+
     /// Returns these if `yes`, else none.
     #[must_use]
     pub const fn when(self, yes: bool) -> Signals {
@@ -163,6 +169,23 @@ pub struct Timestamp {
     pub valid: u32,
 }
 
+/// A question for a report.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReportRequest {
+    /// Its number, which the answer bears.
+    pub number: u32,
+    /// Whether it is answered when the application has taken what arrived before it; otherwise at
+    /// once.
+    pub patient: bool,
+}
+
+impl From<u32> for ReportRequest {
+    /// Returns a question of this number that is answered at once.
+    fn from(number: u32) -> Self {
+        ReportRequest { number, patient: false }
+    }
+}
+
 /// A packet that was decoded.
 #[derive(Debug)]
 pub struct Incoming<M> {
@@ -171,8 +194,8 @@ pub struct Incoming<M> {
     /// Whether it reports what its sender has received; the format has written that into the report
     /// that it was given.
     pub reports: bool,
-    /// An inquiry, to be answered with a report of this number.
-    pub inquiry: Option<u32>,
+    /// An inquiry, to be answered with a report of its number.
+    pub inquiry: Option<ReportRequest>,
     /// Up to which number its sender allows sending.
     pub credit: Option<u64>,
     /// The signals of the association.
@@ -217,8 +240,8 @@ pub struct Outgoing<'a> {
     pub part: Option<Range<usize>>,
     /// The report of what was received.
     pub report: Option<&'a Report>,
-    /// The number of an inquiry.
-    pub inquiry: Option<u32>,
+    /// An inquiry.
+    pub inquiry: Option<ReportRequest>,
     /// Up to which number the peer may send. It is never sent alone: any packet that leaves carries
     /// it along.
     pub credit: Option<u64>,

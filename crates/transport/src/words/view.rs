@@ -97,6 +97,8 @@ pub enum Occasion {
     Unit {
         /// Whether nothing may follow it now.
         last: bool,
+        /// Whether nothing else waits to be sent: with it, all data has left.
+        lone: bool,
     },
 }
 

@@ -152,7 +152,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
         let mut segment = Incoming {
             reports: header.reports,
-            inquiry: header.asks.then_some(header.inquiry),
+            inquiry: header.asks.then(|| header.inquiry.into()),
             credit: header.credits.then(|| unwrap(header.credit, 32, view.sent_upto)),
             stamp: Some(Timestamp { at: header.at, valid: header.valid }),
             ..Incoming::silent()
@@ -222,7 +222,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             upto: report.map_or(0, |report| report.upto as u32),
             settled: view.settled_upto as u32,
             answer: report.and_then(|report| report.answers).unwrap_or(0),
-            inquiry: inquiry.unwrap_or(0),
+            inquiry: inquiry.map_or(0, |question| question.number),
             credit: credit.unwrap_or(0) as u32,
             message: label.message,
             index: label.index,

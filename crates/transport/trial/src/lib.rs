@@ -6,6 +6,8 @@
 //! | `end.rs` | one end: an association, its memory, its clock |
 //! | `wire.rs` | the link between them |
 //! | `talk.rs` | what they say to each other, and what is promised about it |
+//! | `setting.rs` | what is tried of every protocol |
+//! | `streams.rs` | streams between stations of a world, with layers |
 //! | `format.rs`, `choices.rs` | a format that carries everything; every policy of every slot |
 
 #![forbid(unsafe_code)]
@@ -13,6 +15,8 @@
 pub mod choices;
 mod end;
 pub mod format;
+pub mod setting;
+pub mod streams;
 mod talk;
 mod wire;
 

@@ -30,7 +30,7 @@ pub(super) struct Ground {
     left_out: Vec<&'static str>,
     /// What servers with TLS show, made when the first one is started.
     identity: Option<(Certificates, Identity)>,
-    installed: Scratch,
+    _installed: Scratch,
 }
 
 /// One wire and its servers, which are started when they are asked for.
@@ -93,7 +93,14 @@ impl Ground {
                 left_out.push(wire);
             }
         }
-        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, identity: None, installed })
+        Ok(Ground {
+            folder,
+            into,
+            wires: BTreeMap::new(),
+            left_out,
+            identity: None,
+            _installed: installed,
+        })
     }
 
     /// Whether the wire of that name can be put up here.

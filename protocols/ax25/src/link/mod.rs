@@ -29,8 +29,8 @@ use stackwright_contract::services::Ended;
 use stackwright_contract::{CallSign, Context, Duration, Handle, Instant};
 use stackwright_wire::{Message, Pool};
 
-use crate::config::{Config, Version};
-use crate::header::{Addresses, Head, Modulus, Path, Role, Unnumbered};
+use crate::config::{Config, LinkVersion};
+use crate::header::{Addresses, DigipeaterPath, Head, Modulus, Role, Unnumbered};
 use incoming::Incoming;
 use negotiation::Negotiation;
 use outgoing::Outgoing;
@@ -42,7 +42,7 @@ pub(crate) use outgoing::HEADROOM;
 
 /// The state of a link, with its number in the SDL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum LinkState {
     /// 0: there is none.
     Disconnected,
     /// 1: SABM was sent.
@@ -166,13 +166,13 @@ pub(crate) struct Counts {
 /// A link.
 pub(crate) struct Link<M> {
     pub(crate) key: Key,
-    pub(crate) path: Path,
+    pub(crate) path: DigipeaterPath,
     /// Its name above; `None`: nobody hears of it any more.
     pub(crate) above: Option<Handle>,
-    pub(crate) state: State,
+    pub(crate) state: LinkState,
     pub(crate) modulus: Modulus,
     pub(crate) counts: Counts,
-    version: Version,
+    version: LinkVersion,
     selective: Selective,
     outgoing: Outgoing<M>,
     incoming: Incoming<M>,
@@ -197,16 +197,22 @@ pub(crate) struct Link<M> {
 }
 
 impl<M: Message> Link<M> {
-    fn new(key: Key, path: Path, config: &Config, credit: usize, learned: Learned) -> Self {
+    fn new(
+        key: Key,
+        path: DigipeaterPath,
+        config: &Config,
+        credit: usize,
+        learned: Learned,
+    ) -> Self {
         let floor = Duration::from_secs(1 + 2 * path.len() as u64);
         Link {
             key,
             path,
             above: None,
-            state: State::Disconnected,
+            state: LinkState::Disconnected,
             modulus: Modulus::Eight,
             counts: Counts::default(),
-            version: Version::V20,
+            version: LinkVersion::V20,
             selective: Selective::Absent,
             outgoing: Outgoing::new(config, learned),
             incoming: Incoming::new(credit),
@@ -228,8 +234,8 @@ impl<M: Message> Link<M> {
     /// Opens a link to a peer.
     pub(crate) fn open(
         key: Key,
-        path: Path,
-        version: Version,
+        path: DigipeaterPath,
+        version: LinkVersion,
         credit: usize,
         learned: Learned,
         env: &mut Env<'_, M>,
@@ -243,7 +249,7 @@ impl<M: Message> Link<M> {
     /// Accepts a link that a peer asks for.
     pub(crate) fn accept(
         key: Key,
-        path: Path,
+        path: DigipeaterPath,
         (modulus, poll): (Modulus, bool),
         credit: usize,
         learned: Learned,
@@ -260,18 +266,19 @@ impl<M: Message> Link<M> {
 
     /// Returns whether nothing is left to do, so that the link can be forgotten.
     pub(crate) fn is_over(&self) -> bool {
-        self.state == State::Disconnected && self.last_word.is_none()
+        self.state == LinkState::Disconnected && self.last_word.is_none()
     }
 
     /// Returns whether the addresses of the link are free for another, though octets wait for
     /// credit above.
     pub(crate) fn is_disconnected(&self) -> bool {
-        self.state == State::Disconnected
+        self.state == LinkState::Disconnected
     }
 
     /// Returns what the link has learned of its peer.
     pub(crate) fn learned(&self) -> Learned {
-        let modulus = (self.confirmed || self.state == State::Connected).then_some(self.modulus);
+        let modulus =
+            (self.confirmed || self.state == LinkState::Connected).then_some(self.modulus);
         self.outgoing.length.learned(modulus)
     }
 
@@ -293,7 +300,7 @@ impl<M: Message> Link<M> {
 
     fn set_version(&mut self, modulus: Modulus, config: &Config) {
         self.modulus = modulus;
-        // Version 2.2 has SREJ unless XID says otherwise; that it may name several, XID says.
+        // LinkVersion 2.2 has SREJ unless XID says otherwise; that it may name several, XID says.
         self.selective = match modulus {
             Modulus::Eight => Selective::Absent,
             Modulus::Extended => Selective::Single,
@@ -312,8 +319,8 @@ impl<M: Message> Link<M> {
     /// Sends SABM or SABME for the first time.
     fn establish(&mut self, env: &mut Env<'_, M>) {
         self.state = match self.version {
-            Version::V20 => State::AwaitingConnection,
-            Version::Auto | Version::V22 => State::AwaitingV22Connection,
+            LinkVersion::V20 => LinkState::AwaitingConnection,
+            LinkVersion::Auto | LinkVersion::V22 => LinkState::AwaitingV22Connection,
         };
         // RC counts the first one too: else there would be N2 + 1 of them (erratum).
         self.clock.tries = 1;
@@ -322,7 +329,7 @@ impl<M: Message> Link<M> {
 
     fn ask_to_connect(&mut self, env: &mut Env<'_, M>) {
         let (kind, modulus) = match self.state {
-            State::AwaitingV22Connection => (Unnumbered::Sabme, Modulus::Extended),
+            LinkState::AwaitingV22Connection => (Unnumbered::Sabme, Modulus::Extended),
             _ => (Unnumbered::Sabm, Modulus::Eight),
         };
         if modulus == Modulus::Extended {
@@ -336,7 +343,7 @@ impl<M: Message> Link<M> {
 
     /// Both sides agree that the link is open, or begins again.
     fn connect(&mut self, env: &mut Env<'_, M>) {
-        self.state = State::Connected;
+        self.state = LinkState::Connected;
         self.confirmed = false;
         self.owes = Owes::default();
         self.outgoing.reset();
@@ -349,7 +356,7 @@ impl<M: Message> Link<M> {
 
     /// Sends DISC.
     fn release(&mut self, env: &mut Env<'_, M>) {
-        self.state = State::AwaitingRelease;
+        self.state = LinkState::AwaitingRelease;
         self.owes = Owes::default();
         self.clock.tries = 1;
         self.ask_to_release(env);
@@ -363,7 +370,7 @@ impl<M: Message> Link<M> {
 
     /// Sends DISC where this side has finished and the peer has everything.
     fn release_when_drained(&mut self, env: &mut Env<'_, M>) {
-        let open = matches!(self.state, State::Connected | State::TimerRecovery);
+        let open = matches!(self.state, LinkState::Connected | LinkState::TimerRecovery);
         if open && self.ending != Ending::Open && self.outgoing.is_drained() {
             self.release(env);
         }
@@ -371,7 +378,7 @@ impl<M: Message> Link<M> {
 
     /// The link is over. The last word waits for octets that wait for credit.
     fn over(&mut self, why: Ended, env: &mut Env<'_, M>) {
-        self.state = State::Disconnected;
+        self.state = LinkState::Disconnected;
         self.owes = Owes::default();
         self.stop_timers();
         self.outgoing.clear(env.pool);

@@ -5,10 +5,10 @@ use stackwright_contract::{Duration, Instant};
 use stackwright_wire::Message;
 
 use super::outgoing::HEADROOM;
-use super::{Act, Env, Link, Selective, State};
+use super::{Act, Env, Link, LinkState, Selective};
 use crate::config::Config;
 use crate::header::{Modulus, Role, Unnumbered};
-use crate::xid::{BALANCED_HALF_DUPLEX, Functions, Parameters, XID_MOST};
+use crate::xid::{BALANCED_HALF_DUPLEX, Functions, XID_MOST, XidParameters};
 
 /// How often XID is sent.
 const TRIES: u8 = 3;
@@ -24,7 +24,7 @@ pub(super) struct Negotiation {
 }
 
 /// Returns what this station can.
-pub(crate) fn offer(config: &Config) -> Parameters {
+pub(crate) fn offer(config: &Config) -> XidParameters {
     let functions = Functions::REJECT
         .and(Functions::SELECTIVE_REJECT)
         .and(Functions::MULTIPLE_SELECTIVE_REJECT)
@@ -34,7 +34,7 @@ pub(crate) fn offer(config: &Config) -> Parameters {
         .and(Functions::CHECK_16)
         .and(Functions::SYNCHRONOUS);
     let timeout = u16::try_from(config.timeout.as_millis()).unwrap_or(u16::MAX);
-    Parameters {
+    XidParameters {
         classes: Some(BALANCED_HALF_DUPLEX),
         functions: Some(functions),
         longest: Some(config.longest as u32),
@@ -45,11 +45,11 @@ pub(crate) fn offer(config: &Config) -> Parameters {
 }
 
 /// Returns what both can: the answer to what a peer offers.
-pub(crate) fn agree(config: &Config, theirs: &Parameters) -> Parameters {
+pub(crate) fn agree(config: &Config, theirs: &XidParameters) -> XidParameters {
     let own = offer(config);
     let lesser = |own: Option<u32>, theirs: Option<u32>| own.min(theirs.or(own));
     let window = lesser(own.window.map(u32::from), theirs.window.map(u32::from));
-    Parameters {
+    XidParameters {
         functions: own.functions.map(|own| own.shared(theirs.functions.unwrap_or(own))),
         longest: lesser(own.longest, theirs.longest),
         window: window.map(|window| window as u8),
@@ -60,7 +60,7 @@ pub(crate) fn agree(config: &Config, theirs: &Parameters) -> Parameters {
 }
 
 /// Returns the information of an XID frame.
-pub(crate) fn information<M: Message>(parameters: &Parameters) -> M {
+pub(crate) fn information<M: Message>(parameters: &XidParameters) -> M {
     let mut octets = [0; XID_MOST];
     let length = parameters.encode(&mut octets);
     M::with_headroom(HEADROOM, &octets[..length])
@@ -75,7 +75,7 @@ impl<M: Message> Link<M> {
 
     pub(super) fn negotiate_again(&mut self, env: &mut Env<'_, M>) {
         self.negotiation.until = None;
-        let open = matches!(self.state, State::Connected | State::TimerRecovery);
+        let open = matches!(self.state, LinkState::Connected | LinkState::TimerRecovery);
         if !open || self.negotiation.tries >= TRIES {
             return;
         }
@@ -91,7 +91,7 @@ impl<M: Message> Link<M> {
         &mut self,
         role: Role,
         poll: bool,
-        theirs: Option<Parameters>,
+        theirs: Option<XidParameters>,
         env: &mut Env<'_, M>,
     ) {
         let Some(theirs) = theirs else {
@@ -113,7 +113,7 @@ impl<M: Message> Link<M> {
     }
 
     /// Both questions and answers may cross: what was said last holds.
-    fn apply(&mut self, agreed: &Parameters, config: &Config) {
+    fn apply(&mut self, agreed: &XidParameters, config: &Config) {
         let functions = agreed.functions.unwrap_or_default();
         self.selective = if functions.has(Functions::MULTIPLE_SELECTIVE_REJECT) {
             Selective::Multiple

@@ -4,10 +4,10 @@ use stackwright_contract::services::Ended;
 use stackwright_wire::Message;
 
 use super::incoming::Standing;
-use super::{Act, Env, Link, Selective, State};
-use crate::config::Version;
-use crate::header::{Control, Modulus, Role, Supervisory, Unnumbered};
-use crate::xid::Parameters;
+use super::{Act, Env, Link, LinkState, Selective};
+use crate::config::LinkVersion;
+use crate::header::{ControlField, Modulus, Role, Supervisory, Unnumbered};
+use crate::xid::XidParameters;
 
 /// How often the window is sent from the same number on before the link ends, though the peer
 /// answers.
@@ -17,7 +17,7 @@ impl<M: Message> Link<M> {
     /// Returns whether SABM means that the peer has begun anew: it knew that the link was open, and
     /// what was under way is lost. Else its opening, or the answer, was lost or doubled.
     pub(crate) fn is_confirmed(&self) -> bool {
-        matches!(self.state, State::Connected | State::TimerRecovery) && self.confirmed
+        matches!(self.state, LinkState::Connected | LinkState::TimerRecovery) && self.confirmed
     }
 
     /// The peer has begun anew.
@@ -28,31 +28,33 @@ impl<M: Message> Link<M> {
     /// Handles a frame of the peer. `information`: with its protocol identifier.
     pub(crate) fn receive(
         &mut self,
-        control: Control,
+        control: ControlField,
         role: Role,
         mut information: M,
         pid: Option<u8>,
         env: &mut Env<'_, M>,
     ) {
         self.counts.received += 1;
-        let open = matches!(self.state, State::Connected | State::TimerRecovery);
+        let open = matches!(self.state, LinkState::Connected | LinkState::TimerRecovery);
         match control {
-            Control::Unnumbered { kind, poll } => {
+            ControlField::Unnumbered { kind, poll } => {
                 self.unnumbered(kind, role, poll, information, env);
             }
-            Control::Information { poll, .. } | Control::Supervisory { poll, .. } if !open => {
-                if self.state == State::AwaitingRelease && poll && role != Role::Response {
+            ControlField::Information { poll, .. } | ControlField::Supervisory { poll, .. }
+                if !open =>
+            {
+                if self.state == LinkState::AwaitingRelease && poll && role != Role::Response {
                     env.respond(Unnumbered::Dm, true);
                 }
             }
-            Control::Information { .. } if role == Role::Response => {
+            ControlField::Information { .. } if role == Role::Response => {
                 env.cx.dropped(crate::NAME, "an I frame that is a response");
             }
-            Control::Information { sent, received, poll } => {
+            ControlField::Information { sent, received, poll } => {
                 self.confirmed = true;
                 self.information(sent, received, poll, information, pid, env);
             }
-            Control::Supervisory { kind, received, poll } => {
+            ControlField::Supervisory { kind, received, poll } => {
                 self.confirmed = true;
                 self.supervisory(kind, role, received, poll, &mut information, env);
                 information.reclaim(env.pool);
@@ -68,12 +70,12 @@ impl<M: Message> Link<M> {
         mut information: M,
         env: &mut Env<'_, M>,
     ) {
-        use State::{AwaitingConnection, AwaitingRelease, AwaitingV22Connection};
+        use LinkState::{AwaitingConnection, AwaitingRelease, AwaitingV22Connection};
         match (kind, self.state) {
             (Unnumbered::Xid, _) => {
                 let length = information.len();
                 let octets = information.front(length);
-                let theirs = octets.and_then(|octets| Parameters::decode(octets).ok());
+                let theirs = octets.and_then(|octets| XidParameters::decode(octets).ok());
                 self.xid(role, poll, theirs, env);
             }
             (Unnumbered::Test, _) => {
@@ -83,7 +85,7 @@ impl<M: Message> Link<M> {
                 }
             }
             // It was delivered; what it asks for is an answer of the link.
-            (Unnumbered::Ui, State::Connected | State::TimerRecovery) => self.polled(),
+            (Unnumbered::Ui, LinkState::Connected | LinkState::TimerRecovery) => self.polled(),
             (Unnumbered::Ui, _) => env.respond(Unnumbered::Dm, true),
             (Unnumbered::Sabm, AwaitingConnection) | (Unnumbered::Sabme, AwaitingV22Connection) => {
                 env.respond(Unnumbered::Ua, poll);
@@ -91,7 +93,7 @@ impl<M: Message> Link<M> {
             (Unnumbered::Sabm, AwaitingV22Connection) => {
                 env.respond(Unnumbered::Ua, poll);
                 // Both open, and the other one wants less: its SABM holds.
-                self.version = Version::V20;
+                self.version = LinkVersion::V20;
                 self.state = AwaitingConnection;
                 self.set_version(Modulus::Eight, env.config);
             }
@@ -133,7 +135,7 @@ impl<M: Message> Link<M> {
                 }
             }
             (Unnumbered::Dm, AwaitingV22Connection) | (Unnumbered::Frmr, AwaitingV22Connection)
-                if self.version == Version::Auto && (poll || kind == Unnumbered::Frmr) =>
+                if self.version == LinkVersion::Auto && (poll || kind == Unnumbered::Frmr) =>
             {
                 self.unanswered_extended = self.unanswered_extended.saturating_sub(1);
                 self.fall_back(env);
@@ -147,10 +149,10 @@ impl<M: Message> Link<M> {
             (Unnumbered::Ua | Unnumbered::Dm, AwaitingRelease) if poll => {
                 self.over(Ended::Finished, env);
             }
-            (Unnumbered::Dm, State::Connected | State::TimerRecovery) => {
+            (Unnumbered::Dm, LinkState::Connected | LinkState::TimerRecovery) => {
                 self.over(Ended::Reset(0), env);
             }
-            (Unnumbered::Frmr, State::Connected | State::TimerRecovery) => {
+            (Unnumbered::Frmr, LinkState::Connected | LinkState::TimerRecovery) => {
                 self.give_up(Ended::Reset(0), env);
             }
             _ => env.cx.dropped(crate::NAME, "an unnumbered frame that answers nothing"),
@@ -247,10 +249,10 @@ impl<M: Message> Link<M> {
         if kind == Supervisory::SelectiveReject {
             self.requested(received, information, env);
         }
-        let recovers = self.state == State::TimerRecovery;
+        let recovers = self.state == LinkState::TimerRecovery;
         let answered = answers && self.answered(env);
         if answered {
-            self.state = State::Connected;
+            self.state = LinkState::Connected;
             self.unanswered_extended = 0;
         }
         let goes_back = match kind {
@@ -298,7 +300,7 @@ impl<M: Message> Link<M> {
         if octets > 0 && self.above.is_some() {
             env.acts.push_back(Act::Credit(octets));
         }
-        if frames > 0 && !self.outgoing.is_outstanding() && self.state == State::Connected {
+        if frames > 0 && !self.outgoing.is_outstanding() && self.state == LinkState::Connected {
             // A peer may answer P=1 without F=1, or with an I frame.
             (self.clock.asked, self.clock.ambiguous, self.clock.doubted) = (false, false, false);
             self.clock.tries = 0;
@@ -313,7 +315,7 @@ impl<M: Message> Link<M> {
         env.cx.dropped(crate::NAME, "a number that was not sent is acknowledged");
         if answers {
             self.give_up(Ended::Reset(0), env);
-        } else if self.state == State::Connected && !self.clock.asked {
+        } else if self.state == LinkState::Connected && !self.clock.asked {
             self.clock.tries = 1;
             self.enquire(env);
         }

@@ -5,14 +5,14 @@ use stackwright_wire::Message;
 
 use super::incoming::Incoming;
 use super::outgoing::Outgoing;
-use super::{Act, Ending, Env, Frame, Learned, Link, Selective, State};
-use crate::config::{Config, Version};
-use crate::header::{Control, Head, Modulus, Role, Supervisory};
+use super::{Act, Ending, Env, Frame, Learned, Link, LinkState, Selective};
+use crate::config::{Config, LinkVersion};
+use crate::header::{ControlField, Head, Modulus, Role, Supervisory};
 
 impl<M: Message> Link<M> {
     /// Returns whether an I or an S frame is to be sent.
     pub(crate) fn wants_to_send(&self) -> bool {
-        if !matches!(self.state, State::Connected | State::TimerRecovery) {
+        if !matches!(self.state, LinkState::Connected | LinkState::TimerRecovery) {
             return false;
         }
         let owes = self.owes;
@@ -28,12 +28,14 @@ impl<M: Message> Link<M> {
     /// answer. On one channel for both directions the peer does not speak before this side is
     /// silent.
     fn may_send_information(&self) -> bool {
-        self.state == State::Connected && !self.clock.asked && self.outgoing.sendable().is_some()
+        self.state == LinkState::Connected
+            && !self.clock.asked
+            && self.outgoing.sendable().is_some()
     }
 
     /// Makes the frame that leaves next.
     pub(crate) fn next_frame(&mut self, env: &mut Env<'_, M>) -> Option<Frame<M>> {
-        if !matches!(self.state, State::Connected | State::TimerRecovery) {
+        if !matches!(self.state, LinkState::Connected | LinkState::TimerRecovery) {
             return None;
         }
         let mut frame = self.next_supervisory(env).or_else(|| self.next_information(env));
@@ -85,7 +87,7 @@ impl<M: Message> Link<M> {
         env: &Env<'_, M>,
     ) -> Frame<M> {
         let received = self.incoming.expected;
-        let control = Control::Supervisory { kind, received, poll };
+        let control = ControlField::Supervisory { kind, received, poll };
         let head = Head::new(&self.addresses(role), control, self.modulus, None);
         self.has_acknowledged();
         Frame { octets: env.frame(&head), timed: false }
@@ -114,7 +116,7 @@ impl<M: Message> Link<M> {
         more.iter_mut().for_each(|number| *number <<= shift);
         more.reverse();
         let kind = Supervisory::SelectiveReject;
-        let control = Control::Supervisory { kind, received: *oldest, poll };
+        let control = ControlField::Supervisory { kind, received: *oldest, poll };
         let head = Head::new(&self.addresses(Role::Response), control, self.modulus, None);
         let mut octets = env.frame(&head);
         if !more.is_empty() {
@@ -132,7 +134,7 @@ impl<M: Message> Link<M> {
         let number = self.outgoing.number(place, self.modulus, env.pool);
         let poll = self.outgoing.is_last_sendable(place);
         let (sent, received) = (number, self.incoming.expected);
-        let control = Control::Information { sent, received, poll };
+        let control = ControlField::Information { sent, received, poll };
         let addresses = self.addresses(Role::Command);
         let head = Head::new(&addresses, control, self.modulus, Some(self.outgoing.pid));
         let (octets, again) = self.outgoing.send(place, head.as_octets());
@@ -166,7 +168,7 @@ impl<M: Message> Link<M> {
             return env.cx.dropped(crate::NAME, "octets behind the end");
         }
         self.outgoing.push(octets);
-        if self.outgoing.peer_busy && self.state == State::Connected && !self.clock.asked {
+        if self.outgoing.peer_busy && self.state == LinkState::Connected && !self.clock.asked {
             self.rest(env);
         }
     }
@@ -180,11 +182,11 @@ impl<M: Message> Link<M> {
             return;
         }
         self.conclude(env);
-        let open = matches!(self.state, State::Connected | State::TimerRecovery);
+        let open = matches!(self.state, LinkState::Connected | LinkState::TimerRecovery);
         if open && self.incoming.told_busy {
             // The peer waits for this word, and it may be lost: it is a question, where none is
             // under way.
-            if self.state == State::Connected && !self.clock.asked {
+            if self.state == LinkState::Connected && !self.clock.asked {
                 self.clock.tries = 1;
                 self.enquire(env);
             } else {
@@ -208,7 +210,7 @@ impl<M: Message> Link<M> {
         self.incoming.discard();
         self.conclude(env);
         let opening =
-            matches!(self.state, State::AwaitingConnection | State::AwaitingV22Connection);
+            matches!(self.state, LinkState::AwaitingConnection | LinkState::AwaitingV22Connection);
         if opening || self.reopens {
             self.abort(Ended::Finished, env);
         }
@@ -225,7 +227,7 @@ impl<M: Message> Link<M> {
         self.outgoing.clear(env.pool);
         self.incoming.discard();
         match self.state {
-            State::Disconnected | State::AwaitingRelease => {}
+            LinkState::Disconnected | LinkState::AwaitingRelease => {}
             _ => self.release(env),
         }
     }
@@ -233,7 +235,7 @@ impl<M: Message> Link<M> {
     /// Opens once more when it is released: nobody above hears of it any more.
     pub(crate) fn reopen(
         &mut self,
-        version: Version,
+        version: LinkVersion,
         credit: usize,
         learned: Learned,
         config: &Config,

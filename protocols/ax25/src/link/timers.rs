@@ -8,8 +8,8 @@ use stackwright_contract::services::Ended;
 use stackwright_contract::{Duration, Instant, earliest};
 use stackwright_wire::Message;
 
-use super::{Env, Link, State};
-use crate::config::Version;
+use super::{Env, Link, LinkState};
+use crate::config::LinkVersion;
 use crate::header::Unnumbered;
 
 /// How long a frame may wait for the channel at most, beside the air time of a window. A TNC that
@@ -154,7 +154,7 @@ impl<M: Message> Link<M> {
 
     /// Asks the peer what has arrived, as soon as a frame can leave.
     pub(super) fn enquire(&mut self, env: &Env<'_, M>) {
-        self.state = State::TimerRecovery;
+        self.state = LinkState::TimerRecovery;
         self.owes.enquiry = true;
         self.clock.ambiguous |= self.clock.asked;
         self.await_departure(env);
@@ -213,38 +213,38 @@ impl<M: Message> Link<M> {
     fn t1_expired(&mut self, env: &mut Env<'_, M>) {
         let exhausted = self.clock.tries >= env.config.tries;
         match self.state {
-            State::Disconnected => {}
-            State::AwaitingV22Connection
-                if self.version == Version::Auto && self.clock.tries >= EXTENDED_TRIES =>
+            LinkState::Disconnected => {}
+            LinkState::AwaitingV22Connection
+                if self.version == LinkVersion::Auto && self.clock.tries >= EXTENDED_TRIES =>
             {
                 self.fall_back(env);
             }
-            State::AwaitingConnection | State::AwaitingV22Connection if exhausted => {
+            LinkState::AwaitingConnection | LinkState::AwaitingV22Connection if exhausted => {
                 self.over(Ended::Unreachable, env);
             }
-            State::AwaitingConnection | State::AwaitingV22Connection => {
+            LinkState::AwaitingConnection | LinkState::AwaitingV22Connection => {
                 self.clock.tries += 1;
                 self.ask_to_connect(env);
             }
-            State::AwaitingRelease if exhausted => self.over(Ended::Expired, env),
-            State::AwaitingRelease => {
+            LinkState::AwaitingRelease if exhausted => self.over(Ended::Expired, env),
+            LinkState::AwaitingRelease => {
                 self.clock.tries += 1;
                 self.ask_to_release(env);
             }
-            State::Connected => {
+            LinkState::Connected => {
                 self.clock.tries = 1;
                 self.enquire(env);
             }
-            State::TimerRecovery if exhausted => {
+            LinkState::TimerRecovery if exhausted => {
                 env.respond(Unnumbered::Dm, false);
                 self.over(Ended::Expired, env);
             }
-            State::TimerRecovery if self.is_doubtful() => {
-                self.state = State::AwaitingConnection;
+            LinkState::TimerRecovery if self.is_doubtful() => {
+                self.state = LinkState::AwaitingConnection;
                 self.clock.tries += 1;
                 self.ask_to_connect(env);
             }
-            State::TimerRecovery => {
+            LinkState::TimerRecovery => {
                 self.clock.tries += 1;
                 self.enquire(env);
             }
@@ -253,7 +253,7 @@ impl<M: Message> Link<M> {
 
     /// The peer does not understand SABME: SABM.
     pub(super) fn fall_back(&mut self, env: &mut Env<'_, M>) {
-        self.version = Version::V20;
+        self.version = LinkVersion::V20;
         self.establish(env);
     }
 
@@ -266,11 +266,13 @@ impl<M: Message> Link<M> {
     /// The TNC is back: a question comes first, never data.
     pub(crate) fn line_up(&mut self, env: &mut Env<'_, M>) {
         match self.state {
-            State::Disconnected => {}
-            State::AwaitingConnection | State::AwaitingV22Connection => self.ask_to_connect(env),
-            State::AwaitingRelease => self.ask_to_release(env),
-            State::Connected | State::TimerRecovery => {
-                if self.outgoing.is_outstanding() || self.state == State::TimerRecovery {
+            LinkState::Disconnected => {}
+            LinkState::AwaitingConnection | LinkState::AwaitingV22Connection => {
+                self.ask_to_connect(env)
+            }
+            LinkState::AwaitingRelease => self.ask_to_release(env),
+            LinkState::Connected | LinkState::TimerRecovery => {
+                if self.outgoing.is_outstanding() || self.state == LinkState::TimerRecovery {
                     self.clock.tries = 1;
                     self.enquire(env);
                 } else {

@@ -11,16 +11,16 @@ mod unnumbered;
 
 pub use input::Input;
 
-use crate::State;
+use crate::LinkState;
 
 /// The states, in the order of their numbers.
-pub const STATES: [State; 6] = [
-    State::Disconnected,
-    State::AwaitingConnection,
-    State::AwaitingRelease,
-    State::Connected,
-    State::TimerRecovery,
-    State::AwaitingV22Connection,
+pub const STATES: [LinkState; 6] = [
+    LinkState::Disconnected,
+    LinkState::AwaitingConnection,
+    LinkState::AwaitingRelease,
+    LinkState::Connected,
+    LinkState::TimerRecovery,
+    LinkState::AwaitingV22Connection,
 ];
 
 /// Where it is written what a station does.
@@ -51,7 +51,7 @@ pub struct Cell {
 
 /// What stations do with one input, in each of [`STATES`].
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct StateRow {
     /// The input.
     pub input: Input,
     /// The cells.
@@ -59,7 +59,7 @@ pub struct Row {
 }
 
 /// Returns the table.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static StateRow> {
     unnumbered::UNNUMBERED.iter().chain(numbered::NUMBERED).chain(other::OTHER)
 }
 

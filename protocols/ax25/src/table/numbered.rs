@@ -1,10 +1,10 @@
 //! I and S frames.
 
 use super::reasons::*;
-use super::{Input, Row, differs, erratum, known, silent};
+use super::{Input, StateRow, differs, erratum, known, silent};
 
-pub(super) const NUMBERED: &[Row] = &[
-    Row {
+pub(super) const NUMBERED: &[StateRow] = &[
+    StateRow {
         input: Input::INext,
         cells: [
             silent("", "0", ONE_DM),
@@ -15,7 +15,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::INextAcknowledges,
         cells: [
             silent("", "0", ONE_DM),
@@ -26,7 +26,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::INextAsks,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -37,7 +37,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::IAhead,
         cells: [
             silent("", "0", ONE_DM),
@@ -48,7 +48,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::IAheadAgain,
         cells: [
             silent("", "0", ONE_DM),
@@ -59,7 +59,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::IAheadAsks,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -70,7 +70,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::IRepeated,
         cells: [
             silent("", "0", ONE_DM),
@@ -81,7 +81,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::IRepeatedAsks,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -92,7 +92,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::IInvalid,
         cells: [
             silent("", "0", ONE_DM),
@@ -103,7 +103,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::IResponse,
         cells: [
             silent("", "0", ONE_DM),
@@ -114,7 +114,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::ILong,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -125,7 +125,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RrAsks,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -136,7 +136,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RrAcknowledges,
         cells: [
             silent("", "0", ONE_DM),
@@ -147,7 +147,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RrAnswersAll,
         cells: [
             silent("", "0", ONE_DM),
@@ -158,7 +158,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RrAnswersNone,
         cells: [
             silent("", "0", ONE_DM),
@@ -169,7 +169,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RrInvalid,
         cells: [
             silent("", "0", ONE_DM),
@@ -180,7 +180,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RrAnswersInvalid,
         cells: [
             silent("", "0", ONE_DM),
@@ -191,7 +191,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RnrAsks,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -202,7 +202,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Rnr,
         cells: [
             silent("", "0", ONE_DM),
@@ -213,7 +213,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RnrAnswers,
         cells: [
             silent("", "0", ONE_DM),
@@ -224,7 +224,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Rej,
         cells: [
             silent("", "0", ONE_DM),
@@ -235,7 +235,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RejAnswers,
         cells: [
             silent("", "0", ONE_DM),
@@ -246,7 +246,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RejAsks,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -257,7 +257,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Srej,
         cells: [
             silent("", "0", ONE_DM),
@@ -268,7 +268,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::SrejAnswers,
         cells: [
             silent("", "0", ONE_DM),
@@ -279,7 +279,7 @@ pub(super) const NUMBERED: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::SrejInvalid,
         cells: [
             silent("", "0", ONE_DM),

@@ -1,10 +1,10 @@
 //! Timers, words from above, and the TNC.
 
 use super::reasons::*;
-use super::{Input, Row, erratum, known, silent};
+use super::{Input, StateRow, erratum, known, silent};
 
-pub(super) const OTHER: &[Row] = &[
-    Row {
+pub(super) const OTHER: &[StateRow] = &[
+    StateRow {
         input: Input::T1,
         cells: [
             known("", "0", "it does not run"),
@@ -15,7 +15,7 @@ pub(super) const OTHER: &[Row] = &[
             known("SABME P=1", "5 T1", "figure C4.6"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::T1Third,
         cells: [
             known("", "0", "it does not run"),
@@ -26,7 +26,7 @@ pub(super) const OTHER: &[Row] = &[
             erratum("SABM P=1", "1 T1", SILENCE),
         ],
     },
-    Row {
+    StateRow {
         input: Input::T2,
         cells: [
             known("", "0", "it does not run"),
@@ -37,7 +37,7 @@ pub(super) const OTHER: &[Row] = &[
             known("", "5 T1", "it does not run"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::T3,
         cells: [
             known("", "0", "it does not run"),
@@ -48,7 +48,7 @@ pub(super) const OTHER: &[Row] = &[
             known("", "5 T1", "it does not run"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Open,
         cells: [
             known("SABME P=1", "5 T1", "figure C4.1"),
@@ -59,7 +59,7 @@ pub(super) const OTHER: &[Row] = &[
             silent("Ended Unavailable", "5 T1", ONE_LINK),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Send,
         cells: [
             silent("", "0", "there is nothing to send on"),
@@ -70,7 +70,7 @@ pub(super) const OTHER: &[Row] = &[
             known("", "5 T1", "kept until the link is open"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Finish,
         cells: [
             silent("", "0", "there is nothing to finish"),
@@ -81,7 +81,7 @@ pub(super) const OTHER: &[Row] = &[
             silent("", "5 T1", "released when it is open"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::FinishDrained,
         cells: [
             silent("", "0", "there is nothing to finish"),
@@ -92,7 +92,7 @@ pub(super) const OTHER: &[Row] = &[
             silent("", "5 T1", "released when it is open"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Abort,
         cells: [
             silent("Ended Aborted", "0", "the name waits no longer"),
@@ -103,7 +103,7 @@ pub(super) const OTHER: &[Row] = &[
             erratum("Ended Aborted, DISC P=1", "2 T1", NOT_REQUEUED),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Close,
         cells: [
             silent("Ended Finished", "0", "the name waits no longer"),
@@ -114,7 +114,7 @@ pub(super) const OTHER: &[Row] = &[
             silent("Ended Finished, DISC P=1", "2 T1", "a name that is not open ends at once"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RoomUsedUp,
         cells: [
             silent("", "0", ONE_DM),
@@ -125,7 +125,7 @@ pub(super) const OTHER: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::RoomBack,
         cells: [
             known("", "0", "as I, in order"),
@@ -136,7 +136,7 @@ pub(super) const OTHER: &[Row] = &[
             known("", "5 T1", "figure C4.6, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::LineDown,
         cells: [
             silent("", "0", "there is no link"),
@@ -147,7 +147,7 @@ pub(super) const OTHER: &[Row] = &[
             silent("", "5", NO_TNC),
         ],
     },
-    Row {
+    StateRow {
         input: Input::LineUp,
         cells: [
             silent("", "0", "there is no link"),

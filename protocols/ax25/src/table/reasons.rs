@@ -56,8 +56,8 @@ pub(super) const RC_FROM_ONE: &str = "RC counts the first SABM: else N2 + 1 of t
     sent";
 pub(super) const SILENCE: &str = "some stations answer SABME with nothing: SABM after \
     three";
-pub(super) const ONE_LINK: &str = "there is one link between two call signs; whoever \
-    asks second is told";
+pub(super) const ONE_LINK: &str = "there is one link between two call signs; the \
+    second that asks is told";
 pub(super) const BURST: &str = "a burst ends with P=1, and the next waits for the \
     answer: the channel has one direction at a time";
 pub(super) const DRAINED: &str = "a stream is released when everything is acknowledged";

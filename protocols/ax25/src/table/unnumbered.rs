@@ -1,10 +1,10 @@
 //! U frames.
 
 use super::reasons::*;
-use super::{Input, Row, differs, erratum, known, silent};
+use super::{Input, StateRow, differs, erratum, known, silent};
 
-pub(super) const UNNUMBERED: &[Row] = &[
-    Row {
+pub(super) const UNNUMBERED: &[StateRow] = &[
+    StateRow {
         input: Input::Sabm,
         cells: [
             known("Opened, UA F=1", "3 T3", "figure C4.1"),
@@ -15,7 +15,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             silent("UA F=1", "1 T1", PEER_WANTS_LESS),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Sabme,
         cells: [
             known("Opened, UA F=1", "3 T3", "figure C4.1"),
@@ -26,7 +26,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("UA F=1", "5 T1", "figure C4.6"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::SabmAnew,
         cells: [
             known("Opened, UA F=1", "3 T3", "as SABM"),
@@ -37,7 +37,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             silent("UA F=1", "1 T1", PEER_WANTS_LESS),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Disc,
         cells: [
             known("DM F=1", "0", "figure C4.1"),
@@ -48,7 +48,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("DM F=1", "5 T1", "figure C4.6"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Ua,
         cells: [
             known("", "0", "figure C4.1: error C or D, ignored"),
@@ -59,7 +59,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("Opened, XID P=1", "3 T3", "figure C4.6"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::UaUnasked,
         cells: [
             known("", "0", "figure C4.1: error C or D, ignored"),
@@ -70,7 +70,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("", "5 T1", "error D, ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Dm,
         cells: [
             known("", "0", "figure C4.1, ignored"),
@@ -81,7 +81,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             erratum("SABM P=1", "1 T1", DM_AS_FRMR),
         ],
     },
-    Row {
+    StateRow {
         input: Input::DmUnasked,
         cells: [
             known("", "0", "figure C4.1, ignored"),
@@ -92,7 +92,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("", "5 T1", "DM answers with F=1"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Frmr,
         cells: [
             known("", "0", "figure C4.1, ignored"),
@@ -103,7 +103,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("SABM P=1", "1 T1", "figure C4.6: version 2.0"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::XidAsks,
         cells: [
             known("XID F=1", "0", XID),
@@ -114,7 +114,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("XID F=1", "5 T1", XID),
         ],
     },
-    Row {
+    StateRow {
         input: Input::XidAnswers,
         cells: [
             silent("", "0", "nothing was asked; ignored"),
@@ -125,7 +125,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             silent("", "5 T1", "nothing was asked; ignored"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Test,
         cells: [
             known("TEST F=1", "0", "4.3.3.8"),
@@ -136,7 +136,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("TEST F=1", "5 T1", "4.3.3.8"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Ui,
         cells: [
             known("DM F=1", "0", "figure C4.1: DM where P=1"),
@@ -147,7 +147,7 @@ pub(super) const UNNUMBERED: &[Row] = &[
             known("DM F=1", "5 T1", "DM where P=1"),
         ],
     },
-    Row {
+    StateRow {
         input: Input::Unknown,
         cells: [
             silent("", "0", "ignored"),

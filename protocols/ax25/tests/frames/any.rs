@@ -3,9 +3,11 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use stackwright_ax25::SYNTAX;
-use stackwright_ax25::header::{Addresses, Control, Modulus, Path, Role, Supervisory, Unnumbered};
+use stackwright_ax25::header::{
+    Addresses, ControlField, DigipeaterPath, Modulus, Role, Supervisory, Unnumbered,
+};
 use stackwright_ax25::segment::{self, Reassembly};
-use stackwright_ax25::xid::{Functions, Parameters, XID_MOST};
+use stackwright_ax25::xid::{Functions, XID_MOST, XidParameters};
 use stackwright_contract::CallSign;
 use stackwright_wire::syntax::walk;
 use stackwright_wire::{BufferTree, Message};
@@ -18,14 +20,14 @@ fn addresses() -> impl Strategy<Value = Addresses> {
     let role = prop_oneof![Just(Role::Command), Just(Role::Response), Just(Role::Unsaid)];
     (call(), call(), role, vec(call(), 0..=8), 0..9usize).prop_map(
         |(destination, source, role, path, travelled)| {
-            let mut path = Path::through(&path).expect("at most eight");
+            let mut path = DigipeaterPath::through(&path).expect("at most eight");
             (0..travelled).for_each(|_| path.repeat());
             Addresses { destination, source, role, path }
         },
     )
 }
 
-fn control(count: u8) -> impl Strategy<Value = Control> {
+fn control(count: u8) -> impl Strategy<Value = ControlField> {
     let supervisory = prop_oneof![
         Just(Supervisory::ReceiveReady),
         Just(Supervisory::ReceiveNotReady),
@@ -34,27 +36,27 @@ fn control(count: u8) -> impl Strategy<Value = Control> {
     ];
     prop_oneof![
         (0..count, 0..count, any::<bool>())
-            .prop_map(|(sent, received, poll)| Control::Information { sent, received, poll }),
+            .prop_map(|(sent, received, poll)| ControlField::Information { sent, received, poll }),
         (supervisory, 0..count, any::<bool>())
-            .prop_map(|(kind, received, poll)| Control::Supervisory { kind, received, poll }),
+            .prop_map(|(kind, received, poll)| ControlField::Supervisory { kind, received, poll }),
         (0..9usize, any::<bool>())
-            .prop_map(|(kind, poll)| Control::unnumbered(Unnumbered::ALL[kind], poll)),
+            .prop_map(|(kind, poll)| ControlField::unnumbered(Unnumbered::ALL[kind], poll)),
     ]
 }
 
-fn controls() -> impl Strategy<Value = (Modulus, Control)> {
+fn controls() -> impl Strategy<Value = (Modulus, ControlField)> {
     prop_oneof![
         control(8).prop_map(|control| (Modulus::Eight, control)),
         control(128).prop_map(|control| (Modulus::Extended, control)),
     ]
 }
 
-fn parameters() -> impl Strategy<Value = Parameters> {
+fn parameters() -> impl Strategy<Value = XidParameters> {
     let functions = proptest::option::of((0u32..1 << 24).prop_map(Functions));
     (any::<Option<u16>>(), functions, proptest::option::of(0u32..1 << 28), any::<Option<u8>>())
         .prop_flat_map(|(classes, functions, longest, window)| {
             (any::<Option<u16>>(), any::<Option<u8>>()).prop_map(move |(timeout, tries)| {
-                Parameters { classes, functions, longest, window, timeout, tries }
+                XidParameters { classes, functions, longest, window, timeout, tries }
             })
         })
 }
@@ -69,11 +71,11 @@ proptest! {
         let at = addresses.encode(&mut octets);
         let length = control.encode(modulus, &mut octets[at..]);
         prop_assert_eq!(Addresses::decode(&octets), Ok((addresses, at)));
-        prop_assert_eq!(Control::decode(&octets[at..], modulus), Ok((control, length)));
+        prop_assert_eq!(ControlField::decode(&octets[at..], modulus), Ok((control, length)));
         for short in 0..at {
             prop_assert!(Addresses::decode(&octets[..short]).is_err());
         }
-        prop_assert!(Control::decode(&octets[at..at + length - 1], modulus).is_err());
+        prop_assert!(ControlField::decode(&octets[at..at + length - 1], modulus).is_err());
     }
 
     #[test]
@@ -88,7 +90,7 @@ proptest! {
                 prop_assert_eq!(there.path, addresses.path);
             }
             for modulus in [Modulus::Eight, Modulus::Extended] {
-                if let Ok((control, length)) = Control::decode(&octets, modulus) {
+                if let Ok((control, length)) = ControlField::decode(&octets, modulus) {
                     let mut again = [0; 2];
                     prop_assert_eq!(control.encode(modulus, &mut again), length);
                     prop_assert_eq!(&again[..length], &octets[..length]);
@@ -103,9 +105,9 @@ proptest! {
     fn an_xid_is_read_as_it_was_written(parameters in parameters()) {
         let mut octets = [0; XID_MOST];
         let length = parameters.encode(&mut octets);
-        prop_assert_eq!(Parameters::decode(&octets[..length]), Ok(parameters));
+        prop_assert_eq!(XidParameters::decode(&octets[..length]), Ok(parameters));
         for short in 1..length {
-            prop_assert!(Parameters::decode(&octets[..short]).is_err());
+            prop_assert!(XidParameters::decode(&octets[..short]).is_err());
         }
     }
 
@@ -115,9 +117,9 @@ proptest! {
         length in 0..60u8,
         parameters in vec(any::<(u8, u8, u8)>(), 0..8),
     ) {
-        let _read = Parameters::decode(&octets);
+        let _read = XidParameters::decode(&octets);
         octets[..4].copy_from_slice(&[0x82, 0x80, 0, length]);
-        let _read = Parameters::decode(&octets);
+        let _read = XidParameters::decode(&octets);
         let mut octets = vec![0x82, 0x80, 0, 0];
         for (id, length, fill) in parameters {
             let length = length % 8;
@@ -125,7 +127,7 @@ proptest! {
             octets.extend((0..length).map(|_| fill));
         }
         octets[3] = (octets.len() - 4) as u8;
-        prop_assert!(Parameters::decode(&octets).is_ok());
+        prop_assert!(XidParameters::decode(&octets).is_ok());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Octets that the specification, or a computation by hand, says.
 
-use stackwright_ax25::header::{Addresses, Control, Modulus, Path, Role, Supervisory, Unnumbered};
+use stackwright_ax25::header::{
+    Addresses, ControlField, DigipeaterPath, Modulus, Role, Supervisory, Unnumbered,
+};
 use stackwright_ax25::segment::{self, Reassembly};
-use stackwright_ax25::xid::{BALANCED_HALF_DUPLEX, Functions, Parameters, XID_MOST};
+use stackwright_ax25::xid::{BALANCED_HALF_DUPLEX, Functions, XID_MOST, XidParameters};
 use stackwright_contract::CallSign;
 use stackwright_wire::check::Crc16;
 use stackwright_wire::{BufferTree, Message};
@@ -19,11 +21,11 @@ const SABM: &[u8] =
     &[0x9c, 0x60, 0x86, 0x82, 0x98, 0x98, 0xee, 0xac, 0x8a, 0x66, 0xb0, 0xb2, 0xb4, 0x61, 0x3f];
 
 /// A frame as its head and what follows, and back.
-fn is(octets: &[u8], addresses: Addresses, control: Control, rest: &[u8]) {
+fn is(octets: &[u8], addresses: Addresses, control: ControlField, rest: &[u8]) {
     let (decoded, at) = Addresses::decode(octets).expect("addresses");
     assert_eq!(decoded, addresses);
     let (decoded, length) =
-        Control::decode(&octets[at..], Modulus::Eight).expect("a control field");
+        ControlField::decode(&octets[at..], Modulus::Eight).expect("a control field");
     assert_eq!((decoded, &octets[at + length..]), (control, rest));
     let mut encoded = [0; 80];
     assert_eq!(addresses.encode(&mut encoded), at);
@@ -37,9 +39,9 @@ fn a_ui_frame_to_all() {
         destination: call("CQ"),
         source: call("N0CALL-7"),
         role: Role::Command,
-        path: Path::DIRECT,
+        path: DigipeaterPath::DIRECT,
     };
-    is(UI, addresses, Control::unnumbered(Unnumbered::Ui, false), &[0xf0, 0x48, 0x69]);
+    is(UI, addresses, ControlField::unnumbered(Unnumbered::Ui, false), &[0xf0, 0x48, 0x69]);
     assert_eq!(Crc16::of(UI).to_le_bytes(), [0xe7, 0xee]);
 }
 
@@ -49,17 +51,17 @@ fn a_sabm_that_asks() {
         destination: call("N0CALL-7"),
         source: call("VE3XYZ"),
         role: Role::Command,
-        path: Path::DIRECT,
+        path: DigipeaterPath::DIRECT,
     };
-    is(SABM, addresses, Control::unnumbered(Unnumbered::Sabm, true), &[]);
+    is(SABM, addresses, ControlField::unnumbered(Unnumbered::Sabm, true), &[]);
     assert_eq!(Crc16::of(SABM), 0xedd4);
 }
 
 #[test]
 fn control_fields_of_both_kinds() {
     for (control, eight, extended) in [
-        (Control::Information { sent: 5, received: 3, poll: true }, 0x7a, [0x0a, 0x07]),
-        (Control::Information { sent: 0, received: 0, poll: false }, 0x00, [0x00, 0x00]),
+        (ControlField::Information { sent: 5, received: 3, poll: true }, 0x7a, [0x0a, 0x07]),
+        (ControlField::Information { sent: 0, received: 0, poll: false }, 0x00, [0x00, 0x00]),
         (s(Supervisory::ReceiveReady, 7, false), 0xe1, [0x01, 0x0e]),
         (s(Supervisory::ReceiveNotReady, 1, true), 0x35, [0x05, 0x03]),
         (s(Supervisory::Reject, 2, false), 0x49, [0x09, 0x04]),
@@ -68,10 +70,10 @@ fn control_fields_of_both_kinds() {
         let mut octets = [0; 2];
         assert_eq!(control.encode(Modulus::Eight, &mut octets), 1);
         assert_eq!(octets[0], eight);
-        assert_eq!(Control::decode(&octets, Modulus::Eight), Ok((control, 1)));
+        assert_eq!(ControlField::decode(&octets, Modulus::Eight), Ok((control, 1)));
         assert_eq!(control.encode(Modulus::Extended, &mut octets), 2);
         assert_eq!(octets, extended);
-        assert_eq!(Control::decode(&octets, Modulus::Extended), Ok((control, 2)));
+        assert_eq!(ControlField::decode(&octets, Modulus::Extended), Ok((control, 2)));
     }
     for (kind, octet) in
         Unnumbered::ALL.into_iter().zip([0x2f, 0x6f, 0x43, 0x0f, 0x63, 0x87, 0x03, 0xaf, 0xe3])
@@ -79,8 +81,8 @@ fn control_fields_of_both_kinds() {
         for modulus in [Modulus::Eight, Modulus::Extended] {
             for poll in [false, true] {
                 let wire = octet | if poll { 0x10 } else { 0 };
-                let control = Control::unnumbered(kind, poll);
-                assert_eq!(Control::decode(&[wire], modulus), Ok((control, 1)));
+                let control = ControlField::unnumbered(kind, poll);
+                assert_eq!(ControlField::decode(&[wire], modulus), Ok((control, 1)));
                 let mut octets = [0];
                 control.encode(modulus, &mut octets);
                 assert_eq!(octets, [wire]);
@@ -89,13 +91,13 @@ fn control_fields_of_both_kinds() {
     }
 }
 
-fn s(kind: Supervisory, received: u8, poll: bool) -> Control {
-    Control::Supervisory { kind, received, poll }
+fn s(kind: Supervisory, received: u8, poll: bool) -> ControlField {
+    ControlField::Supervisory { kind, received, poll }
 }
 
 #[test]
 fn a_path_is_travelled_one_digipeater_after_the_other() {
-    let mut path = Path::through(&[call("RELAY-1"), call("RELAY-2")]).expect("two");
+    let mut path = DigipeaterPath::through(&[call("RELAY-1"), call("RELAY-2")]).expect("two");
     assert_eq!((path.len(), path.next(), path.is_travelled()), (2, Some(call("RELAY-1")), false));
     path.repeat();
     assert_eq!((path.next(), path.is_travelled()), (Some(call("RELAY-2")), false));
@@ -108,9 +110,9 @@ fn a_path_is_travelled_one_digipeater_after_the_other() {
     assert_eq!(Addresses::decode(&octets[..length]), Ok((addresses, length)));
     path.repeat();
     assert_eq!((path.next(), path.is_travelled()), (None, true));
-    let back = Path::through(&[call("RELAY-2"), call("RELAY-1")]);
+    let back = DigipeaterPath::through(&[call("RELAY-2"), call("RELAY-1")]);
     assert_eq!(Some(path.reversed()), back);
-    assert!(Path::through(&[call("A"); 9]).is_none());
+    assert!(DigipeaterPath::through(&[call("A"); 9]).is_none());
 }
 
 /// Figure 4.6 of version 2.2, with the classes that it means: it prints 00 20.
@@ -129,7 +131,7 @@ fn the_xid_of_the_specification() {
         Functions::MODULO_128,
         Functions::SYNCHRONOUS,
     ];
-    let parameters = Parameters {
+    let parameters = XidParameters {
         classes: Some(BALANCED_HALF_DUPLEX),
         functions: Some(functions.into_iter().fold(Functions::default(), Functions::and)),
         longest: Some(128),
@@ -137,11 +139,11 @@ fn the_xid_of_the_specification() {
         timeout: Some(4096),
         tries: Some(3),
     };
-    assert_eq!(Parameters::decode(&octets), Ok(parameters));
+    assert_eq!(XidParameters::decode(&octets), Ok(parameters));
     let mut encoded = [0; XID_MOST];
     let length = parameters.encode(&mut encoded);
     assert_eq!(&encoded[..length], octets);
-    assert_eq!(Parameters::decode(&[]), Ok(Parameters::default()), "it only asks");
+    assert_eq!(XidParameters::decode(&[]), Ok(XidParameters::default()), "it only asks");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::panic::catch_unwind;
 
 use fastrand::Rng;
-use stackwright_ax25::{Config, FrameLength, Version};
+use stackwright_ax25::{Config, FrameLength, LinkVersion};
 use stackwright_contract::services::{Ended, StreamsRequest};
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{ChannelConditions, Hearing};
@@ -34,7 +34,8 @@ fn conditions(random: &mut Rng, stations: usize) -> ChannelConditions {
 }
 
 fn config(random: &mut Rng, number: usize, rate: u32) -> Config {
-    let version = [Version::Auto, Version::Auto, Version::V20, Version::V22][random.usize(..4)];
+    let version = [LinkVersion::Auto, LinkVersion::Auto, LinkVersion::V20, LinkVersion::V22]
+        [random.usize(..4)];
     let frame = match random.usize(..3) {
         0 => FrameLength::Fixed([16, 64, 256][random.usize(..3)]),
         _ => FrameLength::Adaptive,

@@ -1,6 +1,6 @@
 //! Octets in both directions.
 
-use stackwright_ax25::{Config, State, Version};
+use stackwright_ax25::{Config, LinkState, LinkVersion};
 use stackwright_contract::Duration;
 use stackwright_contract::services::Ended;
 use stackwright_simulator::{ChannelConditions, Profile};
@@ -15,12 +15,12 @@ pub(crate) fn radio(name: &str) -> ChannelConditions {
     }
 }
 
-pub(crate) fn config(own: &str, version: Version) -> Config {
+pub(crate) fn config(own: &str, version: LinkVersion) -> Config {
     Config { version, ..Config::new(call(own)) }
 }
 
 /// The first opens, both send, the first finishes when it has everything.
-fn both_ways(version: Version, profile: &str, rate: u32, octets: usize) {
+fn both_ways(version: LinkVersion, profile: &str, rate: u32, octets: usize) {
     let configs = ["N0AAA", "N0BBB-1"].map(|own| Config { rate, ..config(own, version) });
     let mut air = Air::new(radio(profile), configs.to_vec(), 7);
     let mut one = End::new(0, 1, data(octets, 1));
@@ -49,21 +49,21 @@ fn both_ways(version: Version, profile: &str, rate: u32, octets: usize) {
 
 #[test]
 fn octets_arrive_in_both_directions() {
-    both_ways(Version::V20, "packet-radio-1200", 1200, 4096);
-    both_ways(Version::V22, "packet-radio-1200", 1200, 4096);
-    both_ways(Version::V20, "packet-radio-9600", 9600, 16384);
-    both_ways(Version::Auto, "packet-radio-9600", 9600, 16384);
+    both_ways(LinkVersion::V20, "packet-radio-1200", 1200, 4096);
+    both_ways(LinkVersion::V22, "packet-radio-1200", 1200, 4096);
+    both_ways(LinkVersion::V20, "packet-radio-9600", 9600, 16384);
+    both_ways(LinkVersion::Auto, "packet-radio-9600", 9600, 16384);
 }
 
 #[test]
 fn a_link_shows_its_state() {
-    let configs = ["A", "B"].map(|own| config(own, Version::Auto));
+    let configs = ["A", "B"].map(|own| config(own, LinkVersion::Auto));
     let mut air = Air::new(radio("packet-radio-1200"), configs.to_vec(), 7);
     let other = End::new(1, 1, Vec::new());
     other.listen(&mut air, "B");
     End::new(0, 1, Vec::new()).open(&mut air, station("B"));
     let state = |air: &Air| air.stations[0].stack.links().next().map(|link| link.state);
-    assert_eq!(state(&air), Some(State::AwaitingV22Connection));
-    let connected = |air: &mut Air| state(air) == Some(State::Connected);
+    assert_eq!(state(&air), Some(LinkState::AwaitingV22Connection));
+    let connected = |air: &mut Air| state(air) == Some(LinkState::Connected);
     assert!(air.run_until(Duration::from_secs(60), connected));
 }

@@ -1,6 +1,6 @@
 //! Each frame in turn is lost, doubled or altered.
 
-use stackwright_ax25::Version;
+use stackwright_ax25::LinkVersion;
 use stackwright_contract::Duration;
 use stackwright_contract::services::Ended;
 
@@ -11,7 +11,7 @@ use crate::talk::{End, check, data};
 const OCTETS: usize = 1500;
 
 /// Returns how many frames there were.
-fn exchange(version: Version, fates: &[(u64, Fate)]) -> u64 {
+fn exchange(version: LinkVersion, fates: &[(u64, Fate)]) -> u64 {
     let configs = ["A", "B"].map(|own| config(own, version));
     let mut air = Air::new(radio("packet-radio-1200"), configs.to_vec(), 3);
     air.fates = fates.iter().copied().collect();
@@ -39,7 +39,7 @@ fn exchange(version: Version, fates: &[(u64, Fate)]) -> u64 {
 
 #[test]
 fn one_frame_after_the_other_fails() {
-    for version in [Version::V20, Version::V22, Version::Auto] {
+    for version in [LinkVersion::V20, LinkVersion::V22, LinkVersion::Auto] {
         let frames = exchange(version, &[]);
         assert!(frames > 20, "{frames}");
         for fate in [Fate::Lost, Fate::Doubled, Fate::Altered] {
@@ -52,7 +52,7 @@ fn one_frame_after_the_other_fails() {
 
 #[test]
 fn two_frames_fail() {
-    for version in [Version::V20, Version::V22] {
+    for version in [LinkVersion::V20, LinkVersion::V22] {
         for first in 1..=16 {
             for second in first + 1..=first + 8 {
                 exchange(version, &[(first, Fate::Lost), (second, Fate::Lost)]);

@@ -1,7 +1,7 @@
 //! UI frames, TEST, and digipeaters.
 
-use stackwright_ax25::header::Path;
-use stackwright_ax25::{Config, Route, Version};
+use stackwright_ax25::header::DigipeaterPath;
+use stackwright_ax25::{Config, LinkVersion, Route};
 use stackwright_contract::services::{Credit, DatagramsRequest, Ended};
 use stackwright_contract::{Address, Duration, Either};
 use stackwright_simulator::Hearing;
@@ -43,7 +43,7 @@ fn arrived(air: &Air, at: usize) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_ui_frame_reaches_those_who_listen_for_its_call_and_protocol() {
-    let configs = ["A", "B", "C"].map(|own| config(own, Version::Auto));
+    let configs = ["A", "B", "C"].map(|own| config(own, LinkVersion::Auto));
     let mut air = Air::new(radio("packet-radio-1200"), configs.to_vec(), 7);
     listen(&mut air, 1, 1, "B", 0xcc);
     listen(&mut air, 2, 1, "QST", 0xcd);
@@ -93,11 +93,11 @@ fn a_ui_frame_reaches_those_who_listen_for_its_call_and_protocol() {
 
 /// The first and the last do not hear one another; the one in the middle repeats.
 fn relayed(digipeats: bool) -> Air {
-    let path = Path::through(&[call("RELAY")]).expect("one");
+    let path = DigipeaterPath::through(&[call("RELAY")]).expect("one");
     let configs = ["A", "RELAY", "B"].map(|own| Config {
         digipeat: digipeats,
         routes: vec![Route { port: 0, path }],
-        ..config(own, Version::Auto)
+        ..config(own, LinkVersion::Auto)
     });
     let mut conditions = radio("packet-radio-1200");
     conditions.hearing = Hearing::hiding(&[(0, 2)]);
@@ -136,12 +136,12 @@ fn a_link_through_a_digipeater() {
     check(&other, &one);
     assert_eq!(one.ended, Some(Ended::Finished));
     let learned = air.stations[2].stack.route(1);
-    assert_eq!(learned.map(|route| route.path), Path::through(&[call("RELAY")]));
+    assert_eq!(learned.map(|route| route.path), DigipeaterPath::through(&[call("RELAY")]));
 }
 
 #[test]
 fn a_station_that_nobody_is_does_not_answer() {
-    let configs = ["A", "B"].map(|own| config(own, Version::Auto));
+    let configs = ["A", "B"].map(|own| config(own, LinkVersion::Auto));
     let mut air = Air::new(radio("packet-radio-1200"), configs.to_vec(), 7);
     let mut one = End::new(0, 1, Vec::new());
     one.open(&mut air, station("C"));

@@ -1,6 +1,6 @@
 //! The table of states and inputs.
 
-use stackwright_ax25::State;
+use stackwright_ax25::LinkState;
 use stackwright_ax25::header::{Role, Supervisory, Unnumbered};
 use stackwright_ax25::table::{Cell, Input, STATES, Source, rows};
 use stackwright_contract::Duration;
@@ -44,7 +44,7 @@ fn apply(machine: &mut Machine, input: Input) {
         Input::IRepeatedAsks => machine.hear_i(7, 0, true, b"xy"),
         Input::IInvalid => machine.hear_i(0, 5, false, b"xy"),
         Input::IResponse => {
-            let control = stackwright_ax25::header::Control::Information {
+            let control = stackwright_ax25::header::ControlField::Information {
                 sent: 0,
                 received: 0,
                 poll: false,
@@ -71,7 +71,7 @@ fn apply(machine: &mut Machine, input: Input) {
         Input::XidAnswers => machine.hear_u(Response, Xid, true),
         Input::Test => machine.hear_u(Command, Test, true),
         Input::Ui => {
-            let control = stackwright_ax25::header::Control::unnumbered(Ui, true);
+            let control = stackwright_ax25::header::ControlField::unnumbered(Ui, true);
             machine.hear(Command, control, b"xy");
         }
         Input::Unknown => {
@@ -127,7 +127,7 @@ fn apply(machine: &mut Machine, input: Input) {
 }
 
 /// Returns what a station does in a state, and where it is then.
-fn does(state: State, input: Input) -> (String, String) {
+fn does(state: LinkState, input: Input) -> (String, String) {
     let mut machine = Machine::at(state);
     apply(&mut machine, input);
     let does = machine.take().join(", ");

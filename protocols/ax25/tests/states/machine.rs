@@ -1,9 +1,9 @@
 //! One station, brought into each state by a script, and what it does next.
 
 use stackwright_ax25::header::{
-    Addresses, Control, Head, Modulus, Path, Role, Supervisory, Unnumbered,
+    Addresses, ControlField, DigipeaterPath, Head, Modulus, Role, Supervisory, Unnumbered,
 };
-use stackwright_ax25::{Ax25, Config, LinkStatus, State, Version};
+use stackwright_ax25::{Ax25, Config, LinkState, LinkStatus, LinkVersion};
 use stackwright_contract::services::{
     AssociationIndication, Credit, FramesIndication, FramesRequest, Streams, StreamsRequest,
 };
@@ -53,13 +53,13 @@ fn bit(role: Role, poll: bool) -> String {
 /// A frame in words, as the table has it.
 fn shown(octets: &[u8], modulus: Modulus) -> String {
     let (addresses, at) = Addresses::decode(octets).expect("addresses");
-    let (control, length) = Control::decode(&octets[at..], modulus).expect("a control field");
+    let (control, length) = ControlField::decode(&octets[at..], modulus).expect("a control field");
     let rest = octets.len() - at - length;
     match control {
-        Control::Information { sent, received, poll } => {
+        ControlField::Information { sent, received, poll } => {
             format!("I {sent}/{received} {}", bit(addresses.role, poll))
         }
-        Control::Supervisory { kind, received, poll } => {
+        ControlField::Supervisory { kind, received, poll } => {
             let kind = match kind {
                 Supervisory::ReceiveReady => "RR",
                 Supervisory::ReceiveNotReady => "RNR",
@@ -69,7 +69,7 @@ fn shown(octets: &[u8], modulus: Modulus) -> String {
             let more = if rest > 0 { format!(" +{rest}") } else { String::new() };
             format!("{kind} {received} {}{more}", bit(addresses.role, poll))
         }
-        Control::Unnumbered { kind, poll } => {
+        ControlField::Unnumbered { kind, poll } => {
             let kind = match kind {
                 Unnumbered::Sabm => "SABM",
                 Unnumbered::Sabme => "SABME",
@@ -113,7 +113,7 @@ impl Outlet<Stack> for Words {
 }
 
 impl Machine {
-    pub(crate) fn new(version: Version) -> Self {
+    pub(crate) fn new(version: LinkVersion) -> Self {
         let config = Config { version, tries: 3, ..Config::new(call("A")) };
         let (stack, cx) = (Ax25::new(config), Context::new(1));
         let mut machine = Machine { stack, cx, words: Words::default(), marks: Vec::new() };
@@ -179,15 +179,25 @@ impl Machine {
     }
 
     /// The peer sends a frame.
-    pub(crate) fn hear_in(&mut self, modulus: Modulus, role: Role, control: Control, rest: &[u8]) {
-        let addresses =
-            Addresses { destination: call("A"), source: call("B"), role, path: Path::DIRECT };
+    pub(crate) fn hear_in(
+        &mut self,
+        modulus: Modulus,
+        role: Role,
+        control: ControlField,
+        rest: &[u8],
+    ) {
+        let addresses = Addresses {
+            destination: call("A"),
+            source: call("B"),
+            role,
+            path: DigipeaterPath::DIRECT,
+        };
         let pid = control.has_pid().then_some(0xf0);
         let head = Head::new(&addresses, control, modulus, pid);
         self.hear_octets(&[head.as_octets(), rest].concat());
     }
 
-    pub(crate) fn hear(&mut self, role: Role, control: Control, rest: &[u8]) {
+    pub(crate) fn hear(&mut self, role: Role, control: ControlField, rest: &[u8]) {
         self.hear_in(Modulus::Eight, role, control, rest);
     }
 
@@ -197,15 +207,15 @@ impl Machine {
     }
 
     pub(crate) fn hear_u(&mut self, role: Role, kind: Unnumbered, poll: bool) {
-        self.hear(role, Control::unnumbered(kind, poll), &[]);
+        self.hear(role, ControlField::unnumbered(kind, poll), &[]);
     }
 
     pub(crate) fn hear_s(&mut self, role: Role, kind: Supervisory, received: u8, poll: bool) {
-        self.hear(role, Control::Supervisory { kind, received, poll }, &[]);
+        self.hear(role, ControlField::Supervisory { kind, received, poll }, &[]);
     }
 
     pub(crate) fn hear_i(&mut self, sent: u8, received: u8, poll: bool, octets: &[u8]) {
-        let control = Control::Information { sent, received, poll };
+        let control = ControlField::Information { sent, received, poll };
         self.hear(Role::Command, control, octets);
     }
 
@@ -234,13 +244,13 @@ impl Machine {
     }
 
     /// Brings a station into a state.
-    pub(crate) fn at(state: State) -> Self {
+    pub(crate) fn at(state: LinkState) -> Self {
         let version = match state {
-            State::Disconnected | State::AwaitingV22Connection => Version::Auto,
-            _ => Version::V20,
+            LinkState::Disconnected | LinkState::AwaitingV22Connection => LinkVersion::Auto,
+            _ => LinkVersion::V20,
         };
         let mut machine = Machine::new(version);
-        if state == State::Disconnected {
+        if state == LinkState::Disconnected {
             let local = Address::Station { call: call("A"), pid: 0xf0, route: 0 }.into();
             machine.ask(StreamsRequest::Listen { listener: LISTENER, local });
             let credit = Credit::of_octets(ROOM);
@@ -251,18 +261,18 @@ impl Machine {
         }
         machine.open(STREAM);
         machine.left();
-        if matches!(state, State::AwaitingConnection | State::AwaitingV22Connection) {
+        if matches!(state, LinkState::AwaitingConnection | LinkState::AwaitingV22Connection) {
             machine.take();
             return machine;
         }
         machine.hear_u(Role::Response, Unnumbered::Ua, true);
-        if state == State::AwaitingRelease {
+        if state == LinkState::AwaitingRelease {
             machine.ask(StreamsRequest::Finish { association: STREAM });
         } else {
             machine.send(b"abc");
         }
         machine.left();
-        if state == State::TimerRecovery {
+        if state == LinkState::TimerRecovery {
             machine.wait();
         }
         machine.take();

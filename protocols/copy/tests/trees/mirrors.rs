@@ -2,7 +2,7 @@
 
 use stackwright_contract::services::{Attribute, FileKind};
 use stackwright_copy::{
-    Comparison, CopySide, Deed, Indication as Told, Request as Ask, TreeOptions,
+    Comparison, CopySide, FileChange, Indication as Told, Request as Ask, TreeOptions,
 };
 
 use crate::setting::{Desk, JOB, content};
@@ -225,14 +225,14 @@ fn deeds_and_statuses_are_answered_side_by_side() {
     let asks = [
         Ask::Stat { job: name(0), side: CopySide::Left, path: "a".into() },
         Ask::Stat { job: name(1), side: CopySide::Left, path: "nothing".into() },
-        Ask::Do { job: name(2), side, deed: Deed::MakeFolder { path: "f".into() } },
-        Ask::Do { job: name(3), side, deed: Deed::Rename { from, to: "c".into() } },
+        Ask::Do { job: name(2), side, deed: FileChange::MakeFolder { path: "f".into() } },
+        Ask::Do { job: name(3), side, deed: FileChange::Rename { from, to: "c".into() } },
         Ask::Do {
             job: name(4),
             side: CopySide::Left,
-            deed: Deed::Set { path: "a".into(), attribute: Attribute::Modified(99) },
+            deed: FileChange::Set { path: "a".into(), attribute: Attribute::Modified(99) },
         },
-        Ask::Do { job: name(5), side, deed: Deed::Remove { path: "nothing".into() } },
+        Ask::Do { job: name(5), side, deed: FileChange::Remove { path: "nothing".into() } },
     ];
     asks.into_iter().for_each(|ask| desk.world.ask(desk.station, ask));
     while desk.world.step() {}

@@ -1,8 +1,8 @@
 //! Where TLS begins (RFC 4217): a layer below secures associations when it is commanded to.
 //!
 //! ```text
-//! explicit   220 ─▸ AUTH TLS ─▸ 234 ─▸ Control(Secure) ─▸ handshake ─▸ USER, PASS ─▸ PBSZ 0, PROT P
-//! implicit   Open, Control(Secure) ─▸ handshake ─▸ 220 ─▸ USER, PASS ─▸ PBSZ 0, PROT P
+//! explicit   220 ─▸ AUTH TLS ─▸ 234 ─▸ Control(Secure) ─▸ handshake ─▸ USER, PASS ─▸ PBSZ, PROT
+//! implicit   Open, Control(Secure) ─▸ handshake ─▸ 220 ─▸ USER, PASS ─▸ PBSZ, PROT
 //! data       Control(Secure) for each association, as soon as it is open
 //! ```
 //!

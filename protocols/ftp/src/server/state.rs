@@ -170,7 +170,8 @@ pub(super) struct Protected {
     pub(super) sized: bool,
     /// Data associations are.
     pub(super) data: bool,
-    /// TLS began with the first octet: data associations are protected unless the client says PROT C.
+    /// TLS began with the first octet: data associations are protected unless the client says PROT
+    /// C.
     pub(super) from_start: bool,
     /// A data association has resumed the session of the control association: its client can, so
     /// one that does not is another's.

@@ -7,7 +7,7 @@
 //! | lingering | a session that was told to end | it is reset |
 //! | data wait | a transfer without data association | 425 |
 //! | idle | a transfer without progress | 426 |
-//! | none | an upload that has ended | it gets its name, where the client did not vanish |
+//! | next turn | an upload that has ended | it gets its name, where the client did not vanish |
 //! | penalty | a wrong password | its reply |
 //! | delay | a password from an address of too many wrong ones | it is tried |
 //! | lingering | a data association whose peer does not close | it is reset |
@@ -29,13 +29,16 @@ use super::{Out, Server, Trouble};
 /// How long a peer may hold a data association after all was sent.
 pub(super) const LINGER: Duration = Duration::from_secs(60);
 
+/// How long it is until what has arrived meanwhile was told: what is due now may be done before.
+const NEXT_TURN: Duration = Duration::from_nanos(1);
+
 impl<M: Message> Server<M> {
     /// Restarts the timer of a session in which something happened.
     pub(super) fn touch(&mut self, cx: &Context, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let timeout = match &state.work {
             Work::Delayed(_) => return,
-            Work::Transfer(Transfer { ends: true, file: File::Open(_), .. }) => Duration::ZERO,
+            Work::Transfer(Transfer { ends: true, file: File::Open(_), .. }) => NEXT_TURN,
             Work::Transfer(transfer) if transfer.link.is_none() => self.config.data_wait,
             Work::Penalty => self.config.penalty,
             _ if state.control.leaving != Leaving::No => LINGER,

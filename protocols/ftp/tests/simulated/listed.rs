@@ -147,7 +147,8 @@ fn a_file_is_listed_as_the_one_entry() {
     assert_eq!((names(&entries), entries[0].status.size), (vec!["f"], 7));
     assert!(odd.verbs().ends_with(&["CWD", "SIZE", "MDTM"]), "{:?}", odd.lines);
 
-    // What is said of the folder counts, and a folder that may not be entered is none that is empty.
+    // What is said of the folder counts, and a folder that may not be entered is none that is
+    // empty.
     let mut odd = no_folder().reply("SIZE", "501 what\r\n");
     assert_eq!(list(&mut odd, "/f"), Err(Failure::NotFound));
     let facts = facts.replace("=file", "=dir");

@@ -52,12 +52,21 @@ impl Scene {
     }
 
     fn with(config: Config) -> Self {
+        Self::asked(config, "/f", Purpose::Read { as_octets: true })
+    }
+
+    fn asked(config: Config, path: &str, purpose: Purpose) -> Self {
         let control = Handle { index: 0, generation: 0 };
         let (client, cx) = (Client::new(config), Context::new(1));
         let mut scene = Scene { client, cx, below: Below::default(), control };
-        let purpose = Purpose::Read { as_octets: true };
-        scene.ask(FilesRequest::Open { file: FILE, path: "/f".into(), purpose });
-        scene.ask(FilesRequest::Read { file: FILE, offset: 0, length: 1000 });
+        scene.ask(FilesRequest::Open { file: FILE, path: path.into(), purpose });
+        match purpose {
+            Purpose::Read { .. } => {
+                scene.ask(FilesRequest::Read { file: FILE, offset: 0, length: 1000 });
+            }
+            Purpose::List => scene.ask(FilesRequest::Next { file: FILE }),
+            _ => {}
+        }
         scene.control = scene.take(|ask| match ask {
             Ask::Open { association, .. } => Some(*association),
             _ => None,
@@ -178,7 +187,11 @@ impl Scene {
 
     fn logged_in_with(config: Config) -> Self {
         let tls = config.tls;
-        let mut scene = Self::with(config);
+        Self::with(config).log_in(tls)
+    }
+
+    fn log_in(mut self, tls: TlsMode) -> Self {
+        let scene = &mut self;
         scene.connected();
         if tls == TlsMode::Explicit {
             assert_eq!(scene.reply("220 ready\r\n"), "AUTH TLS\r\n");
@@ -193,18 +206,24 @@ impl Scene {
         scene.reply("230 in\r\n");
         scene.reply("200 PBSZ=0\r\n200 private\r\n");
         scene.reply("200 binary\r\n211-Features\r\n SIZE\r\n211 End\r\n");
-        scene
+        self
+    }
+
+    /// Opens the data association at the port of reply 229.
+    fn open_data(&mut self) -> Handle {
+        let data = self.take(|ask| match ask {
+            Ask::Open { association, .. } => Some(*association),
+            _ => None,
+        });
+        self.opened(data, SocketAddr::new(door().ip(), 2000));
+        data
     }
 
     /// Opens the data association, on which the client sends nothing in the clear.
     fn with_data(tls: TlsMode) -> (Self, Handle) {
         let mut scene = Self::logged_in(tls);
         assert_eq!(scene.reply("213 5\r\n229 Entering (|||2000|)\r\n"), "RETR f\r\n");
-        let data = scene.take(|ask| match ask {
-            Ask::Open { association, .. } => Some(*association),
-            _ => None,
-        });
-        scene.opened(data, SocketAddr::new(door().ip(), 2000));
+        let data = scene.open_data();
         let (secured, Secure { role, sessions, .. }) = scene.secures();
         assert_eq!((secured, role), (data, TlsRole::Client));
         assert!(matches!(sessions, SessionGroup::Joins(_)));
@@ -394,6 +413,51 @@ fn data_without_an_announced_end_counts_as_whole_by_its_size_alone() {
             let closed = if is_whole { None } else { Some(Err(Failure::Lost)) };
             assert_eq!(scene.closed(), closed, "{octets:?}, {reply_first}");
         }
+    }
+}
+
+/// A listing has no size, so it fails.
+#[test]
+fn a_listing_without_an_announced_end_is_not_believed() {
+    for is_announced in [true, false] {
+        let config = Config { tls: TlsMode::Explicit, ..client_config() };
+        let mut scene = Scene::asked(config, "", Purpose::List).log_in(TlsMode::Explicit);
+        assert_eq!(scene.reply("229 Entering (|||2000|)\r\n"), "LIST\r\n");
+        let data = scene.open_data();
+        let (secured, _) = scene.secures();
+        assert_eq!(secured, data);
+        scene.controlled(data, RESUMED);
+        scene.reply("150 opening\r\n");
+        scene.deliver(data, b"-rw-r--r-- 1 ftp ftp 5 Jan  1 2026 f\r\n");
+        scene.hear(if is_announced {
+            Told::Finished { association: data }
+        } else {
+            Told::Ended { name: data, why: Ended::Truncated }
+        });
+        scene.reply("226 done\r\n");
+        assert_eq!(scene.closed().is_some(), !is_announced, "{:?}", scene.below.told);
+    }
+}
+
+/// What the server has received is its to say.
+#[test]
+fn an_upload_counts_by_its_reply_however_the_data_association_ends() {
+    for why in [Ended::Truncated, Ended::Reset(0), Ended::Finished] {
+        let config = Config { tls: TlsMode::Explicit, ..client_config() };
+        let purpose = Purpose::Create { from: 0 };
+        let mut scene = Scene::asked(config, "/f", purpose).log_in(TlsMode::Explicit);
+        assert_eq!(scene.reply("229 Entering (|||2000|)\r\n"), "STOR f\r\n");
+        let data = scene.open_data();
+        scene.secures();
+        scene.controlled(data, RESUMED);
+        scene.reply("150 go\r\n");
+        let message = M::with_headroom(0, b"hello");
+        scene.ask(FilesRequest::Write { file: FILE, offset: 0, message });
+        scene.ask(FilesRequest::Close { file: FILE, keep: Keep::Whole });
+        scene.hear(Told::Ended { name: data, why });
+        assert_eq!(scene.closed(), None, "{why}");
+        scene.reply("226 done\r\n");
+        assert_eq!(scene.closed(), Some(Ok(())), "{why}");
     }
 }
 

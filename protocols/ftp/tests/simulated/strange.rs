@@ -235,6 +235,12 @@ fn a_size_larger_than_what_came_is_a_reason_to_doubt() {
     assert_eq!(fetch(&mut hello().reply("SIZE", "213 13\r\n")), Err(Failure::Short));
     let mut odd = hello().reply("RETR", "150 go (13 bytes)\r\n").reply("SIZE", "213 12\r\n");
     assert_eq!(fetch(&mut odd), Err(Failure::Short));
+    for most in [1 << 63, u64::MAX] {
+        let size = format!("213 {most}\r\n");
+        assert_eq!(fetch(&mut hello().reply("SIZE", size)), Err(Failure::Short));
+        let opening = format!("150 go ({most} bytes)\r\n");
+        assert_eq!(fetch(&mut hello().reply("RETR", opening)), Err(Failure::Short));
+    }
     let mut odd = hello().reply("SIZE", "213 12\r\n");
     odd.data_end = DataEnd::Abort;
     assert_eq!(fetch(&mut odd), Err(Failure::Lost), "the end was not clean");

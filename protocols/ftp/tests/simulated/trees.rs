@@ -178,9 +178,9 @@ fn round_trips(from: CopySide, greeting: &str) -> f64 {
 
 #[test]
 fn many_small_files_take_no_more_round_trips_than_they_need() {
-    // A fetch: the transfer alone, because the port of its data connection came with the file before.
-    // A store waits for 150 before it sends. (A simulated connection carries octets at once; over
-    // TCP, a fetch takes one round trip more for the handshake, and a store none.)
+    // A fetch: the transfer alone, because the port of its data connection came with the file
+    // before. A store waits for 150 before it sends. (A simulated connection carries octets at
+    // once; over TCP, a fetch takes one round trip more for the handshake, and a store none.)
     for (from, transfer) in [(CopySide::Left, 1.0), (CopySide::Right, 2.0)] {
         let ahead = round_trips(from, "Stackwright FTP");
         assert!((ahead - transfer).abs() < 0.1, "{from:?}: {ahead}");

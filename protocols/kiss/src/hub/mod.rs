@@ -139,7 +139,7 @@ impl<M: Message> Hub<M> {
 impl<M: Message> Protocol for Hub<M> {
     const FACTS: Facts = Facts {
         needs: Guarantees::ORDERED,
-        passes: Guarantees::ORDERED.and(Guarantees::ONCE).and(Guarantees::CHECKED),
+        passes: Guarantees::ORDERED.and(Guarantees::ONCE),
         reads_payload: true,
         ..Facts::named(NAME)
     };

@@ -14,6 +14,7 @@ mod crossing;
 mod events;
 mod ftp;
 mod headers;
+mod kiss;
 mod loss;
 mod maps;
 mod messages;
@@ -58,6 +59,7 @@ fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
     artp::add(&mut figures);
     loss::add(&mut figures);
+    kiss::add(&mut figures);
     crossing::add(&mut figures);
     maps::add(&mut figures);
     headers::add(&mut figures);

@@ -38,6 +38,16 @@ pub(super) fn waits(direction: Direction) -> Option<String> {
     None
 }
 
+/// One that does not wait for so long tries again, and goes on where it was.
+pub(super) fn tries_again(direction: Direction) -> Option<String> {
+    let scene = Scene::new(direction, RATE);
+    let watch = scene.watch();
+    assert_eq!(block(&scene, &["--timeout", "2", "--retries", "8"]), Some(0));
+    watch.end();
+    scene.assert_copied();
+    None
+}
+
 /// One that does not try again says what happened, and the same command goes on there.
 pub(super) fn gives_up(direction: Direction) -> Option<String> {
     let scene = Scene::new(direction, RATE);

@@ -1,6 +1,6 @@
-//! A disk that fills up in the middle of a transfer: it is told so, and once there is room, the same
-//! command completes the transfer. Our own disk keeps what arrived; a server's has no use for half
-//! a file that fills it.
+//! A disk that fills up in the middle of a transfer: it is told so, and once there is room, the
+//! same command completes the transfer. Our own disk keeps what arrived; a server's has no use for
+//! half a file that fills it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -22,7 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     for direction in Direction::BOTH {
         let mut add = |name: &str, interrupt: fn(Direction) -> Option<String>| {
             let name = format!("interrupted/{name}/{}", direction.name());
-            trials.push(ignorable(name, &["ip", "tc"], false, move || {
+            trials.push(ignorable(name, &["ip", "tc", "taskset"], false, move || {
                 if !wire::may_be_put_up() {
                     return Some("this needs the right to make network namespaces".into());
                 }
@@ -33,6 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         add("server-killed", killed::server);
         add("disk-full", full::disk);
         add("blocked/waits", blocked::waits);
+        add("blocked/tries-again", blocked::tries_again);
         add("blocked/gives-up", blocked::gives_up);
     }
     trials

@@ -1,7 +1,9 @@
 //! A network of three network namespaces: a client's, a server's, and a router between them that
 //! limits the rate, and that can be made to discard everything without a word. Its queue is longer
-//! than what TCP sends ahead: nothing is lost by chance.
+//! than what TCP sends ahead, and one processor does it all: nothing is lost by chance, and no
+//! connection overtakes another.
 
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::process::{Command, Stdio, id};
@@ -32,7 +34,8 @@ impl Place for End<'_> {
 
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", self.namespace]).arg(program);
+        command.args(["netns", "exec", self.namespace, "taskset", "--cpu-list", processor()]);
+        command.arg(program);
         command
     }
 }
@@ -121,6 +124,17 @@ pub(super) fn may_be_put_up() -> bool {
     *MAY.get_or_init(|| {
         let name = format!("stackwright-{}-try", id());
         quiet(&["netns", "add", &name]) && quiet(&["netns", "del", &name])
+    })
+}
+
+/// The first processor that this process may use.
+fn processor() -> &'static str {
+    static PROCESSOR: OnceLock<String> = OnceLock::new();
+    PROCESSOR.get_or_init(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let first = list.unwrap_or("0").trim();
+        first.split([',', '-']).next().unwrap_or("0").into()
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -13,14 +14,29 @@ use stackwright_programs::processes::{Running, eventually};
 pub(crate) struct Kissutil {
     input: ChildStdin,
     lines: Receiver<String>,
-    _running: Running,
+    running: Running,
 }
 
 impl Kissutil {
     /// Starts it, and waits until it is connected.
     pub(crate) fn new(tnc: SocketAddr) -> Self {
+        let (host, port) = (tnc.ip().to_string(), tnc.port().to_string());
+        let kissutil = Self::start(&["-h", &host, "-p", &port]);
+        // It says nothing of it, and drops what it reads before.
+        let number = kissutil.running.number();
+        let connects = eventually(Duration::from_secs(20), || is_connected(number));
+        assert!(connects, "kissutil connects to {tnc}");
+        kissutil
+    }
+
+    /// Starts it at a serial device.
+    pub(crate) fn at_device(path: &Path) -> Self {
+        Self::start(&["-p", path.to_str().expect("a name of ours")])
+    }
+
+    fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new("kissutil");
-        command.args(["-h", &tnc.ip().to_string(), "-p", &tnc.port().to_string()]);
+        command.args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut running = Running::start(&mut command);
         let (input, output) = (running.input(), running.output());
@@ -33,11 +49,7 @@ impl Kissutil {
                 }
             }
         });
-        // It says nothing of it, and drops what it reads before.
-        let number = running.number();
-        let connects = eventually(Duration::from_secs(20), || is_connected(number));
-        assert!(connects, "kissutil connects to {tnc}");
-        Kissutil { input, lines, _running: running }
+        Kissutil { input, lines, running }
     }
 
     /// Types a frame, such as `N0BBB>N0AAA:text`.

@@ -40,6 +40,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("radio/direwolf/exchange/1200".into(), direwolf, false, || exchange(1200)),
         trial("radio/direwolf/exchange/9600".into(), direwolf, false, || exchange(9600)),
         trial("radio/direwolf/restarts".into(), direwolf, false, restarts),
+        trial("radio/kissutil/terminal".into(), &["kissutil"], false, terminal),
+        trial("radio/direwolf/device".into(), direwolf, false, device),
         trial("radio/direwolf/hub".into(), direwolf, false, hub::is_shared),
         trial("radio/direwolf/monitor".into(), with_tshark, false, monitor),
     ]
@@ -80,6 +82,59 @@ fn exchange(baud: u32) {
         assert_eq!(*frame, ui("N0BBB", "N0AAA", &text(nth)), "frame {nth}");
     }
     assert_eq!(station.told.states, [true], "and the line stayed up");
+}
+
+/// kissutil takes our pseudo terminal for a serial TNC; it goes, and another comes.
+fn terminal() {
+    let folder = Scratch::new();
+    let link = folder.join("tnc");
+    let mut station = Station::at_terminal(&link, 9600);
+    station.until(PATIENCE, |told| told.states == [false]);
+    for round in 1..=2 {
+        let mut kissutil = Kissutil::at_device(&link);
+        station.until(PATIENCE, |told| told.states.last() == Some(&true));
+        let text = |nth: usize| format!("{round} {nth:02}");
+        (0..20).for_each(|nth| kissutil.send(&format!("N0BBB>N0AAA:{}", text(nth))));
+        station.until(PATIENCE, |told| told.frames.len() >= 20);
+        let frames = std::mem::take(&mut station.told.frames);
+        let sent = |source, destination| {
+            (0..20).map(move |nth| ui(source, destination, &format!("{round} {nth:02}")))
+        };
+        assert!(frames.into_iter().eq(sent("N0BBB", "N0AAA")));
+        station.send_all(&sent("N0AAA", "N0BBB").collect::<Vec<_>>(), PATIENCE);
+        let mut came: Vec<String> = Vec::new();
+        let arrived = eventually(Duration::from_secs(20), || {
+            came.extend(kissutil.lines().filter(|line| line.contains("N0AAA>N0BBB")));
+            came.len() >= 20
+        });
+        assert!(arrived, "{came:?}");
+        drop(kissutil);
+        station.until(PATIENCE, |told| told.states.last() == Some(&false));
+    }
+}
+
+/// Direwolf's pseudo terminal is a serial device to us.
+fn device() {
+    let mut rig = Rig::new(9600);
+    rig.kill(0);
+    let terminal = rig.restart_with_terminal(0);
+    let mut station = Station::at_device(&terminal, 9600);
+    let mut kissutil = Kissutil::new(rig.kiss(1));
+    station.until(PATIENCE, |told| told.states.last() == Some(&true));
+    let frames: Vec<Vec<u8>> =
+        (0..20).map(|nth| ui("N0AAA", "N0BBB", &format!("to the device {nth:02}"))).collect();
+    station.send_all(&frames, PATIENCE);
+    let mut came = 0;
+    let arrived = eventually(Duration::from_secs(20), || {
+        came += kissutil.lines().filter(|line| line.contains("to the device")).count();
+        came >= 20
+    });
+    assert!(arrived, "{came} of 20 came\n{}", rig.logs());
+    kissutil.send("N0BBB>N0AAA:from the air");
+    station.until(PATIENCE, |told| !told.frames.is_empty());
+    assert_eq!(station.told.frames, [ui("N0BBB", "N0AAA", "from the air")]);
+    rig.kill(0);
+    station.until(PATIENCE, |told| told.states.last() == Some(&false));
 }
 
 /// The TNC is killed and started again, five times, while there is traffic: frames go on within

@@ -54,12 +54,13 @@ impl Rig {
         let modems = [0, 1].map(|place| {
             let (name, kiss) = (names[place], free_port(false));
             let setting = format!(
-                "ADEVICE udp:{} tx{name}\nARATE {SAMPLES}\nACHANNELS 1\nCHANNEL 0\nMYCALL N0{name}{name}{name}\n\
-                 MODEM {baud}\nAGWPORT 0\nKISSPORT {kiss}\nPERSIST 255\nSLOTTIME 1\nTXDELAY 20\nTXTAIL 5\n",
+                "ADEVICE udp:{} tx{name}\nARATE {SAMPLES}\nACHANNELS 1\nCHANNEL 0\n\
+                 MYCALL N0{name}{name}{name}\nMODEM {baud}\nAGWPORT 0\nKISSPORT {kiss}\n\
+                 PERSIST 255\nSLOTTIME 1\nTXDELAY 20\nTXTAIL 5\n",
                 audio[place]
             );
             fs::write(folder.join(&format!("{name}.conf")), setting).expect("a folder of ours");
-            Modem { name, kiss, running: start(folder.path(), name) }
+            Modem { name, kiss, running: start(folder.path(), name, &[]) }
         });
         let rig = Rig { modems, _channel: channel, folder };
         rig.listens(0);
@@ -88,7 +89,18 @@ impl Rig {
     /// Starts one that was killed.
     pub(crate) fn restart(&mut self, modem: usize) {
         let name = self.modems[modem].name;
-        self.modems[modem].running = start(self.folder.path(), name);
+        self.modems[modem].running = start(self.folder.path(), name, &[]);
+    }
+
+    /// Starts one that was killed, with a pseudo terminal that offers KISS too; returns its name.
+    pub(crate) fn restart_with_terminal(&mut self, modem: usize) -> PathBuf {
+        let name = self.modems[modem].name;
+        self.modems[modem].running = start(self.folder.path(), name, &["-p"]);
+        self.listens(modem);
+        let log = fs::read(self.folder.join(&format!("{name}.log"))).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log).into_owned();
+        let terminal = log.split_whitespace().find(|word| word.starts_with("/dev/pts/"));
+        terminal.unwrap_or_else(|| panic!("it names its terminal\n{log}")).into()
     }
 
     /// Returns what the modems and the channel said, for a trial that fails.
@@ -103,11 +115,11 @@ impl Rig {
     }
 }
 
-fn start(folder: &Path, name: &str) -> Running {
+fn start(folder: &Path, name: &str, options: &[&str]) -> Running {
     let mut modem = Command::new("direwolf");
     // Without colours, and without a line a frame about the loudness of audio.
     modem.args(["-t", "0", "-q", "d", "-c", &format!("{name}.conf")]).env("HOME", folder);
-    Running::start(quiet(&mut modem, folder, name))
+    Running::start(quiet(modem.args(options), folder, name))
 }
 
 fn quiet<'a>(command: &'a mut Command, folder: &Path, log: &str) -> &'a mut Command {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -75,6 +76,22 @@ pub(crate) fn at_once() -> ChannelAccess {
 impl Station {
     /// A station at the TNC that offers KISS at `tnc`, of `baud` bit/s.
     pub(crate) fn new(tnc: SocketAddr, baud: u32) -> Self {
+        Self::on(baud, |driver, pool| Line::tcp(vec![tnc], driver.registry(), 0, pool))
+    }
+
+    /// A station at a pseudo terminal that it makes.
+    pub(crate) fn at_terminal(link: &Path, baud: u32) -> Self {
+        Self::on(baud, |driver, pool| {
+            Line::pty(link, driver.registry(), 0, pool).expect("a terminal")
+        })
+    }
+
+    /// A station at a serial device.
+    pub(crate) fn at_device(path: &Path, baud: u32) -> Self {
+        Self::on(baud, |driver, pool| Line::serial(path, 9600, driver.registry(), 0, pool))
+    }
+
+    fn on(baud: u32, line: impl FnOnce(&Driver, Arc<Pool<M>>) -> Line<M>) -> Self {
         let driver = Driver::new(1).expect("a driver");
         let pool = Arc::new(Pool::new(4096, 8));
         let config = Config {
@@ -83,7 +100,7 @@ impl Station {
             access: at_once(),
             ..Config::default()
         };
-        let line = Line::tcp(vec![tnc], driver.registry(), 0, Arc::clone(&pool));
+        let line = line(&driver, Arc::clone(&pool));
         let stack = Over::new(Kiss::sharing(config, pool), line);
         Station { driver, stack, told: Told::default() }
     }

@@ -146,7 +146,8 @@ impl<M: Message> Format<M> for Sixteen<M> {
             }
             Kind::Poll => {
                 segment.signals = Signals::FINISH.when(header.flags & STREAM_END != 0);
-                segment.inquiry = Some(unwrap(header.poll, 24, u64::from(view.answered)) as u32);
+                let number = unwrap(header.poll, 24, u64::from(view.answered)) as u32;
+                segment.inquiry = Some(number.into());
                 segment.next = Some(unwrap(header.number, 24, view.received_upto));
             }
             Kind::Status | Kind::UnsolicitedStatus => {
@@ -212,7 +213,11 @@ impl<M: Message> Format<M> for Sixteen<M> {
             (Kind::Data, unit.span.start, view.asked)
         } else {
             flag(&mut flags, STREAM_END, say, Signals::FINISH);
-            (Kind::Poll, view.sent_upto, say.inquiry.take().unwrap_or(view.asked))
+            (
+                Kind::Poll,
+                view.sent_upto,
+                say.inquiry.take().map_or(view.asked, |question| question.number),
+            )
         };
         let credit = say.credit.take().map_or(u8::MAX, |edge| {
             u8::try_from(edge.saturating_sub(view.received_upto)).unwrap_or(u8::MAX)

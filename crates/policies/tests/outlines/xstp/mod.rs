@@ -16,9 +16,9 @@ use stackwright_transport::{
     Boxed, Exchange, IntoPart, Policies, SlotPart, Slots, configuration, slots,
 };
 use stackwright_trial::Promise;
+use stackwright_trial::setting::{M, have_the_same_trace, may_be_exchanged, talks};
+use stackwright_trial::streams::streams;
 
-use crate::setting::{M, have_the_same_trace, may_be_exchanged, talks};
-use crate::streams::{REFUSAL, streams};
 use format::Sixteen;
 use ports::Ports;
 
@@ -70,7 +70,8 @@ fn connection(here: u16, there: u16) -> Slots<Xstp<M>> {
 
 #[test]
 fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
-    streams(|_| Ports::new(REFUSAL));
+    let refusal = 77;
+    streams(refusal, |_| Ports::new(refusal));
 }
 
 #[test]

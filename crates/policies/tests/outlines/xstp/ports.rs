@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use stackwright_base::{Arrival, Origin};
 use stackwright_contract::services::{Code, Credit, Ended, Streams};
-use stackwright_contract::{Context, Facts, Guarantees, Participant};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::{CheckAt, Integrity};
 use stackwright_transport::{Host, Slots};
@@ -13,7 +13,7 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use super::header::{Kind, Packet};
 use super::{PSEUDO_HEADER, Xstp, connection};
-use crate::setting::M;
+use stackwright_trial::setting::M;
 
 /// The first port of those that open.
 const FRESH: u16 = 49_152;
@@ -64,7 +64,7 @@ impl Host for Ports {
         header(packet).map(|header| (header.source, header.destination))
     }
 
-    fn open(&mut self, _: &Context, remote: Participant) -> Result<(u16, u16), Ended> {
+    fn open(&mut self, _: &Context, _: Handle, remote: Participant) -> Result<(u16, u16), Ended> {
         let there = remote.internet().as_ref().map(SocketAddr::port).ok_or(Ended::Unavailable)?;
         self.drawn += 1;
         Ok((there, FRESH + self.drawn))
@@ -120,6 +120,7 @@ impl Host for Ports {
     fn create(
         &mut self,
         _: &Context,
+        _: Handle,
         (there, here): &(u16, u16),
         _: Participant,
         _: Origin,

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use super::RustForm;
 use super::names::{camel, has_body, head, plain, snake};
 use super::step;
 use crate::machine::Automaton;
-use crate::program::{NamedType, Program, RoleProgram, SignalKind, ValueType};
+use crate::program::{HostFunction, NamedType, Program, RoleProgram, SignalKind, ValueType};
 
 const TABLES: &str = r"
     /// Which events each state hears; what else comes is held.
@@ -61,6 +62,7 @@ pub(super) fn write(
     program: &Program,
     role: &RoleProgram,
     automaton: &Automaton,
+    form: RustForm,
     written: &mut String,
 ) {
     let writing = Writing { program, role, automaton, bodies: has_bodies(program, role) };
@@ -76,6 +78,9 @@ pub(super) fn write(
     writing.variables(written);
     writing.tables(written);
     step::write(&writing, written);
+    if form == RustForm::Contract {
+        writing.contract(written);
+    }
     written.push_str("}\n");
 }
 
@@ -246,7 +251,7 @@ impl Writing<'_> {
     }
 
     /// Parameters of a function or fields of a variant; octets are lent as `lent` says.
-    fn params(&self, params: &[NamedType], lent: &str) -> String {
+    pub(super) fn params(&self, params: &[NamedType], lent: &str) -> String {
         let mut all = Vec::new();
         for param in params {
             let name = snake(&param.name);
@@ -311,6 +316,17 @@ impl Writing<'_> {
             );
         }
         written.push_str("    }\n\n");
+    }
+
+    /// A function of the host, with what is behind its signature.
+    pub(super) fn function(&self, function: &HostFunction, behind: &str) -> String {
+        let me = if function.pure { "&self" } else { "&mut self" };
+        let params = self.params(&function.params, "&");
+        let params = if params.is_empty() { params } else { format!(", {params}") };
+        let result = function
+            .result
+            .map_or(String::new(), |kind| format!(" -> {}", plain(self.program, kind)));
+        format!("        fn {}({me}{params}){result}{behind}", snake(&function.name))
     }
 
     fn variables(&self, written: &mut String) {

@@ -33,6 +33,10 @@ pub(super) fn request<M>(token: Handle, question: &Question, path: String) -> Fi
         }
         Question::Room => FilesRequest::Room { token, path },
         Question::Size { part } => FilesRequest::Stat { token, path, part: *part },
+        // Whether it can be entered is known by entering it.
+        Question::Folder if path != "/" => {
+            FilesRequest::Stat { token, path: path + "/.", part: false }
+        }
         Question::Resume => FilesRequest::Stat { token, path, part: true },
         _ => FilesRequest::Stat { token, path, part: false },
     }

@@ -17,9 +17,6 @@ use stackwright_wire::Message;
 
 use crate::setting::{M, seeds};
 
-/// With this code it is refused what nobody awaits.
-pub(crate) const REFUSAL: Code = 77;
-
 const SERVER: [u8; 4] = [10, 0, 0, 1];
 const PORT: u16 = 7;
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
@@ -204,7 +201,7 @@ struct Counts {
 }
 
 /// A host of streams.
-pub(crate) trait Streaming:
+pub trait Streaming:
     Host<Configuration: Configuration<Message = M>, Transfer = Streams<M>>
 {
 }
@@ -229,11 +226,15 @@ fn bad(random: &mut Rng) -> Conditions {
     }
 }
 
-/// Clients open more streams than a server awaits; each side sends, and ends it in its own way.
-/// `make` makes the host of the station at this address.
-pub(crate) fn streams<
+/// Clients open more streams than a server awaits, which are refused with the code `refusal`; each
+/// side sends, and ends it in its own way. `make` makes the host of the station at this address.
+///
+/// # Panics
+/// If a promise of streams is broken.
+pub fn streams<
     H: Host<Configuration: stackwright_transport::Configuration<Message = M>, Transfer = Streams<M>>,
 >(
+    refusal: Code,
     make: impl Fn(u8) -> H,
 ) {
     let mut counts = Counts::default();
@@ -241,7 +242,7 @@ pub(crate) fn streams<
     let range = seeds(usual);
     let seeds = range.end as usize;
     for seed in range {
-        one(&make, seed, &mut counts);
+        one(&make, seed, refusal, &mut counts);
         if seed % 10 == 0 {
             nothing(&make, seed);
         }
@@ -352,7 +353,7 @@ fn nothing<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64) {
     }
 }
 
-fn one<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64, counts: &mut Counts) {
+fn one<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64, refusal: Code, counts: &mut Counts) {
     let mut random = Rng::with_seed(seed);
     let opened: [usize; 2] = [random.usize(1..4), random.usize(0..3)];
     let awaited = random.usize(1..=opened.iter().sum());
@@ -370,7 +371,7 @@ fn one<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64, counts: &mut Counts) {
     let mut refused = 0;
     for client in scene.sides(1).iter().chain(scene.sides(2)) {
         if let Some(Ended::Refused(code)) = client.ended {
-            assert_eq!((code, client.heard.len(), client.finished), (REFUSAL, 0, 0), "seed {seed}");
+            assert_eq!((code, client.heard.len(), client.finished), (refusal, 0, 0), "seed {seed}");
             refused += 1;
             continue;
         }

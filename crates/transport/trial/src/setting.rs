@@ -5,14 +5,17 @@ use std::ops::Range;
 use fastrand::Rng;
 use stackwright_contract::Duration;
 use stackwright_simulator::{Conditions, Reorder};
+use stackwright_transport::slots::Front;
 use stackwright_transport::{Boxed, Configuration, Slots};
-use stackwright_trial::{End, Promise, Talk, Trial};
 use stackwright_wire::BufferTree;
 
-pub(crate) type M = BufferTree;
+use crate::{End, Promise, Talk, Trial};
+
+/// The kind of message.
+pub type M = BufferTree;
 
 /// It loses, doubles, reorders and alters.
-pub(crate) fn bad(seed: u64) -> Conditions {
+pub fn bad(seed: u64) -> Conditions {
     let mut random = Rng::with_seed(seed);
     Conditions {
         delay: Duration::from_millis(random.u64(0..20)),
@@ -29,20 +32,17 @@ pub(crate) fn bad(seed: u64) -> Conditions {
 }
 
 /// How many seeds: `SEEDS` of them where that is set.
-pub(crate) fn seeds(usual: u64) -> Range<u64> {
+pub fn seeds(usual: u64) -> Range<u64> {
     0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }
 
 /// Messages in one direction on even seeds, in both on odd ones.
-pub(crate) fn talk(seed: u64, promise: Promise) -> Talk {
+pub fn talk(seed: u64, promise: Promise) -> Talk {
     Talk { there: 16, back: seed % 2 * 12, longest: 3000, promise, ..Talk::default() }
 }
 
 /// Everything arrives as promised, for all these seeds.
-pub(crate) fn talks<C: Configuration<Message = M>>(
-    make: impl Fn(usize) -> Slots<C>,
-    promise: Promise,
-) {
+pub fn talks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
     for seed in seeds(300) {
         let mut trial = Trial::new(&make, &bad(seed), seed);
         let outcome = trial.talk(&talk(seed, promise), seed, |_, _| {});
@@ -51,9 +51,9 @@ pub(crate) fn talks<C: Configuration<Message = M>>(
 }
 
 /// Static and boxed policies put the same on the wire at the same time.
-pub(crate) fn have_the_same_trace<C: Configuration<Message = M>>(
+pub fn have_the_same_trace<C: Configuration<Message = M>, F: Front<M>>(
     make: impl Fn(usize) -> Slots<C>,
-    boxed: impl Fn(usize) -> Slots<Boxed<M>>,
+    boxed: impl Fn(usize) -> Slots<Boxed<M, F>>,
     promise: Promise,
 ) {
     for seed in seeds(50) {
@@ -66,14 +66,14 @@ pub(crate) fn have_the_same_trace<C: Configuration<Message = M>>(
 }
 
 /// Judges that change every ten packets, in both ends, change nothing that is delivered.
-pub(crate) fn may_be_exchanged(
-    boxed: impl Fn(usize) -> Slots<Boxed<M>>,
-    mut exchange: impl FnMut(&mut Slots<Boxed<M>>, usize),
+pub fn may_be_exchanged<F: Front<M>>(
+    boxed: impl Fn(usize) -> Slots<Boxed<M, F>>,
+    mut exchange: impl FnMut(&mut Slots<Boxed<M, F>>, usize),
     promise: Promise,
 ) {
     for seed in seeds(500) {
         let mut trial = Trial::new(&boxed, &bad(seed), seed);
-        let meddle = |end: &mut End<Boxed<M>>, packets: u64| {
+        let meddle = |end: &mut End<Boxed<M, F>>, packets: u64| {
             if packets.is_multiple_of(10) {
                 exchange(end.association.slots_mut(), packets as usize / 10);
             }

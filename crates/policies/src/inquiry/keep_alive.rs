@@ -1,0 +1,120 @@
+//! An inquiry where nothing was heard for long.
+
+use stackwright_contract::Instant;
+use stackwright_transport::rules::{Component, Facts};
+use stackwright_transport::slots::Inquiry;
+use stackwright_transport::words::{Nanoseconds, Occasion, View};
+
+/// How many times the wait for an answer is doubled, at most.
+const DOUBLED_MOST: u32 = 6;
+
+/// Asks as another policy does, and also where nothing was received for a while though nothing is
+/// on its way (XTP's CTIMER). A peer that does not answer for `patience` counts as gone (CTIMEOUT).
+///
+/// Choose it where a peer may vanish without a word, and somebody waits. The connection policy has
+/// to keep when something was [heard](stackwright_transport::slots::Connection::heard).
+///
+/// ```
+/// use stackwright_policies::inquiry::{KeepAlive, WindowEnd};
+/// let asks = KeepAlive::new(WindowEnd::new(6), 60_000_000_000, 120_000_000_000);
+/// # let _ = asks;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct KeepAlive<I> {
+    other: I,
+    every: Nanoseconds,
+    patience: Nanoseconds,
+    /// When it is looked whether something was heard.
+    at: Instant,
+    /// Since when it asks, and how often it has.
+    since: Option<(Instant, u32)>,
+    is_due: bool,
+    gone: bool,
+}
+
+impl<I> KeepAlive<I> {
+    /// Asks as `other` does, and after `every` nanoseconds of silence until the peer has not
+    /// answered for `patience` nanoseconds.
+    pub const fn new(other: I, every: Nanoseconds, patience: Nanoseconds) -> Self {
+        let at = Instant::END;
+        KeepAlive { other, every, patience, at, since: None, is_due: false, gone: false }
+    }
+
+    fn rests(view: &View) -> bool {
+        view.idle && view.drained
+    }
+}
+
+impl<I: Inquiry> Inquiry for KeepAlive<I> {
+    fn due(&self, view: &View, occasion: Occasion) -> bool {
+        self.is_due && Self::rests(view) || self.other.due(view, occasion)
+    }
+
+    fn is_patient(&self) -> bool {
+        self.other.is_patient()
+    }
+
+    fn heeds_last(&self) -> bool {
+        self.other.heeds_last()
+    }
+
+    fn heeds_sent(&self) -> bool {
+        self.other.heeds_sent()
+    }
+
+    fn on_time(&mut self, view: &View, heard: Instant) {
+        self.other.on_time(view, heard);
+        // While something is on its way, the other policy insists.
+        let rests = Self::rests(view);
+        if !rests || self.since.is_some_and(|(since, _)| since < heard) {
+            (self.since, self.at) = (None, Instant::END);
+        }
+        if let Some((since, _)) = self.since {
+            self.is_due |= self.at <= view.now;
+            self.gone = self.is_due && view.now.nanoseconds_since(since) >= self.patience;
+        } else {
+            let quiet = if rests { heard.later(self.every) } else { view.now.later(self.every) };
+            (self.is_due, self.at) = (quiet <= view.now, quiet.max(view.now));
+        }
+    }
+
+    fn on_sent(&mut self, view: &View) {
+        self.other.on_sent(view);
+        self.at = self.at.min(view.now.later(self.every));
+    }
+
+    fn on_asked(&mut self, view: &View, number: u32) {
+        self.other.on_asked(view, number);
+        if core::mem::take(&mut self.is_due) {
+            let (since, tries) = self.since.unwrap_or((view.now, 0));
+            self.since = Some((since, tries + 1));
+            self.at = view.now.later(view.rtt.timeout << tries.min(DOUBLED_MOST));
+        }
+    }
+
+    fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) {
+        self.other.on_answer(view, number, took);
+        (self.since, self.is_due) = (None, false);
+        self.at = view.now.later(self.every);
+    }
+
+    fn holds(&self, view: &View) -> bool {
+        self.other.holds(view)
+    }
+
+    fn gives_up(&self) -> bool {
+        self.gone || self.other.gives_up()
+    }
+
+    fn deadline(&self, view: &View) -> Instant {
+        self.at.min(self.other.deadline(view))
+    }
+}
+
+impl<I: Component> Component for KeepAlive<I> {
+    const FACTS: Facts = Facts {
+        name: "inquiry to stay alive",
+        does: "asks a silent peer whether it is there, and else as another policy does",
+        ..I::FACTS
+    };
+}

@@ -1,0 +1,232 @@
+//! One association: its role, what is held, what waits.
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
+use stackwright_contract::{Handle, Instant, Outlet};
+use stackwright_wire::{Header, Message};
+
+use crate::layer::RoleLayer;
+use crate::part::{RoleEvent, RoleOutlet, RolePart};
+use crate::words::RoleIndication;
+
+/// What a role hears.
+pub(crate) type EventOf<M, P> = RoleEvent<<P as RolePart<M>>::Adu, <P as RolePart<M>>::Input>;
+
+/// What came and is not heard yet, with the credit that it holds.
+type Held<M, P> = (EventOf<M, P>, Credit);
+
+/// How far it has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// Its opening was asked for.
+    Opening,
+    Open,
+    /// It ends when what waits has been sent.
+    Closing,
+    /// Its end was asked for.
+    Ending,
+}
+
+pub(crate) struct Association<M: Message, P: RolePart<M>> {
+    pub(crate) part: P,
+    pub(crate) stage: Stage,
+    /// What may still be sent, and what could be when it opened.
+    pub(crate) credit: Credit,
+    first_credit: Credit,
+    /// ADUs for which there is no credit yet.
+    pub(crate) waiting: VecDeque<M>,
+    /// Oldest first.
+    pub(crate) held: VecDeque<Held<M, P>>,
+    /// When each wait is over.
+    pub(crate) deadlines: Vec<Option<Instant>>,
+}
+
+impl<M: Message, P: RolePart<M>> Association<M, P> {
+    pub(crate) fn new(part: P) -> Self {
+        Association {
+            part,
+            stage: Stage::Opening,
+            credit: Credit::default(),
+            first_credit: Credit::default(),
+            waiting: VecDeque::new(),
+            held: VecDeque::new(),
+            deadlines: vec![None; P::WAITS],
+        }
+    }
+
+    pub(crate) fn opened(&mut self, credit: Credit) {
+        (self.stage, self.credit, self.first_credit) = (Stage::Open, credit, credit);
+    }
+
+    /// Lets the role react to one word, and to what follows from it: there is still room, all has
+    /// arrived, what was held is heard now. Returns the credit of the ADUs that were heard.
+    pub(crate) fn react<N>(
+        &mut self,
+        name: Handle,
+        now: Instant,
+        event: &EventOf<M, P>,
+        out: &mut impl Outlet<RoleLayer<M, P, N>>,
+    ) -> Credit
+    where
+        N: FnMut() -> P,
+    {
+        let mut heard = Credit::default();
+        let mut sent = self.step(name, now, event, out);
+        loop {
+            // Room is told where something was sent and more may be: a role that only waits for
+            // room does not turn for ever.
+            let next = if !self.hears_more() {
+                break;
+            } else if sent && self.has_room() && self.part.hears(&RoleEvent::Room) {
+                RoleEvent::Room
+            } else if sent && self.is_drained() && self.part.hears(&RoleEvent::Drained) {
+                RoleEvent::Drained
+            } else if let Some((word, credit)) = self.heard_now() {
+                heard.octets += credit.octets;
+                heard.messages += credit.messages;
+                word
+            } else {
+                break;
+            };
+            sent = self.step(name, now, &next, out);
+        }
+        heard
+    }
+
+    /// Whether it may hear more: it is open, and what it sent has left.
+    pub(crate) fn hears_more(&self) -> bool {
+        self.stage == Stage::Open && self.waiting.is_empty() && !self.part.is_over()
+    }
+
+    fn has_room(&self) -> bool {
+        self.credit.messages > 0 && self.credit.octets > 0
+    }
+
+    pub(crate) fn is_drained(&self) -> bool {
+        self.waiting.is_empty()
+            && self.credit.messages >= self.first_credit.messages
+            && self.credit.octets >= self.first_credit.octets
+    }
+
+    /// The oldest held word that is heard now.
+    fn heard_now(&mut self) -> Option<Held<M, P>> {
+        let place = self.held.iter().position(|(word, _)| self.part.hears(word))?;
+        self.held.remove(place)
+    }
+
+    /// Returns whether something was sent.
+    fn step<N>(
+        &mut self,
+        name: Handle,
+        now: Instant,
+        event: &EventOf<M, P>,
+        out: &mut impl Outlet<RoleLayer<M, P, N>>,
+    ) -> bool
+    where
+        N: FnMut() -> P,
+    {
+        if let RoleEvent::Adu(_) = event {
+            for (timer, deadline) in self.deadlines.iter_mut().enumerate() {
+                let wait = P::wait(timer);
+                if wait.idle && deadline.is_some() {
+                    *deadline = Some(now + wait.time);
+                }
+            }
+        }
+        let mut turn = Turn {
+            name,
+            now,
+            sends: matches!(self.stage, Stage::Open | Stage::Closing),
+            sent: false,
+            credit: &mut self.credit,
+            waiting: &mut self.waiting,
+            deadlines: &mut self.deadlines,
+            out,
+            layer: PhantomData,
+        };
+        self.part.step(event, &mut turn);
+        turn.sent
+    }
+
+    /// Sends what waits, as far as there is credit.
+    pub(crate) fn send_waiting<N>(
+        &mut self,
+        name: Handle,
+        out: &mut impl Outlet<RoleLayer<M, P, N>>,
+    ) where
+        N: FnMut() -> P,
+    {
+        while let Some(message) = self.waiting.pop_front() {
+            if !takes(self.credit, message.len()) {
+                return self.waiting.push_front(message);
+            }
+            out.request(sending(name, message, &mut self.credit));
+        }
+    }
+}
+
+fn takes(credit: Credit, octets: usize) -> bool {
+    credit.messages > 0 && credit.octets >= octets
+}
+
+fn sending<M: Message>(name: Handle, message: M, credit: &mut Credit) -> DatagramsRequest<M> {
+    credit.octets -= message.len();
+    credit.messages -= 1;
+    DatagramsRequest::Send {
+        association: name,
+        batch: message.into(),
+        properties: MessageProperties::default(),
+    }
+}
+
+/// What a role may use in one instant.
+struct Turn<'a, M, P, N, X> {
+    name: Handle,
+    now: Instant,
+    sends: bool,
+    sent: bool,
+    credit: &'a mut Credit,
+    waiting: &'a mut VecDeque<M>,
+    deadlines: &'a mut [Option<Instant>],
+    out: &'a mut X,
+    layer: PhantomData<fn(P, N)>,
+}
+
+impl<M, P, N, X> RoleOutlet<M, P::Output> for Turn<'_, M, P, N, X>
+where
+    M: Message,
+    P: RolePart<M>,
+    N: FnMut() -> P,
+    X: Outlet<RoleLayer<M, P, N>>,
+{
+    fn send(&mut self, head: &impl Header, body: Option<&M>) {
+        if !self.sends {
+            return; // the association is over, and the role hears of it now
+        }
+        let mut message = match body {
+            Some(body) => body.share(),
+            None => M::with_headroom(P::HEADER_ROOM, &[]),
+        };
+        message.push(head);
+        self.sent = true;
+        if self.waiting.is_empty() && takes(*self.credit, message.len()) {
+            self.out.request(sending(self.name, message, self.credit));
+        } else {
+            self.waiting.push_back(message);
+        }
+    }
+
+    fn emit(&mut self, output: P::Output) {
+        self.out.indicate(RoleIndication::Told { association: self.name, output });
+    }
+
+    fn start(&mut self, timer: usize) {
+        if let Some(deadline) = self.deadlines.get_mut(timer) {
+            *deadline = Some(self.now + P::wait(timer).time);
+        }
+    }
+}

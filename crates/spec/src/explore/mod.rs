@@ -1,0 +1,114 @@
+//! The model check: two roles and the path between them, all that can happen, breadth first, so
+//! that the first trouble has a shortest story.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `world.rs` | where everything stands, and what can happen next |
+//! | `host.rs` | applications, as the model has them |
+//! | `claims.rs` | whether a property is kept |
+//! | `search.rs` | all worlds, and the story of one |
+
+mod claims;
+mod host;
+mod search;
+mod world;
+
+use crate::Compiled;
+use crate::program::{Claim, Property, RoleProgram};
+use search::Search;
+use world::Path;
+
+/// How many worlds are looked at.
+const WORLDS_MOST: usize = 1_000_000;
+
+/// How many ADUs are under way in each direction, where the model says nothing.
+const HOLDS: u64 = 4;
+
+/// What was found of a property.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Its name.
+    pub name: String,
+    /// How many worlds were looked at.
+    pub worlds: usize,
+    /// How many ADUs waited for a role to hear them, at most.
+    pub held_most: usize,
+    /// What went wrong, if anything did.
+    pub trouble: Option<Counterexample>,
+}
+
+/// How a property is broken.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// What is wrong, in a sentence.
+    pub says: String,
+    /// A line for each step, the shortest story there is.
+    pub chart: Vec<String>,
+}
+
+/// Checks the properties of a protocol between its two roles, or between two ends of its only role.
+///
+/// # Errors
+/// Where there are more than two roles: no one pair is meant.
+pub fn explore(compiled: &Compiled) -> Result<Vec<Checked>, &'static str> {
+    let sides = match compiled.program.roles.len() {
+        1 => [0, 0],
+        2 => [0, 1],
+        _ => return Err("properties are checked between two roles"),
+    };
+    let both = [(compiled, sides[0]), (compiled, sides[1])];
+    let properties = compiled.program.properties.iter();
+    Ok(properties.map(|property| check(both, compiled, property)).collect())
+}
+
+/// Checks the properties of a new version where one end has the old one: the new first role beside
+/// the old second, and the other way round. Each name says which.
+///
+/// # Errors
+/// Where the two versions do not have the same two roles.
+pub fn explore_mixed(new: &Compiled, old: &Compiled) -> Result<Vec<Checked>, &'static str> {
+    let names = |of: &Compiled| -> Vec<String> {
+        of.program.roles.iter().map(|role| role.name.clone()).collect()
+    };
+    if names(new) != names(old) || new.program.roles.len() != 2 {
+        return Err("both versions have the same two roles");
+    }
+    let [first, second] = [0, 1].map(|nth: usize| new.program.roles[nth].name.as_str());
+    let mixed = [
+        ([(new, 0), (old, 1)], format!("new {first}, old {second}")),
+        ([(old, 0), (new, 1)], format!("old {first}, new {second}")),
+    ];
+    let mut all = Vec::new();
+    for (sides, which) in mixed {
+        for property in &new.program.properties {
+            let checked = check(sides, new, property);
+            all.push(Checked { name: format!("{} ({which})", checked.name), ..checked });
+        }
+    }
+    Ok(all)
+}
+
+/// A compiled text, and the number of a role in it.
+type Side<'a> = (&'a Compiled, usize);
+
+fn role<'a>(side: Side<'a>) -> &'a RoleProgram {
+    &side.0.program.roles[side.1]
+}
+
+fn check(sides: [Side<'_>; 2], model: &Compiled, property: &Property) -> Checked {
+    let of = &model.program.model;
+    let (loses, doubles) = match property.claim {
+        Claim::Eventually { loses, doubles, .. } => {
+            (loses.unwrap_or(of.loses), doubles.unwrap_or(of.doubles))
+        }
+        _ => (of.loses, of.doubles),
+    };
+    let path = Path {
+        loses,
+        doubles,
+        reorders: of.reorders,
+        forgets: of.holds == Some(0),
+        most: of.holds.filter(|holds| *holds > 0).unwrap_or(HOLDS) as usize,
+    };
+    Search::new(sides, of, path, property).run(WORLDS_MOST)
+}

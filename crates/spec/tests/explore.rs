@@ -1,0 +1,126 @@
+//! The model check: what the sources promise holds, and what is broken on purpose is found.
+
+use stackwright_spec::{Checked, compile, explore, explore_mixed};
+
+const JIS: &str = include_str!("sources/jis.protocol");
+const STOP_AND_WAIT: &str = include_str!("sources/stop-and-wait.protocol");
+const PING_PONG: &str = include_str!("sources/ping-pong.protocol");
+
+fn checked(text: &str) -> Vec<Checked> {
+    let compiled = compile(text).unwrap_or_else(|told| {
+        panic!("{}", told.iter().map(|one| one.render("p", text, false) + "\n").collect::<String>())
+    });
+    explore(&compiled).expect("it has at most two roles")
+}
+
+/// What is found of a property where a text is changed.
+fn broken(text: &str, from: &str, to: &str, property: &str) -> Checked {
+    assert!(text.contains(from), "{from}");
+    let found = checked(&text.replace(from, to));
+    found.into_iter().find(|one| one.name == property).expect("it is promised")
+}
+
+fn chart(found: &Checked) -> String {
+    let trouble = found.trouble.as_ref().expect("it is broken");
+    println!(
+        "{}: {} ({} worlds)\n  {}",
+        found.name,
+        trouble.says,
+        found.worlds,
+        trouble.chart.join("\n  ")
+    );
+    trouble.chart.join("\n")
+}
+
+#[test]
+fn what_the_sources_promise_holds() {
+    for text in [JIS, STOP_AND_WAIT, PING_PONG] {
+        for found in checked(text) {
+            println!("{}: {} worlds, at most {} held", found.name, found.worlds, found.held_most);
+            assert!(found.trouble.is_none(), "{}", chart(&found));
+            assert!(found.worlds > 10);
+        }
+    }
+}
+
+#[test]
+fn a_block_that_overtakes_a_table_is_held_or_lost_for_ever() {
+    let held = checked(JIS).into_iter().find(|one| one.name == "ends").expect("it is promised");
+    // All blocks and the end may overtake a table.
+    assert!(held.trouble.is_none() && held.held_most == 4, "{held:?}");
+    let dropped = broken(JIS, "way holds 6;", "way holds 0;", "ends");
+    assert!(chart(&dropped).contains("Client does not hear Blocks"));
+}
+
+#[test]
+fn a_loss_below_a_transport_that_is_not_reliable_stops_an_image() {
+    let lost = broken(JIS, "Client.emit Done;", "Client.emit Done when loses 1;", "ends");
+    assert!(chart(&lost).contains("is lost"));
+}
+
+#[test]
+fn six_blocks_are_checked_too() {
+    let six = JIS.replace("< 3", "< 6").replace("calls(paint) == 3", "calls(paint) == 6");
+    let six = six.replace("way holds 6;", "way holds 9;");
+    for found in checked(&six) {
+        println!("{}: {} worlds", found.name, found.worlds);
+        assert!(found.trouble.is_none() && found.worlds > 200, "{}", chart(&found));
+    }
+}
+
+#[test]
+fn one_bit_of_number_is_not_enough_where_packets_overtake_each_other() {
+    let one_bit = broken(STOP_AND_WAIT, "% 65536", "% 2", "order");
+    let story = chart(&one_bit);
+    assert!(one_bit.trouble.expect("it is broken").says.contains("old one"));
+    assert!(story.lines().count() <= 12, "{story}");
+    // Where the path keeps the order, one bit is enough.
+    let text = STOP_AND_WAIT.replace("% 65536", "% 2").replace("way reorders;", "");
+    assert!(checked(&text).iter().all(|one| one.trouble.is_none()));
+}
+
+#[test]
+fn seeded_bugs_are_found() {
+    let bugs = [
+        // A block is painted while a table is awaited.
+        (
+            JIS,
+            "{ await Table(t) where t.kind == Huffman; call set(t); }",
+            "{ await Blocks(b); call paint(b); }",
+            "tables_first",
+        ),
+        // The server forgets the end.
+        (JIS, "send End { total: blocks() };", "nothing;", "ends"),
+        // A copy is delivered, too.
+        (STOP_AND_WAIT, "if data.number == expected {", "if data.number <= expected {", "order"),
+        // What is reported is not what was asked.
+        (PING_PONG, "{ number: request.number }", "{ number: 1 }", "order"),
+    ];
+    for (text, from, to, property) in bugs {
+        let found = broken(text, from, to, property);
+        assert!(!chart(&found).is_empty(), "{to}");
+    }
+    // It does not give up, and its tries leave their range.
+    let hasty = STOP_AND_WAIT.replace("0..30", "0..1").replace("tries == 30", "tries == 1");
+    assert!(checked(&hasty).iter().all(|one| one.trouble.is_none()));
+    let found = broken(&hasty, "tries == 1", "tries == 2", "gives_up_late");
+    assert!(chart(&found).contains("after 200 ms"));
+    assert!(found.trouble.expect("it is broken").says.contains("`tries` has left its range"));
+}
+
+#[test]
+fn an_old_end_is_checked_beside_a_new_one() {
+    let new = compile(STOP_AND_WAIT).expect("it compiles");
+    let old = compile(&STOP_AND_WAIT.replace("await 200 ms", "await 500 ms")).expect("it compiles");
+    let found = explore_mixed(&new, &old).expect("the roles are the same");
+    assert_eq!(found.len(), 4);
+    assert!(found.iter().all(|one| one.trouble.is_none()), "{found:?}");
+    // An old receiver that counts modulo 2 takes a message for a copy.
+    let text = STOP_AND_WAIT
+        .replace("expected := (expected + 1) % 65536", "expected := (expected + 1) % 2");
+    let old = compile(&text).expect("it compiles");
+    let found = explore_mixed(&new, &old).expect("the roles are the same");
+    let wrong: Vec<&str> =
+        found.iter().filter(|one| one.trouble.is_some()).map(|one| one.name.as_str()).collect();
+    assert_eq!(wrong, ["order (new Sender, old Receiver)"]);
+}

@@ -1,0 +1,66 @@
+//! The configuration of XTP.
+
+use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use stackwright_contract::services::Credit;
+use stackwright_transport::Limits;
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
+
+/// The settings of XTP, under the names of the report's control block in parentheses. The defaults
+/// of [`Config::new`] suit the Internet and local networks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest packet, header included, in octets: 256 … 65507. Packets are not cut below.
+    pub packet: u16,
+    /// How many octets may be in flight, or wait for an application that does not read (rwindow).
+    pub window: u32,
+    /// The most that may be on its way from the application to the peer (wbufsize).
+    pub send: Credit,
+    /// The limits that all contexts share for messages that are not complete.
+    pub limits: Limits,
+    /// Whether checks cover the data; without, the header alone (NOCHECK).
+    pub checks_data: bool,
+    /// How long the first answer is waited for (wtimer).
+    pub timeout_first: Nanoseconds,
+    /// The least time that an answer is waited for.
+    pub timeout_least: Nanoseconds,
+    /// How many inquiries in a row may stay without an answer (retry_count).
+    pub retries: u32,
+    /// After how long a silence the peer is asked whether it is there (ctimer).
+    pub keepalive: Nanoseconds,
+    /// How long it may then stay silent (ctimeout).
+    pub silence: Nanoseconds,
+    /// How long a context that is over answers its peer, which may not know that; and how long one
+    /// of the peer's is remembered, of which a late copy of the first packet must not make another:
+    /// at most 4096 are.
+    pub linger: Nanoseconds,
+    /// The local address, for the address segment of FIRST.
+    pub local: SocketAddr,
+    /// Random octets, drawn anew at each start, that nobody else knows: keys are made with them.
+    pub secret: [u8; 16],
+}
+
+impl Config {
+    /// No address.
+    pub(crate) const UNSPECIFIED: SocketAddr =
+        SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+
+    /// Returns the defaults with this `secret`, for which there can be no default.
+    pub const fn new(secret: [u8; 16]) -> Self {
+        Config {
+            packet: 1472,
+            window: 1 << 20,
+            send: Credit { octets: 1 << 20, messages: 1024 },
+            limits: Limits { octets: 1 << 28, each: 16 << 10 },
+            checks_data: true,
+            timeout_first: SECOND,
+            timeout_least: 20 * MILLISECOND,
+            retries: 12,
+            keepalive: 20 * SECOND,
+            silence: 30 * SECOND,
+            linger: 60 * SECOND,
+            local: Config::UNSPECIFIED,
+            secret,
+        }
+    }
+}

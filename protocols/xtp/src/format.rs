@@ -1,0 +1,486 @@
+//! Words and octets of one context.
+
+use core::marker::PhantomData;
+use core::mem;
+use core::net::SocketAddr;
+
+use alloc::vec::Vec;
+
+use stackwright_contract::services::MessageProperties;
+use stackwright_transport::component;
+use stackwright_transport::slots::{CheckAt, Format, Front};
+use stackwright_transport::words::{
+    Dropped, Ending, Incoming, Label, Numbering, Outgoing, Report, ReportRequest, Signals, Unit,
+    View,
+};
+use stackwright_wire::{Header, Malformed, Message};
+
+use crate::header::{
+    AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
+    KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpOptions, XtpPacket,
+};
+use crate::key::ContextKey;
+
+/// Where the check of a packet stands.
+const CHECK: usize = 16;
+/// Where its length stands.
+const LENGTH: usize = 12;
+/// The octets of a traffic specifier that says nothing.
+const TRAFFIC: usize = TrafficHeader::LENGTH + 4;
+/// The longest address segment.
+const ADDRESS_MOST: usize = AddressHeader::LENGTH + Internet6Address::LENGTH;
+/// The most octets before data.
+pub(crate) const HEADER_MOST: usize = XtpPacket::LENGTH + ADDRESS_MOST + TRAFFIC;
+
+const SIGNALS: [(Signals, XtpOptions); 3] = [
+    (Signals::FINISH, XtpOptions::WCLOSE),
+    (Signals::STOP, XtpOptions::RCLOSE),
+    (Signals::END, XtpOptions::END),
+];
+
+/// What is fixed of the packets of a service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// The number of the service.
+    pub(crate) service: u8,
+    /// The longest packet, in octets.
+    pub(crate) packet: usize,
+    /// XtpOptions that every packet bears.
+    pub(crate) options: XtpOptions,
+    /// Whether every packet of data is a FIRST: nobody answers, and any may be the first that
+    /// arrives.
+    pub(crate) opens_always: bool,
+}
+
+/// The packets of a context: it knows the keys that tell it from others.
+#[derive(Clone, Copy, Debug)]
+pub struct Xtp4<M> {
+    terms: Terms,
+    own: ContextKey,
+    /// The key of the peer's context, once a packet has shown it.
+    peer: Option<u64>,
+    /// Whether the peer returns our key: it has heard us.
+    is_known: bool,
+    here: SocketAddr,
+    there: SocketAddr,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<M> Xtp4<M> {
+    /// Creates the format of a context with the key `own`; `peer` is the peer's, where it opened.
+    pub(crate) fn new(
+        terms: Terms,
+        own: ContextKey,
+        peer: Option<u64>,
+        (here, there): (SocketAddr, SocketAddr),
+    ) -> Self {
+        let is_known = peer.is_none();
+        Xtp4 { terms, own, peer, is_known, here, there, message: PhantomData }
+    }
+
+    /// Returns whether a packet is of this context.
+    fn knows(&mut self, header: &XtpPacket) -> bool {
+        let key = if header.returned { Some(self.own.number) } else { self.peer };
+        self.is_known |= header.returned && key == Some(header.key);
+        key == Some(header.key)
+    }
+
+    /// Returns the key of what leaves: the peer's, once it is known.
+    fn key(&self) -> (bool, u64) {
+        (self.peer.is_some(), self.peer.unwrap_or(self.own.number))
+    }
+
+    fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
+        let (returned, key) = self.key();
+        let options = options.with(self.terms.options);
+        XtpPacket {
+            returned,
+            key,
+            options,
+            version: (),
+            format,
+            length: 0,
+            check: 0,
+            sort: 0,
+            sync: 0,
+            sequence: 0,
+        }
+    }
+
+    fn put_addresses(&self, octets: &mut Vec<u8>) {
+        let head = |length: usize, format| AddressHeader {
+            length: (AddressHeader::LENGTH + length) as u16,
+            domain: 0,
+            format,
+        };
+        let (destination_port, source_port) = (self.there.port(), self.here.port());
+        match (self.there, self.here) {
+            (SocketAddr::V4(there), SocketAddr::V4(here)) => {
+                put(&head(InternetAddress::LENGTH, AddressHeader::INTERNET), octets);
+                let (destination, source) = (there.ip().to_bits(), here.ip().to_bits());
+                put(
+                    &InternetAddress { destination, source, destination_port, source_port },
+                    octets,
+                );
+            }
+            (there, here) => {
+                let address = |end: SocketAddr| match end {
+                    SocketAddr::V4(end) => end.ip().to_ipv6_mapped().octets(),
+                    SocketAddr::V6(end) => end.ip().octets(),
+                };
+                put(&head(Internet6Address::LENGTH, AddressHeader::INTERNET_6), octets);
+                let (destination, source) = (address(there), address(here));
+                put(
+                    &Internet6Address { destination, source, destination_port, source_port },
+                    octets,
+                );
+            }
+        }
+    }
+
+    fn put_traffic(&self, octets: &mut Vec<u8>) {
+        let service = self.terms.service;
+        put(&TrafficHeader { length: TRAFFIC as u16, service, format: 0 }, octets);
+        octets.extend_from_slice(&[0; 4]);
+    }
+}
+
+/// Returns the octets that the check of a packet covers.
+pub(crate) fn check(header: &XtpPacket, octets: usize) -> CheckAt {
+    let end = if header.options.has(XtpOptions::NOCHECK) { XtpPacket::LENGTH } else { octets };
+    CheckAt { field: CHECK, covers: 0..end }
+}
+
+/// Appends a DIAG; its check is left out.
+pub(crate) fn diagnose(header: XtpPacket, diagnostic: DiagnosticSegment, octets: &mut Vec<u8>) {
+    put(&XtpPacket { length: DiagnosticSegment::LENGTH as u32, ..header }, octets);
+    put(&diagnostic, octets);
+}
+
+fn malformed(_: Malformed) -> Dropped {
+    Dropped::Malformed
+}
+
+fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
+    let start = octets.len();
+    octets.resize(start + H::LENGTH, 0);
+    header.encode(&mut octets[start..]);
+}
+
+/// Reads the address segment and the traffic specifier of a FIRST, and returns the service.
+pub(crate) fn pull_opening<M: Message>(packet: &mut M) -> Result<(AddressHeader, u8), Malformed> {
+    let address = packet.pull::<AddressHeader>()?;
+    skip(packet, usize::from(address.length), AddressHeader::LENGTH)?;
+    Ok((address, pull_traffic(packet)?))
+}
+
+fn pull_traffic<M: Message>(packet: &mut M) -> Result<u8, Malformed> {
+    let traffic = packet.pull::<TrafficHeader>()?;
+    skip(packet, usize::from(traffic.length), TrafficHeader::LENGTH)?;
+    Ok(traffic.service)
+}
+
+/// Removes what is left of a segment of `length` octets, whose header was read.
+fn skip<M: Message>(packet: &mut M, length: usize, header: usize) -> Result<(), Malformed> {
+    let rest = length.checked_sub(header).filter(|rest| *rest <= packet.len());
+    packet.advance(rest.ok_or(Malformed::Field("length"))?);
+    Ok(())
+}
+
+fn unit<M: Message>(view: &View, header: &XtpPacket, body: M) -> Result<Option<Unit<M>>, Dropped> {
+    let end = header.sequence.checked_add(body.len() as u64).ok_or(Dropped::Malformed)?;
+    let label = Label { last: header.options.has(XtpOptions::EOM), ..Label::default() };
+    let span = header.sequence..end;
+    Ok((!span.is_empty()).then_some(Unit { span, label, body, since: view.now, lifetime: None }))
+}
+
+/// Reads spans: they rise, and none touches another, or they are not what a receiver has.
+fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
+    let count = packet.pull::<SpanCount>().map_err(malformed)?.spans as usize;
+    if count.checked_mul(SpanSegment::LENGTH) != Some(packet.len()) {
+        return Err(Dropped::Malformed);
+    }
+    let mut from = report.upto;
+    while !packet.is_empty() {
+        let span = packet.pull::<SpanSegment>().map_err(malformed)?;
+        if span.left <= from || span.right <= span.left {
+            return Err(Dropped::Malformed);
+        }
+        report.missing.push(from..span.left);
+        report.held.push(span.left..span.right);
+        from = span.right;
+    }
+    Ok(())
+}
+
+impl<M: Message> Front<M> for XtpPacket {
+    #[inline]
+    fn read(packet: &mut M) -> Result<Self, Malformed> {
+        XtpPacket::decode(packet.front(XtpPacket::LENGTH).ok_or(Malformed::TooShort)?)
+    }
+}
+
+impl<M: Message> Format<M> for Xtp4<M> {
+    type Front = XtpPacket;
+
+    fn numbering(&self) -> Numbering {
+        Numbering::Octets
+    }
+
+    fn first(&self) -> u64 {
+        0
+    }
+
+    fn locator(&self) -> u64 {
+        self.own.number
+    }
+
+    fn room(&self, _: usize, _: &MessageProperties) -> usize {
+        self.terms.packet - self.headroom()
+    }
+
+    fn headroom(&self) -> usize {
+        HEADER_MOST
+    }
+
+    fn report_room(&self) -> usize {
+        (self.terms.packet - XtpPacket::LENGTH - ControlSegment::LENGTH - SpanCount::LENGTH)
+            / SpanSegment::LENGTH
+    }
+
+    fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
+        Some(check(&XtpPacket::decode(front).ok()?, octets))
+    }
+
+    fn decode(
+        &mut self,
+        view: &View,
+        front: Option<&XtpPacket>,
+        mut packet: M,
+        report: &mut Report,
+    ) -> Result<Incoming<M>, Dropped> {
+        let header = match front {
+            Some(header) => {
+                packet.advance(XtpPacket::LENGTH);
+                *header
+            }
+            None => packet.pull::<XtpPacket>().map_err(malformed)?,
+        };
+        if header.length as usize != packet.len() {
+            return Err(Dropped::Malformed);
+        }
+        if !self.knows(&header) {
+            return Err(Dropped::NotOurs);
+        }
+        let patient = header.options.has(XtpOptions::DREQ);
+        let asks = header.options.has(XtpOptions::SREQ.with(XtpOptions::DREQ));
+        let mut incoming = Incoming {
+            // What asks for a report at once asks for more than what is patient.
+            inquiry: asks.then_some(ReportRequest {
+                number: header.sync,
+                patient: patient && !header.options.has(XtpOptions::SREQ),
+            }),
+            signals: Signals::CONFIRM.when(header.returned),
+            next: Some(header.sequence),
+            ..Incoming::silent()
+        };
+        for (signal, option) in SIGNALS {
+            incoming.signals = incoming.signals.with(signal.when(header.options.has(option)));
+        }
+        match header.format {
+            XtpKind::First | XtpKind::Data => {
+                if header.format == XtpKind::First {
+                    pull_opening(&mut packet).map_err(malformed)?;
+                    incoming.signals = incoming.signals.with(Signals::OPEN);
+                }
+                incoming.unit = unit(view, &header, packet)?;
+                if let Some(unit) = &incoming.unit {
+                    incoming.next = Some(unit.span.end);
+                }
+            }
+            XtpKind::Control | XtpKind::ErrorControl | XtpKind::TrafficControl => {
+                let control = packet.pull::<ControlSegment>().map_err(malformed)?;
+                (report.upto, report.answers) = (control.received, Some(control.echo));
+                if header.format == XtpKind::ErrorControl {
+                    spans(&mut packet, report)?;
+                }
+                if header.format == XtpKind::TrafficControl {
+                    let exchange = packet.pull::<KeyExchange>().map_err(malformed)?;
+                    pull_traffic(&mut packet).map_err(malformed)?;
+                    self.peer.get_or_insert(exchange.key & (u64::MAX >> 1));
+                    incoming.signals = incoming.signals.with(Signals::ACCEPT);
+                }
+                (incoming.reports, incoming.credit) = (true, Some(control.allocated));
+            }
+            XtpKind::Diagnostic => {
+                let DiagnosticSegment { code, value } = packet.pull().map_err(malformed)?;
+                let signal =
+                    if code == DiagnosticSegment::REFUSED { Signals::REFUSE } else { Signals::END };
+                incoming.signals = signal.with(Signals::because(value));
+            }
+            XtpKind::JoinControl => return Err(Dropped::NotOurs),
+        }
+        Ok(incoming)
+    }
+
+    fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
+        if say.signals.has(Signals::END) && !say.signals.has(Signals::FINISH) {
+            let value = mem::take(&mut say.signals).code();
+            let header = self.start(XtpKind::Diagnostic, XtpOptions::END);
+            return diagnose(
+                header,
+                DiagnosticSegment { code: DiagnosticSegment::ABANDONED, value },
+                octets,
+            );
+        }
+        let opening = say.signals.has(Signals::OPEN);
+        let report = say.report.take();
+        let unit = if report.is_some() { None } else { say.unit.take() };
+        let control = match report {
+            Some(report) if !report.held.is_empty() => XtpKind::ErrorControl,
+            // Until the peer returns our key, it may not know it.
+            _ if !self.is_known => XtpKind::TrafficControl,
+            _ => XtpKind::Control,
+        };
+        let format = match (report, unit) {
+            (Some(_), _) => control,
+            (None, Some(unit)) if !opening || unit.span.start > 0 && !self.terms.opens_always => {
+                XtpKind::Data
+            }
+            (None, None) if !opening => control,
+            _ => XtpKind::First,
+        };
+        // The inquiry rides on the last packet there is.
+        let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
+        let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
+        if let Some(question) = inquiry {
+            options =
+                options.with(if question.patient { XtpOptions::DREQ } else { XtpOptions::SREQ });
+        }
+        // The end of a half rides on its last data; all else tells what was received as well, and
+        // so on none.
+        let says = match &unit {
+            // Before the data that still waits, nothing ends.
+            None if say.unit.is_some() => Signals::NONE,
+            None => say.signals,
+            Some(unit) if unit.span.end < view.sent_upto => Signals::NONE,
+            Some(_) if view.received_upto > 0 => say.signals.shared(Signals::FINISH),
+            Some(_) => say.signals,
+        };
+        for (signal, option) in SIGNALS {
+            options = options.with(option.when(says.has(signal)));
+        }
+        let first = format == XtpKind::First;
+        let told = says.without(Signals::OPEN).with(Signals::OPEN.when(first));
+        say.signals = say.signals.without(told);
+        let header = XtpPacket {
+            sync: inquiry.map_or(view.asked, |question| question.number),
+            sequence: unit.map_or(view.sent_upto, |unit| unit.span.start),
+            ..self.start(format, options)
+        };
+        put(&header, octets);
+        match format {
+            XtpKind::First => {
+                self.put_addresses(octets);
+                self.put_traffic(octets);
+            }
+            XtpKind::Control | XtpKind::ErrorControl | XtpKind::TrafficControl => {
+                let allocated = say.credit.take().unwrap_or(view.received_upto);
+                let echo = report.and_then(|report| report.answers).unwrap_or(view.answered);
+                put(&ControlSegment { received: view.received_upto, allocated, echo }, octets);
+            }
+            _ => {}
+        }
+        match (format, report) {
+            (XtpKind::ErrorControl, Some(report)) => {
+                put(&SpanCount { spans: report.held.len() as u32 }, octets);
+                for span in &report.held {
+                    put(&SpanSegment { left: span.start, right: span.end }, octets);
+                }
+            }
+            (XtpKind::TrafficControl, _) => {
+                put(&KeyExchange { reserved: 0, key: self.own.number }, octets);
+                self.put_traffic(octets);
+            }
+            _ => {}
+        }
+        let length = octets.len() - XtpPacket::LENGTH + unit.map_or(0, |unit| unit.octets);
+        octets[LENGTH..][..4].copy_from_slice(&(length as u32).to_be_bytes());
+    }
+
+    fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
+        // A peer that closes both halves is told that it is over, whatever it has not taken.
+        if !matches!(why, Ending::Finished | Ending::Reset(_)) {
+            let value = if let Ending::Aborted(code) = why { code } else { 0 };
+            let header = self.start(XtpKind::Diagnostic, XtpOptions::END);
+            diagnose(header, DiagnosticSegment { code: DiagnosticSegment::ABANDONED, value }, into);
+            return true;
+        }
+        let ends = XtpOptions::WCLOSE.with(XtpOptions::RCLOSE).with(XtpOptions::END);
+        let header = XtpPacket {
+            length: ControlSegment::LENGTH as u32,
+            sync: view.asked,
+            sequence: view.sent_upto,
+            ..self.start(XtpKind::Control, ends)
+        };
+        put(&header, into);
+        let (received, echo) = (view.received_upto, view.answered);
+        put(&ControlSegment { received, allocated: received, echo }, into);
+        true
+    }
+}
+
+component! {
+    <M> Xtp4<M>: "format of XTP 4.0", "writes XTP's packets",
+    gives: Property::SPANS
+        .and(Property::INQUIRIES)
+        .and(Property::CREDIT)
+        .and(Property::MARKS)
+        .and(Property::SIGNALS)
+        .and(Property::CHECK_FIELD)
+        .and(Property::COUNTS_OCTETS),
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_policies::integrity::Internet;
+    use stackwright_transport::slots::Integrity;
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+    use crate::config::Config;
+
+    type M = BufferTree;
+
+    /// Returns what arrives with these octets in the context that has `key`, of a peer that has 1.
+    fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
+        let own = ContextKey { ours: true, number: key };
+        let terms =
+            Terms { service: 4, packet: 600, options: XtpOptions::NONE, opens_always: false };
+        let ends = (Config::UNSPECIFIED, Config::UNSPECIFIED);
+        let mut format = Xtp4::<M>::new(terms, own, Some(1), ends);
+        let (packet, mut report) = (M::with_headroom(0, octets), Report::default());
+        let at = Format::<M>::check(&format, octets, octets.len());
+        Internet::new().verify(&packet, at)?;
+        Ok((format.decode(&View::START, None, packet, &mut report)?, report))
+    }
+
+    #[test]
+    fn packets_are_read_as_the_definition_writes_them() {
+        let data =
+            b"\x00\x00\x00\x00\x00\x00\x00\x01\x00\x44\x00\x20\x00\x00\x00\x05\xBB\x5E\x00\x00\x00\x00\x00\x01\
+            \x00\x00\x00\x00\x00\x00\x00\x64hello";
+        let (incoming, _) = heard(7, data).unwrap();
+        let unit = incoming.unit.unwrap();
+        assert_eq!(
+            (unit.span, unit.label.last, incoming.inquiry),
+            (100..105, true, Some(1.into()))
+        );
+
+        let control = b"\x80\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x21\x00\x00\x00\x14\x7E\xF9\x00\x00\x00\x00\x00\x01\
+            \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x69\x00\x00\x00\x00\x00\x01\x00\x64\x00\x00\x00\x01";
+        let (incoming, report) = heard(1, control).unwrap();
+        assert_eq!((report.upto, report.answers, incoming.credit), (105, Some(1), Some(65_636)));
+        assert_eq!(heard(2, control).unwrap_err(), Dropped::NotOurs);
+    }
+}

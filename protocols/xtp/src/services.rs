@@ -1,0 +1,243 @@
+//! The services, each a configuration of the engine (XTP's report §2; XTP 4.0 numbers them).
+
+use stackwright_contract::services::{Datagrams, MessageProperties, Streams, Transfer};
+use stackwright_contract::{Guarantees, Participant};
+use stackwright_policies::{
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
+    rate, recovery, rtt,
+};
+use stackwright_transport::{Configuration, Policies, Slots, configuration};
+use stackwright_wire::Message;
+
+use crate::config::Config;
+use crate::format::{Terms, Xtp4};
+use crate::header::XtpOptions;
+use crate::key::ContextKey;
+
+/// A service: what an association promises.
+pub trait XtpService: Sized + 'static {
+    /// Its number in the traffic specifier.
+    const NUMBER: u8;
+    /// What it promises, for the rule book of stacks.
+    const GIVES: Guarantees;
+    /// Whether every packet of data opens: nobody answers.
+    const OPENS_ALWAYS: bool = false;
+    /// XtpOptions that all its packets bear.
+    const OPTIONS: XtpOptions = XtpOptions::NONE;
+    /// What it offers to the layer above.
+    type Transfer<M: Message>: Transfer<Message = M, Properties: From<MessageProperties> + Into<MessageProperties>>;
+    /// Its policies.
+    type Configuration<M: Message>: Configuration<Message = M, Format = Xtp4<M>>;
+
+    /// Makes the policies of one context.
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Self::Configuration<M>>;
+}
+
+/// Makes the policies of a context with the key `own`. The peer's key is known where the peer
+/// opened.
+pub fn context<M: Message, S: XtpService>(
+    config: &Config,
+    own: ContextKey,
+    peer: Option<u64>,
+    remote: Participant,
+) -> Slots<S::Configuration<M>> {
+    let terms = Terms {
+        service: S::NUMBER,
+        packet: usize::from(config.packet),
+        options: S::OPTIONS.with(XtpOptions::NOCHECK.when(!config.checks_data)),
+        opens_always: S::OPENS_ALWAYS,
+    };
+    let there = remote.internet().unwrap_or(Config::UNSPECIFIED);
+    S::slots(Xtp4::new(terms, own, peer, (config.local, there)), config)
+}
+
+/// Messages of any length, all, once, in order (Connection).
+#[derive(Debug)]
+pub enum Connection {}
+
+/// A stream of octets. It is a Connection to the peer.
+#[derive(Debug)]
+pub enum Stream {}
+
+/// A request and its answer, of any length, as one association: each side says one thing
+/// (Transaction).
+#[derive(Debug)]
+pub enum Transaction {}
+
+/// Datagrams that are acknowledged, and sent again until they are; an association is a datagram, or
+/// a few (AckDgram).
+#[derive(Debug)]
+pub enum AcknowledgedDatagram {}
+
+/// Datagrams that nobody acknowledges (UnackDgram).
+#[derive(Debug)]
+pub enum UnacknowledgedDatagram {}
+
+configuration! {
+    /// Messages: a Connection, a Transaction, acknowledged datagrams.
+    pub Messages<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::MessageEnd<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
+        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
+        Recovery: recovery::SelectiveRepeat,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Absent,
+        Rate: rate::Absent,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// A stream of octets.
+    pub Octets<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::OctetStream,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
+        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
+        Recovery: recovery::SelectiveRepeat,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Absent,
+        Rate: rate::Absent,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// Datagrams that nobody acknowledges.
+    pub Unacknowledged<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Sequenced,
+        Framing: framing::MessageEnd<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Unanswered,
+        Acknowledgement: acknowledgement::Absent,
+        Inquiry: inquiry::Absent,
+        Recovery: recovery::Absent,
+        Rtt: rtt::Fixed,
+        Flow: flow::Absent,
+        Congestion: congestion::Absent,
+        Rate: rate::Absent,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+/// The longest message, in octets: no more is held for one that is not complete.
+const MESSAGE_MOST: usize = 64 << 20;
+
+/// The policies that all services with answers have, but for the framing.
+macro_rules! answered {
+    ($format:expr, $config:expr, $framing:expr, $connection:expr) => {{
+        let config: &Config = $config;
+        Slots::from(Policies {
+            format: $format,
+            ordering: ordering::Total::new(),
+            framing: $framing,
+            integrity: integrity::Internet::new(),
+            connection: $connection,
+            acknowledgement: acknowledgement::GapAtOnce::new(
+                acknowledgement::OnRequest::<true>::new(),
+            ),
+            inquiry: inquiry::KeepAlive::new(
+                inquiry::WindowEnd::new(config.retries),
+                config.keepalive,
+                config.silence,
+            ),
+            recovery: recovery::SelectiveRepeat::new(),
+            rtt: rtt::Rfc6298::new(
+                rtt::SampleSource::Answers,
+                config.timeout_first,
+                config.timeout_least,
+            ),
+            flow: flow::CreditWindow::new(u64::from(config.window)).asked_about(),
+            congestion: congestion::Absent,
+            rate: rate::Absent,
+            lifetime: lifetime::Absent,
+        })
+    }};
+}
+
+const RELIABLE: Guarantees = Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE);
+
+impl XtpService for Connection {
+    const NUMBER: u8 = 4;
+    const GIVES: Guarantees = RELIABLE;
+    type Transfer<M: Message> = Datagrams<M>;
+    type Configuration<M: Message> = Messages<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
+        let connection = connection::Implicit::new(config.linger).validating();
+        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+    }
+}
+
+impl XtpService for Stream {
+    const NUMBER: u8 = 4;
+    const GIVES: Guarantees = RELIABLE;
+    type Transfer<M: Message> = Streams<M>;
+    type Configuration<M: Message> = Octets<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Octets<M>> {
+        let connection = connection::Implicit::new(config.linger).validating();
+        answered!(format, config, framing::OctetStream, connection)
+    }
+}
+
+impl XtpService for Transaction {
+    const NUMBER: u8 = 3;
+    const GIVES: Guarantees = RELIABLE;
+    type Transfer<M: Message> = Datagrams<M>;
+    type Configuration<M: Message> = Messages<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
+        let connection = connection::Implicit::new(config.linger).validating().single();
+        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+    }
+}
+
+impl XtpService for AcknowledgedDatagram {
+    const NUMBER: u8 = 2;
+    const GIVES: Guarantees = RELIABLE;
+    type Transfer<M: Message> = Datagrams<M>;
+    type Configuration<M: Message> = Messages<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
+        let connection = connection::Implicit::new(config.linger);
+        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+    }
+}
+
+impl XtpService for UnacknowledgedDatagram {
+    const NUMBER: u8 = 1;
+    const GIVES: Guarantees = Guarantees::CHECKED;
+    const OPENS_ALWAYS: bool = true;
+    const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
+    type Transfer<M: Message> = Datagrams<M>;
+    type Configuration<M: Message> = Unacknowledged<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Unacknowledged<M>> {
+        Slots::from(Policies {
+            format,
+            ordering: ordering::Sequenced::default(),
+            framing: framing::MessageEnd::new(MESSAGE_MOST),
+            integrity: integrity::Internet::new(),
+            connection: connection::Unanswered::new(config.silence),
+            acknowledgement: acknowledgement::Absent,
+            inquiry: inquiry::Absent,
+            recovery: recovery::Absent,
+            rtt: rtt::Fixed(config.timeout_first),
+            flow: flow::Absent,
+            congestion: congestion::Absent,
+            rate: rate::Absent,
+            lifetime: lifetime::Absent,
+        })
+    }
+}

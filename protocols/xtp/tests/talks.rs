@@ -1,0 +1,98 @@
+//! Contexts on bad links: what a service promises is kept. `SEEDS=20000 cargo test --release -p
+//! stackwright-xtp --test talks` tries 20 000 seeds of each test.
+
+use stackwright_contract::Participant;
+use stackwright_policies::{acknowledgement, congestion, recovery, rtt};
+use stackwright_transport::words::{MILLISECOND, SECOND};
+use stackwright_transport::{Boxed, Exchange, IntoPart, SlotPart, Slots, slots};
+use stackwright_trial::Promise;
+use stackwright_trial::setting::{M, have_the_same_trace, may_be_exchanged, talks};
+use stackwright_trial::streams::streams;
+use stackwright_xtp::header::{DiagnosticSegment, XtpPacket};
+use stackwright_xtp::services::{Connection, Messages, Octets, Stream, XtpService, context};
+use stackwright_xtp::{Config, ContextKey, Contexts};
+
+/// Short packets, so that messages have several; the peers are patient.
+fn config(side: u8, linger: u64) -> Config {
+    Config { packet: 600, window: 16 << 10, retries: 60, linger, ..Config::new([side; 16]) }
+}
+
+fn remote() -> Participant {
+    Participant::from(([10, 0, 0, 9], 7))
+}
+
+/// One end; the first opens.
+fn end<S: XtpService>(side: usize) -> Slots<S::Configuration<M>> {
+    let opener = 0x0123_4567_0000;
+    let own = ContextKey { ours: true, number: opener + side as u64 };
+    context::<M, S>(&config(side as u8, 600 * SECOND), own, (side == 1).then_some(opener), remote())
+}
+
+#[test]
+fn messages_arrive_in_order() {
+    talks(end::<Connection>, Promise::InOrder);
+}
+
+#[test]
+fn octets_arrive_in_order() {
+    talks(end::<Stream>, Promise::Octets);
+}
+
+#[test]
+fn static_and_boxed_policies_have_the_same_trace() {
+    have_the_same_trace(
+        end::<Connection>,
+        |side| end::<Connection>(side).boxed(),
+        Promise::InOrder,
+    );
+}
+
+/// The nth of each, in turn.
+fn exchange(slots: &mut Slots<Boxed<M, XtpPacket>>, nth: usize) {
+    let recovery: SlotPart<dyn slots::Recovery> = match nth % 3 {
+        0 => recovery::GoBackN.part(),
+        1 => recovery::SelectiveRepeat::new().inquiries(1).part(),
+        _ => recovery::SelectiveRepeat::new().part(),
+    };
+    let acknowledgement: SlotPart<dyn slots::Acknowledgement> = match nth % 4 {
+        0 => acknowledgement::OnRequest::<false>::new().part(),
+        1 => acknowledgement::OnRequest::<true>::new().part(),
+        2 => acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::<true>::new()).part(),
+        _ => acknowledgement::AckRanges::new(2, 20 * MILLISECOND).part(),
+    };
+    let congestion: SlotPart<dyn slots::Congestion> = match nth % 5 {
+        0 => congestion::NewReno::new(500).part(),
+        1 => congestion::Cubic::new(500).part(),
+        2 => congestion::Probing::new(500).part(),
+        3 => congestion::Aimd::new(500).part(),
+        _ => congestion::Absent.part(),
+    };
+    let rtt: SlotPart<dyn slots::Rtt> = match nth % 2 {
+        0 => rtt::Fixed(200 * MILLISECOND).part(),
+        _ => rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, 20 * MILLISECOND).part(),
+    };
+    let done = slots.exchange(recovery).map(|_| ());
+    let done = done.and_then(|()| slots.exchange(acknowledgement).map(|_| ()));
+    let done = done.and_then(|()| slots.exchange(congestion).map(|_| ()));
+    let done = done.and_then(|()| slots.exchange(rtt).map(|_| ()));
+    assert!(done.is_ok(), "{}", done.unwrap_err().explain().as_str());
+}
+
+#[test]
+fn judges_are_exchanged_while_data_flow() {
+    may_be_exchanged(|side| end::<Connection>(side).boxed(), exchange, Promise::InOrder);
+}
+
+#[test]
+fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
+    streams(DiagnosticSegment::NO_LISTENER, |last| {
+        Contexts::<M, Stream>::new(Config { retries: 20, ..config(last, 60 * SECOND) })
+    });
+}
+
+/// The service is known by its policies alone.
+#[test]
+fn a_service_is_a_configuration() {
+    let _: Slots<Messages<M>> = end::<Connection>(0);
+    let _: Slots<Octets<M>> = end::<Stream>(0);
+}
