@@ -66,8 +66,8 @@
 //! let association = Handle { index: 1, generation: 0 };
 //! let local = std::net::SocketAddr::from(([10, 0, 0, 1], 21)).into();
 //! world.ask(server, StreamsRequest::Listen { listener, local });
-//! world.ask(server, StreamsRequest::Await { listener, association, credit: Credit::of_octets(4096) });
 //! let credit = Credit::of_octets(4096);
+//! world.ask(server, StreamsRequest::Await { listener, association, credit });
 //! world.ask(client, StreamsRequest::Open { association, remote: local, local: None, credit });
 //! assert!(world.run_until(|world| world.application(client).0.len() == 1, Duration::from_secs(60)));
 //! assert!(matches!(world.application(client).0[0], StreamsIndication::Opened { .. }));

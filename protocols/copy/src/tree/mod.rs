@@ -137,14 +137,14 @@ impl Tree {
         self.units.len() - self.settings + self.under_way < self.at_once()
     }
 
-    /// Returns whether something may begin that is no file opened ahead. Those keep their room: each
-    /// may have the session of a server that the other would wait for.
+    /// Returns whether something may begin that is no file opened ahead. Those keep their room:
+    /// each may have the session of a server that the other would wait for.
     fn has_room_beside(&self) -> bool {
         self.units.len() - self.settings + self.copies < self.at_once()
     }
 
-    /// Returns whether the source of a file is opened ahead: a session of a server that has done one
-    /// file finds the next. Not while a file is under way whose source is opened last: it would
+    /// Returns whether the source of a file is opened ahead: a session of a server that has done
+    /// one file finds the next. Not while a file is under way whose source is opened last: it would
     /// wait for that session, and keep the room.
     fn opens_ahead(&self, item: &Item) -> bool {
         self.source_last == 0 && !self.options.early && !self.resumes(item)
