@@ -150,9 +150,7 @@ fn arguments(service: &ServiceItem, known: &Known, told: &mut Vec<Diagnostic>) {
     for (argument, at) in &service.arguments {
         let (fits, wants) = match known.takes {
             Takes::Nothing => (true, String::new()),
-            Takes::Numbers(..) => {
-                (argument.starts_with(|c: char| c.is_ascii_digit()), "a number".to_owned())
-            }
+            Takes::Numbers(..) => (argument.parse::<u64>().is_ok(), "a number".to_owned()),
             Takes::Words(words, ..) => {
                 (words.contains(&argument.as_str()), format!("one of {}", words.join(", ")))
             }

@@ -116,6 +116,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("no-cxor", "phase p { checksum(cxor); }"),
         ("service-argument", "phase p { congestion(vegas); }"),
         ("service-arguments", "phase p { flow_control; }"),
+        ("service-argument-sign", "phase p { flow_control(5!); }"),
         ("binding", "phase a { reliable; ordered; } phase b { unordered; }"),
         ("unknown-fence", "phase a { reliable; } fence a -> c;"),
         ("misspelt-item", "rule R { }"),

@@ -1,6 +1,6 @@
 //! The sources that have to compile, with the states that each has when drawn by hand.
 
-use stackwright_spec::{Diagnostic, compile, format};
+use stackwright_spec::{Diagnostic, compile, format, hash};
 
 /// A name, its text, and the states of each role.
 type Source = (&'static str, &'static str, &'static [(&'static str, usize)]);
@@ -38,6 +38,20 @@ fn each_source_has_the_states_that_one_would_draw() {
             .collect();
         assert_eq!(found, *states, "{name}");
     }
+}
+
+#[test]
+fn a_hash_is_of_values_and_not_of_how_they_are_written() {
+    let hash_of = |text: &str| {
+        let compiled = compile(text).expect("it compiles");
+        hash(&compiled.program, &compiled.automata)
+    };
+    let text = include_str!("sources/jis.protocol");
+    let before = hash_of(text);
+    assert_eq!(hash_of(&text.replace("flow_control(256)", "flow_control( 0x100 )")), before);
+    assert_eq!(hash_of(&text.replace("    ", " ").replace("covered", "is_whole")), before);
+    assert_ne!(hash_of(&text.replace("flow_control(256)", "flow_control(128)")), before);
+    assert_ne!(hash_of(&text.replace("why: 1", "why: 2")), before);
 }
 
 #[test]

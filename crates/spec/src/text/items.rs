@@ -140,18 +140,15 @@ impl Reader<'_> {
                     if !arguments.is_empty() {
                         reader.want(",")?;
                     }
-                    let begin = reader.here();
-                    while !reader.sees(",") && !reader.sees(")") {
-                        if reader.is_end() || reader.sees(";") || reader.sees("}") {
-                            return reader.expected("`)`");
-                        }
-                        reader.step();
-                    }
-                    let argument = begin.to(reader.before());
-                    if argument.start >= argument.end || begin == reader.here() {
-                        return reader.expected("an argument");
-                    }
-                    arguments.push((reader.said(argument).to_owned(), argument));
+                    let at = reader.here();
+                    // What is kept is the value, and not how it is written: it is in the hash.
+                    let argument = match reader.token() {
+                        Token::Number(number) => number.to_string(),
+                        Token::Name => reader.said(at).to_owned(),
+                        _ => return reader.expected("a number or a word"),
+                    };
+                    reader.step();
+                    arguments.push((argument, at));
                 }
             }
             services.push(ServiceItem { name, arguments, at: at.to(reader.before()) });
