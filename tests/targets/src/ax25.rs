@@ -86,7 +86,7 @@ impl Outlet<Stack> for Words {
     }
 }
 
-const UP: Credit = Credit { octets: 700, messages: 3 };
+const UP: Credit = Credit { octets: 10, messages: 3 };
 const TNC: Credit = Credit { octets: 5000, messages: 20 };
 
 fn call(text: &str) -> CallSign {
