@@ -31,7 +31,11 @@ pub struct Contexts<M, S> {
 
 impl<M: Message, S: XtpService> Contexts<M, S> {
     /// Creates the contexts of a station.
+    ///
+    /// # Panics
+    /// If packets are shorter than 256 octets.
     pub fn new(config: Config) -> Self {
+        assert!(config.packet >= 256, "a packet has at least 256 octets");
         Contexts { config, over: Graveyard::default(), service: PhantomData }
     }
 }
@@ -166,7 +170,6 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
     ) -> Slots<Self::Configuration> {
         // Where there is no key for the name, the peer is not told one: it goes on with its own.
         let own = ContextKey::of(name, &self.config.secret);
-        let own = own.unwrap_or(ContextKey { ours: true, number: key.number });
         let peer = (!key.ours).then_some(key.number);
         // Where there is a listener, the graveyard answers.
         let linger = if key.ours { self.config.linger } else { 0 };
@@ -186,7 +189,7 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
     }
 
     fn gone(&mut self, key: ContextKey, remote: Participant, locator: u64) {
-        if !key.ours {
+        if !key.ours && locator != 0 {
             self.over.also(remote, key, ContextKey { ours: true, number: locator });
         }
     }

@@ -56,7 +56,7 @@ pub(crate) struct Terms {
 #[derive(Clone, Copy, Debug)]
 pub struct Xtp4<M> {
     terms: Terms,
-    own: ContextKey,
+    own: Option<ContextKey>,
     /// The key of the peer's context, once a packet has shown it.
     peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
@@ -70,24 +70,27 @@ impl<M> Xtp4<M> {
     /// Creates the format of a context with the key `own`; `peer` is the peer's, where it opened.
     pub(crate) fn new(
         terms: Terms,
-        own: ContextKey,
+        own: Option<ContextKey>,
         peer: Option<u64>,
         (here, there): (SocketAddr, SocketAddr),
     ) -> Self {
-        let is_known = peer.is_none();
+        // What is told of a key is confirmed by its return.
+        let is_known = peer.is_none() || own.is_none();
         Xtp4 { terms, own, peer, is_known, here, there, message: PhantomData }
     }
 
     /// Returns whether a packet is of this context.
     fn knows(&mut self, header: &XtpPacket) -> bool {
-        let key = if header.returned { Some(self.own.number) } else { self.peer };
+        let own = self.own.map(|own| own.number);
+        let key = if header.returned { own } else { self.peer };
         self.is_known |= header.returned && key == Some(header.key);
         key == Some(header.key)
     }
 
     /// Returns the key of what leaves: the peer's, once it is known.
     fn key(&self) -> (bool, u64) {
-        (self.peer.is_some(), self.peer.unwrap_or(self.own.number))
+        let own = self.own.map_or(0, |own| own.number);
+        (self.peer.is_some(), self.peer.unwrap_or(own))
     }
 
     fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
@@ -232,7 +235,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
     }
 
     fn locator(&self) -> u64 {
-        self.own.number
+        self.own.map_or(0, |own| own.number)
     }
 
     fn room(&self, _: usize, _: &MessageProperties) -> usize {
@@ -353,10 +356,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
-        if let Some(question) = inquiry {
-            options =
-                options.with(if question.patient { XtpOptions::DREQ } else { XtpOptions::SREQ });
-        }
+        options = options.with(XtpOptions::SREQ.when(inquiry.is_some()));
         // The end of a half rides on its last data; all else tells what was received as well, and
         // so on none.
         let says = match &unit {
@@ -399,7 +399,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
                 }
             }
             (XtpKind::TrafficControl, _) => {
-                put(&KeyExchange { reserved: 0, key: self.own.number }, octets);
+                put(&KeyExchange { reserved: 0, key: Format::<M>::locator(self) }, octets);
                 self.put_traffic(octets);
             }
             _ => {}
@@ -409,6 +409,9 @@ impl<M: Message> Format<M> for Xtp4<M> {
     }
 
     fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
+        if self.terms.opens_always {
+            return true; // a copy of a packet makes no other context, and nobody is told
+        }
         // A peer that closes both halves is told that it is over, whatever it has not taken.
         if !matches!(why, Ending::Finished | Ending::Reset(_)) {
             let value = if let Ending::Aborted(code) = why { code } else { 0 };
@@ -454,7 +457,7 @@ mod tests {
 
     /// Returns what arrives with these octets in the context that has `key`, of a peer that has 1.
     fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
-        let own = ContextKey { ours: true, number: key };
+        let own = Some(ContextKey { ours: true, number: key });
         let terms =
             Terms { service: 4, packet: 600, options: XtpOptions::NONE, opens_always: false };
         let ends = (Config::UNSPECIFIED, Config::UNSPECIFIED);

@@ -33,11 +33,11 @@ pub trait XtpService: Sized + 'static {
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Self::Configuration<M>>;
 }
 
-/// Makes the policies of a context with the key `own`. The peer's key is known where the peer
-/// opened.
+/// Makes the policies of a context with the key `own`; the side that opens has one. The peer's key
+/// is known where the peer opened.
 pub fn context<M: Message, S: XtpService>(
     config: &Config,
-    own: ContextKey,
+    own: Option<ContextKey>,
     peer: Option<u64>,
     remote: Participant,
 ) -> Slots<S::Configuration<M>> {
@@ -210,7 +210,7 @@ impl XtpService for AcknowledgedDatagram {
     type Configuration<M: Message> = Messages<M>;
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
-        let connection = connection::Implicit::new(config.linger);
+        let connection = connection::Implicit::new(config.linger).validating();
         answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
     }
 }

@@ -25,12 +25,31 @@ fn remote() -> Participant {
 fn end<S: XtpService>(side: usize) -> Slots<S::Configuration<M>> {
     let opener = 0x0123_4567_0000;
     let own = ContextKey { ours: true, number: opener + side as u64 };
-    context::<M, S>(&config(side as u8, 600 * SECOND), own, (side == 1).then_some(opener), remote())
+    context::<M, S>(
+        &config(side as u8, 600 * SECOND),
+        Some(own),
+        (side == 1).then_some(opener),
+        remote(),
+    )
 }
 
 #[test]
 fn messages_arrive_in_order() {
     talks(end::<Connection>, Promise::InOrder);
+}
+
+/// Go-back-N needs no spans.
+#[test]
+fn messages_arrive_in_order_with_go_back_n() {
+    let go_back_n = |side| {
+        let mut slots = end::<Connection>(side).boxed();
+        let acknowledgement: SlotPart<dyn slots::Acknowledgement> =
+            acknowledgement::OnRequest::<false>::new().part();
+        let recovery: SlotPart<dyn slots::Recovery> = recovery::GoBackN.part();
+        assert!(slots.exchange(recovery).is_ok() && slots.exchange(acknowledgement).is_ok());
+        slots
+    };
+    talks(go_back_n, Promise::InOrder);
 }
 
 #[test]

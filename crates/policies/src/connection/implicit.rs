@@ -4,7 +4,7 @@ use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{
-    Dropped, Ending, Nanoseconds, Occasion, Phase, SECOND, Signals, View,
+    Dropped, Ending, MILLISECOND, Nanoseconds, Occasion, Phase, SECOND, Signals, View,
 };
 
 use super::halves::Halves;
@@ -18,7 +18,8 @@ const ENDS_MOST: u32 = 5;
 /// How often the wait before it is sent again is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// Opens with the first packet, which has data in it (XTP's FIRST), and waits for no answer.
+/// Opens with the first packet (XTP's FIRST), and waits for no answer. It has data in it if the layer
+/// above sends some within a millisecond.
 ///
 /// Each side closes its half with its last data (WCLOSE), or later, and is told that all has
 /// arrived (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more
@@ -41,8 +42,9 @@ const DOUBLED_MOST: u32 = 3;
 pub struct Implicit {
     state: State,
     linger: Nanoseconds,
-    /// Whether `OPEN` has left.
+    /// Whether `OPEN` has left; and when it leaves without data.
     called: bool,
+    opens_at: Instant,
     /// Whether the first data that is followed by none closes this half.
     single: bool,
     /// Whether a peer that opens has to show that it hears us.
@@ -61,6 +63,13 @@ pub struct Implicit {
 /// How many times as much as it has sent a peer is sent before it shows that it hears us: the
 /// address that it sends from may be another's.
 const AMPLIFIED_MOST: u64 = 3;
+
+/// The octets of headers that a packet has at most, besides its data.
+const HEADERS: u64 = 128;
+
+/// How long the first packet waits for data: a layer above that sends at once is told before that
+/// the association is open.
+const DATA_WAIT: Nanoseconds = MILLISECOND;
 
 /// How long such a peer may be silent once it is sent no more: a genuine one repeats itself.
 const STRANGE_MOST: Nanoseconds = 60 * SECOND;
@@ -85,6 +94,7 @@ impl Implicit {
             state: State::Idle,
             linger,
             called: false,
+            opens_at: Instant::END,
             single: false,
             validates: false,
             stranger: None,
@@ -109,8 +119,7 @@ impl Implicit {
         Implicit { validates: true, ..self }
     }
 
-    /// Returns whether so many octets more are not too many for a peer that has not shown that it
-    /// hears us.
+    /// Returns whether a peer that has not shown that it hears us may be sent `octets` octets more.
     fn trusts(&self, octets: u64) -> bool {
         self.stranger.is_none_or(|(heard, said)| said + octets < AMPLIFIED_MOST * heard)
     }
@@ -152,8 +161,8 @@ impl Implicit {
 }
 
 impl Connection for Implicit {
-    fn open(&mut self, _: &View) {
-        self.state = State::Calling;
+    fn open(&mut self, view: &View) {
+        (self.state, self.opens_at) = (State::Calling, view.now.later(DATA_WAIT));
     }
 
     fn finish(&mut self) {
@@ -230,7 +239,7 @@ impl Connection for Implicit {
     }
 
     fn may_send(&self, octets: usize) -> bool {
-        matches!(self.state, State::Calling | State::Active) && self.trusts(octets as u64)
+        matches!(self.state, State::Calling | State::Active) && self.trusts(octets as u64 + HEADERS)
     }
 
     fn signals(&self, view: &View, occasion: Occasion) -> Signals {
@@ -250,7 +259,7 @@ impl Connection for Implicit {
 
     fn due(&self, view: &View) -> bool {
         match self.state {
-            State::Calling => !self.called || self.halves.due(view),
+            State::Calling => !self.called && self.opens_at <= view.now || self.halves.due(view),
             State::Active => {
                 self.trusts(0) && (self.introduces() || self.is_over(view) || self.halves.due(view))
             }
@@ -316,6 +325,7 @@ impl Connection for Implicit {
         match self.state {
             State::Aborting(at, ..) => at,
             State::Lingering(at, _) => at.min(self.again.0),
+            State::Calling if !self.called => self.opens_at.min(self.halves.deadline()),
             State::Calling => self.halves.deadline(),
             State::Active if self.trusts(0) => self.halves.deadline(),
             State::Active => self.forsaken_at(),

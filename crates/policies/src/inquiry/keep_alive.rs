@@ -11,8 +11,9 @@ const DOUBLED_MOST: u32 = 6;
 /// Asks as another policy does, and also where nothing was received for a while though nothing is
 /// on its way (XTP's CTIMER). A peer that does not answer for `patience` counts as gone (CTIMEOUT).
 ///
-/// Choose it where a peer may vanish without a word, and somebody waits. The connection policy has
-/// to keep when something was [heard](stackwright_transport::slots::Connection::heard).
+/// Choose it where a peer may vanish without a word, and an application waits. Where the connection
+/// policy does not keep when something was
+/// [heard](stackwright_transport::slots::Connection::heard), only answers count.
 ///
 /// ```
 /// use stackwright_policies::inquiry::{KeepAlive, WindowEnd};
@@ -29,6 +30,8 @@ pub struct KeepAlive<I> {
     /// Since when it asks, and how often it has.
     since: Option<(Instant, u32)>,
     is_due: bool,
+    /// When an inquiry was last answered.
+    answered: Instant,
     gone: bool,
 }
 
@@ -36,8 +39,8 @@ impl<I> KeepAlive<I> {
     /// Asks as `other` does, and after `every` nanoseconds of silence until the peer has not
     /// answered for `patience` nanoseconds.
     pub const fn new(other: I, every: Nanoseconds, patience: Nanoseconds) -> Self {
-        let at = Instant::END;
-        KeepAlive { other, every, patience, at, since: None, is_due: false, gone: false }
+        let (at, answered) = (Instant::END, Instant::START);
+        KeepAlive { other, every, patience, at, since: None, is_due: false, answered, gone: false }
     }
 
     fn rests(view: &View) -> bool {
@@ -50,10 +53,6 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
         self.is_due && Self::rests(view) || self.other.due(view, occasion)
     }
 
-    fn is_patient(&self) -> bool {
-        self.other.is_patient()
-    }
-
     fn heeds_last(&self) -> bool {
         self.other.heeds_last()
     }
@@ -64,6 +63,7 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
 
     fn on_time(&mut self, view: &View, heard: Instant) {
         self.other.on_time(view, heard);
+        let heard = heard.max(self.answered);
         // While something is on its way, the other policy insists.
         let rests = Self::rests(view);
         if !rests || self.since.is_some_and(|(since, _)| since < heard) {
@@ -94,7 +94,7 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
 
     fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) {
         self.other.on_answer(view, number, took);
-        (self.since, self.is_due) = (None, false);
+        (self.since, self.is_due, self.answered) = (None, false, view.now);
         self.at = view.now.later(self.every);
     }
 

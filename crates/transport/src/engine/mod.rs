@@ -316,8 +316,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Writes a packet that tells the peer that it is over, and why. Returns for how long the peer
-    /// may not know that; `None` if there is no such packet.
+    /// Writes a packet that tells the peer that it is over, and why; none, if nobody is told. Returns
+    /// for how long the peer may not know that; `None` if that does not matter.
     pub(crate) fn farewell(
         &self,
         now: Instant,
@@ -327,7 +327,7 @@ impl<C: Configuration> Association<C> {
         let view = self.view(now);
         let told = self.slots.format.farewell(&view, why, into);
         let slots = &self.slots;
-        if told && slots.integrity.looks_at() > 0 {
+        if !into.is_empty() && slots.integrity.looks_at() > 0 {
             let at = slots.format.check(into, into.len());
             slots.integrity.seal(into, None::<&C::Message>, at);
         }

@@ -16,7 +16,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{MILLISECOND, Occasion, Outgoing, ReportRequest, Signals, View};
+use crate::words::{MILLISECOND, Occasion, Outgoing, Signals, View};
 
 /// The octets that need to leave together at most: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
@@ -130,7 +130,7 @@ impl<C: Configuration> Association<C> {
             unit: next.map(|next| next.pieces.cargo(&span)),
             part: None,
             report: reporting.then_some(&memory.saying),
-            inquiry: asking.then(|| ReportRequest { number, patient: slots.inquiry.is_patient() }),
+            inquiry: asking.then_some(number.into()),
             credit,
             signals,
             stamp: slots.lifetime.stamp(&view, since, lifetime),

@@ -110,9 +110,6 @@ slot! {
     trait Inquiry {
         /// Returns whether to ask now.
         fn due(&self, view: &View, occasion: Occasion) -> bool;
-        /// Returns whether what is asked now is to be answered when the peer's application has
-        /// taken all data before it.
-        fn is_patient(&self) -> bool = false;
         /// Returns whether it depends on whether a unit is the last that may leave.
         fn heeds_last(&self) -> bool = false;
         /// Returns whether packets that leave at a moment change its answers for others that leave

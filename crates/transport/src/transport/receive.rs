@@ -158,7 +158,7 @@ impl<H: Host> Associations<H> {
         let session = at.association();
         let (key, remote) = (session.key.clone(), session.remote);
         self.host.bury(at.cx(), (&key, remote), &packet, wait, tells);
-        if tells {
+        if tells && !packet.is_empty() {
             let (_, headroom) = self.host.packet();
             at.send_batch(MessageOf::<H>::with_headroom(headroom, &packet).into());
         }

@@ -102,6 +102,7 @@ choices! { |at|
         inquiry::WindowEnd::new(60),
         inquiry::Polls::new(50 * MILLISECOND, 8, 60 * SECOND),
         inquiry::TailProbe::new(60),
+        inquiry::KeepAlive::new(inquiry::WindowEnd::new(60), 20 * SECOND, 60 * SECOND),
     ];
     recovery: dyn slots::Recovery = [
         recovery::Absent,
