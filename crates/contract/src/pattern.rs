@@ -141,8 +141,8 @@ fn class(text: &str) -> Option<(Piece, &str)> {
     Some((Piece::Class(negated, ranges), after))
 }
 
-/// Splits the argument of LIST or NLST into its folder, as it was written and with its `/`, and the
-/// last part.
+/// Splits a path whose last part may be a pattern into its folder, as it was written and with its
+/// `/`, and that part.
 pub fn split(argument: &str) -> (String, &str) {
     let at = argument.rfind('/').map_or(0, |slash| slash + 1);
     (argument[..at].into(), &argument[at..])
@@ -169,12 +169,11 @@ mod tests {
             ("[]a]", "]"),
             ("[a-]", "-"),
             ("[ab", "[ab"),
-            ("x\\*", "x*"),
             (".*", ".a"),
             ("**", "a"),
             ("*[0-9]", "thr1"),
         ] {
-            assert!(pattern == "x\\*" || matches(pattern, name), "{pattern} {name}");
+            assert!(matches(pattern, name), "{pattern} {name}");
         }
         assert!(matches("x\\**", "x*y"));
         for (pattern, name) in [

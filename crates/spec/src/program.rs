@@ -9,7 +9,7 @@ use crate::tree::{Expression, Operator};
 pub enum ValueType {
     /// `bool`.
     Truth,
-    /// An unsigned number of so many bits.
+    /// An unsigned number, and its length in bits.
     Number(u32),
     /// One of the protocol's enums.
     Enum(usize),

@@ -7,7 +7,7 @@ use crate::tree::{PhaseItem, ServiceItem};
 #[derive(Clone, Copy)]
 enum Takes {
     Nothing,
-    /// Numbers, at least and at most so many.
+    /// Numbers: the fewest, and the most.
     Numbers(usize, usize),
     /// Words, each of which is one of these.
     Words(&'static [&'static str], usize, usize),

@@ -5,7 +5,7 @@ use super::reader::{Read, Reader};
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::tree::{ClaimItem, DeedItem, Ident, ModelItem, PropertyItem};
 
-/// A range of a model has at most so many values.
+/// The most values of a range of a model.
 const VALUES_MOST: u64 = 256;
 
 impl Reader<'_> {

@@ -112,8 +112,14 @@ impl<M: Message> Hub<M> {
 
     /// Returns a mark that is not in use.
     fn mark(&mut self, source: Source) -> u16 {
-        self.next_mark = self.next_mark.wrapping_add(1);
-        let mark = self.next_mark;
+        // It ends: fewer are in use than there are.
+        let mark = loop {
+            self.next_mark = self.next_mark.wrapping_add(1);
+            let next = self.next_mark;
+            if self.outstanding.iter().all(|outstanding| outstanding.mark != next) {
+                break next;
+            }
+        };
         self.outstanding.push_back(Outstanding { mark, source });
         mark
     }

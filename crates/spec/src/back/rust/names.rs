@@ -50,7 +50,7 @@ pub(super) fn camel(name: &str) -> String {
     }
 }
 
-/// Returns the unsigned type that has room for so many bits.
+/// Returns the unsigned type that has room for `bits` bits.
 pub(super) fn unsigned(bits: u32) -> &'static str {
     match bits {
         0..=8 => "u8",
