@@ -48,8 +48,13 @@ use walk::{Folder, Visit};
 /// The most folders above a file. A folder that is deeper is told, and left alone: a loop of links
 /// ends there if nothing else shows it.
 const DEPTH_MOST: usize = 128;
-/// The most entries of a folder. More of them are more memory than a peer may claim.
-const ENTRIES_MOST: usize = 1 << 20;
+/// The most octets of a path: what a request of FTP takes, and what systems open.
+const PATH_MOST: usize = 4096;
+/// The most octets of the entries of one list, and of what is to be removed at once. More of them
+/// are more memory than a peer may claim.
+const LIST_MOST: usize = 256 << 20;
+/// The most octets of the folders that wait.
+const WAITING_MOST: usize = 128 << 20;
 
 /// The most files that are given their time at once.
 const SETTINGS_MOST: usize = 64;
@@ -66,6 +71,8 @@ pub(crate) struct Tree {
     totals: TreeTotals,
     /// Folders that wait; the last is the next.
     folders: Vec<Folder>,
+    /// How many octets these take, and those of the folders that are visited.
+    waiting: usize,
     /// Files that wait.
     files: VecDeque<Item>,
     units: Names<Unit>,
@@ -116,6 +123,7 @@ impl Tree {
             began,
             totals: TreeTotals::default(),
             folders: Vec::new(),
+            waiting: 0,
             files: VecDeque::new(),
             units: Names::default(),
             copies: 0,
@@ -207,6 +215,7 @@ impl<M: Message> Copy<M> {
             let failure = Failure::BadName;
             return out.indicate(Indication::Failed { job, side: from, failure });
         };
+        tree.waiting += folder.octets();
         tree.folders.push(folder);
         self.jobs.insert(job, Job::Tree(None));
         self.go_on(cx, job, Box::new(tree), out);
@@ -283,6 +292,7 @@ impl<M: Message> Copy<M> {
             } else if tree.has_room_beside()
                 && let Some(folder) = tree.folders.pop()
             {
+                tree.waiting -= folder.octets();
                 self.visit(&mut tree, job, folder, out);
             } else {
                 break;

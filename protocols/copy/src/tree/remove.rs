@@ -10,7 +10,7 @@ use stackwright_contract::Handle;
 use stackwright_contract::services::{Failure, FileKind, FilesIndication, FilesRequest, Keep};
 use stackwright_wire::Message;
 
-use super::{DEPTH_MOST, ENTRIES_MOST, Part, SkipReason, Tree, Unit, is_name, join};
+use super::{DEPTH_MOST, LIST_MOST, PATH_MOST, Part, SkipReason, Tree, Unit, is_name, join};
 use crate::state::Use;
 use crate::{Copy, Indication, Out};
 
@@ -36,6 +36,8 @@ struct Frame {
     /// Its list, as long as it is open.
     open: Option<Handle>,
     doomed: Vec<Doomed>,
+    /// How many octets its list took.
+    octets: usize,
     /// What is being removed.
     under_way: Vec<(Handle, String)>,
     /// Whether something in it stays, and so the folder.
@@ -212,6 +214,7 @@ impl<M: Message> Copy<M> {
             Some(Unit::Removal(removal)) => removal,
             _ => return,
         };
+        let above: usize = removal.frames.iter().take(depth).map(|frame| frame.octets).sum();
         let Some(frame) = removal.frames.get_mut(depth) else { return };
         let name = indication.name();
         if frame.open != Some(name) {
@@ -227,13 +230,15 @@ impl<M: Message> Copy<M> {
                     let is_folder = entry.status.kind == FileKind::Folder;
                     let path = join(&frame.path, &entry.name);
                     let below = path.get(root..).unwrap_or_default().trim_start_matches('/');
-                    if !is_name(&entry.name) || !is_job && filters.leaves(below, is_folder) {
+                    let is_path = is_name(&entry.name) && path.len() <= PATH_MOST;
+                    if !is_path || !is_job && filters.leaves(below, is_folder) {
                         frame.stays = true;
                     } else {
+                        frame.octets += size_of::<Doomed>() + path.len();
                         frame.doomed.push(Doomed { path, is_folder });
                     }
                 }
-                let is_too_long = frame.doomed.len() > ENTRIES_MOST;
+                let is_too_long = above + frame.octets > LIST_MOST;
                 if !is_end && !is_too_long {
                     return Self::ask(out, side, FilesRequest::Next { file });
                 }

@@ -18,7 +18,10 @@ use stackwright_wire::Message;
 
 use super::files::Item;
 use super::remove::{Doomed, Removal};
-use super::{DEPTH_MOST, ENTRIES_MOST, Entries, Part, SkipReason, Tree, Unit, is_name, join};
+use super::{
+    DEPTH_MOST, Entries, LIST_MOST, PATH_MOST, Part, SkipReason, Tree, Unit, WAITING_MOST, is_name,
+    join,
+};
 use crate::state::Use;
 use crate::{Copy, CopySide, Indication, Out};
 
@@ -66,6 +69,17 @@ impl Folder {
         })
     }
 
+    /// Returns how many octets it takes as long as it waits.
+    pub(super) fn octets(&self) -> usize {
+        let paths = self.source.len() + self.target.len() + self.below.len();
+        size_of::<Self>() + paths + size_of_val(&*self.above)
+    }
+
+    /// Returns how many octets a file in it takes as long as it waits, besides its name twice.
+    fn octets_each(&self) -> usize {
+        size_of::<Item>() + self.source.len() + self.target.len()
+    }
+
     fn is_first(&self) -> bool {
         self.depth == 0
     }
@@ -94,6 +108,8 @@ pub(super) struct List {
     /// Its name, as long as it is open.
     pub(super) open: Option<Handle>,
     entries: Entries,
+    /// How many octets become of these at most.
+    octets: usize,
     /// Whether all of it is here.
     done: bool,
     left_out: u64,
@@ -101,12 +117,17 @@ pub(super) struct List {
 }
 
 impl List {
-    fn add(&mut self, entries: Vec<FolderEntry>, left_out: u64) {
+    /// Adds entries, each of which takes `each` octets and its name twice.
+    fn add(&mut self, entries: Vec<FolderEntry>, left_out: u64, each: usize) {
         self.left_out += left_out;
-        let room = ENTRIES_MOST - self.entries.len();
-        self.too_long |= entries.len() > room;
-        let entries = entries.into_iter().take(room);
-        self.entries.extend(entries.map(|entry| (entry.name, entry.status)));
+        for FolderEntry { name, status, .. } in entries {
+            self.octets += each + 2 * name.len();
+            if self.octets > LIST_MOST {
+                self.too_long = true;
+                return;
+            }
+            self.entries.push((name, status));
+        }
     }
 
     /// Brings the entries in order. Of two with one name, the first counts.
@@ -185,7 +206,8 @@ impl<M: Message> Copy<M> {
     ) {
         let side = tree.from;
         let Some(Unit::Visit(visit)) = tree.units.get_mut(unit) else { return };
-        match self.list_told(&mut visit.source, side, indication, out) {
+        let each = visit.folder.octets_each();
+        match self.list_told(&mut visit.source, (side, each), indication, out) {
             Listed::Open => {}
             Listed::Done => self.compare(tree, (job, unit), out),
             Listed::Failed(failure) => {
@@ -206,6 +228,7 @@ impl<M: Message> Copy<M> {
         let side = tree.from.other();
         let Some(Unit::Visit(visit)) = tree.units.get_mut(unit) else { return };
         let path = visit.folder.target.clone();
+        let each = visit.folder.octets_each();
         let failure = match indication {
             FilesIndication::Stated { result: Ok(status), .. } => {
                 if status.kind == FileKind::Folder {
@@ -227,7 +250,7 @@ impl<M: Message> Copy<M> {
             }
             FilesIndication::Stated { result: Err(failure), .. }
             | FilesIndication::Done { result: Err(failure), .. } => failure,
-            told => match self.list_told(&mut visit.target, side, told, out) {
+            told => match self.list_told(&mut visit.target, (side, each), told, out) {
                 Listed::Open => return,
                 Listed::Done => return self.compare(tree, (job, unit), out),
                 Listed::Failed(failure) => failure,
@@ -239,14 +262,14 @@ impl<M: Message> Copy<M> {
     fn list_told(
         &mut self,
         list: &mut List,
-        side: CopySide,
+        (side, each): (CopySide, usize),
         indication: FilesIndication<M>,
         out: Out<'_, M>,
     ) -> Listed {
         match indication {
             FilesIndication::Entries { file, entries, left_out } => {
                 let is_end = entries.is_empty();
-                list.add(entries, left_out);
+                list.add(entries, left_out, each);
                 if !is_end && !list.too_long {
                     Self::ask(out, side, FilesRequest::Next { file });
                     return Listed::Open;
@@ -360,14 +383,16 @@ impl<M: Message> Copy<M> {
         let (source, target) = (join(&folder.source, &name), join(&folder.target, &name));
         let below = join(&folder.below, &name);
         let is_folder = status.kind == FileKind::Folder;
+        let is_too_long = source.len().max(target.len()) > PATH_MOST;
         let is_loop = status.unique.is_some_and(|number| folder.above.contains(&number));
         let why = match status.kind {
-            _ if !is_name(&name) => Some(SkipReason::BadName),
+            _ if is_too_long || !is_name(&name) => Some(SkipReason::BadName),
             _ if tree.filters.leaves(&below, is_folder) => Some(SkipReason::Excluded),
             FileKind::Link => Some(SkipReason::Link),
             FileKind::Other => Some(SkipReason::Other),
             FileKind::Folder if is_loop => Some(SkipReason::Loop),
             FileKind::Folder if folder.depth == DEPTH_MOST => Some(SkipReason::TooDeep),
+            FileKind::Folder if tree.waiting > WAITING_MOST => Some(SkipReason::TooMany),
             FileKind::Folder | FileKind::File => None,
         };
         if let Some(why) = why {
@@ -397,7 +422,9 @@ impl<M: Message> Copy<M> {
             let depth = folder.depth + 1;
             let there = if is_there { There::Yes } else { There::No };
             let pattern = None;
-            visit.folders.push(Folder { source, target, below, there, pattern, above, depth });
+            let folder = Folder { source, target, below, there, pattern, above, depth };
+            tree.waiting += folder.octets();
+            visit.folders.push(folder);
         } else {
             let there = there.filter(|_| !is_in_the_way);
             visit.files.push(Item { source, target, status, there });

@@ -69,7 +69,7 @@ pub enum SkipReason {
     /// It is neither a file nor a folder.
     #[error("it is neither a file nor a folder")]
     Other,
-    /// Its name cannot be a name in the target folder.
+    /// Its name cannot be a name in the target folder, or its path is too long.
     #[error("its name does not fit")]
     BadName,
     /// It is a folder that is above itself.
@@ -78,6 +78,9 @@ pub enum SkipReason {
     /// It is a folder with more names than are remembered.
     #[error("the folder has too many names")]
     TooLong,
+    /// It is a folder, and more of them wait already than are remembered.
+    #[error("too many folders wait already")]
+    TooMany,
     /// Too many folders are above it.
     #[error("it is too deep")]
     TooDeep,

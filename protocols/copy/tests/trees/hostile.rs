@@ -174,8 +174,29 @@ fn a_folder_that_holds_itself_ends() {
 #[test]
 fn a_list_without_end_is_bounded() {
     let mut hostile = Hostile::new(TreeOptions::default());
-    // The first answer is as long as is remembered, and there are more.
-    hostile.answer(|_| vec![entry("x", FileKind::Other); (1 << 20) + 1]);
+    // 256 MiB: each name is in two paths.
+    let long = "x".repeat(4000);
+    hostile.answer(|_| vec![entry(&long, FileKind::Other); (128 << 20) / 4000]);
     assert_eq!(hostile.skipped(SkipReason::TooLong), 1);
+    assert!(matches!(hostile.asked.told.last(), Some(Told::TreeDone { .. })));
+}
+
+#[test]
+fn folders_that_wait_are_bounded() {
+    let mut hostile = Hostile::new(TreeOptions::default());
+    // 128 MiB: each name is in three paths.
+    let name = |number: usize| format!("{number:03900}");
+    let all = (128 << 20) / (3 * 3900) + 1;
+    hostile.answer(|path| match path {
+        "s" => (0..all).map(|number| entry(&name(number), FileKind::Folder)).collect(),
+        _ => vec![entry(&"y".repeat(200), FileKind::File)],
+    });
+    let told = |told: &&Told| matches!(told, Told::Entered { .. });
+    let entered = hostile.asked.told.iter().filter(told).count();
+    assert!(entered > all / 2, "{entered}");
+    assert_eq!(entered - 1 + hostile.skipped(SkipReason::TooMany), all);
+    assert!(entered - 1 < all, "all were remembered");
+    // Its path is longer than 4096 octets.
+    assert_eq!(hostile.skipped(SkipReason::BadName), entered - 1);
     assert!(matches!(hostile.asked.told.last(), Some(Told::TreeDone { .. })));
 }
