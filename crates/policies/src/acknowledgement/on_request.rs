@@ -95,3 +95,47 @@ impl<const SPANS: bool> Component for OnRequest<SPANS> {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(number: u32, patient: bool) -> ReportRequest {
+        ReportRequest { number, patient }
+    }
+
+    /// Returns what it answers now, and tells it that this has left.
+    fn answer(policy: &mut OnRequest<false>) -> Option<u32> {
+        let (receipts, mut report) = (Receipts::default(), Report::default());
+        let is_due = policy.report(&View::START, &receipts, 8, &mut report);
+        assert_eq!(is_due, policy.deadline() == Instant::START);
+        policy.on_reported(&View::START, &report);
+        report.answers.filter(|_| is_due)
+    }
+
+    #[test]
+    fn a_patient_question_is_answered_when_all_is_taken() {
+        let mut policy = OnRequest::<false>::new();
+        let holds = View { pending: 5, ..View::START };
+        policy.on_inquiry(&holds, question(1, true));
+        policy.on_taken(&holds);
+        assert_eq!(answer(&mut policy), None, "the application has not taken all");
+        policy.on_inquiry(&holds, question(2, false));
+        assert_eq!(answer(&mut policy), Some(2), "this one waits for nobody");
+        policy.on_taken(&View::START);
+        assert_eq!(answer(&mut policy), Some(1));
+        policy.on_taken(&View::START);
+        assert_eq!(answer(&mut policy), None, "once");
+        policy.on_inquiry(&View::START, question(3, true));
+        assert_eq!(answer(&mut policy), Some(3), "there is nothing to wait for");
+    }
+
+    #[test]
+    fn the_newest_question_covers_the_others() {
+        let mut policy = OnRequest::<false>::new();
+        for number in [u32::MAX, 1, 0] {
+            policy.on_inquiry(&View::START, question(number, false));
+        }
+        assert_eq!(answer(&mut policy), Some(1));
+    }
+}
