@@ -14,7 +14,8 @@ fn content() -> Vec<u8> {
     (0..500_000_u32).flat_map(u32::to_be_bytes).collect()
 }
 
-/// A server that cuts off each transfer after the octets that `cuts` says, and tells when its file was modified.
+/// A server that cuts off each transfer after the octets that `cuts` says, and tells when its file
+/// was modified.
 fn cutting(cuts: &[usize], modified: &str) -> Fake {
     let mut script = Script::sending(content()).reply("MDTM", format!("213 {modified}\r\n"));
     script.cuts = cuts.to_vec();

@@ -18,8 +18,8 @@ const ENDS_MOST: u32 = 5;
 /// How often the wait before it is sent again is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// Opens with the first packet (XTP's FIRST), and waits for no answer. It has data in it if the layer
-/// above sends some within a millisecond.
+/// Opens with the first packet (XTP's FIRST), and waits for no answer. It has data in it if the
+/// layer above sends some within a millisecond.
 ///
 /// Each side closes its half with its last data (WCLOSE), or later, and is told that all has
 /// arrived (RCLOSE). Where both halves are closed, it is over (END). A side that also takes no more

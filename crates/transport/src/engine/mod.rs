@@ -316,8 +316,8 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Writes a packet that tells the peer that it is over, and why; none, if nobody is told. Returns
-    /// for how long the peer may not know that; `None` if that does not matter.
+    /// Writes a packet that tells the peer that it is over, and why; none, if nobody is told.
+    /// Returns for how long the peer may not know that; `None` if that does not matter.
     pub(crate) fn farewell(
         &self,
         now: Instant,

@@ -104,7 +104,8 @@ slot! {
         fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, header: &mut Vec<u8>);
         /// Writes a packet that tells the peer that the association is over, and why: once when
         /// that is found here, and to a peer that does not know when the association is gone.
-        /// Returns whether the association is to be remembered; a packet without octets is not sent.
+        /// Returns whether the association is to be remembered; a packet without octets is not
+        /// sent.
         fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool = false;
         /// Returns whether both sides report how many packets came [marked](Report::ecn).
         fn tells_marks(&self) -> bool = false;
