@@ -138,8 +138,8 @@ enum Ending {
     Open,
     /// DISC.
     Finish,
-    /// DISC, and nothing is delivered any more.
-    Close,
+    /// Octets were lost: DM before DISC, which alone ends a stream in good order.
+    Break,
 }
 
 /// What has to be said as soon as a frame can leave.
@@ -365,6 +365,9 @@ impl<M: Message> Link<M> {
     fn ask_to_release(&mut self, env: &mut Env<'_, M>) {
         self.stop_timers();
         self.await_departure(env);
+        if self.ending == Ending::Break {
+            env.respond(Unnumbered::Dm, false);
+        }
         env.command(Unnumbered::Disc, true);
     }
 
@@ -410,6 +413,7 @@ impl<M: Message> Link<M> {
         self.incoming.discard();
         env.acts.push_back(Act::Ended(why));
         self.above = None;
+        self.ending = Ending::Break;
         self.release(env);
     }
 }

@@ -206,7 +206,7 @@ impl<M: Message> Link<M> {
     /// Releases the link when everything is acknowledged; what still arrives is discarded. One that
     /// is not open ends at once.
     pub(crate) fn close(&mut self, env: &mut Env<'_, M>) {
-        self.ending = Ending::Close;
+        self.ending = Ending::Finish;
         self.incoming.discard();
         self.conclude(env);
         let opening =
@@ -223,7 +223,8 @@ impl<M: Message> Link<M> {
         self.last_word = None;
         self.above = None;
         self.reopens = false;
-        self.ending = Ending::Close;
+        let open = matches!(self.state, LinkState::Connected | LinkState::TimerRecovery);
+        self.ending = if open { Ending::Break } else { Ending::Finish };
         self.outgoing.clear(env.pool);
         self.incoming.discard();
         match self.state {

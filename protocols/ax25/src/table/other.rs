@@ -1,7 +1,7 @@
 //! Timers, words from above, and the TNC.
 
 use super::reasons::*;
-use super::{Input, StateRow, erratum, known, silent};
+use super::{Input, StateRow, differs, erratum, known, silent};
 
 pub(super) const OTHER: &[StateRow] = &[
     StateRow {
@@ -98,8 +98,8 @@ pub(super) const OTHER: &[StateRow] = &[
             silent("Ended Aborted", "0", "the name waits no longer"),
             erratum("Ended Aborted, DISC P=1", "2 T1", NOT_REQUEUED),
             silent("Ended Aborted", "2 T1", "the name is free; T1 goes on"),
-            known("Ended Aborted, DISC P=1", "2 T1", "figure C4.4"),
-            known("Ended Aborted, DISC P=1", "2 T1", "figure C4.4"),
+            differs("Ended Aborted, DM F=0, DISC P=1", "2 T1", BROKEN_OFF),
+            differs("Ended Aborted, DM F=0, DISC P=1", "2 T1", BROKEN_OFF),
             erratum("Ended Aborted, DISC P=1", "2 T1", NOT_REQUEUED),
         ],
     },

@@ -63,6 +63,8 @@ pub(super) const BURST: &str = "a burst ends with P=1, and the next waits for th
 pub(super) const DRAINED: &str = "a stream is released when everything is acknowledged";
 pub(super) const NOT_REQUEUED: &str = "the SDL requeues it until the link is open; the peer \
     may have accepted, so DISC is sent at once";
+pub(super) const BROKEN_OFF: &str = "DISC alone ends a stream in good order, and half of it \
+    is taken for the whole: DM says that it is not";
 pub(super) const BUSY: &str = "6.4.10; what has arrived is kept, not discarded";
 pub(super) const FLOW_ON: &str = "figure C4.4: the peer is asked, so that the word is \
     not lost";
