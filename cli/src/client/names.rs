@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use percent_encoding::percent_decode_str;
+pub(crate) use stackwright::contract::path::{join, split};
 
 use crate::bookmark;
 use crate::problem::Problem;
@@ -84,20 +85,6 @@ pub(crate) fn is_address(word: &str) -> bool {
 pub(crate) fn same_server(one: &Remote, other: &Remote) -> bool {
     (one.below, &one.host, one.port, &one.user)
         == (other.below, &other.host, other.port, &other.user)
-}
-
-/// The path `name` in the folder `folder`.
-pub(crate) fn join(folder: &str, name: &str) -> String {
-    match folder {
-        "" => name.into(),
-        folder if folder.ends_with('/') => format!("{folder}{name}"),
-        folder => format!("{folder}/{name}"),
-    }
-}
-
-/// The folder of a path, as a path that ends in `/`, and the name in it.
-pub(crate) fn split(path: &str) -> (&str, &str) {
-    path.split_at(path.rfind('/').map_or(0, |slash| slash + 1))
 }
 
 #[cfg(test)]

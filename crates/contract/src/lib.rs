@@ -15,6 +15,7 @@
 //! | [`services`] | the closed set of vocabularies |
 //! | [`Word`] | what any word tells of itself: its name, its life, what it carries |
 //! | [`words`] | the same vocabularies as one enum, for graphs |
+//! | [`path`] | paths of files, split and joined |
 //! | [`pattern`] | patterns of names, as a shell has them |
 //! | [`described`] | what a file may say of a protocol |
 //! | [`Facts`], [`rules`] | what a stack guarantees, and why it is refused |
@@ -32,6 +33,7 @@ pub mod described;
 mod facts;
 mod names;
 mod participant;
+pub mod path;
 mod path_limits;
 pub mod pattern;
 mod protocol;

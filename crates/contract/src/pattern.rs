@@ -1,7 +1,6 @@
 //! Patterns of names, as a shell has them: `*`, `?`, and `[a-z]` or `[!a-z]`. They match one part
 //! of a path: there is no `**`, and names that begin with a dot are matched by patterns that do.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The longest pattern, in octets; no name is longer.
@@ -141,13 +140,6 @@ fn class(text: &str) -> Option<(Piece, &str)> {
     Some((Piece::Class(negated, ranges), after))
 }
 
-/// Splits a path whose last part may be a pattern into its folder, as it was written and with its
-/// `/`, and that part.
-pub fn split(argument: &str) -> (String, &str) {
-    let at = argument.rfind('/').map_or(0, |slash| slash + 1);
-    (argument[..at].into(), &argument[at..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,12 +190,5 @@ mod tests {
         assert_eq!(Pattern::parse(&"?".repeat(256)), Err(NoPattern::TooMuch));
         let worst = Pattern::parse(&format!("{}b", "*a".repeat(8))).unwrap();
         assert!(!worst.matches(&"a".repeat(255)), "and it comes to an end");
-    }
-
-    #[test]
-    fn arguments_are_split() {
-        assert_eq!(split("a/b/*.c"), ("a/b/".into(), "*.c"));
-        assert_eq!(split("/*"), ("/".into(), "*"));
-        assert_eq!(split("*"), ("".into(), "*"));
     }
 }

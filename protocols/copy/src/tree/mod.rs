@@ -30,7 +30,6 @@ pub use words::{Comparison, SkipReason, TreeOptions, TreeTotals};
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -189,14 +188,6 @@ fn is_of_side(failure: Failure) -> bool {
 /// it for the end of a command.
 fn is_name(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0', '\r', '\n'])
-}
-
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() || folder.ends_with('/') {
-        format!("{folder}{name}")
-    } else {
-        format!("{folder}/{name}")
-    }
 }
 
 impl<M: Message> Copy<M> {

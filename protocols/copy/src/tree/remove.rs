@@ -7,10 +7,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use stackwright_contract::Handle;
+use stackwright_contract::path::join;
 use stackwright_contract::services::{Failure, FileKind, FilesIndication, FilesRequest, Keep};
 use stackwright_wire::Message;
 
-use super::{DEPTH_MOST, LIST_MOST, PATH_MOST, Part, SkipReason, Tree, Unit, is_name, join};
+use super::{DEPTH_MOST, LIST_MOST, PATH_MOST, Part, SkipReason, Tree, Unit, is_name};
 use crate::state::Use;
 use crate::{Copy, Indication, Out};
 

@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 use core::mem;
 
 use stackwright_contract::Handle;
-use stackwright_contract::pattern::{self, NoPattern, Pattern};
+use stackwright_contract::path::{join, split};
+use stackwright_contract::pattern::{NoPattern, Pattern};
 use stackwright_contract::services::{
     Failure, FileKind, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
 };
@@ -20,7 +21,6 @@ use super::files::Item;
 use super::remove::{Doomed, Removal};
 use super::{
     DEPTH_MOST, Entries, LIST_MOST, PATH_MOST, Part, SkipReason, Tree, Unit, WAITING_MOST, is_name,
-    join,
 };
 use crate::state::Use;
 use crate::{Copy, CopySide, Indication, Out};
@@ -50,9 +50,9 @@ enum There {
 impl Folder {
     /// Returns the folder where a tree begins. `None`: its pattern is too much work.
     pub(super) fn first(source: String, target: String) -> Option<Self> {
-        let (folder, last) = pattern::split(source.trim_end_matches('/'));
+        let (folder, last) = split(source.trim_end_matches('/'));
         let (source, pattern) = match Pattern::parse(last) {
-            Ok(pattern) => (folder, Some(pattern)),
+            Ok(pattern) => (folder.into(), Some(pattern)),
             Err(NoPattern::Name) => (source, None),
             Err(NoPattern::TooMuch) => return None,
         };

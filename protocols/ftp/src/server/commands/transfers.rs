@@ -12,7 +12,8 @@ use super::super::transfer::NO_RESTART;
 use super::super::{Out, Server};
 use crate::command::Transfers;
 use crate::path;
-use stackwright_contract::pattern::{self, NoPattern, Pattern};
+use stackwright_contract::path::split;
+use stackwright_contract::pattern::{NoPattern, Pattern};
 
 impl<M: Message> Server<M> {
     pub(super) fn obey_transfers(
@@ -90,9 +91,11 @@ impl<M: Message> Server<M> {
     ) {
         let Some(state) = self.sessions.get(session) else { return };
         let argument = without_options(argument);
-        let (folder, last) = pattern::split(argument);
+        let (folder, last) = split(argument);
         let (path, style) = match Pattern::parse(last) {
-            Ok(pattern) => (path::resolve(&state.folder, argument), style(Some(pattern), folder)),
+            Ok(pattern) => {
+                (path::resolve(&state.folder, argument), style(Some(pattern), folder.into()))
+            }
             Err(NoPattern::Name) => {
                 (path::resolve(&state.folder, argument), style(None, Default::default()))
             }
