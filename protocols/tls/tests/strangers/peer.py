@@ -3,7 +3,10 @@
     peer.py server VERSION CERTIFICATE KEY COUNT [cut]    listens, prints its port
     peer.py client VERSION AUTHORITY PORT OCTETS          connects twice, resumes the second time
 """
-import hashlib, os, socket, ssl, sys, threading
+import faulthandler, os, socket, ssl, sys, threading
+
+AHEAD = 65536
+faulthandler.dump_traceback_later(25)
 
 role, version = sys.argv[1], {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}[sys.argv[2]]
 
@@ -46,12 +49,13 @@ else:
     for _ in range(2):
         raw = socket.create_connection(("127.0.0.1", int(sys.argv[4])))
         tls = context.wrap_socket(raw, server_hostname="files.example", session=session, suppress_ragged_eofs=False)
-        writer = threading.Thread(target=tls.sendall, args=(octets,))
-        writer.start()
+        # One thread alone uses it: OpenSSL's connections are not to be shared (a ticket that is
+        # read while another thread writes is a handshake for both). It sends ahead of its echo.
         back = b""
-        while len(back) < len(octets):
-            back += tls.recv(65536)
-        writer.join()
+        for start in range(0, len(octets) + AHEAD, AHEAD):
+            tls.sendall(octets[start:start + AHEAD])
+            while len(back) < min(start, len(octets)):
+                back += tls.recv(65536)
         say("shaken", tls.version(), tls.session_reused, back == octets)
         session = tls.session
         kept.append(tls)
