@@ -2,7 +2,7 @@
 //!
 //! | timer | of | when it expires |
 //! | --- | --- | --- |
-//! | idle | a session without a job; at least 10 s while others have jobs | it sends QUIT |
+//! | idle | a session without a job; at least 10 s while others have jobs, not at all where no more come | it sends QUIT |
 //! | other end | a reply of several lines whose last line has another code | that code counts |
 //! | timeout | a server that is silent, a transfer without progress | the session is dropped, its job has expired |
 //! | opening | a data association to the port that EPSV named | the transfer begins anew with PASV |
@@ -45,6 +45,7 @@ impl<M: Message> Client<M> {
         let is_busy = state.step == Step::Idle && self.jobs.iter().next().is_some();
         let timeout = match state.step {
             Step::Idle if state.before.is_empty() && is_busy => self.config.idle.max(BUSY),
+            Step::Idle if state.before.is_empty() && self.leaves => Duration::ZERO,
             Step::Idle if state.before.is_empty() => self.config.idle,
             // The file is whole, and the application takes its time.
             Step::Complete if matches!(state.data, Data::Absent) => Duration::MAX,
@@ -71,6 +72,16 @@ impl<M: Message> Client<M> {
             return;
         }
         self.lingers = false;
+        self.touch_all_idle(cx);
+    }
+
+    /// Lets sessions quit that have no job, until there is one again.
+    pub(super) fn leave(&mut self, cx: &Context) {
+        self.leaves = true;
+        self.touch_all_idle(cx);
+    }
+
+    fn touch_all_idle(&mut self, cx: &Context) {
         let idle = |session: &Session| session.step == Step::Idle;
         let idle: Vec<Handle> =
             self.sessions.iter().filter(|(_, state)| idle(state)).map(|(name, _)| name).collect();
