@@ -65,7 +65,7 @@ impl<M: Message> Client<M> {
             FilesRequest::Remove { token, path } => {
                 self.add_job(cx, token, path, deed(DeedKind::Remove { refused: None }), out);
             }
-            FilesRequest::Leave => self.leave(cx),
+            FilesRequest::Leave => self.leave(cx, out),
         }
     }
 

@@ -72,20 +72,24 @@ impl<M: Message> Client<M> {
             return;
         }
         self.lingers = false;
-        self.touch_all_idle(cx);
+        self.idle().into_iter().for_each(|session| self.touch(cx, session));
     }
 
-    /// Lets sessions quit that have no job, until there is one again.
-    pub(super) fn leave(&mut self, cx: &Context) {
+    /// Quits sessions that have no job, those that have one after it, until there is one again.
+    pub(super) fn leave(&mut self, cx: &Context, out: Out<'_, M>) {
         self.leaves = true;
-        self.touch_all_idle(cx);
+        for session in self.idle() {
+            let state = self.sessions.get(session);
+            // Where replies are missing, it quits once they are here.
+            if state.is_some_and(|state| state.before.is_empty()) {
+                self.quit(cx, session, out);
+            }
+        }
     }
 
-    fn touch_all_idle(&mut self, cx: &Context) {
-        let idle = |session: &Session| session.step == Step::Idle;
-        let idle: Vec<Handle> =
-            self.sessions.iter().filter(|(_, state)| idle(state)).map(|(name, _)| name).collect();
-        idle.into_iter().for_each(|session| self.touch(cx, session));
+    fn idle(&self) -> Vec<Handle> {
+        let is_idle = |session: &Session| session.step == Step::Idle;
+        self.sessions.iter().filter(|(_, state)| is_idle(state)).map(|(name, _)| name).collect()
     }
 
     pub(super) fn expire(&mut self, cx: &Context, out: Out<'_, M>) {
