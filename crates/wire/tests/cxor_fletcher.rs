@@ -87,6 +87,20 @@ fn nothing_overflows() {
     }
 }
 
+/// What the documentation says that it misses.
+#[test]
+fn cxor_is_blind_to_one_bit_in_two_octets_that_are_32_apart() {
+    let octets = random(100, 1);
+    let mut altered = octets.clone();
+    altered[20] ^= 8;
+    altered[52] ^= 8;
+    assert_eq!(Cxor::of(&octets), Cxor::of(&altered));
+    altered[52] ^= 8;
+    altered[54] ^= 8;
+    assert_ne!(Cxor::of(&octets), Cxor::of(&altered), "another column");
+    assert_eq!(Cxor::of(&[&[0; 6], &octets[..]].concat()), Cxor::of(&octets));
+}
+
 #[test]
 #[should_panic(expected = "odd number of octets")]
 fn a_first_piece_of_odd_length_cannot_be_combined() {

@@ -133,7 +133,8 @@ fn blocks_then_a_tail() {
             self.0.push(octets.len());
         }
     }
-    let cases: [(usize, &[usize]); 4] = [(0, &[]), (128, &[128]), (129, &[128, 1]), (300, &[128, 128, 44])];
+    let cases: [(usize, &[usize]); 4] =
+        [(0, &[]), (128, &[128]), (129, &[128, 1]), (300, &[128, 128, 44])];
     for (length, blocks) in cases {
         for split in 0..=length {
             let octets = octets(length);

@@ -80,7 +80,7 @@ choices! { |at|
         framing::MessageEnd::new(1 << 20),
     ];
     integrity: dyn slots::Integrity<M> =
-        [integrity::Absent, integrity::Internet::new(), integrity::Crc32c];
+        [integrity::Absent, integrity::Internet::new(), integrity::Crc32c, integrity::Cxor];
     connection: dyn slots::Connection = [
         connection::Agreed::default(),
         connection::TwoStage::new(200 * MILLISECOND).tries(60),

@@ -28,8 +28,8 @@ type Columns = [u8; PERIOD];
 /// CXOR, fed piece by piece. Pieces may have any length; where there is an odd number of octets in
 /// all, an octet of zero is imagined behind them.
 ///
-/// It detects every odd number of inverted bits. The octets of zero in front of the others do not
-/// count.
+/// It detects every odd number of inverted bits. It misses one bit that is inverted in two octets
+/// 32 apart, and octets of zero that are added in front.
 ///
 /// With the feature `std`, AVX2 is used on x86-64 processors that have it.
 #[derive(Clone, Copy, Debug, Default)]
