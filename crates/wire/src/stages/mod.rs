@@ -52,6 +52,18 @@ pub trait Stage {
     fn tail(&mut self, octets: &mut [u8]);
 }
 
+impl<S: Stage> Stage for &mut S {
+    #[inline(always)]
+    fn block(&mut self, block: &mut [u8; BLOCK]) {
+        (**self).block(block);
+    }
+
+    #[inline(always)]
+    fn tail(&mut self, octets: &mut [u8]) {
+        (**self).tail(octets);
+    }
+}
+
 /// Several stages, one after the other.
 macro_rules! tuples {
     ($(($($stage:ident)*))*) => {
