@@ -123,7 +123,7 @@ fn a_target_that_is_too_short_is_a_bug() {
 /// A stage sees every octet once, in order: whole blocks, then the rest.
 #[test]
 fn blocks_then_a_tail() {
-    #[derive(Default)]
+    #[derive(Clone, Default)]
     struct Seen(Vec<usize>);
     impl Stage for Seen {
         fn block(&mut self, block: &mut [u8; BLOCK]) {

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! So a word is rotated by as many bits as words are behind it, and 16 words on by the same again:
-//! the words of one column of 32 octets can be XORed first, and rotated once. Rotation by 8 bits is
-//! a swap of octets, so that words may be read in native byte order.
+//! the words of one column of 32 octets can be XORed first, and rotated once. Four words are taken
+//! at a time, as little-endian: rotation by 8 bits is a swap of octets, which is undone at the end.
 //!
 //! *Erratum*: the routine of the report's appendix D reads past buffers of less than 32 octets.
 
@@ -20,10 +20,10 @@ use crate::processor::{self, Work};
 /// The octets after which the rotations repeat: 16 words.
 const PERIOD: usize = 32;
 /// Octets that are XORed at once: several sums side by side do not wait for each other.
-const BLOCK: usize = 128;
+const BLOCK: usize = 4 * PERIOD;
 
 /// The XOR of all octets whose distance is a multiple of [`PERIOD`].
-type Columns = [u8; PERIOD];
+type Columns = [u64; PERIOD / 8];
 
 /// CXOR, fed piece by piece. Pieces may have any length; where there is an odd number of octets in
 /// all, an octet of zero is imagined behind them.
@@ -42,7 +42,7 @@ pub struct Cxor {
 impl Cxor {
     /// Returns a check to which nothing was added.
     pub const fn new() -> Self {
-        Cxor { columns: [0; PERIOD], added: 0 }
+        Cxor { columns: [0; PERIOD / 8], added: 0 }
     }
 
     /// Returns the check of `octets`.
@@ -56,52 +56,43 @@ impl Cxor {
     /// Adds `octets`.
     #[inline]
     pub fn add(&mut self, octets: &[u8]) {
-        self.add_columns(&columns(octets));
+        self.add_columns(columns(octets));
         self.added = ((usize::from(self.added) + octets.len()) % PERIOD) as u8;
     }
 
     /// Adds a block, which moves no column.
     #[inline(always)]
     pub(crate) fn add_block(&mut self, block: &[u8; BLOCK]) {
-        let mut sums = [0; BLOCK];
-        xor(&mut sums, block);
-        self.add_columns(&folded(&sums));
+        let mut sums = [[0; PERIOD / 8]; 4];
+        add_block(&mut sums, block);
+        self.add_columns(folded(sums));
     }
 
     /// Adds the columns of a piece, which begins where the piece before ended.
     #[inline(always)]
-    fn add_columns(&mut self, columns: &Columns) {
-        if self.added == 0 {
-            xor(&mut self.columns, columns);
-            return;
+    fn add_columns(&mut self, mut columns: Columns) {
+        if self.added != 0 {
+            columns = moved(columns, usize::from(self.added));
         }
-        let mut twice = [0; 2 * PERIOD];
-        twice[..PERIOD].copy_from_slice(columns);
-        twice[PERIOD..].copy_from_slice(columns);
-        let from = PERIOD - usize::from(self.added);
-        for (sum, octet) in self.columns.iter_mut().zip(&twice[from..]) {
-            *sum ^= octet;
-        }
+        add(&mut self.columns, columns);
     }
 
     /// Returns the check of what was added so far, to be written with the most significant octet
     /// first.
     #[inline]
     pub fn value(&self) -> u32 {
-        let mut words = [0; PERIOD / 2];
-        for (word, pair) in words.iter_mut().zip(self.columns.as_chunks().0) {
-            *word = u16::from_ne_bytes(*pair);
-        }
-        let xor = words.iter().fold(0, |xor, word| xor ^ word);
-        // Column i is rotated by 15 − i, in four steps: the first half by 8 more than the second,
-        // then the quarters, …; and all by as many words as were added.
-        for half in [8, 4, 2, 1] {
-            for at in 0..half {
-                words[at] = words[at].rotate_left(half as u32) ^ words[at + half];
-            }
-        }
-        let rotated = words[0].rotate_left(u32::from(self.added).div_ceil(2));
-        u32::from(u16::from_be(xor)) << 16 | u32::from(u16::from_be(rotated))
+        let [a, b, c, d] = self.columns;
+        let xor = a ^ b ^ c ^ d;
+        let xor = xor ^ xor >> 32;
+        let xor = (xor ^ xor >> 16) as u16;
+        // Column i is rotated by 15 − i: the first half by 8 more than the second, then the first
+        // quarter by 4 more than the second, …; and all by as many words as were added.
+        let [a, b] = [rotated(a, 8) ^ c, rotated(b, 8) ^ d];
+        let four = rotated(a, 4) ^ b;
+        let two = rotated(four, 2) ^ four >> 32;
+        let one = (two as u16).rotate_left(1) ^ (two >> 16) as u16;
+        let spiral = one.rotate_left(u32::from(self.added).div_ceil(2));
+        u32::from(xor.swap_bytes()) << 16 | u32::from(spiral.swap_bytes())
     }
 
     /// Returns the check of two pieces from the checks and the lengths of each, in a time that does
@@ -126,25 +117,55 @@ impl Cxor {
     }
 }
 
+/// Rotates each of four words to the left by `bits`.
 #[inline(always)]
-fn xor<const N: usize>(sums: &mut [u8; N], octets: &[u8; N]) {
-    for (sum, octet) in sums.iter_mut().zip(octets) {
-        *sum ^= octet;
+const fn rotated(words: u64, bits: u32) -> u64 {
+    let low = ((1 << bits) - 1) * 0x0001_0001_0001_0001;
+    words << bits & !low | words >> (16 - bits) & low
+}
+
+#[inline(always)]
+fn add(sum: &mut Columns, columns: Columns) {
+    for (sum, column) in sum.iter_mut().zip(columns) {
+        *sum ^= column;
     }
 }
 
-/// Adds up the columns of four sums.
+/// Returns the columns of one period.
 #[inline(always)]
-fn folded(sums: &[u8; BLOCK]) -> Columns {
-    let mut columns = [0; PERIOD];
-    for sum in sums.as_chunks().0 {
-        xor(&mut columns, sum);
+fn of_period(octets: &[u8; PERIOD]) -> Columns {
+    let mut columns = [0; PERIOD / 8];
+    for (column, octets) in columns.iter_mut().zip(octets.as_chunks().0) {
+        *column = u64::from_le_bytes(*octets);
     }
     columns
 }
 
-/// Returns the columns of a piece, the first of which begins with it. Not inlined: the loop is long,
-/// and its callers many.
+#[inline(always)]
+fn add_block(sums: &mut [Columns; 4], block: &[u8; BLOCK]) {
+    for (sum, period) in sums.iter_mut().zip(block.as_chunks().0) {
+        add(sum, of_period(period));
+    }
+}
+
+#[inline(always)]
+fn folded([mut sum, b, c, d]: [Columns; 4]) -> Columns {
+    [b, c, d].into_iter().for_each(|columns| add(&mut sum, columns));
+    sum
+}
+
+/// Returns the columns of a piece that has `by` octets of a period before it.
+#[inline(never)]
+fn moved(columns: Columns, by: usize) -> Columns {
+    let mut twice = [0; 2 * PERIOD];
+    for (octets, column) in twice.as_chunks_mut().0.iter_mut().zip(columns.iter().cycle()) {
+        *octets = column.to_le_bytes();
+    }
+    twice[PERIOD - by..].first_chunk().map_or(columns, of_period)
+}
+
+/// Returns the columns of a piece, the first of which begins with it. Not inlined: it is long, and
+/// has many callers.
 #[inline(never)]
 fn columns(octets: &[u8]) -> Columns {
     processor::run(Sum(octets))
@@ -157,18 +178,18 @@ impl Work for Sum<'_> {
 
     #[inline(always)]
     fn run(self) -> Columns {
-        let mut sums = [0; BLOCK];
-        let (blocks, rest) = self.0.as_chunks::<BLOCK>();
-        for block in blocks {
-            xor(&mut sums, block);
-        }
-        let mut columns = folded(&sums);
+        let (blocks, rest) = self.0.as_chunks();
+        let mut sums = [[0; PERIOD / 8]; 4];
+        blocks.iter().for_each(|block| add_block(&mut sums, block));
+        let mut columns = folded(sums);
         let (periods, rest) = rest.as_chunks();
-        for period in periods {
-            xor(&mut columns, period);
+        periods.iter().for_each(|period| add(&mut columns, of_period(period)));
+        let (eights, rest) = rest.as_chunks();
+        for (column, octets) in columns.iter_mut().zip(eights) {
+            *column ^= u64::from_le_bytes(*octets);
         }
-        for (sum, octet) in columns.iter_mut().zip(rest) {
-            *sum ^= octet;
+        if let Some(column) = columns.get_mut(eights.len()) {
+            *column ^= rest.iter().rev().fold(0, |column, octet| column << 8 | u64::from(*octet));
         }
         columns
     }

@@ -12,18 +12,15 @@ pub struct ByteSwap;
 impl Stage for ByteSwap {
     #[inline(always)]
     fn block(&mut self, block: &mut [u8; BLOCK]) {
-        swap(block);
+        for word in block.as_chunks_mut().0 {
+            *word = u32::from_ne_bytes(*word).swap_bytes().to_ne_bytes();
+        }
     }
 
     #[inline]
     fn tail(&mut self, octets: &mut [u8]) {
-        swap(octets);
-    }
-}
-
-#[inline(always)]
-fn swap(octets: &mut [u8]) {
-    for word in octets.as_chunks_mut().0 {
-        *word = u32::from_ne_bytes(*word).swap_bytes().to_ne_bytes();
+        for word in octets.as_chunks_mut::<4>().0 {
+            word.reverse();
+        }
     }
 }

@@ -43,25 +43,13 @@ pub const BLOCK: usize = 128;
 /// What one layer does with all octets that pass.
 ///
 /// One that is implemented with `#[inline(always)]` is compiled into the loop of the pass, and with
-/// the feature `std` once more for AVX2.
-pub trait Stage {
+/// the feature `std` once more for AVX2. It can be cloned, so that the loop has it in registers.
+pub trait Stage: Clone {
     /// Handles the next block.
     fn block(&mut self, block: &mut [u8; BLOCK]);
 
     /// Handles the last octets of a pass, less than a block.
     fn tail(&mut self, octets: &mut [u8]);
-}
-
-impl<S: Stage> Stage for &mut S {
-    #[inline(always)]
-    fn block(&mut self, block: &mut [u8; BLOCK]) {
-        (**self).block(block);
-    }
-
-    #[inline(always)]
-    fn tail(&mut self, octets: &mut [u8]) {
-        (**self).tail(octets);
-    }
 }
 
 /// Several stages, one after the other.

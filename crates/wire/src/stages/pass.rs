@@ -102,12 +102,14 @@ impl<S: Stage> Work for Through<'_, S> {
 
     #[inline(always)]
     fn run(self) {
+        // Local copies can be kept in registers.
+        let mut stages = self.stages.clone();
         for (from, to) in self.blocks.iter().zip(self.target) {
-            // A local copy can be kept in registers.
             let mut block = *from;
-            self.stages.block(&mut block);
+            stages.block(&mut block);
             *to = block;
         }
+        *self.stages = stages;
     }
 }
 
@@ -121,10 +123,12 @@ impl<S: Stage> Work for InPlace<'_, S> {
 
     #[inline(always)]
     fn run(self) {
+        let mut stages = self.stages.clone();
         for at in self.blocks {
             let mut block = *at;
-            self.stages.block(&mut block);
+            stages.block(&mut block);
             *at = block;
         }
+        *self.stages = stages;
     }
 }

@@ -22,9 +22,9 @@ impl XorMask {
 impl Stage for XorMask {
     #[inline(always)]
     fn block(&mut self, block: &mut [u8; BLOCK]) {
-        let key = u32::from_ne_bytes(self.key);
-        for word in block.as_chunks_mut().0 {
-            *word = (u32::from_ne_bytes(*word) ^ key).to_ne_bytes();
+        let key = u64::from(u32::from_ne_bytes(self.key)) * 0x1_0000_0001;
+        for eight in block.as_chunks_mut().0 {
+            *eight = (u64::from_ne_bytes(*eight) ^ key).to_ne_bytes();
         }
     }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::hint::black_box;
 
 use stackwright_wire::check::Cxor;
-use stackwright_wire::stages::{ByteSwap, XorMask, copy_through, in_place};
+use stackwright_wire::stages::{ByteSwap, Stage, XorMask, copy_through, in_place};
 
 use super::super::outcome::{Axes, Figure, Row};
 use super::super::verdict::Target;
@@ -123,13 +123,18 @@ fn cell(
 /// Copies `from` through as many stages, and returns the check of `from`.
 #[inline(never)]
 fn one_pass(stages: usize, from: &[u8], to: &mut [u8]) -> u32 {
-    let (mut check, mut mask) = (Cxor::new(), XorMask::new(KEY));
+    let (check, mask) = (Cxor::new(), XorMask::new(KEY));
     match stages {
-        2 => copy_through([from], to, &mut check),
-        3 => copy_through([from], to, &mut (&mut check, &mut mask)),
-        _ => copy_through([from], to, &mut (&mut check, &mut mask, ByteSwap)),
-    };
-    check.value()
+        2 => through((check,), from, to).0,
+        3 => through((check, mask), from, to).0,
+        _ => through((check, mask, ByteSwap), from, to).0,
+    }
+    .value()
+}
+
+fn through<S: Stage>(mut stages: S, from: &[u8], to: &mut [u8]) -> S {
+    copy_through([from], to, &mut stages);
+    stages
 }
 
 /// The same, with a pass for each.
