@@ -64,7 +64,7 @@ fn every_length() {
 /// Both joints at every place around the borders of blocks, empty leaves and odd ones.
 #[test]
 fn every_split() {
-    let octets = octets(3 * BLOCK + 5);
+    let octets = octets(300);
     for first in 0..=octets.len() {
         for second in (first..=octets.len()).step_by(if first < 9 { 1 } else { 13 }) {
             let leaves = [&octets[..first], &octets[first..second], &octets[second..]];
@@ -124,24 +124,29 @@ fn a_target_that_is_too_short_is_a_bug() {
 #[test]
 fn blocks_then_a_tail() {
     #[derive(Clone, Default)]
-    struct Seen(Vec<usize>);
+    struct Seen {
+        octets: Vec<u8>,
+        tail: usize,
+    }
     impl Stage for Seen {
-        fn block(&mut self, block: &mut [u8; BLOCK]) {
-            self.0.push(block.len());
+        fn block<const N: usize>(&mut self, block: &mut [u8; N]) {
+            assert!(N > 0 && N.is_multiple_of(BLOCK) && self.tail == 0, "{N} octets");
+            self.octets.extend(&block[..]);
         }
         fn tail(&mut self, octets: &mut [u8]) {
-            self.0.push(octets.len());
+            assert!(!octets.is_empty() && octets.len() < BLOCK && self.tail == 0);
+            self.tail = octets.len();
+            self.octets.extend(&octets[..]);
         }
     }
-    let cases: [(usize, &[usize]); 4] =
-        [(0, &[]), (128, &[128]), (129, &[128, 1]), (300, &[128, 128, 44])];
-    for (length, blocks) in cases {
+    for length in [0, 1, 31, 32, 33, 128, 129, 300] {
+        let octets = octets(length);
         for split in 0..=length {
-            let octets = octets(length);
             let (mut target, mut seen) = (vec![0; length], Seen::default());
             let (first, second) = octets.split_at(split);
             copy_through([first, second], &mut target, &mut seen);
-            assert_eq!((seen.0.as_slice(), &target), (blocks, &octets));
+            assert_eq!((&seen.octets, &target), (&octets, &octets));
+            assert_eq!(seen.tail, length % BLOCK);
         }
     }
 }

@@ -36,7 +36,7 @@ type Columns = [u64; PERIOD / 8];
 pub struct Cxor {
     columns: Columns,
     /// How many octets were added, modulo [`PERIOD`].
-    added: u8,
+    added: usize,
 }
 
 impl Cxor {
@@ -57,22 +57,29 @@ impl Cxor {
     #[inline]
     pub fn add(&mut self, octets: &[u8]) {
         self.add_columns(columns(octets));
-        self.added = ((usize::from(self.added) + octets.len()) % PERIOD) as u8;
+        self.added = (self.added + octets.len()) % PERIOD;
     }
 
-    /// Adds a block, which moves no column.
+    /// Adds whole periods, which move no column.
     #[inline(always)]
-    pub(crate) fn add_block(&mut self, block: &[u8; BLOCK]) {
-        let mut sums = [[0; PERIOD / 8]; 4];
-        add_block(&mut sums, block);
-        self.add_columns(folded(sums));
+    pub(crate) fn add_block<const N: usize>(&mut self, block: &[u8; N]) {
+        let mut columns = [0; PERIOD / 8];
+        block.as_chunks().0.iter().for_each(|period| add(&mut columns, of_period(period)));
+        self.add_columns(columns);
+    }
+
+    /// Adds less than a period.
+    #[inline]
+    pub(crate) fn add_rest(&mut self, octets: &[u8]) {
+        self.add_columns(of_rest(octets));
+        self.added = (self.added + octets.len()) % PERIOD;
     }
 
     /// Adds the columns of a piece, which begins where the piece before ended.
     #[inline(always)]
     fn add_columns(&mut self, mut columns: Columns) {
         if self.added != 0 {
-            columns = moved(columns, usize::from(self.added));
+            columns = moved(columns, self.added);
         }
         add(&mut self.columns, columns);
     }
@@ -91,7 +98,7 @@ impl Cxor {
         let four = rotated(a, 4) ^ b;
         let two = rotated(four, 2) ^ four >> 32;
         let one = (two as u16).rotate_left(1) ^ (two >> 16) as u16;
-        let spiral = one.rotate_left(u32::from(self.added).div_ceil(2));
+        let spiral = one.rotate_left(self.added.div_ceil(2) as u32);
         u32::from(xor.swap_bytes()) << 16 | u32::from(spiral.swap_bytes())
     }
 
@@ -141,6 +148,21 @@ fn of_period(octets: &[u8; PERIOD]) -> Columns {
     columns
 }
 
+/// Returns the columns of less than a period. Each column is made in a register: one that is altered
+/// in memory could not be read back at once.
+#[inline(always)]
+fn of_rest(octets: &[u8]) -> Columns {
+    let (eights, rest) = octets.as_chunks();
+    let last = rest.iter().rev().fold(0, |column, octet| column << 8 | u64::from(*octet));
+    let whole = |octets: &[u8; 8]| u64::from_le_bytes(*octets);
+    match eights {
+        [] => [last, 0, 0, 0],
+        [a] => [whole(a), last, 0, 0],
+        [a, b] => [whole(a), whole(b), last, 0],
+        [a, b, c, ..] => [whole(a), whole(b), whole(c), last],
+    }
+}
+
 #[inline(always)]
 fn add_block(sums: &mut [Columns; 4], block: &[u8; BLOCK]) {
     for (sum, period) in sums.iter_mut().zip(block.as_chunks().0) {
@@ -184,12 +206,8 @@ impl Work for Sum<'_> {
         let mut columns = folded(sums);
         let (periods, rest) = rest.as_chunks();
         periods.iter().for_each(|period| add(&mut columns, of_period(period)));
-        let (eights, rest) = rest.as_chunks();
-        for (column, octets) in columns.iter_mut().zip(eights) {
-            *column ^= u64::from_le_bytes(*octets);
-        }
-        if let Some(column) = columns.get_mut(eights.len()) {
-            *column ^= rest.iter().rev().fold(0, |column, octet| column << 8 | u64::from(*octet));
+        if !rest.is_empty() {
+            add(&mut columns, of_rest(rest));
         }
         columns
     }

@@ -1,6 +1,6 @@
 //! From one byte order to the other.
 
-use super::{BLOCK, Stage};
+use super::Stage;
 
 /// Swaps the octets of each 32-bit word, as between XDR (RFC 4506) and a little-endian host.
 ///
@@ -11,7 +11,7 @@ pub struct ByteSwap;
 
 impl Stage for ByteSwap {
     #[inline(always)]
-    fn block(&mut self, block: &mut [u8; BLOCK]) {
+    fn block<const N: usize>(&mut self, block: &mut [u8; N]) {
         for word in block.as_chunks_mut().0 {
             *word = u32::from_ne_bytes(*word).swap_bytes().to_ne_bytes();
         }

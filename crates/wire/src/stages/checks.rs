@@ -1,23 +1,23 @@
 //! Checks as stages: they add what passes, and leave it as it is.
 
-use super::{BLOCK, Stage};
+use super::Stage;
 use crate::check::{Crc32c, Cxor, Internet};
 
 impl Stage for Cxor {
     #[inline(always)]
-    fn block(&mut self, block: &mut [u8; BLOCK]) {
+    fn block<const N: usize>(&mut self, block: &mut [u8; N]) {
         self.add_block(block);
     }
 
     #[inline]
     fn tail(&mut self, octets: &mut [u8]) {
-        self.add(octets);
+        self.add_rest(octets);
     }
 }
 
 impl Stage for Internet {
     #[inline(always)]
-    fn block(&mut self, block: &mut [u8; BLOCK]) {
+    fn block<const N: usize>(&mut self, block: &mut [u8; N]) {
         self.add(block);
     }
 
@@ -29,7 +29,7 @@ impl Stage for Internet {
 
 impl Stage for Crc32c {
     #[inline(always)]
-    fn block(&mut self, block: &mut [u8; BLOCK]) {
+    fn block<const N: usize>(&mut self, block: &mut [u8; N]) {
         self.add(block);
     }
 

@@ -37,18 +37,18 @@ pub use byte_swap::ByteSwap;
 pub use pass::{Pass, copy_through, in_place};
 pub use xor_mask::XorMask;
 
-/// The length of a block in octets. Periods of stages divide it.
-pub const BLOCK: usize = 128;
+/// The length of the shortest block in octets. Periods of stages divide it.
+pub const BLOCK: usize = 32;
 
 /// What one layer does with all octets that pass.
 ///
 /// One that is implemented with `#[inline(always)]` is compiled into the loop of the pass, and with
 /// the feature `std` once more for AVX2. It can be cloned, so that the loop has it in registers.
 pub trait Stage: Clone {
-    /// Handles the next block.
-    fn block(&mut self, block: &mut [u8; BLOCK]);
+    /// Handles the next block, which is as long as several of [`BLOCK`] octets.
+    fn block<const N: usize>(&mut self, block: &mut [u8; N]);
 
-    /// Handles the last octets of a pass, less than a block.
+    /// Handles the last octets of a pass, less than [`BLOCK`].
     fn tail(&mut self, octets: &mut [u8]);
 }
 
@@ -57,7 +57,7 @@ macro_rules! tuples {
     ($(($($stage:ident)*))*) => {
         $(impl<$($stage: Stage),*> Stage for ($($stage,)*) {
             #[inline(always)]
-            fn block(&mut self, block: &mut [u8; BLOCK]) {
+            fn block<const N: usize>(&mut self, block: &mut [u8; N]) {
                 #[allow(non_snake_case, reason = "the names of types")]
                 let ($($stage,)*) = self;
                 $($stage.block(block);)*

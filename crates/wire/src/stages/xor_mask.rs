@@ -1,6 +1,6 @@
 //! A repeated key.
 
-use super::{BLOCK, Stage};
+use super::Stage;
 
 /// XORs octets with a key of four octets, over and over, as WebSocket masks its frames (RFC 6455
 /// §5.3). Twice the same is the original.
@@ -21,7 +21,7 @@ impl XorMask {
 
 impl Stage for XorMask {
     #[inline(always)]
-    fn block(&mut self, block: &mut [u8; BLOCK]) {
+    fn block<const N: usize>(&mut self, block: &mut [u8; N]) {
         let key = u64::from(u32::from_ne_bytes(self.key)) * 0x1_0000_0001;
         for eight in block.as_chunks_mut().0 {
             *eight = (u64::from_ne_bytes(*eight) ^ key).to_ne_bytes();
