@@ -7,8 +7,8 @@ use stackwright_wire::{Message, check};
 
 use super::covered::{LOOKS_AT, each_and_check, each_of};
 
-/// Checks packets with CXOR, 32 bits, over the octets that the format names; in the packet, the most
-/// significant octet is first: XTP 3.6.
+/// Checks packets with CXOR, 32 bits, over the octets that the format names, as XTP 3.6 does. In
+/// the packet, the most significant octet is first.
 ///
 /// Choose it where the specification demands it: it detects every odd number of inverted bits, and
 /// costs less than a copy, but it misses one bit that is inverted in two octets 32 apart.

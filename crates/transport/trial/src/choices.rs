@@ -72,8 +72,10 @@ macro_rules! choices {
 }
 
 choices! { |at|
-    format: dyn slots::Format<M, Front = ()> = [Everything::<false, M>::new(), Everything::<true, M>::new()];
-    ordering: dyn slots::Ordering<M> = [ordering::Absent, ordering::Total::new(), ordering::Sequenced::default()];
+    format: dyn slots::Format<M, Front = ()> =
+        [Everything::<false, M>::new(), Everything::<true, M>::new()];
+    ordering: dyn slots::Ordering<M> =
+        [ordering::Absent, ordering::Total::new(), ordering::Sequenced::default()];
     framing: dyn slots::Framing<M> = [
         framing::Fragments::new(1 << 16, 1 << 20).forgetting(framing::Forgetting::Lost(at.window)),
         framing::OctetStream,

@@ -148,8 +148,8 @@ fn of_period(octets: &[u8; PERIOD]) -> Columns {
     columns
 }
 
-/// Returns the columns of less than a period. Each column is made in a register: one that is altered
-/// in memory could not be read back at once.
+/// Returns the columns of less than a period. Each column is made in a register: one that is
+/// altered in memory could not be read back at once.
 #[inline(always)]
 fn of_rest(octets: &[u8]) -> Columns {
     let (eights, rest) = octets.as_chunks();

@@ -57,8 +57,8 @@ impl Fletcher {
         (self.weighted << 8 | self.sum) as u16
     }
 
-    /// Returns the two check octets that make both sums of a packet 0, from the sums of the packet in
-    /// which they are 0; `behind` octets follow them.
+    /// Returns the two check octets that make both sums of a packet 0, from the sums of the packet
+    /// in which they are 0; `behind` octets follow them.
     pub const fn octets(&self, behind: u64) -> [u8; 2] {
         let behind = (behind % MODULUS as u64) as u32;
         let first = (behind + 1) * self.sum + MODULUS - self.weighted;

@@ -45,9 +45,10 @@ impl Table for Checksum {
         About {
             name: "checksum",
             title: "throughput of checks",
-            measures: "One check of pieces of equal length, the same piece again and again (hot) or one after the other of 64 MiB \
-                       (cold). CXOR, Internet, Fletcher and CRC-32C are the library's; std and op1 to op4 are the report's variants \
-                       of CXOR, without vectors.",
+            measures: "One check of pieces of equal length, the same piece again and again (hot) \
+                       or one after the other of 64 MiB (cold). CXOR, Internet, Fletcher and \
+                       CRC-32C are the library's; std and op1 to op4 are the report's variants of \
+                       CXOR, without vectors.",
             source: "INRIA RR-2102 of 1993, table 3.1, DEC 5000/200",
             axes: Axes { x: "octets".into(), y: "Gb/s".into(), log_x: true, log_y: true },
             limit: Limit::Work,
@@ -61,8 +62,8 @@ impl Table for Checksum {
 
     fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
         notes.push(
-            "Report, on the Sun 3/60, the Sparc IPX and the DEC 5000/200: op4 is 16.6, 24.5 and 12.7 times as fast as std, and \
-             8.7, 12.9 and 5.7 times as fast as TCP's check."
+            "Report, on the Sun 3/60, the Sparc IPX and the DEC 5000/200: op4 is 16.6, 24.5 and \
+             12.7 times as fast as std, and 8.7, 12.9 and 5.7 times as fast as TCP's check."
                 .into(),
         );
         Ok(Box::new(Throughput))

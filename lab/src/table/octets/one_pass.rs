@@ -41,9 +41,9 @@ impl Table for OnePass {
         About {
             name: "ilp",
             title: "several layers in one pass",
-            measures: "Pieces of equal length are copied, checked by CXOR, XORed with a mask, and their words swapped: in one pass \
-                       over all, and in a pass for each. The same piece again and again (hot), or one after the \
-                       other of 64 MiB (cold).",
+            measures: "Pieces of equal length are copied, checked by CXOR, XORed with a mask, and \
+                       their words swapped: in one pass over all, and in a pass for each. The \
+                       same piece again and again (hot), or one after the other of 64 MiB (cold).",
             source: "INRIA RR-2102 of 1993, §1.3, of a MIPS processor",
             axes: Axes { x: "octets".into(), y: "Gb/s".into(), log_x: true, log_y: false },
             limit: Limit::Work,

@@ -46,8 +46,9 @@ impl Table for Operations {
         About {
             name: "checksum-ops",
             title: "operations of CXOR, and reuse of a check",
-            measures: "Rotations and XORs of 16-bit words, each of which waits for the one before. The check of two pieces from \
-                       those of each (combine) and after a change of one word (update), beside a new check of the whole: by the \
+            measures: "Rotations and XORs of 16-bit words, each of which waits for the one \
+                       before. The check of two pieces from those of each (combine) and after a \
+                       change of one word (update), beside a new check of the whole: by the \
                        report's op4 without vectors, and by the library.",
             source: "INRIA RR-2102 of 1993, tables 3.2 and 3.3",
             axes: Axes { x: "octets".into(), y: "time".into(), log_x: true, log_y: true },

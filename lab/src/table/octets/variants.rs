@@ -1,5 +1,5 @@
-//! CXOR as INRIA's report RR-2102 measured it in §3.2: its definition, and four ways to rotate less.
-//! The best form is `stackwright_wire::check::Cxor`.
+//! CXOR as INRIA's report RR-2102 measured it in §3.2: its definition, and four ways to rotate
+//! less. The best form is `stackwright_wire::check::Cxor`.
 //!
 //! | variant | what is new in it |
 //! | --- | --- |
