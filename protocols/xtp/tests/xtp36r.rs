@@ -4,6 +4,7 @@
 
 use stackwright_contract::Participant;
 use stackwright_policies::{acknowledgement, recovery};
+use stackwright_transport::words::SECOND;
 use stackwright_transport::{Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::Promise;
 use stackwright_trial::setting::{M, have_the_same_trace, talks};
@@ -12,13 +13,15 @@ use stackwright_xtp::{Config, ContextKey};
 
 const OPENER: u64 = 0x0123_4567;
 
-/// One end; the first opens. Both count from `first`.
+/// One end; the first opens. Both count from `first`. The peers are patient: on some of these links
+/// a few first packets in a row are lost.
 fn end(side: usize, first: u32) -> Slots<Messages36r<M>> {
     let config = Config {
         packet: 600,
         window: 16 << 10,
         retries: 60,
-        linger: 600_000_000_000,
+        silence: 600 * SECOND,
+        linger: 600 * SECOND,
         ..Config::new([side as u8; 16])
     };
     let own = ContextKey { ours: true, number: OPENER + side as u64 };
