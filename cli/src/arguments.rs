@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Features(Features),
     /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
     Monitor(Monitor),
+    /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
+    Station(Station),
     /// Call a station by radio: a terminal on an AX.25 link, through a TNC.
     Connect(Connect),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
@@ -367,6 +369,21 @@ pub(crate) struct Monitor {
     /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Station {
+    /// The station's file, in TOML: call sign, TNC, and what programs are offered.
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Transmit nothing; show what would be transmitted, and how long it would take on the air.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Show what the layers drop, too.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Args)]

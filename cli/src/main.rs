@@ -38,6 +38,7 @@ mod shown;
 mod spec;
 mod stacks;
 mod start;
+mod station;
 mod trust;
 
 use clap::Parser;
@@ -67,6 +68,7 @@ fn run() -> u8 {
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
+        Command::Station(station) => (false, station::run(station)),
         Command::Connect(connect) => (false, connect::run(connect)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),

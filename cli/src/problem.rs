@@ -22,6 +22,8 @@ pub(crate) enum Problem {
     Proxy { url: String, why: &'static str },
     #[error("`{line}` is not a line to a TNC: {why}")]
     Line { line: String, why: &'static str },
+    #[error("{0}")]
+    Station(Box<Flawed>),
     #[error("no call sign is given, and nothing is transmitted without one")]
     NoCall,
     #[error("`{call}` is no call sign to use here: {why}")]
@@ -209,6 +211,7 @@ impl Problem {
             | Problem::NoAuthorities
             | Problem::Line { .. }
             | Problem::NoCall
+            | Problem::Station(_)
             | Problem::Call { .. }
             | Problem::Unfit { .. }
             | Problem::NotOpen
@@ -254,7 +257,10 @@ impl Problem {
     }
 
     fn flawed(&self) -> Option<&Flawed> {
-        if let Problem::Stack(flawed) = self { Some(flawed) } else { None }
+        match self {
+            Problem::Stack(flawed) | Problem::Station(flawed) => Some(flawed),
+            _ => None,
+        }
     }
 
     /// Returns what to do next, if anything can be done.
@@ -280,6 +286,9 @@ impl Problem {
             }
             Problem::Line { .. } => {
                 "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
+            }
+            Problem::Station(_) => {
+                "`stackwright station --check FILE` reads it again; the README has an example"
             }
             Problem::NoCall => "write --call MYCALL, with the call sign of your licence",
             Problem::Call { .. } => "write it as in N0AAA or N0AAA-7",

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use stackwright::ax25::header::DigipeaterPath;
-use stackwright::ax25::{Ax25, LinkVersion, Route};
+use stackwright::ax25::{AirRules, AirRulesConfig, Ax25, LinkVersion, Route};
 use stackwright::compose::{Over, stack};
 use stackwright::contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
 use stackwright::contract::{Address, CallSign, Either, Handle, IndicationOf, Outlet, RequestOf};
@@ -34,7 +34,8 @@ use tnc::Tnc;
 
 stack! {
     /// Links of a station, through a TNC.
-    pub(crate) LinkStack = Ax25<Message> over Kiss<Message> over Line<Message>
+    pub(crate) LinkStack =
+        Ax25<Message> over AirRules<Message> over Kiss<Message> over Line<Message>
 }
 
 /// The only link.
@@ -91,7 +92,9 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
         ..ax25::Config::new(ends.own)
     };
     let links = Ax25::sharing(config, pool.clone());
-    let mut stack: LinkStack = Over::new(links, Over::new(Kiss::sharing(kiss, pool), line));
+    let rules = AirRulesConfig { rate: rate.get(), ..AirRulesConfig::of(ends.own) };
+    let frames = Over::new(AirRules::new(rules), Over::new(Kiss::sharing(kiss, pool), line));
+    let mut stack: LinkStack = Over::new(links, frames);
     let mut link = Link::default();
     let interrupted = interrupts()?;
     let begun = Instant::now();

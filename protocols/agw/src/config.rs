@@ -8,8 +8,8 @@ use stackwright_contract::{CallSign, Participant};
 /// The configuration of an [`Agw`](crate::Agw).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Where programs find it.
-    pub local: Participant,
+    /// Where programs find it; `None`: nowhere.
+    pub local: Option<Participant>,
     /// The call signs that programs may register: those of the AX.25 below.
     pub calls: Vec<CallSign>,
     /// The names of the ports of the TNC, counted from 0; programs show them.
@@ -37,7 +37,7 @@ impl Config {
     /// Returns a server at `local` for one call sign and one port.
     pub fn at(local: impl Into<Participant>, call: CallSign) -> Self {
         Config {
-            local: local.into(),
+            local: Some(local.into()),
             calls: Vec::from([call]),
             ports: Vec::from([String::from("radio")]),
             routes: Vec::new(),

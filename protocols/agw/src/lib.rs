@@ -78,8 +78,17 @@ pub struct Agw<M: Message> {
     /// Names of AX.25's datagrams.
     unproto: Names<Unproto<M>>,
     calls: Vec<Registration>,
-    /// Whether it was started.
+    /// Whether it was started, and whether it was told to stop.
     begun: bool,
+    stops: Stops,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stops {
+    No,
+    /// With the next flush.
+    Due,
+    Done,
 }
 
 impl<M: Message> Agw<M> {
@@ -94,6 +103,15 @@ impl<M: Message> Agw<M> {
             unproto: Names::new(),
             calls: Vec::new(),
             begun: false,
+            stops: Stops::No,
+        }
+    }
+
+    /// Ends all links in good order, with the next flush: programs are disconnected, and no more are
+    /// accepted. Links that are left end within ten seconds.
+    pub fn stop(&mut self) {
+        if self.stops == Stops::No {
+            self.stops = Stops::Due;
         }
     }
 
@@ -165,13 +183,17 @@ impl<M: Message> Protocol for Agw<M> {
         deadlines.min()
     }
 
-    fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if !core::mem::replace(&mut self.begun, true) {
             self.listen(out);
+        }
+        if self.stops == Stops::Due {
+            self.stops = Stops::Done;
+            self.end_all(cx, out);
         }
     }
 
     fn wants_flush(&self) -> bool {
-        !self.begun
+        !self.begun || self.stops == Stops::Due
     }
 }

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Credit, StreamsRequest};
-use stackwright_contract::{Either, Handle};
+use stackwright_contract::{Context, Either, Handle};
 use stackwright_wire::{Header, Message};
 
 use crate::header::{AgwHeader, DATA_MOST};
@@ -154,7 +154,8 @@ impl<M: Message> Program<M> {
 impl<M: Message> Agw<M> {
     /// Listens, and awaits a program.
     pub(crate) fn listen(&mut self, out: Out<'_, M>) {
-        let (listener, local) = (self.programs.name(ProgramName::Listener), self.config.local);
+        let Some(local) = self.config.local else { return };
+        let listener = self.programs.name(ProgramName::Listener);
         self.listener = Some(listener);
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
         self.expect(out);
@@ -170,6 +171,19 @@ impl<M: Message> Agw<M> {
         let association = self.programs.name(ProgramName::Awaited);
         let credit = Credit::of_octets(WINDOW);
         out.request(Either::Left(StreamsRequest::Await { listener, association, credit }));
+    }
+
+    /// Ends all links in good order, and takes no more programs.
+    pub(crate) fn end_all(&mut self, cx: &Context, out: Out<'_, M>) {
+        let names: Vec<Handle> = self.programs.iter().map(|(name, _)| name).collect();
+        for name in names {
+            if self.leave(cx, name, out) {
+                out.request(Either::Left(StreamsRequest::Close { name }));
+            }
+        }
+        if let Some(name) = self.listener.take() {
+            out.request(Either::Left(StreamsRequest::Close { name }));
+        }
     }
 
     pub(crate) fn program(&mut self, name: Handle) -> Option<&mut Program<M>> {
