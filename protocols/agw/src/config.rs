@@ -48,11 +48,9 @@ impl Config {
 
     /// Returns the number of the route through these digipeaters.
     pub(crate) fn route(&self, port: u8, path: &[CallSign]) -> Option<u16> {
-        if port == 0 && path.is_empty() {
-            return Some(0);
-        }
         let is = |route: &&AgwRoute| route.port == port && route.path == path;
-        self.routes.iter().find(is).map(|route| route.number)
+        let configured = self.routes.iter().find(is).map(|route| route.number);
+        configured.or_else(|| (port == 0 && path.is_empty()).then_some(0))
     }
 
     /// Returns the number of the route to a station where a program names no digipeaters.

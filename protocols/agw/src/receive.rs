@@ -8,7 +8,7 @@ use stackwright_wire::Message;
 
 use crate::link::{Link, LinkName, PID};
 use crate::program::{Program, ProgramName, Sent, Waits};
-use crate::{Agw, NAME, Out};
+use crate::{Agw, NAME, Out, Stops};
 
 impl<M: Message> Agw<M> {
     pub(crate) fn on_programs(
@@ -60,7 +60,9 @@ impl<M: Message> Agw<M> {
         match self.programs.forget(name) {
             Some(ProgramName::Listener) => {
                 (self.listener, self.listening) = (None, Some(Err(why)));
-                cx.event(NAME, format_args!("not listening: {why}"));
+                if self.stops == Stops::No {
+                    cx.event(NAME, format_args!("not listening: {why}"));
+                }
             }
             Some(ProgramName::Program(_)) => cx.event(NAME, format_args!("a program left: {why}")),
             Some(ProgramName::Awaited) | None => {}
