@@ -31,6 +31,8 @@ pub(super) struct StationFile {
     /// Where programs find AGW, and KISS.
     pub(super) agw: Option<SocketAddr>,
     pub(super) kiss: Option<SocketAddr>,
+    /// Call signs of programs at the port for KISS, which have links of their own.
+    pub(super) kiss_calls: Vec<CallSign>,
     pub(super) identification: Option<Identification>,
     pub(super) transmit: bool,
     /// In percent.
@@ -80,12 +82,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         top.mistake("nothing is transmitted without a call sign: write call = \"MYCALL\"")
     })?;
     let call = call.parsed(CALL, own_call)?;
-    let mut aliases = Vec::new();
-    if let Some(entry) = top.get("aliases") {
-        for item in entry.items(CALLS)? {
-            aliases.push(item.parsed(CALL, own_call)?);
-        }
-    }
+    let aliases = own_calls(top.get("aliases"))?;
     let mut file = StationFile {
         call,
         aliases,
@@ -96,6 +93,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         peers: Vec::new(),
         agw: None,
         kiss: None,
+        kiss_calls: Vec::new(),
         identification: None,
         transmit: true,
         duty: None,
@@ -105,7 +103,14 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
     }
     if let Some(entry) = top.get("serve") {
         let serve = entry.table()?;
-        serve.only(&["agw", "kiss"])?;
+        serve.only(&["agw", "kiss", "kiss_calls"])?;
+        file.kiss_calls = own_calls(serve.get("kiss_calls"))?;
+        let is_shared = |call: &CallSign| *call == file.call || file.aliases.contains(call);
+        if let Some(entry) = serve.get("kiss_calls")
+            && file.kiss_calls.iter().any(is_shared)
+        {
+            return Err(entry.mistake("the station itself answers for one of them: one list each"));
+        }
         file.agw = serve.get("agw").map(|entry| listen(&entry)).transpose()?;
         file.kiss = serve.get("kiss").map(|entry| listen(&entry)).transpose()?;
     }
@@ -117,6 +122,12 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
     identify(&top, &mut file)?;
     rules(&top, &mut file)?;
     Ok(file)
+}
+
+/// Reads call signs of the station.
+fn own_calls(entry: Option<Entry<'_>>) -> Read<Vec<CallSign>> {
+    let Some(entry) = entry else { return Ok(Vec::new()) };
+    entry.items(CALLS)?.iter().map(|item| item.parsed(CALL, own_call)).collect()
 }
 
 fn tnc(top: &Table<'_>) -> Read<TncEntry> {
@@ -347,6 +358,7 @@ version = "2.0"
 [serve]
 agw = "127.0.0.1:8000"
 kiss = "[::1]:8101"
+kiss_calls = ["N0BBB-9"]
 [identify]
 every = "5 min"
 text = "Club station"
@@ -371,7 +383,7 @@ duty = "20 %"
         assert_eq!((file.version, file.frame), (LinkVersion::V22, FrameLength::Fixed(128)));
         assert_eq!((file.peers[0].via.len(), file.peers[0].version), (2, LinkVersion::V20));
         assert!(file.digipeat && !file.transmit && file.agw.is_some() && file.kiss.is_some());
-        assert_eq!((file.aliases.len(), file.duty), (1, Some(20)));
+        assert_eq!((file.aliases.len(), file.kiss_calls.len(), file.duty), (1, 1, Some(20)));
     }
 
     /// Every mistake has its place, and says what to write.
@@ -390,6 +402,7 @@ duty = "20 %"
             (vary("[serve]", "[tnc.uhf]\nline = \"pty:./tnc\"\n[serve]"), "", "one TNC"),
             (vary("127.0.0.1:8000", "8000"), "\"8000\"", "\"127.0.0.1:8000\""),
             (vary("agw =", "ftp ="), "ftp", "there is agw, kiss"),
+            (vary("agw =", "kiss_calls = [\"N0BBB-1\"]\nagw ="), "[\"N0BBB-1\"]", "one list each"),
             (vary("[serve]\nagw = \"127.0.0.1:8000\"", ""), "", "agw = \"127.0.0.1:8000\""),
             (format!("{LEAST}[ax25]\nversion = \"3\""), "\"3\"", "\"2.0\" or \"2.2\""),
             (format!("{LEAST}[ax25]\nframe = 12"), "12", "32 to 256"),

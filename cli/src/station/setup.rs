@@ -78,7 +78,7 @@ impl Setup {
             room: kiss.room,
         };
         let rules = AirRulesConfig {
-            calls,
+            calls: calls.into_iter().chain(file.kiss_calls.iter().copied()).collect(),
             transmit: file.transmit,
             identification: file.identification.clone(),
             duty: file.duty,

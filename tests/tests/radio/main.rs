@@ -1,6 +1,7 @@
 //! Packet radio: our AX.25 against that of others, over KISS. A trial whose stranger is not on this
 //! machine counts as ignored; with `CI=true` it fails.
 
+mod agw;
 mod ax25ipd;
 mod gensio;
 mod hub;
@@ -14,7 +15,7 @@ use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [gensio::trials(), ax25ipd::trials()];
+    let trials = [gensio::trials(), ax25ipd::trials(), agw::trials()];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 
