@@ -28,7 +28,7 @@ pub(crate) fn other_call(text: &str) -> Result<CallSign, &'static str> {
     text.trim().parse().map_err(|_| NONE)
 }
 
-const NONE: &str = "a call sign has one to six letters and digits, and -1 to -15 behind it where a station has several";
+const NONE: &str = "a call sign has one to six letters and digits, and may end with -1 to -15";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,5 @@
-//! `station`: a packet radio station from a file. Programs share its links (AGW) and its TNC (KISS).
+//! `station`: a packet radio station from a file. Programs share its links (AGW) and its TNC
+//! (KISS).
 //!
 //! | file | what |
 //! | --- | --- |

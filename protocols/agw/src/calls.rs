@@ -57,8 +57,9 @@ impl<M: Message> Agw<M> {
         let Some(Registration { listener: Some(listener), .. }) = self.registration(call) else {
             return;
         };
-        let awaits = |(_, name): (Handle, &LinkName<M>)| matches!(name, LinkName::Awaited { call: its } if *its == call);
-        if self.links.iter().any(awaits) || self.links() >= LINKS_MOST {
+        let awaits =
+            |name: &LinkName<M>| matches!(name, LinkName::Awaited { call: its } if *its == call);
+        if self.links.iter().any(|(_, name)| awaits(name)) || self.links() >= LINKS_MOST {
             return;
         }
         let association = self.links.name(LinkName::Awaited { call });

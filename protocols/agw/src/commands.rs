@@ -44,7 +44,10 @@ impl<M: Message> Agw<M> {
                 let own = call(&header.from);
                 let is_its = own.is_some_and(|own| self.register(own, program, out));
                 if !is_its && let Some(own) = own {
-                    cx.event(NAME, format_args!("{own} is not registered: it is another program's, or no call sign of this station"));
+                    cx.event(
+                        NAME,
+                        format_args!("{own} is another program's, or not the station's"),
+                    );
                 }
                 self.tell_registered(program, header, is_its, out);
             }

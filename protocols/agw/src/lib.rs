@@ -107,8 +107,8 @@ impl<M: Message> Agw<M> {
         }
     }
 
-    /// Ends all links in good order, with the next flush: programs are disconnected, and no more are
-    /// accepted. Links that are left end within ten seconds.
+    /// Ends all links in good order, with the next flush: programs are disconnected, and no more
+    /// are accepted. Links that are left end within ten seconds.
     pub fn stop(&mut self) {
         if self.stops == Stops::No {
             self.stops = Stops::Due;

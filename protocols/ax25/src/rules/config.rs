@@ -28,8 +28,8 @@ pub struct AirRulesConfig {
     pub rate: u32,
 }
 
-/// A UI frame to `ID`, on each port on which the station has transmitted: in time, and a few seconds
-/// after a link has ended.
+/// A UI frame to `ID`, on each port on which the station has transmitted: in time, and a few
+/// seconds after a link has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identification {
     /// How long the station transmits without it.

@@ -110,14 +110,9 @@ impl<M: Message> AirRules<M> {
         } else if !self.config.transmit {
             if let Some(Addresses { source, destination, .. }) = head.addresses {
                 let octets = batch.octets();
-                let air = air_time(octets, self.config.rate);
-                cx.event(
-                    NAME,
-                    format_args!(
-                        "not transmitted: {source} to {destination}, {octets} octets, {} ms on the air",
-                        air.as_millis()
-                    ),
-                );
+                let air = air_time(octets, self.config.rate).as_millis();
+                let what = format_args!("{source} to {destination}, {octets} octets");
+                cx.event(NAME, format_args!("not transmitted: {what}, {air} ms on the air"));
             }
         } else {
             if head.ends_link {
