@@ -1,129 +1,90 @@
-//! AGW of our station, with a program of others, and gensio at the other end of the link.
+//! A program at Direwolf's AGW port: it uses Direwolf's own links.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::process::{ChildStdout, Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
-use libtest_mimic::Trial;
-use stackwright_programs::processes::{Running, find, stackwright};
-use stackwright_programs::scratch::Scratch;
+const HEADER: usize = 36;
+/// What Direwolf puts into one frame.
+const LONGEST: usize = 256;
 
-use crate::hub::hub;
-use crate::trial;
-
-const OCTETS: usize = 16 << 10;
-
-pub(crate) fn trials() -> Vec<Trial> {
-    let shared = [false, true].map(|shared| {
-        let way = if shared { "through-a-shared-tnc" } else { "at-once" };
-        trial(&format!("agw/calls/{way}"), "gensiot", move || with_python(|| calls(shared)))
-    });
-    let called = trial("agw/is-called", "gensiot", || with_python(is_called));
-    shared.into_iter().chain([called]).collect()
+pub(crate) struct Agw {
+    stream: TcpStream,
+    unread: Vec<u8>,
+    own: String,
 }
 
-fn with_python(run: impl FnOnce()) {
-    if find("python3").is_some() {
-        run();
-    } else {
-        println!("skipped: python3 is not installed");
+/// What Direwolf tells.
+pub(crate) struct Event {
+    pub(crate) kind: u8,
+    pub(crate) from: String,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Agw {
+    /// Registers a call sign.
+    pub(crate) fn new(address: SocketAddr, own: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("Direwolf listens");
+        stream.set_read_timeout(Some(Duration::from_millis(10))).expect("a time");
+        let mut agw = Agw { stream, unread: Vec::new(), own: own.into() };
+        agw.ask(b'X', "", &[]);
+        agw.wait(b'X', Duration::from_secs(10));
+        agw
     }
-}
 
-/// Our station, as a process.
-struct Station {
-    _running: Running,
-    agw: u16,
-    kiss: u16,
-    _folder: Scratch,
-}
-
-impl Station {
-    fn start(call: &str, channel: SocketAddr) -> Self {
-        let folder = Scratch::new();
-        let file = folder.join("station.toml");
-        let text = format!(
-            "call = \"{call}\"\n[tnc.test]\nline = \"tcp://{channel}\"\nrate = 200_000\n\
-             kiss = {{ txdelay = \"10 ms\", persistence = 1.0, slot = \"10 ms\" }}\n\
-             [serve]\nagw = \"127.0.0.1:0\"\nkiss = \"127.0.0.1:0\"\nkiss_calls = [\"{call}-1\"]\n"
-        );
-        fs::write(&file, text).expect("a folder of ours");
-        let mut command = Command::new(stackwright());
-        command.arg("station").arg(&file).stdin(Stdio::null());
-        let mut running = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
-        let mut out = BufReader::new(running.output());
-        let [agw, kiss] = ["AGW", "KISS"].map(|what| port(&mut out, what));
-        Station { _running: running, agw, kiss, _folder: folder }
+    fn ask(&mut self, kind: u8, peer: &str, data: &[u8]) {
+        let mut frame = [0; HEADER];
+        (frame[4], frame[6]) = (kind, 0xf0);
+        frame[8..8 + self.own.len()].copy_from_slice(self.own.as_bytes());
+        frame[18..18 + peer.len()].copy_from_slice(peer.as_bytes());
+        frame[28..32].copy_from_slice(&(data.len() as u32).to_le_bytes());
+        self.stream.write_all(&[&frame, data].concat()).expect("Direwolf reads");
     }
-}
 
-/// Returns the port in the line that begins so.
-fn port(out: &mut BufReader<ChildStdout>, what: &str) -> u16 {
-    let mut line = String::new();
-    while !line.starts_with(what) {
-        line.clear();
-        assert_ne!(out.read_line(&mut line).expect("text"), 0, "{what}");
+    pub(crate) fn call(&mut self, peer: &str) {
+        self.ask(b'C', peer, &[]);
+        self.wait(b'C', Duration::from_secs(60));
     }
-    line.trim_end().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port")
-}
 
-fn program(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "radio", "agw.py"].iter().collect();
-    let mut command = Command::new("python3");
-    command.arg(path).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut running = Running::start(&mut command);
-    let out = BufReader::new(running.output());
-    (running, out)
-}
+    pub(crate) fn send(&mut self, peer: &str, octets: &[u8]) {
+        octets.chunks(LONGEST).for_each(|part| self.ask(b'D', peer, part));
+    }
 
-fn line(out: &mut BufReader<ChildStdout>) -> String {
-    let mut line = String::new();
-    out.read_line(&mut line).expect("text");
-    line.trim_end().to_owned()
-}
+    pub(crate) fn release(&mut self, peer: &str) {
+        self.ask(b'd', peer, &[]);
+    }
 
-/// The program calls gensio, which echoes: on the channel, or behind the TNC of a station of ours.
-fn calls(shared: bool) {
-    let channel = hub();
-    let station = Station::start("N0AAA", channel);
-    let other = Station::start("N0BBB", channel);
-    let tnc = if shared { other.kiss } else { channel.port() };
-    let accepts = format!("ax25(laddr=N0BBB-1),conacc,kiss,tcp,127.0.0.1,{tnc}");
-    let mut echo =
-        Running::start(Command::new("gensiot").args(["-i", "echo", "--server", "-a", &accepts]));
-    thread::sleep(Duration::from_millis(500)); // it has connected
-    let (port, octets) = (station.agw.to_string(), OCTETS.to_string());
-    let (mut program, mut out) = program(&[&port, "calls", "N0AAA", "N0BBB-1", &octets]);
-    assert_eq!(line(&mut out), "equal 0");
-    program.kill();
-    echo.kill();
-}
+    /// Returns the next event, if it comes within some milliseconds.
+    pub(crate) fn event(&mut self) -> Option<Event> {
+        loop {
+            if let Some(head) = self.unread.first_chunk::<HEADER>() {
+                let length = u32::from_le_bytes([head[28], head[29], head[30], head[31]]) as usize;
+                if self.unread.len() >= HEADER + length {
+                    let from = head[8..18].iter().take_while(|octet| **octet != 0);
+                    let from = from.map(|octet| char::from(*octet)).collect();
+                    let kind = head[4];
+                    let data = self.unread.drain(..HEADER + length).skip(HEADER).collect();
+                    return Some(Event { kind, from, data });
+                }
+            }
+            let mut octets = [0; 4096];
+            match self.stream.read(&mut octets) {
+                Ok(0) => panic!("Direwolf has gone"),
+                Ok(length) => self.unread.extend_from_slice(&octets[..length]),
+                Err(why) if why.kind() == ErrorKind::WouldBlock => return None,
+                Err(why) => panic!("{why}"),
+            }
+        }
+    }
 
-/// gensio calls the program, which echoes.
-fn is_called() {
-    let channel = hub();
-    let station = Station::start("N0AAA", channel);
-    let (_program, mut out) = program(&[&station.agw.to_string(), "answers", "N0AAA"]);
-    assert_eq!(line(&mut out), "ready");
-    let tnc = format!("kiss,tcp,127.0.0.1,{}", channel.port());
-    let calls = format!(r#"ax25(extended=1,laddr=N0BBB-1,addr="0,N0AAA,N0BBB-1"),{tnc}"#);
-    let mut command = Command::new("gensiot");
-    command.args(["-i", "stdio(self)", &calls]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut caller = Running::start(&mut command);
-    let (mut input, mut output) = (caller.input(), caller.output());
-    let content: Vec<u8> = (0..OCTETS).map(|place| (place * 31 % 251) as u8).collect();
-    let expected = content.clone();
-    let writer = thread::spawn(move || {
-        input.write_all(&content).expect("it reads");
-        input
-    });
-    let mut echo = vec![0; OCTETS];
-    output.read_exact(&mut echo).expect("its echo");
-    assert!(echo == expected, "the same octets");
-    drop(writer.join().expect("no panic"));
-    assert_eq!(line(&mut out), format!("echoed {OCTETS}"));
+    /// Waits for an event of a kind, and drops others.
+    pub(crate) fn wait(&mut self, kind: u8, most: Duration) -> Event {
+        let begin = Instant::now();
+        while begin.elapsed() < most {
+            if let Some(event) = self.event().filter(|event| event.kind == kind) {
+                return event;
+            }
+        }
+        panic!("Direwolf does not tell {:?}", char::from(kind));
+    }
 }

@@ -3,8 +3,13 @@
 
 mod agw;
 mod ax25ipd;
+mod direwolf;
 mod gensio;
 mod hub;
+mod programs;
+#[path = "../strangers/radio/rig.rs"]
+#[allow(dead_code, reason = "some is for what is killed and started again")]
+mod rig;
 mod station;
 
 use std::env;
@@ -15,7 +20,7 @@ use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [gensio::trials(), ax25ipd::trials(), agw::trials()];
+    let trials = [gensio::trials(), ax25ipd::trials(), direwolf::trials(), programs::trials()];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 

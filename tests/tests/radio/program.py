@@ -1,7 +1,7 @@
 """A program that speaks AGW, written from the description of the interface: it knows nothing of ours.
 
-    agw.py PORT calls OWN PEER OCTETS    calls a station that echoes, and compares what comes back
-    agw.py PORT answers OWN              echoes what the next caller sends, until it has gone
+    program.py PORT calls OWN PEER OCTETS    calls a station that echoes, and compares what comes back
+    program.py PORT answers OWN              echoes what the next caller sends, until it has gone
 """
 
 import random
