@@ -66,7 +66,7 @@ impl<M: Message> Agw<M> {
                 None => cx.dropped(NAME, "the end of a link that there is not"),
             },
             (b'Y', Some(ends)) => {
-                let outstanding = self.find(program, ends).map_or(0, |link| link.outstanding());
+                let outstanding = self.find(program, ends).map_or(0, Link::count_outstanding);
                 self.tell_outstanding(program, header, outstanding, out);
             }
             (b'y', _) => {

@@ -40,6 +40,8 @@ pub(crate) struct Link<M> {
     queue: VecDeque<M>,
     /// Octets of each frame of the program that the peer has not acknowledged, the oldest first.
     unacknowledged: VecDeque<usize>,
+    /// A frame came since the program asked how many are outstanding.
+    uncounted: bool,
     /// Octets that were delivered, and whose credit was not given back.
     pub(crate) owed: usize,
     ending: Ending,
@@ -80,6 +82,7 @@ impl<M: Message> Link<M> {
             credit: 0,
             queue: VecDeque::new(),
             unacknowledged: VecDeque::new(),
+            uncounted: false,
             owed: 0,
             ending: Ending::Open,
             deadline: None,
@@ -109,6 +112,7 @@ impl<M: Message> Link<M> {
         if self.ends() || data.is_empty() {
             return;
         }
+        self.uncounted = true;
         if self.unacknowledged.len() < COUNTED_MOST {
             self.unacknowledged.push_back(data.len());
         } else if let Some(last) = self.unacknowledged.back_mut() {
@@ -192,6 +196,12 @@ impl<M: Message> Link<M> {
     /// Returns how many frames of the program the peer has not acknowledged.
     pub(crate) fn outstanding(&self) -> u32 {
         self.unacknowledged.len() as u32
+    }
+
+    /// Counts them for the program. The first time after a frame there is at least one: Pat waits
+    /// for ever to see it, and on a fast channel the peer may have acknowledged it before.
+    pub(crate) fn count_outstanding(&mut self) -> u32 {
+        self.outstanding().max(core::mem::take(&mut self.uncounted).into())
     }
 
     /// Returns how many octets wait for AX.25.

@@ -81,6 +81,21 @@ fn frames_are_outstanding_until_the_peer_has_them() {
     assert_eq!((outstanding(&mut rig, b'Y'), outstanding(&mut rig, b'y')), (0, 0));
 }
 
+/// Pat sends no more until it has seen a frame outstanding: here its peer had it at once.
+#[test]
+fn a_frame_is_seen_outstanding_on_the_fastest_channel() {
+    let mut rig = Rig::new();
+    let [one, other] = rig.linked();
+    rig.ask(one, b'D', "N0AAA", "N0BBB", b"at once");
+    rig.pass(SECOND);
+    assert_eq!(rig.heard(other).1, b"at once");
+    let told = [(); 2].map(|()| {
+        rig.ask(one, b'Y', "N0AAA", "N0BBB", b"");
+        rig.told(one)[0].3[0]
+    });
+    assert_eq!(told, [1, 0]);
+}
+
 /// What was sent before `d` arrives before the end.
 #[test]
 fn a_link_ends_behind_what_was_sent() {
