@@ -1,18 +1,17 @@
 //! Programs at AGW of our station: a stranger in Python, with gensio at the other end of the link.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use stackwright_programs::processes::{Running, find, stackwright};
-use stackwright_programs::scratch::Scratch;
+use stackwright_programs::processes::{Running, find};
 
 use crate::hub::hub;
+use crate::process::Process;
+use crate::rig::Rig;
 use crate::trial;
 
 const OCTETS: usize = 16 << 10;
@@ -23,7 +22,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(&format!("station/calls/{way}"), "gensiot", move || with_python(|| calls(shared)))
     });
     let called = trial("station/is-called", "gensiot", || with_python(is_called));
-    shared.into_iter().chain([called]).collect()
+    let direwolf = trial("station/calls/direwolf", "direwolf", || with_python(calls_direwolf));
+    shared.into_iter().chain([called, direwolf]).collect()
 }
 
 fn with_python(run: impl FnOnce()) {
@@ -32,43 +32,6 @@ fn with_python(run: impl FnOnce()) {
     } else {
         println!("skipped: python3 is not installed");
     }
-}
-
-/// Our station, as a process.
-struct Station {
-    _running: Running,
-    agw: u16,
-    kiss: u16,
-    _folder: Scratch,
-}
-
-impl Station {
-    fn start(call: &str, channel: SocketAddr) -> Self {
-        let folder = Scratch::new();
-        let file = folder.join("station.toml");
-        let text = format!(
-            "call = \"{call}\"\n[tnc.test]\nline = \"tcp://{channel}\"\nrate = 200_000\n\
-             kiss = {{ txdelay = \"10 ms\", persistence = 1.0, slot = \"10 ms\" }}\n\
-             [serve]\nagw = \"127.0.0.1:0\"\nkiss = \"127.0.0.1:0\"\nkiss_calls = [\"{call}-1\"]\n"
-        );
-        fs::write(&file, text).expect("a folder of ours");
-        let mut command = Command::new(stackwright());
-        command.arg("station").arg(&file).stdin(Stdio::null());
-        let mut running = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
-        let mut out = BufReader::new(running.output());
-        let [agw, kiss] = ["AGW", "KISS"].map(|what| port(&mut out, what));
-        Station { _running: running, agw, kiss, _folder: folder }
-    }
-}
-
-/// Returns the port in the line that begins so.
-fn port(out: &mut BufReader<ChildStdout>, what: &str) -> u16 {
-    let mut line = String::new();
-    while !line.starts_with(what) {
-        line.clear();
-        assert_ne!(out.read_line(&mut line).expect("text"), 0, "{what}");
-    }
-    line.trim_end().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port")
 }
 
 fn program(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
@@ -90,8 +53,8 @@ fn line(out: &mut BufReader<ChildStdout>) -> String {
 /// The program calls gensio, which echoes: on the channel, or behind the TNC of a station of ours.
 fn calls(shared: bool) {
     let channel = hub();
-    let station = Station::start("N0AAA", channel);
-    let other = Station::start("N0BBB", channel);
+    let station = Process::start("N0AAA", channel);
+    let other = Process::start("N0BBB", channel);
     let tnc = if shared { other.kiss } else { channel.port() };
     let accepts = format!("ax25(laddr=N0BBB-1),conacc,kiss,tcp,127.0.0.1,{tnc}");
     let mut echo =
@@ -107,7 +70,7 @@ fn calls(shared: bool) {
 /// gensio calls the program, which echoes.
 fn is_called() {
     let channel = hub();
-    let station = Station::start("N0AAA", channel);
+    let station = Process::start("N0AAA", channel);
     let (_program, mut out) = program(&[&station.agw.to_string(), "answers", "N0AAA"]);
     assert_eq!(line(&mut out), "ready");
     let tnc = format!("kiss,tcp,127.0.0.1,{}", channel.port());
@@ -127,4 +90,17 @@ fn is_called() {
     assert!(echo == expected, "the same octets");
     drop(writer.join().expect("no panic"));
     assert_eq!(line(&mut out), format!("echoed {OCTETS}"));
+}
+
+/// The same program at both ends: at ours, and at Direwolf's, which has links of its own.
+fn calls_direwolf() {
+    let rig = Rig::new(9600);
+    let station = Process::at_modem("N0AAA", rig.kiss(0), 9600);
+    let direwolf = rig.agw(1).port().to_string();
+    let (_answers, mut ready) = program(&[&direwolf, "answers", "N0BBB"]);
+    assert_eq!(line(&mut ready), "ready");
+    let port = station.agw.to_string();
+    let (_calls, mut out) = program(&[&port, "calls", "N0AAA", "N0BBB", "4096"]);
+    assert_eq!(line(&mut out), "equal 0", "{}", rig.logs());
+    assert_eq!(line(&mut ready), "echoed 4096");
 }
