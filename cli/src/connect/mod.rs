@@ -16,7 +16,9 @@ use stackwright::ax25::header::DigipeaterPath;
 use stackwright::ax25::{AirRules, AirRulesConfig, Ax25, LinkVersion, Route};
 use stackwright::compose::{Over, stack};
 use stackwright::contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
-use stackwright::contract::{Address, CallSign, Either, Handle, IndicationOf, Outlet, RequestOf};
+use stackwright::contract::{
+    Address, CallSign, Either, Handle, IndicationOf, Outlet, Protocol as _, RequestOf,
+};
 use stackwright::kiss::Kiss;
 use stackwright::wire::Message as _;
 use stackwright::{ax25, kiss};
@@ -44,6 +46,8 @@ const LINK: Handle = Handle { index: 0, generation: 0 };
 const ROOM: Credit = Credit::of_octets(8192);
 /// How long the TNC may be away at the start.
 const TNC_WITHIN: Duration = Duration::from_secs(10);
+/// How long the last frames may take to leave.
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 /// How often it is checked whether the program is to end.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -129,6 +133,11 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
             driver.request(&mut stack, Either::Left(request), &mut link);
         }
         if let Some(why) = link.ended {
+            // The peer is owed the answer to its DISC, or this side's own.
+            let ended = Instant::now();
+            while !stack.may_exit() && tnc.is_up() && ended.elapsed() < LEAVE_WITHIN {
+                driver.turn(&mut stack, &mut link, Some(Duration::from_millis(50)))?;
+            }
             return end(peer, &link, why);
         }
         if std::mem::take(&mut link.tells_open) {

@@ -70,12 +70,11 @@ impl<M: Message> Agw<M> {
         self.expect(out);
     }
 
-    /// A program is gone: its call signs are free, and its links end. Returns whether it was there.
+    /// A program is gone: its call signs are free, and its links end. Returns whether it was still
+    /// there.
     pub(crate) fn leave(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) -> bool {
         let Some(program) = self.program(name) else { return false };
-        if core::mem::replace(&mut program.ends, true) {
-            return false;
-        }
+        let was_there = !core::mem::replace(&mut program.ends, true);
         let is_its = |call: &crate::calls::Registration| call.program == name;
         let calls: Vec<CallSign> =
             self.calls.iter().filter(|call| is_its(call)).map(|there| there.call).collect();
@@ -83,7 +82,7 @@ impl<M: Message> Agw<M> {
         for link in self.all_links_mut().filter(|link| link.program == Some(name)) {
             link.orphan(cx.now(), out);
         }
-        true
+        was_there
     }
 
     /// A program that was slow has read: its peers may send more, and what it asked is handled.

@@ -26,6 +26,7 @@ impl<M: Message> Agw<M> {
         let Some(program) = self.program(name).filter(|program| !program.ends) else { return };
         if program.unread() + frame.len() > HELD_MOST {
             // Its end is told below, and its links end with it.
+            program.ends = true;
             let abort = StreamsRequest::Abort { association: name, code: 0 };
             return out.request(Either::Left(abort));
         }

@@ -100,6 +100,28 @@ fn a_program_that_only_asks() {
     assert_eq!(answers + rig.told(program).len(), 50_000, "every answer, later");
 }
 
+/// It does not read that it is called, again and again: in the end it is gone, and its call sign is
+/// free.
+#[test]
+fn a_program_that_never_reads_that_it_is_called() {
+    let mut rig = Rig::new();
+    let [caller, stuck] = [rig.registered(0, "N0AAA"), rig.registered(1, "N0BBB")];
+    rig.set_reads(stuck, false);
+    let mut calls = 0;
+    while !rig.is_ended(stuck) {
+        rig.ask(caller, b'C', "N0AAA", "N0BBB", b"");
+        rig.ask(caller, b'd', "N0AAA", "N0BBB", b"");
+        rig.pass(SECOND);
+        rig.told(caller);
+        assert!(rig.stations[1].agw.held() <= HELD_MOST);
+        calls += 1;
+        assert!(calls < 10_000, "it is not held for ever");
+    }
+    rig.pass(20 * SECOND);
+    assert_eq!((rig.stations[1].agw.links(), rig.stations[1].agw.held()), (0, 0));
+    rig.registered(1, "N0BBB");
+}
+
 /// Whatever comes: no panic, and what is held is bounded.
 #[test]
 fn anything() {
