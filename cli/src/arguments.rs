@@ -79,6 +79,10 @@ pub(crate) enum Command {
     Features(Features),
     /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
     Monitor(Monitor),
+    /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
+    Station(Station),
+    /// Call a station by radio: a terminal on an AX.25 link, through a TNC.
+    Connect(Connect),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
@@ -365,6 +369,71 @@ pub(crate) struct Monitor {
     /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Station {
+    /// The station's file, in TOML: call sign, TNC, and what programs are offered.
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Transmit nothing; show what would be transmitted, and how long it would take on the air.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Show what the layers drop, too.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Connect {
+    /// The call sign of the station to call, such as N0BBB-1.
+    #[arg(value_name = "CALL")]
+    pub(crate) peer: String,
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there.
+    pub(crate) line: String,
+    /// Your call sign; nothing is transmitted without one.
+    #[arg(long, value_name = "MYCALL")]
+    pub(crate) call: Option<String>,
+    /// The digipeaters between, in order.
+    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
+    pub(crate) via: Vec<String>,
+    /// The rate on the air, in bit/s; timers follow from it.
+    #[arg(long, value_name = "BIT/S", default_value_t = 1200)]
+    #[arg(value_parser = clap::value_parser!(u32).range(50..))]
+    pub(crate) rate: u32,
+    /// The port of the TNC, where it has several radios.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..16))]
+    pub(crate) port: u8,
+    /// The version of AX.25 [default: try 2.2, fall back to 2.0].
+    #[arg(long, value_enum)]
+    pub(crate) version: Option<Ax25Version>,
+    /// Show what the layers drop and tell.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// A version of AX.25.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Ax25Version {
+    /// For stations that do not answer to newer frames.
+    #[value(name = "2.0")]
+    V20,
+    /// Without falling back.
+    #[value(name = "2.2")]
+    V22,
+}
+
+impl From<Ax25Version> for stackwright::ax25::LinkVersion {
+    fn from(version: Ax25Version) -> Self {
+        match version {
+            Ax25Version::V20 => stackwright::ax25::LinkVersion::V20,
+            Ax25Version::V22 => stackwright::ax25::LinkVersion::V22,
+        }
+    }
 }
 
 #[derive(Args)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
@@ -98,6 +99,18 @@ pub(crate) struct Place {
 const LINE_MOST: usize = 120;
 
 impl Flawed {
+    /// Makes a flaw in a text; `span`: where.
+    pub(crate) fn at(file: &str, text: &str, span: Option<&Range<usize>>, says: &str) -> Self {
+        let place = span.map(|span| {
+            let before = text.get(..span.start).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+            let text = shown(text.lines().nth(line - 1).unwrap_or_default());
+            Place { line, column, text }
+        });
+        Flawed { file: file.into(), place, says: shown(says) }
+    }
+
     /// The line, and a caret below the place; nothing where it is not known.
     pub(crate) fn excerpt(&self) -> Option<String> {
         let Place { line, column, text } = self.place.as_ref()?;

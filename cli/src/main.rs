@@ -4,7 +4,9 @@
 mod address;
 mod arguments;
 mod bookmark;
+mod call;
 mod client;
+mod connect;
 mod demo;
 mod described;
 mod descriptors;
@@ -36,6 +38,7 @@ mod shown;
 mod spec;
 mod stacks;
 mod start;
+mod station;
 mod trust;
 
 use clap::Parser;
@@ -65,6 +68,8 @@ fn run() -> u8 {
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
+        Command::Station(station) => (false, station::run(station)),
+        Command::Connect(connect) => (false, connect::run(connect)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
         Command::Spec(spec) => (false, spec::run(spec)),

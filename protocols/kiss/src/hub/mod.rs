@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::ask::{Ask, Longest, Question};
 use stackwright_contract::services::{
-    Credit, Frames, FramesIndication, FramesRequest, Streams, StreamsIndication,
+    Credit, Ended, Frames, FramesIndication, FramesRequest, Streams, StreamsIndication,
 };
 use stackwright_contract::{
     Both, Context, Either, Facts, Guarantees, Handle, Names, Outlet, Participant, Protocol,
@@ -57,7 +57,7 @@ pub struct Hub<M: Message> {
     /// The names below: the listener, one that waits, the programs.
     names: Names<Slot<M>>,
     listener: Option<Handle>,
-    listening: Option<Participant>,
+    listening: Option<Result<Participant, Ended>>,
     /// Whether it was started.
     begun: bool,
     is_up: bool,
@@ -116,8 +116,8 @@ impl<M: Message> Hub<M> {
         }
     }
 
-    /// Returns where it listens, once it does.
-    pub fn listening(&self) -> Option<Participant> {
+    /// Returns where it listens, or why it does not; `None`: it was not told yet.
+    pub const fn listening(&self) -> Option<Result<Participant, Ended>> {
         self.listening
     }
 
