@@ -99,7 +99,10 @@ mod world;
 
 pub use adapter_address::AdapterAddress;
 pub use application::{Application, Asks, Heard};
-pub use channel::{Channel, ChannelConditions, ChannelCounts, Hearing, Reception};
+pub use channel::{
+    AccessParameters, Activity, Channel, ChannelConditions, ChannelCounts, ChannelDescription,
+    ChannelFlaw, HdlcFrame, Hearing, OnAir, Reception, StationDescription,
+};
 pub use chunks::Chunks;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
