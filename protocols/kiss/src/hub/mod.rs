@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::ask::{Ask, Longest, Question};
 use stackwright_contract::services::{
-    Credit, Frames, FramesIndication, FramesRequest, Streams, StreamsIndication,
+    Credit, Ended, Frames, FramesIndication, FramesRequest, Streams, StreamsIndication,
 };
 use stackwright_contract::{
     Both, Context, Either, Facts, Guarantees, Handle, Names, Outlet, Participant, Protocol,
@@ -60,6 +60,8 @@ pub struct Hub<M: Message> {
     names: Names<Slot<M>>,
     listener: Option<Handle>,
     listening: Option<Participant>,
+    /// Why it does not listen.
+    refused: Option<Ended>,
     /// Whether it was started.
     begun: bool,
     is_up: bool,
@@ -111,6 +113,7 @@ impl<M: Message> Hub<M> {
             names: Names::new(),
             listener: None,
             listening: None,
+            refused: None,
             begun: false,
             is_up: false,
             credit: Credit::NONE,
@@ -124,6 +127,11 @@ impl<M: Message> Hub<M> {
     /// Returns where it listens, once it does.
     pub fn listening(&self) -> Option<Participant> {
         self.listening
+    }
+
+    /// Returns why it does not listen, where the streams below refused to or have ended it.
+    pub fn refused(&self) -> Option<Ended> {
+        self.refused
     }
 
     /// Returns how many programs are there.
