@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
@@ -61,6 +62,18 @@ fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(DESCRIPTION_MOST as u64 + 1).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// What is wrong with a text of a file, at these octets of it, where that is known.
+pub(crate) fn in_text(file: &str, text: &str, at: Option<Range<usize>>, says: &str) -> Problem {
+    let place = at.map(|at| {
+        let before = text.get(..at.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+        let there = text.lines().nth(line - 1).unwrap_or_default();
+        Place { line, column, text: shown(there) }
+    });
+    Problem::Stack(Box::new(Flawed { file: file.into(), place, says: shown(says) }))
 }
 
 fn flawed(file: &str, text: &str, flaw: &Flaw) -> Problem {
