@@ -2,6 +2,7 @@
 //! machine counts as ignored; with `CI=true` it fails.
 
 mod ax25ipd;
+mod channel;
 mod gensio;
 mod hub;
 mod station;
@@ -14,7 +15,7 @@ use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [gensio::trials(), ax25ipd::trials()];
+    let trials = [gensio::trials(), ax25ipd::trials(), channel::trials()];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 
