@@ -275,7 +275,7 @@ impl Problem {
                 "require a login with --user NAME, or listen only at 127.0.0.1"
             }
             Problem::NoStack { .. } => {
-                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp"
+                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp, radio, radio-hub"
             }
             Problem::Stack(_) => {
                 "`stackwright explain` describes the format, `stackwright draw get` shows an example"

@@ -139,3 +139,19 @@ fn the_demonstration_moves_a_text_and_draws_what_happened() {
     let refused = once(&["demo", "--svg", path(&picture)]);
     assert_eq!(refused.status.code(), Some(2));
 }
+
+#[test]
+fn stacks_of_packet_radio_are_explained_and_drawn() {
+    let said = |arguments: &[&str]| {
+        let output = once(arguments);
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for stack in ["radio", "radio-hub"] {
+        let explained = said(&["explain", stack]);
+        assert!(explained.contains("it provides Streams and Datagrams"), "{explained}");
+        let drawn = said(&["draw", stack]);
+        assert!(drawn.contains("│ kiss │") && drawn.contains("│ line │"), "{drawn}");
+    }
+    assert!(said(&["explain", "ax25"]).contains("uses Frames"));
+}
