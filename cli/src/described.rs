@@ -66,18 +66,6 @@ fn read(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// What is wrong with a text of a file, at these octets of it, where that is known.
-pub(crate) fn in_text(file: &str, text: &str, at: Option<Range<usize>>, says: &str) -> Problem {
-    let place = at.map(|at| {
-        let before = text.get(..at.start).unwrap_or(text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
-        let there = text.lines().nth(line - 1).unwrap_or_default();
-        Place { line, column, text: shown(there) }
-    });
-    Problem::Stack(Box::new(Flawed { file: file.into(), place, says: shown(says) }))
-}
-
 fn flawed(file: &str, text: &str, flaw: &Flaw) -> Problem {
     let place = flaw.at().map(|at| {
         let line = text.lines().nth(at.line - 1).unwrap_or_default();
@@ -113,6 +101,18 @@ pub(crate) struct Place {
 const LINE_MOST: usize = 120;
 
 impl Flawed {
+    /// Makes a flaw in a text; `span`: where.
+    pub(crate) fn at(file: &str, text: &str, span: Option<&Range<usize>>, says: &str) -> Self {
+        let place = span.map(|span| {
+            let before = text.get(..span.start).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+            let text = shown(text.lines().nth(line - 1).unwrap_or_default());
+            Place { line, column, text }
+        });
+        Flawed { file: file.into(), place, says: shown(says) }
+    }
+
     /// The line, and a caret below the place; nothing where it is not known.
     pub(crate) fn excerpt(&self) -> Option<String> {
         let Place { line, column, text } = self.place.as_ref()?;

@@ -22,6 +22,8 @@ pub(crate) enum Problem {
     Proxy { url: String, why: &'static str },
     #[error("`{line}` is not a line to a TNC: {why}")]
     Line { line: String, why: &'static str },
+    #[error("{0}")]
+    Channel(Box<Flawed>),
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -186,6 +188,7 @@ impl Problem {
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
             | Problem::Line { .. }
+            | Problem::Channel(_)
             | Problem::Unfit { .. }
             | Problem::NotOpen
             | Problem::Measured { .. }
@@ -227,7 +230,10 @@ impl Problem {
     }
 
     fn flawed(&self) -> Option<&Flawed> {
-        if let Problem::Stack(flawed) = self { Some(flawed) } else { None }
+        match self {
+            Problem::Stack(flawed) | Problem::Channel(flawed) => Some(flawed),
+            _ => None,
+        }
     }
 
     /// Returns what to do next, if anything can be done.
@@ -253,6 +259,9 @@ impl Problem {
             }
             Problem::Line { .. } => {
                 "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
+            }
+            Problem::Channel(_) => {
+                "`stackwright channel FILE --check` reads it again; the README has an example"
             }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {

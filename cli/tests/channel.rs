@@ -97,7 +97,7 @@ fn what_is_wrong_in_the_file_is_shown_in_its_line() {
     };
     assert_eq!(said(CHANNEL).0, Some(0));
     let (code, text) = said(&CHANNEL.replace("speed = 50", "speed = 500"));
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(text.contains("air.toml:2:9: `speed` is 500: write a number from 1 to 50"), "{text}");
     assert!(text.contains("  2 | speed = 500\n    |         ^"), "{text}");
     let (_, text) = said("rate = \"1200 b/s\"\n");

@@ -143,13 +143,16 @@ impl Served {
                 let _ = said.send(Err(why));
                 return;
             }
-            if !listens && let Some(there) = self.tnc.upper.listening() {
-                listens = true;
-                let _ = there.internet().map(|there| said.send(Ok(there)));
-            }
-            if let Some(why) = self.tnc.upper.refused() {
-                let _ = said.send(Err(io::Error::other(why.to_string())));
-                return;
+            match self.tnc.upper.listening() {
+                Some(Ok(there)) if !listens => {
+                    listens = true;
+                    let _ = there.internet().map(|there| said.send(Ok(there)));
+                }
+                Some(Err(why)) => {
+                    let _ = said.send(Err(io::Error::other(why.to_string())));
+                    return;
+                }
+                _ => {}
             }
             let access = self.tnc.upper.access(0);
             if access != set {

@@ -122,7 +122,8 @@ fn a_program_sets_how_its_station_accesses_the_channel() {
     let mut program = Program::new(&channel, 0);
     // TXDELAY 1 s, p 1/2, slot 0, TXtail 0, full duplex; then a frame, and what comes before it is
     // read before it.
-    program.say(b"\xC0\x01\x64\xC0\xC0\x02\x7F\xC0\xC0\x03\x00\xC0\xC0\x04\x00\xC0\xC0\x05\x01\xC0");
+    program
+        .say(b"\xC0\x01\x64\xC0\xC0\x02\x7F\xC0\xC0\x03\x00\xC0\xC0\x04\x00\xC0\xC0\x05\x01\xC0");
     program.say(b"\xC0\x06TXBUF:\xC0");
     program.hears(b"\xC0\x06TXBUF:0\xC0");
     let begin = Instant::now();

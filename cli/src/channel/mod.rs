@@ -13,10 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
-use stackwright::channel::{ChannelDescription, RadioChannel};
+use stackwright::channel::{ChannelDescription, ChannelFlaw, RadioChannel};
 
 use crate::arguments::RadioChannel as Arguments;
-use crate::described::in_text;
+use crate::described::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
@@ -67,8 +67,10 @@ pub(crate) fn load(file: &Path) -> Result<ChannelDescription, Problem> {
         Ok(text)
     };
     let text = read().map_err(|why| Problem::Path { path: file.into(), why })?;
-    ChannelDescription::read(&text)
-        .map_err(|flaw| in_text(&file.display().to_string(), &text, flaw.at, &flaw.says))
+    ChannelDescription::read(&text).map_err(|ChannelFlaw { at, says }| {
+        let name = file.display().to_string();
+        Problem::Channel(Box::new(Flawed::at(&name, &text, at.as_ref(), &says)))
+    })
 }
 
 /// Says what there is, and how to reach it.

@@ -59,9 +59,7 @@ pub struct Hub<M: Message> {
     /// The names below: the listener, one that waits, the programs.
     names: Names<Slot<M>>,
     listener: Option<Handle>,
-    listening: Option<Participant>,
-    /// Why it does not listen.
-    refused: Option<Ended>,
+    listening: Option<Result<Participant, Ended>>,
     /// Whether it was started.
     begun: bool,
     is_up: bool,
@@ -113,7 +111,6 @@ impl<M: Message> Hub<M> {
             names: Names::new(),
             listener: None,
             listening: None,
-            refused: None,
             begun: false,
             is_up: false,
             credit: Credit::NONE,
@@ -124,14 +121,9 @@ impl<M: Message> Hub<M> {
         }
     }
 
-    /// Returns where it listens, once it does.
-    pub fn listening(&self) -> Option<Participant> {
+    /// Returns where it listens, or why it does not; `None`: it was not told yet.
+    pub const fn listening(&self) -> Option<Result<Participant, Ended>> {
         self.listening
-    }
-
-    /// Returns why it does not listen, where the streams below refused to or have ended it.
-    pub fn refused(&self) -> Option<Ended> {
-        self.refused
     }
 
     /// Returns how many programs are there.

@@ -137,7 +137,7 @@ impl<M: Message> Hub<M> {
     ) {
         match word {
             StreamsIndication::Listening { local, .. } => {
-                self.listening = Some(local);
+                self.listening = Some(Ok(local));
                 cx.event(NAME, format_args!("listening at {local}"));
             }
             StreamsIndication::Opened { association, remote, credit, .. } => {
@@ -175,7 +175,7 @@ impl<M: Message> Hub<M> {
     fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
         match self.names.forget(name) {
             Some(Slot::Listener) => {
-                (self.listener, self.listening, self.refused) = (None, None, Some(why));
+                (self.listener, self.listening) = (None, Some(Err(why)));
                 cx.event(NAME, format_args!("not listening: {why}"));
             }
             Some(Slot::Client(_)) => cx.event(NAME, format_args!("a program is gone: {why}")),

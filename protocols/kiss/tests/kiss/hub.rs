@@ -81,7 +81,7 @@ impl Rig {
         rig.settle();
         let (listener, local) = (rig.listener.expect("it listens"), local().into());
         rig.programs_say(StreamsIndication::Listening { listener, local });
-        assert_eq!(rig.hub.listening(), Some(local));
+        assert_eq!(rig.hub.listening(), Some(Ok(local)));
         rig
     }
 
