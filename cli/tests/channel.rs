@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use stackwright_programs::processes::Running;
 use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::free_port;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
 const CHANNEL: &str = "rate = \"1200 b/s\"\nspeed = 50\npersistence = 1\n\
@@ -154,4 +155,68 @@ fn stacks_of_packet_radio_are_explained_and_drawn() {
         assert!(drawn.contains("│ kiss │") && drawn.contains("│ line │"), "{drawn}");
     }
     assert!(said(&["explain", "ax25"]).contains("uses Frames"));
+}
+
+/// The blocks of a page that begin with this line.
+fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
+    let begin = format!("```{kind}\n");
+    let all = page.split(begin.as_str()).skip(1);
+    all.map(|rest| rest.split("```").next().expect("what is before the end")).collect()
+}
+
+/// The commands of the page "Radio without a radio", word for word but for the ports.
+#[test]
+fn the_pages_commands_send_a_text_from_one_station_to_another() {
+    let page = include_str!("../../docs/radio-without-a-radio.md");
+    let (commands, file) = (blocks(page, "sh"), blocks(page, "toml"));
+    let [first, second] = commands[..] else { panic!("two blocks: {commands:?}") };
+    let [install, demo] = lines(first)[..] else { panic!("two commands: {first}") };
+    assert_eq!(install, "cargo install --path cli");
+    let folder = Scratch::new();
+    let demo = shell(&folder, demo).output().expect("a shell");
+    assert!(demo.status.success() && folder.join("air.svg").exists(), "{demo:?}");
+
+    let [channel, monitor, sends] = lines(second)[..] else { panic!("three commands: {second}") };
+    let ports = [0, 1].map(|_| free_port(false).to_string());
+    let moved = |text: &str| text.replace("8101", &ports[0]).replace("8102", &ports[1]);
+    fs::write(folder.join("air.toml"), moved(file[0])).expect("a folder of ours");
+    let text = "The first line.\nAnd a second one.\n";
+    fs::write(folder.join("notes.txt"), text).expect("a folder of ours");
+    let piped = |line: &str| {
+        let mut command = shell(&folder, &moved(line));
+        Running::start(command.stdin(Stdio::null()).stdout(Stdio::piped()))
+    };
+    let mut channel = piped(&format!("exec {channel}"));
+    let mut shown = BufReader::new(channel.output());
+    while line(&mut shown) != "\n" {}
+    let mut monitor = piped(&format!("exec {monitor}"));
+    let mut heard = BufReader::new(monitor.output());
+    if stackwright_programs::processes::find("kissutil").is_none() {
+        return eprintln!("skipped: kissutil is not installed");
+    }
+    let sent = shell(&folder, &moved(sends)).output().expect("a shell");
+    assert!(sent.status.success(), "{sent:?}");
+    for text in text.lines() {
+        assert!(line(&mut heard).contains("N0AAA → N0BBB  UI"));
+        let payload = [line(&mut heard), line(&mut heard)];
+        assert_eq!(payload[1].trim(), text, "{payload:?}");
+        let sent = line(&mut shown);
+        assert!(sent.contains("→ N0BBB  UI") && sent.ends_with("heard by N0BBB\n"), "{sent}");
+    }
+    let capture = fs::metadata(folder.join("heard.pcapng")).expect("a capture");
+    assert!(capture.len() > 100);
+}
+
+/// The commands of a block, without what is said of them.
+fn lines(block: &str) -> Vec<&str> {
+    block.lines().map(|line| line.split("  #").next().unwrap_or_default().trim()).collect()
+}
+
+/// A line of a shell, where the program is on the path.
+fn shell(folder: &Scratch, line: &str) -> Command {
+    let programs = Path::new(PROGRAM).parent().expect("a folder").display();
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(folder.path());
+    command.env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin"));
+    command
 }

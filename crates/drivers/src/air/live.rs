@@ -69,11 +69,8 @@ pub(super) enum Came {
 impl LiveChannel {
     /// Makes a channel whose time begins now.
     pub fn new(description: &ChannelDescription) -> Self {
-        let ChannelDescription { conditions, speed, seed, longest, stations } = description;
-        let mut channel = Channel::new(conditions.clone(), stations.len(), *seed);
-        for (index, station) in stations.iter().enumerate() {
-            channel.set_access(index, station.access);
-        }
+        let ChannelDescription { speed, longest, stations, .. } = description;
+        let mut channel = description.channel();
         channel.keep_activities();
         let clock = Clock::start();
         let state = State {

@@ -20,8 +20,8 @@
 //! program that stops reading loses frames, which are counted, and delays nobody; one that sends
 //! more than the TNC takes is read no further. A program that numbers its frames (ACKMODE) is told
 //! when each has left, also where the TNC does not know ACKMODE; one that asks `TXBUF:` is answered
-//! here. Parameters that a program sets are not passed on: the TNC's are those of its owner, who may
-//! [read](Hub::access) them.
+//! here. Parameters that a program sets are not passed on: the TNC's are those of its owner, who
+//! may [read](Hub::access) them.
 
 mod client;
 mod config;

@@ -35,9 +35,9 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{AccessParameters, ChannelConditions};
-use crate::Time;
+use super::{AccessParameters, Channel, ChannelConditions};
 use crate::link::description::{Probability, ProfileName, Rate};
+use crate::{LinkPacket, Time};
 
 /// A channel and its stations, as a file describes them.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,6 +93,15 @@ impl ChannelDescription {
         let written: Written = toml::from_str(text)
             .map_err(|error| ChannelFlaw { at: error.span(), says: error.message().into() })?;
         written.resolve()
+    }
+
+    /// Returns the channel, on which each station has its own access.
+    pub fn channel<P: LinkPacket>(&self) -> Channel<P> {
+        let mut channel = Channel::new(self.conditions.clone(), self.stations.len(), self.seed);
+        for (index, station) in self.stations.iter().enumerate() {
+            channel.set_access(index, station.access);
+        }
+        channel
     }
 }
 
