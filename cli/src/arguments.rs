@@ -41,8 +41,8 @@ pub(crate) struct Arguments {
 #[command(defer = true)]
 pub(crate) enum Command {
     /// Transfer 64 MB between a server and a client on this machine, and check every octet; takes
-    /// seconds.
-    Demo,
+    /// seconds. `demo radio` sends a text between two radio stations, without a radio.
+    Demo(Demo),
     /// Serve a folder by FTP, by default read-only and to this machine only.
     Serve(Serve),
     /// Download files and folders.
@@ -77,6 +77,9 @@ pub(crate) enum Command {
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
+    /// Run a radio channel without radios: each station of it has a TNC that programs reach by KISS
+    /// over TCP.
+    Channel(RadioChannel),
     /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
     Monitor(Monitor),
     /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
@@ -306,8 +309,8 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp), or a protocol
-    /// such as artp.
+    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, radio,
+    /// radio-hub), or a protocol such as artp.
     ///
     /// For a protocol, its policies and the reason for each. Without an argument, the format of
     /// stack files.
@@ -320,7 +323,8 @@ pub(crate) struct Explain {
 
 #[derive(Args)]
 pub(crate) struct Draw {
-    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp.
+    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, radio,
+    /// radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input: stackwright draw get --dot | dot -Tsvg.
@@ -349,6 +353,43 @@ pub(crate) struct Dissect {
     #[arg(long, value_name = "N=NAME")]
     pub(crate) port: Vec<PortOf>,
     /// Print JSON lines, one per packet.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// What is shown.
+    #[arg(value_enum, default_value_t = Show::Files)]
+    pub(crate) show: Show,
+    /// Draw what happened on the air into FILE (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// What `demo` shows.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    /// A file over every stack of the program.
+    Files,
+    /// A text between two radio stations, on a channel that this program is.
+    Radio,
+}
+
+#[derive(Args)]
+pub(crate) struct RadioChannel {
+    /// The channel, its stations and where their TNCs listen (TOML).
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Also show when a transmitter is switched on, and which station waits for the channel.
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// At the end, draw what happened into FILE (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
 }

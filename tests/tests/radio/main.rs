@@ -3,6 +3,7 @@
 
 mod agw;
 mod ax25ipd;
+mod channel;
 mod direwolf;
 mod gensio;
 mod hub;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let trials = [
         gensio::trials(),
         ax25ipd::trials(),
+        channel::trials(),
         direwolf::trials(),
         programs::trials(),
         pat::trials(),

@@ -213,7 +213,14 @@ impl<M: Message> Hub<M> {
                     }
                     continue;
                 }
-                // The TNC's parameters are those of its owner, and it stays in KISS.
+                // The TNC's parameters are those of its owner, who may read these.
+                Ok(Said::Parameter { port, command, value }) => {
+                    if let Some(there) = self.ports.get_mut(usize::from(port)) {
+                        there.access.set(command, value);
+                    }
+                    continue;
+                }
+                // It stays in KISS.
                 Ok(Said::Transmitted { .. } | Said::Other) => continue,
             };
             let why = match () {
