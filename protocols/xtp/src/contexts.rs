@@ -93,7 +93,7 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         gives: S::GIVES,
         header_room: HEADER_MOST,
         reads_payload: true,
-        ..Facts::named("xtp")
+        ..Facts::named(S::NAME)
     };
     const REFUSES: bool = true;
 
