@@ -285,6 +285,27 @@ fn a_stranger_costs_three_octets_for_one() {
     a_stranger_costs::<AcknowledgedDatagram>();
 }
 
+static OCTETS: [u8; 9000] = [5; 9000];
+
+/// The bound on what a stranger costs is met by a question, not by a silence that only a timeout
+/// ends.
+#[test]
+fn a_side_that_answers_much_or_speaks_first_waits_for_no_timeout() {
+    for said in [0, 1, 20, 21, 100, 500, 1400, 4000, 9000] {
+        for heard in [0, 1, 60, 100, 500, 1400] {
+            let asks = Manner { opening: &OCTETS[..heard], times: (heard > 0).into(), ..LISTENS };
+            let speaks = Manner { opening: &OCTETS[..said], times: (said > 0).into(), ..LISTENS };
+            let mut scene = Scene::<Connection>::new(1, Conditions::IDEAL, 1, [asks, speaks]);
+            // The first timeout is a second.
+            let over = scene.world.run_until(|_| false, Duration::from_millis(900));
+            assert!(!over, "nothing ends it but time");
+            let [client, server] = [scene.client, scene.server].map(|side| scene.side(side));
+            let arrived = [client, server].map(|side| side.heard.concat().len());
+            assert_eq!(arrived, [said, heard]);
+        }
+    }
+}
+
 #[test]
 fn an_idle_peer_is_asked_and_a_vanished_one_is_told_of() {
     let says = Manner { closes_when_said: false, ..SAYS_ONE };

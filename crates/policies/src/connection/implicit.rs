@@ -239,7 +239,10 @@ impl Connection for Implicit {
     }
 
     fn may_send(&self, octets: usize) -> bool {
-        matches!(self.state, State::Calling | State::Active) && self.trusts(octets as u64 + HEADERS)
+        // Data that waits asks, or else the introduction does: not both wait, one for the other.
+        let before = if octets > 0 && self.introduces() { HEADERS } else { 0 };
+        matches!(self.state, State::Calling | State::Active)
+            && self.trusts(before + octets as u64 + HEADERS)
     }
 
     fn signals(&self, view: &View, occasion: Occasion) -> Signals {
