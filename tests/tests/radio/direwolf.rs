@@ -122,14 +122,17 @@ fn calls_us() {
     assert!(caller.join().expect("it got its echo") == content(ECHOED), "the same octets");
 }
 
-/// Our links beside Direwolf's own, by turns, through the same modems.
+/// Our links beside Direwolf's own, by turns, through the same modems. The stations stay: what the
+/// first link learned of frame lengths, the others know.
 fn speed(baud: u32, least: f64) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let rig = Rig::new(baud);
+    let mut ends = Ends::new(&rig, baud);
     for _ in 0..TIMES {
-        let rig = Rig::new(baud);
         theirs.push(by_direwolf(&rig));
-        ours.push(by_us(&rig, baud, MEASURED));
-        eprintln!("{baud} bit/s: Direwolf {:.1?}, ours {:.1?}", theirs.last(), ours.last());
+        ours.push(ends.transfer(&rig, MEASURED));
+        let (theirs, ours) = (theirs[theirs.len() - 1], ours[ours.len() - 1]);
+        eprintln!("{baud} bit/s: Direwolf {theirs:.1?}, ours {ours:.1?}");
     }
     ours.sort();
     theirs.sort();
@@ -161,42 +164,58 @@ fn by_direwolf(rig: &Rig) -> Duration {
     took
 }
 
-fn by_us(rig: &Rig, baud: u32, octets: usize) -> Duration {
-    let mut callee = station(rig, 1, "N0BBB", LinkVersion::Auto, baud);
-    callee.listen("N0BBB");
-    let mut caller = station(rig, 0, "N0AAA", LinkVersion::Auto, baud);
-    caller.open("N0BBB");
-    caller.until("it accepts", |caller| {
-        callee.turn();
-        caller.told.opened
-    });
-    let (content, mut sent, begin) = (content(octets), 0, Instant::now());
-    let mut last = begin;
-    while callee.told.octets.len() < octets {
-        sent += caller.send(&content[sent..]);
-        let before = callee.told.octets.len();
-        caller.turn();
-        callee.turn();
-        if callee.told.octets.len() > before {
-            last = Instant::now();
-        }
-        assert!(last.elapsed() < Duration::from_secs(300), "nothing moves\n{}", rig.logs());
+/// Two stations of ours.
+struct Ends {
+    caller: Station<Tnc>,
+    callee: Station<Tnc>,
+}
+
+impl Ends {
+    fn new(rig: &Rig, baud: u32) -> Self {
+        let mut callee = station(rig, 1, "N0BBB", LinkVersion::Auto, baud);
+        callee.listen("N0BBB");
+        Ends { caller: station(rig, 0, "N0AAA", LinkVersion::Auto, baud), callee }
     }
-    let took = begin.elapsed();
-    assert!(callee.told.octets == content, "the same octets");
-    caller.finish();
-    caller.until("it is released", |caller| {
-        callee.turn();
-        caller.told.ended.is_some()
-    });
-    took
+
+    /// Moves so many octets over a link of their own; returns how long that takes from when the
+    /// link is open.
+    fn transfer(&mut self, rig: &Rig, octets: usize) -> Duration {
+        let Ends { caller, callee } = self;
+        caller.open("N0BBB");
+        caller.until("it accepts", |caller| {
+            callee.turn();
+            caller.told.opened
+        });
+        let (content, mut sent, begin) = (content(octets), 0, Instant::now());
+        let mut last = begin;
+        while callee.told.octets.len() < octets {
+            sent += caller.send(&content[sent..]);
+            let before = callee.told.octets.len();
+            caller.turn();
+            callee.turn();
+            if callee.told.octets.len() > before {
+                last = Instant::now();
+            }
+            assert!(last.elapsed() < Duration::from_secs(300), "nothing moves\n{}", rig.logs());
+        }
+        let took = begin.elapsed();
+        assert!(callee.told.octets == content, "the same octets");
+        caller.finish();
+        caller.until("it is released", |caller| {
+            callee.turn();
+            caller.told.ended.is_some() && callee.told.ended.is_some()
+        });
+        (caller.told, callee.told) = Default::default();
+        callee.wait_for_the_next();
+        took
+    }
 }
 
 /// Bits are wrong on the way: Direwolf's 256 octets never come through, ours become shorter.
 fn noise() {
     for time in 1..=TIMES {
         let rig = Rig::with(1200, &["-e", NOISE]);
-        let took = by_us(&rig, 1200, UNDER_NOISE);
+        let took = Ends::new(&rig, 1200).transfer(&rig, UNDER_NOISE);
         eprintln!("{time} of {TIMES}: {UNDER_NOISE} octets in {took:.1?}");
         assert!(took < Duration::from_secs(300), "{took:?}");
     }

@@ -142,8 +142,13 @@ impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Station<L> {
     }
 
     pub(crate) fn listen(&mut self, own: &str) {
+        self.ask(Request::Listen { listener: LISTENER, local: participant(own) });
+        self.wait_for_the_next();
+    }
+
+    /// Takes the next link that is opened to it.
+    pub(crate) fn wait_for_the_next(&mut self) {
         let (listener, association, credit) = (LISTENER, STREAM, CREDIT);
-        self.ask(Request::Listen { listener, local: participant(own) });
         self.ask(Request::Await { listener, association, credit });
     }
 
