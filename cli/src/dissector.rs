@@ -239,7 +239,7 @@ fn text(text: &str) -> String {
 }
 
 /// The names that protocols of Wireshark's own have.
-const TAKEN: &[&str] = &["ax25"];
+const TAKEN: &[&str] = &["ax25", "xtp"];
 
 /// A protocol's name in Wireshark's filters.
 fn own_filter(name: &str) -> String {
