@@ -306,6 +306,50 @@ fn a_side_that_answers_much_or_speaks_first_waits_for_no_timeout() {
     }
 }
 
+/// Each of the first packets is lost once, and nothing waits longer than the first timeout.
+#[test]
+fn what_is_said_is_said_again_by_its_own_timeout() {
+    let speaks = Manner { opening: REQUEST, times: 1, ..LISTENS };
+    for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+        for nth in 0..8 {
+            for manners in [[LISTENS, speaks], [speaks, LISTENS], [speaks, ANSWERS]] {
+                let mut scene = Scene::<Connection>::new(1, Conditions::IDEAL, 1, manners);
+                let lost = vec![Event { nth, deed: Deed::Lose }];
+                scene.world.network_mut().script(from, to, lost);
+                let over = scene.world.run_until(|_| false, Duration::from_millis(2500));
+                assert!(!over, "nothing ends it but time");
+                let heard = [scene.client, scene.server].map(|side| scene.side(side).heard.len());
+                let said = manners.map(|manner| manner.times);
+                let answers = if manners[1].answer.is_empty() { 0 } else { 1 };
+                assert_eq!(heard, [said[1] + answers, said[0]], "{nth} from {from}");
+            }
+        }
+    }
+}
+
+/// What is said after a silence is not forgotten if it is lost.
+#[test]
+fn what_is_lost_after_a_silence_is_said_again() {
+    for nth in 0..6 {
+        for silence in [1, 10, 30] {
+            let manners = [SAYS_ONE, LISTENS];
+            let manners = manners.map(|manner| Manner { closes_when_said: false, ..manner });
+            let mut scene = Scene::<Connection>::new(1, Conditions::IDEAL, 1, manners);
+            scene.run(silence);
+            let (_, said) = scene.packets();
+            let lost = vec![Event { nth: said + nth, deed: Deed::Lose }];
+            scene.world.network_mut().script(SERVER, CLIENT, lost);
+            let association = name(0);
+            let batch = M::with_headroom(128, REQUEST).into();
+            let properties = Default::default();
+            let send = DatagramsRequest::Send { association, batch, properties };
+            scene.world.ask(scene.server, send);
+            scene.run(3);
+            assert_eq!(scene.side(scene.client).heard, [REQUEST], "{nth}, {silence} s");
+        }
+    }
+}
+
 #[test]
 fn an_idle_peer_is_asked_and_a_vanished_one_is_told_of() {
     let says = Manner { closes_when_said: false, ..SAYS_ONE };
