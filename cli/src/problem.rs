@@ -246,7 +246,7 @@ impl Problem {
                 "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP or XTP, ftp+artp://host/path or ftp+xtp://host/path"
             }
             Problem::Measured { .. } => {
-                "write artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the default port is 4330"
+                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, xtp://host:port or stream+xtp://host:port; the default port is 4330"
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"

@@ -166,10 +166,19 @@ pub(crate) fn artp(config: artp::Config) -> io::Result<Artp> {
     Ok(artp::layer(config, u64::from_ne_bytes(entropy()?)))
 }
 
-/// XTP in a driver that was made just now, as far as nobody has to choose.
-pub(crate) fn xtp_config() -> io::Result<xtp::Config> {
-    Ok(xtp::Config::new(entropy()?))
+/// XTP in a driver that was made just now, with packets of at most `packet` octets.
+///
+/// # Errors
+/// If they are too short for it.
+pub(crate) fn xtp_config(packet: u16) -> io::Result<xtp::Config> {
+    if packet < xtp::PACKET_LEAST {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, SHORT));
+    }
+    Ok(xtp::Config { packet, ..xtp::Config::new(entropy()?) })
 }
+
+/// What is said of packets that are too short for XTP.
+pub(crate) const SHORT: &str = "XTP's longest packet has at least 256 octets";
 
 pub(crate) fn xtp<S: XtpService>(config: xtp::Config) -> io::Result<Xtp<S>> {
     Ok(xtp::layer(config, u64::from_ne_bytes(entropy()?)))
@@ -343,5 +352,5 @@ pub(crate) fn xtp_streams(
     packet: u16,
 ) -> io::Result<XtpStreams> {
     let udp = Udp::new(driver.registry(), NETWORK, pool.clone());
-    Ok(Over::new(xtp(xtp::Config { packet, ..xtp_config()? })?, udp))
+    Ok(Over::new(xtp(xtp_config(packet)?)?, udp))
 }

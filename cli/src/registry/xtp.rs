@@ -54,10 +54,10 @@ where
     let keepalive = number("keepalive", 1..=86_400)?;
     let silence = number("silence", 1..=86_400)?;
     let Some(setting) = setting else { return boxed_shown::<Xtp<S>>() };
-    let mut config = stacks::xtp_config().map_err(|why| system(table, &why))?;
+    let usual = || stacks::packet(Ipv4Addr::UNSPECIFIED.into());
+    let packet = setting.wishes.packet.or(packet).unwrap_or_else(usual);
+    let mut config = stacks::xtp_config(packet).map_err(|why| system(table, &why))?;
     let times = |number: Option<u64>, unit, other| number.map_or(other, |number| number * unit);
-    config.packet =
-        setting.wishes.packet.or(packet).unwrap_or(stacks::packet(Ipv4Addr::UNSPECIFIED.into()));
     config.window = window.map_or(config.window, |octets| octets as u32);
     config.send.octets = send.map_or(config.send.octets, |octets| octets as usize);
     config.checks_data = table.truth("checks").unwrap_or(config.checks_data);

@@ -196,6 +196,7 @@ fn what_contradicts_itself_is_refused() {
         &["--xtp", "--listen", "127.0.0.1:0"],
         &["--xtp", "--tls"],
         &["--xtp=0.0.0.0:0", "--writable"],
+        &["--xtp=127.0.0.1:0", "--packet", "190"],
         &["--artp=0.0.0.0:0", "--writable"],
         &["--artp=127.0.0.1:0", "--packet", "190"],
     ] {

@@ -28,7 +28,7 @@ mod key;
 pub mod services;
 mod syntax;
 
-pub use config::Config;
+pub use config::{Config, PACKET_LEAST};
 pub use contexts::Contexts;
 pub use format::Xtp4;
 pub use key::ContextKey;
