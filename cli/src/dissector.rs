@@ -137,7 +137,8 @@ impl Known {
                 let kind =
                     ["uint8", "uint16", "uint24", "uint32"].get(octets - 1).unwrap_or(&"uint64");
                 let ones = u64::MAX >> (64 - field.bits);
-                let mask = match field.bits < octets * 8 {
+                // Lua's numbers have 53 bits: the walk takes the bits of eight octets apart itself.
+                let mask = match field.bits < octets * 8 && octets < 8 {
                     true => format!("{:#x}", ones << (last * 8 - field.offset - field.bits)),
                     false => "nil".into(),
                 };

@@ -186,10 +186,20 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Messag
         ("udp", "the operating system's UDP", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
         (Stream::NAME, purpose(Stream::NAME), xtp::PARAMETERS, xtp::make::<Stream>),
-        (AcknowledgedDatagram::NAME, purpose(AcknowledgedDatagram::NAME), xtp::PARAMETERS, xtp::make::<AcknowledgedDatagram>),
+        (
+            AcknowledgedDatagram::NAME,
+            purpose(AcknowledgedDatagram::NAME),
+            xtp::PARAMETERS,
+            xtp::make::<AcknowledgedDatagram>,
+        ),
         (Connection::NAME, purpose(Connection::NAME), xtp::PARAMETERS, xtp::make::<Connection>),
         (Transaction::NAME, purpose(Transaction::NAME), xtp::PARAMETERS, xtp::make::<Transaction>),
-        (UnacknowledgedDatagram::NAME, purpose(UnacknowledgedDatagram::NAME), xtp::PARAMETERS, xtp::make::<UnacknowledgedDatagram>),
+        (
+            UnacknowledgedDatagram::NAME,
+            purpose(UnacknowledgedDatagram::NAME),
+            xtp::PARAMETERS,
+            xtp::make::<UnacknowledgedDatagram>,
+        ),
     ];
     let described = catalogue::registry(|| fastrand::u64(..));
     own.into_iter().fold(described, |registry, (name, purpose, parameters, make)| {

@@ -18,12 +18,12 @@ use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tls::{self, ExpectedServer, ServerIdentity, Tls};
 use stackwright::wire::{BufferTree, Pool};
-use stackwright::xtp::services::{Stream, XtpService};
 use stackwright::xtp;
-use stackwright_drivers::{Driver, Lanes};
+use stackwright::xtp::services::{Stream, XtpService};
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
+use stackwright_drivers::{Driver, Lanes};
 
 use crate::pipe::Pipe;
 
@@ -133,7 +133,6 @@ impl Ground {
         let tcp = Tcp::new(self.driver.registry(), NETWORK, self.pool.clone());
         Ok(tcp.with_keepalive(KEEPALIVE))
     }
-
 }
 
 /// Makes streams `S` of a transport of ours in a driver, in packets of at most so many octets.

@@ -10,8 +10,8 @@ use stackwright::contract::services::Credit;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::Pool;
-use stackwright::xtp::services::{Connection, Stream, XtpService};
 use stackwright::xtp;
+use stackwright::xtp::services::{Connection, Stream, XtpService};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
 use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
@@ -72,9 +72,9 @@ impl Transport {
             }
         };
         match self {
-            Transport::Xtp => user.with(move |system: &System| {
-                xtp::<Connection>(system, address, &tuning)
-            }),
+            Transport::Xtp => {
+                user.with(move |system: &System| xtp::<Connection>(system, address, &tuning))
+            }
             Transport::StreamXtp => user.with(move |system: &System| {
                 Over::new(Framed::default(), xtp::<Stream>(system, address, &tuning))
             }),

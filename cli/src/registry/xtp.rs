@@ -2,7 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use stackwright::compose::graph::{Erased, Node, Parameter, ParameterKind, ParameterTable, Parameters};
+use stackwright::compose::graph::{
+    Erased, Node, Parameter, ParameterKind, ParameterTable, Parameters,
+};
 use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::xtp::services::XtpService;
 use stackwright_drivers::Readiness;

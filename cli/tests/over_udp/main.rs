@@ -6,6 +6,7 @@ mod files;
 mod relay;
 mod stacks;
 mod wireshark;
+mod xtp;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use crate::{json, path, say};
 
-fn file(suffix: &str, octets: &[u8]) -> NamedTempFile {
+pub(crate) fn file(suffix: &str, octets: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::with_suffix(suffix).expect("a place for temporary files");
     file.write_all(octets).expect("room for a file");
     file
@@ -61,13 +61,13 @@ pub(crate) fn agrees(protocol: &str, capture: &[u8], ports: &[u16]) -> Vec<Strin
     let script = file(".lua", &say(&["dissector", protocol]).succeeded().output);
     let at_ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
     let preference = format!("{own}.ports:{}", at_ports.join(","));
-    let names: Vec<String> = fields.iter().map(|(header, field)| filter(&own, header, field)).collect();
+    let names: Vec<String> =
+        fields.iter().map(|(header, field)| filter(&own, header, field)).collect();
     let mut arguments =
         vec!["-o", &preference, "-T", "fields", "-E", "separator=;", "-E", "occurrence=a"];
     let odd = format!("{own}.odd");
-    for field in ["frame.number", "_ws.malformed", &odd]
-        .into_iter()
-        .chain(names.iter().map(String::as_str))
+    for field in
+        ["frame.number", "_ws.malformed", &odd].into_iter().chain(names.iter().map(String::as_str))
     {
         arguments.extend(["-e", field]);
     }
