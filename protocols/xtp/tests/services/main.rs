@@ -1,170 +1,20 @@
 //! What each service costs and keeps, between two stations of a world.
 
-use std::net::{IpAddr, SocketAddr};
+mod scene;
+mod sweep;
 
-use stackwright_compose::Over;
-use stackwright_contract::services::{
-    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
-};
-use stackwright_contract::{Context, Duration, Handle};
-use stackwright_simulator::{
-    Application, Asks, Conditions, Deed, Event, SimulatedDatagrams, StationId, World,
-};
-use stackwright_wire::{BufferTree, Message};
+use stackwright_contract::Duration;
+use stackwright_contract::services::{DatagramsRequest, Ended};
+use stackwright_simulator::{Conditions, Deed, Event};
+use stackwright_wire::Message;
 use stackwright_xtp::services::{
-    AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram, XtpService,
-};
-use stackwright_xtp::{Config, Layer, layer};
-
-type M = BufferTree;
-type Stack<S> = Over<Layer<M, S>, SimulatedDatagrams<M>>;
-
-const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
-const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
-const LISTENER: Handle = Handle { index: 1000, generation: 0 };
-const ROOM: Credit = Credit { octets: 1 << 20, messages: 64 };
-const REQUEST: &[u8] = &[7; 100];
-
-/// The octets of IPv4's and UDP's headers, which traffic counts.
-const BELOW: u64 = 20 + 8;
-
-const fn name(index: u32) -> Handle {
-    Handle { index, generation: 0 }
-}
-
-/// One side: what it says when it is open, and to what it hears.
-#[derive(Clone, Copy)]
-struct Manner {
-    opening: &'static [u8],
-    /// How often that is said.
-    times: usize,
-    answer: &'static [u8],
-    closes_when_said: bool,
-    closes_when_heard: bool,
-}
-
-const LISTENS: Manner = Manner {
-    opening: &[],
-    times: 0,
-    answer: &[],
-    closes_when_said: false,
-    closes_when_heard: false,
+    AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram,
 };
 
-struct Side {
-    manner: Manner,
-    heard: Vec<Vec<u8>>,
-    opened: u32,
-    ended: Vec<(Handle, Ended)>,
-}
-
-impl Side {
-    fn new(manner: Manner) -> Self {
-        Side { manner, heard: Vec::new(), opened: 0, ended: Vec::new() }
-    }
-}
-
-fn say<S: Service>(association: Handle, octets: &[u8], asks: &mut Asks<Stack<S>>) {
-    let batch = M::with_headroom(128, octets).into();
-    asks.push_back(DatagramsRequest::Send { association, batch, properties: Default::default() });
-}
-
-/// Services of messages.
-trait Service: XtpService<Transfer<M> = Datagrams<M>> {}
-impl<S: XtpService<Transfer<M> = Datagrams<M>>> Service for S {}
-
-impl<S: Service> Application<Stack<S>> for Side {
-    fn hear(&mut self, _: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<Stack<S>>) {
-        match indication {
-            DatagramsIndication::Opened { association, .. } => {
-                self.opened += 1;
-                for _ in 0..self.manner.times {
-                    say::<S>(association, self.manner.opening, asks);
-                }
-                if self.manner.closes_when_said {
-                    asks.push_back(DatagramsRequest::Close { name: association });
-                }
-            }
-            DatagramsIndication::Delivered { association, batch, .. } => {
-                let credit = batch.cost();
-                let message = batch.into_single();
-                let mut octets = vec![0; message.len()];
-                message.copy_to(&mut octets);
-                self.heard.push(octets);
-                asks.push_back(DatagramsRequest::Credit { association, credit });
-                if !self.manner.answer.is_empty() {
-                    say::<S>(association, self.manner.answer, asks);
-                }
-                if self.manner.closes_when_heard {
-                    asks.push_back(DatagramsRequest::Close { name: association });
-                }
-            }
-            DatagramsIndication::Ended { name, why } => self.ended.push((name, why)),
-            _ => {}
-        }
-    }
-}
-
-struct Scene<S: Service> {
-    world: World<M>,
-    client: StationId<Stack<S>, Side>,
-    server: StationId<Stack<S>, Side>,
-}
-
-impl<S: Service> Scene<S> {
-    /// The client opens `opened` associations, and the server awaits more.
-    fn new(seed: u64, conditions: Conditions, opened: u32, manners: [Manner; 2]) -> Self {
-        let mut world = World::new(seed);
-        world.network_mut().set_conditions(conditions);
-        world.network_mut().keep_traffic();
-        let [client, server] =
-            [(CLIENT, manners[0], 1), (SERVER, manners[1], 2)].map(|(address, manner, secret)| {
-                let config = Config { retries: 20, ..Config::new([secret; 16]) };
-                let datagrams =
-                    SimulatedDatagrams::new(address, Credit { octets: 1 << 16, messages: 64 });
-                world.add(
-                    address,
-                    Over::new(layer::<M, S>(config, seed), datagrams),
-                    Side::new(manner),
-                )
-            });
-        let local = SocketAddr::from((SERVER, 7)).into();
-        world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
-        for index in 0..opened + 5 {
-            let (listener, association) = (LISTENER, name(index));
-            world.ask(server, DatagramsRequest::Await { listener, association, credit: ROOM });
-        }
-        for index in 0..opened {
-            let (association, remote) = (name(index), local);
-            world.ask(
-                client,
-                DatagramsRequest::Open { association, remote, local: None, credit: ROOM },
-            );
-        }
-        Scene { world, client, server }
-    }
-
-    fn run(&mut self, seconds: u64) {
-        let over = self.world.run_until(|_| false, Duration::from_secs(seconds));
-        assert!(!over, "nothing ends it but time");
-    }
-
-    fn side(&self, station: StationId<Stack<S>, Side>) -> &Side {
-        self.world.application(station)
-    }
-
-    /// How many packets went there, and came back.
-    fn packets(&self) -> (u64, u64) {
-        let network = self.world.network();
-        (network.traffic(CLIENT, SERVER).packets, network.traffic(SERVER, CLIENT).packets)
-    }
-}
-
-const SAYS_ONE: Manner = Manner { opening: REQUEST, times: 1, closes_when_said: true, ..LISTENS };
-
-/// Asks, and leaves with the answer.
-const ASKS: Manner = Manner { opening: REQUEST, times: 1, closes_when_heard: true, ..LISTENS };
-const ANSWERS: Manner = Manner { answer: &[9; 3000], closes_when_heard: true, ..LISTENS };
+use scene::{
+    ANSWERS, ASKS, BELOW, CLIENT, LISTENS, M, Manner, REQUEST, SAYS_ONE, SERVER, Scene, Service,
+    name,
+};
 
 #[test]
 fn an_acknowledged_datagram_takes_two_packets() {
