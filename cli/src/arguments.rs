@@ -318,8 +318,8 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// A stack file, a built-in stack (get, put, ls, serve, and get- or serve- with artp or xtp), or
-    /// a protocol such as artp.
+    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, get-xtp,
+    /// serve-xtp), or a protocol such as artp.
     ///
     /// For a protocol, its policies and the reason for each. Without an argument, the format of
     /// stack files.
@@ -332,7 +332,8 @@ pub(crate) struct Explain {
 
 #[derive(Args)]
 pub(crate) struct Draw {
-    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp, serve-xtp.
+    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp,
+    /// serve-xtp.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input: stackwright draw get --dot | dot -Tsvg.

@@ -183,9 +183,9 @@ pub(crate) fn xtp<S: XtpService>(config: xtp::Config) -> io::Result<Xtp<S>> {
     Ok(xtp::layer(config, u64::from_ne_bytes(entropy()?)))
 }
 
-/// The longest packet of ARTP or XTP that reaches, or comes from, this address in one piece, in octets: what
-/// a path of 1500 octets leaves below the headers of IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) and
-/// of UDP.
+/// The longest packet of ARTP or XTP that reaches, or comes from, this address in one piece, in
+/// octets: what a path of 1500 octets leaves below the headers of IPv4 (RFC 791 §3.1) or IPv6
+/// (RFC 8200 §3) and of UDP.
 pub(crate) fn packet(address: IpAddr) -> u16 {
     if address.to_canonical().is_ipv4() { 1500 - 20 - 8 } else { 1500 - 40 - 8 }
 }

@@ -142,20 +142,25 @@ catalogue! {
         .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])
         => stackwright_stop_and_wait::described,
     stackwright_tls::Tls<M>: "secure streams over streams, from the start or from a command on",
-    stackwright_xtp::Layer<M, Stream>: "reliable streams of octets, without congestion control"
+    stackwright_xtp::Layer<M, Stream>:
+        "reliable streams of octets, without congestion control"
         .with_syntax(stackwright_xtp::SYNTAX)
         .at_port(stackwright_xtp::PORT)
         .with_policies::<Octets<M>>(),
-    stackwright_xtp::Layer<M, AcknowledgedDatagram>: "datagrams, each sent again until it is acknowledged"
+    stackwright_xtp::Layer<M, AcknowledgedDatagram>:
+        "datagrams, each sent again until it is acknowledged"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Messages<M>>(),
-    stackwright_xtp::Layer<M, Connection>: "reliable messages of any size, in order, without congestion control"
+    stackwright_xtp::Layer<M, Connection>:
+        "reliable messages of any size, in order, without congestion control"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Messages<M>>(),
-    stackwright_xtp::Layer<M, Transaction>: "a request and its answer, of any size, as one association"
+    stackwright_xtp::Layer<M, Transaction>:
+        "a request and its answer, of any size, as one association"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Messages<M>>(),
-    stackwright_xtp::Layer<M, UnacknowledgedDatagram>: "datagrams that nobody acknowledges, without a handshake"
+    stackwright_xtp::Layer<M, UnacknowledgedDatagram>:
+        "datagrams that nobody acknowledges, without a handshake"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Unacknowledged<M>>(),
 }

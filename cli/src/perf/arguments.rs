@@ -87,8 +87,8 @@ pub(crate) struct Run {
 // Options of a transport. As a doc comment this would replace the help of both commands.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
-    /// The longest packet of ARTP or XTP, in octets; ARTP's ends use the smaller value [default: what
-    /// fits into 1500 octets].
+    /// The longest packet of ARTP or XTP, in octets; ARTP's ends use the smaller value [default:
+    /// what fits into 1500 octets].
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
     /// ARTP's window: the most packets in flight.
