@@ -3,9 +3,13 @@
 
 mod agw;
 mod ax25ipd;
+mod channel;
 mod direwolf;
 mod gensio;
 mod hub;
+mod pat;
+mod process;
+mod programs;
 #[path = "../strangers/radio/rig.rs"]
 #[allow(dead_code, reason = "some is for what is killed and started again")]
 mod rig;
@@ -19,7 +23,14 @@ use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [gensio::trials(), ax25ipd::trials(), direwolf::trials()];
+    let trials = [
+        gensio::trials(),
+        ax25ipd::trials(),
+        channel::trials(),
+        direwolf::trials(),
+        programs::trials(),
+        pat::trials(),
+    ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 

@@ -31,8 +31,8 @@ pub(super) struct Lengths {
     fixed: Option<u16>,
     /// The longest that the peer takes.
     pub(super) most: u16,
-    /// The longest that it has acknowledged: no frame is more than twice as long, or four times
-    /// where nothing was lost yet.
+    /// The longest that it has acknowledged: no frame is more than twice as long. A frame that was
+    /// sent is never cut anew, as the peer may hold it: too long a step would stop the link.
     proven: u16,
     samples: [Sample; SAMPLES],
     newest: usize,
@@ -84,8 +84,7 @@ impl Lengths {
             return length.min(self.most);
         }
         let (errors, access) = (self.bit_errors(), self.access as f32 / burst.max(1) as f32);
-        let step = if self.is_lossless() { 4 } else { 2 };
-        let bound = self.proven.saturating_mul(step).max(LENGTHS[0]).min(self.most);
+        let bound = self.proven.saturating_mul(2).max(LENGTHS[0]).min(self.most);
         let value = |length: u16| {
             let passes = power(1.0 - errors, 8 * u32::from(length + EXPOSED));
             f32::from(length) / (f32::from(length) + HEAD + access) * passes
@@ -103,12 +102,6 @@ impl Lengths {
     /// Returns whether the length is longer than any that was acknowledged.
     pub(super) fn is_trying(&self) -> bool {
         self.fixed.is_none() && self.choose(4) > self.proven
-    }
-
-    /// Returns whether a try was made, and no frame was ever lost.
-    fn is_lossless(&self) -> bool {
-        let known = || self.samples.iter().filter(|sample| sample.length > 0);
-        known().count() >= TRY && known().all(|sample| !sample.lost)
     }
 
     /// Estimates the probability of a wrong bit: the share of lost frames, by their bits.
@@ -146,12 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_in_the_middle_and_doubles_or_more_where_nothing_was_lost() {
+    fn it_begins_in_the_middle_and_at_most_doubles() {
         let mut lengths = lengths(FrameLength::Adaptive);
         assert_eq!(lengths.choose(4), 64);
-        (1..TRY).for_each(|_| lengths.record(64, false));
-        assert_eq!(lengths.choose(4), 128);
         lengths.record(64, false);
+        assert_eq!(lengths.choose(4), 128);
+        lengths.record(128, false);
         assert_eq!(lengths.choose(4), 256);
         let learned = lengths.learned(None);
         let call = "N0CALL".parse().expect("a call sign");
