@@ -35,6 +35,11 @@ impl Summary {
     pub(crate) fn of(file: &[u8], exact: bool, units: u32, outside: u32) -> Self {
         Summary { units, outside, length: file.len() as u32, check: Crc32c::of(file), exact }
     }
+
+    /// Returns whether this is the file, by its length and its check.
+    pub fn is_of(&self, file: &[u8]) -> bool {
+        self.length as usize == file.len() && self.check == Crc32c::of(file)
+    }
 }
 
 /// A piece that arrived: its octets, and its units' blocks.
