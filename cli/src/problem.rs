@@ -88,6 +88,10 @@ pub(crate) enum Problem {
     Nobody { url: String, why: String },
     #[error("{url}: {why}")]
     Measurement { url: String, why: String },
+    #[error("`{url}` is not the address of a picture server: {why}")]
+    PictureUrl { url: String, why: &'static str },
+    #[error("{name} at {server}: {why}")]
+    Picture { server: String, name: String, why: String, advice: &'static str },
     #[error("interrupted")]
     Interrupted,
     /// What failed was told when it failed.
@@ -183,6 +187,7 @@ impl Problem {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Problem::Url { .. }
+            | Problem::PictureUrl { .. }
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
             | Problem::Line { .. }
@@ -245,6 +250,10 @@ impl Problem {
             Problem::Url { .. } => {
                 "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP, ftp+artp://host/path"
             }
+            Problem::PictureUrl { .. } => {
+                "write jis://host/NAME, jis://host:port/NAME, or HOST[:PORT] NAME; the default port is 4331"
+            }
+            Problem::Picture { advice, .. } => advice,
             Problem::Measured { .. } => {
                 "write artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the default port is 4330"
             }
