@@ -89,7 +89,8 @@ pub(super) fn run(get: &Get) -> Result<(), Problem> {
     let file = target(get, &sought.name)?;
     for path in file.iter().chain(&get.png) {
         if path.exists() && !get.force && path.as_os_str() != "-" {
-            let why = io::Error::new(io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
+            let why =
+                io::Error::new(io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
             return Err(Problem::Path { path: path.clone(), why });
         }
     }
@@ -123,9 +124,8 @@ pub(super) fn run(get: &Get) -> Result<(), Problem> {
         write(path, &fetched.file, get.force)?;
     }
     if let Some(path) = &get.png {
-        let png = png::of_jpeg(&fetched.file).map_err(|why| {
-            failed(why, "its file can be fetched all the same: leave out --png")
-        })?;
+        let png = png::of_jpeg(&fetched.file)
+            .map_err(|why| failed(why, "its file can be fetched all the same: leave out --png"))?;
         write(path, &png, get.force)?;
     }
     if file.as_deref() != Some(Path::new("-")) {
@@ -156,8 +156,7 @@ fn fetch(get: &Get, sought: &Sought, server: SocketAddr) -> Result<(View, Told),
     let mut stack = Over::new(layer, below(&driver, server.ip())?);
     let interrupted = interrupts()?;
     let remote = server.into();
-    let open =
-        RoleRequest::Open { association: ASSOCIATION, remote, local: None, credit: CREDIT };
+    let open = RoleRequest::Open { association: ASSOCIATION, remote, local: None, credit: CREDIT };
     driver.request(&mut stack, open, &mut told);
     let style = "{msg} {bar:30} {percent} %";
     let bar = ProgressBar::new(0).with_message(Printable(&sought.name).to_string());

@@ -99,8 +99,7 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
         }
         while let Some(name) = told.free.pop() {
             let association = Handle { generation: name.generation.wrapping_add(1), ..name };
-            let awaits =
-                RoleRequest::Await { listener: LISTENER, association, credit: CREDIT };
+            let awaits = RoleRequest::Await { listener: LISTENER, association, credit: CREDIT };
             driver.request(&mut stack, awaits, &mut told);
         }
         driver.turn(&mut stack, &mut told, Some(Duration::from_secs(1)))?;

@@ -99,7 +99,8 @@ impl HuffmanTable {
     }
 
     fn leaves_ones_free(&self) -> bool {
-        let used: u32 = self.counts.iter().enumerate().map(|(n, c)| u32::from(*c) << (15 - n)).sum();
+        let used: u32 =
+            self.counts.iter().enumerate().map(|(n, c)| u32::from(*c) << (15 - n)).sum();
         used < 1 << 16
     }
 }

@@ -201,9 +201,8 @@ impl Assembly {
                 if !*there.get(unit)? {
                     return None;
                 }
-                let holds = current.is_some_and(|(first, piece)| {
-                    unit < first + piece.blocks.len() / per
-                });
+                let holds =
+                    current.is_some_and(|(first, piece)| unit < first + piece.blocks.len() / per);
                 if !holds {
                     current = pieces.range(..=unit).next_back().map(|(first, one)| (*first, one));
                 }

@@ -107,7 +107,8 @@ pub(crate) fn corpus() -> Option<Vec<Made>> {
     make("smooth".into(), (256, 256), Shows::Gradient, &["-optimize", "-quality", "30"]);
     for transformed in ["-rotate", "-transpose"] {
         let from = &made[3];
-        let arguments = if transformed == "-rotate" { vec![transformed, "90"] } else { vec![transformed] };
+        let arguments =
+            if transformed == "-rotate" { vec![transformed, "90"] } else { vec![transformed] };
         let file = run("jpegtran", &arguments, &from.file).expect("it is transformed");
         made.push(Made { name: format!("jpegtran {transformed}"), file });
     }

@@ -22,7 +22,6 @@ const CLIENT: [u8; 4] = [10, 0, 0, 2];
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
 const ROOM: Credit = Credit { octets: 256 * 1500, messages: 256 };
-/// A photograph of 8 kB would say no more: all that is random is made once.
 const NAME: &str = "picture.jpg";
 
 #[test]
@@ -98,12 +97,7 @@ impl<P> Application<P> for Asking
 where
     P: Protocol<Provides = Speaking<role::Input<M>, role::Output<M>>>,
 {
-    fn hear(
-        &mut self,
-        _: &Context,
-        told: RoleIndication<role::Output<M>>,
-        asks: &mut Asks<P>,
-    ) {
+    fn hear(&mut self, _: &Context, told: RoleIndication<role::Output<M>>, asks: &mut Asks<P>) {
         match told {
             RoleIndication::Opened { association, .. } => {
                 let name = M::with_headroom(64, self.name.as_bytes());
@@ -127,7 +121,12 @@ where
 struct Serving;
 
 impl<P: Protocol> Application<P> for Serving {
-    fn hear(&mut self, _: &Context, _: <P::Provides as stackwright_contract::Service>::Indication, _: &mut Asks<P>) {
+    fn hear(
+        &mut self,
+        _: &Context,
+        _: <P::Provides as stackwright_contract::Service>::Indication,
+        _: &mut Asks<P>,
+    ) {
     }
 }
 
