@@ -13,7 +13,7 @@ use stackwright::contract::services::Ended;
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::wire::Message as _;
 use stackwright_drivers::Driver;
-use stackwright_jis::View;
+use stackwright_jis::PictureView;
 use stackwright_jis::generated::Why;
 use stackwright_jis::generated::client::{Input, Output};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
@@ -148,8 +148,8 @@ fn target(get: &Get, name: &str) -> Result<Option<PathBuf>, Problem> {
     }
 }
 
-fn fetch(get: &Get, sought: &Sought, server: SocketAddr) -> Result<(View, Told), Problem> {
-    let view = View::default();
+fn fetch(get: &Get, sought: &Sought, server: SocketAddr) -> Result<(PictureView, Told), Problem> {
+    let view = PictureView::default();
     let mut told = Told::default();
     let mut driver = Driver::new(fastrand::u64(..))?;
     let layer = stackwright_jis::client::<Message>(view.clone());
@@ -189,7 +189,7 @@ fn fetch(get: &Get, sought: &Sought, server: SocketAddr) -> Result<(View, Told),
     Ok((view, told))
 }
 
-fn progress(view: &View, bar: &ProgressBar, screen: Option<&mut Screen>) {
+fn progress(view: &PictureView, bar: &ProgressBar, screen: Option<&mut Screen>) {
     let Some(progress) = view.progress() else { return };
     match screen {
         Some(screen) => {

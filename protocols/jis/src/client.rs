@@ -9,12 +9,12 @@ use core::cell::RefCell;
 use stackwright_wire::Message;
 
 use crate::generated::client::Functions;
-use crate::generated::{BlocksHead, EndHead, Joined, Kind, RefusedHead, TableHead, Why};
-use crate::jpeg::{Assembly, Flaw, Summary};
+use crate::generated::{BlocksHead, EndHead, RefusedHead, Restored, TableHead, TableKind, Why};
+use crate::jpeg::{Assembly, JpegFlaw, Summary};
 
 /// A picture that arrives. The role of one association has it, and its application.
 #[derive(Clone, Default)]
-pub struct View(Rc<RefCell<Viewed>>);
+pub struct PictureView(Rc<RefCell<Viewed>>);
 
 #[derive(Default)]
 struct Viewed {
@@ -22,7 +22,7 @@ struct Viewed {
     assembly: Option<Assembly>,
     summary: Option<Summary>,
     refused: Option<(Why, String)>,
-    flaw: Option<Flaw>,
+    flaw: Option<JpegFlaw>,
 }
 
 /// How far a picture has arrived.
@@ -47,7 +47,7 @@ pub struct Fetched {
     pub exact: bool,
 }
 
-impl View {
+impl PictureView {
     /// Returns how far it has arrived; `None` before the tables are there.
     pub fn progress(&self) -> Option<Progress> {
         let viewed = self.0.borrow();
@@ -63,7 +63,7 @@ impl View {
     }
 
     /// Returns the first mistake in what the server sent.
-    pub fn flaw(&self) -> Option<Flaw> {
+    pub fn flaw(&self) -> Option<JpegFlaw> {
         self.0.borrow().flaw
     }
 
@@ -86,7 +86,7 @@ impl View {
 }
 
 impl Viewed {
-    fn note(&mut self, done: Result<(), Flaw>) {
+    fn note(&mut self, done: Result<(), JpegFlaw>) {
         if let Err(flaw) = done {
             self.flaw.get_or_insert(flaw);
         }
@@ -99,10 +99,10 @@ pub(crate) fn octets<M: Message>(message: &M) -> Vec<u8> {
     octets
 }
 
-impl<M: Message> Functions<M> for View {
+impl<M: Message> Functions<M> for PictureView {
     fn set(&mut self, table: TableHead, body: &M) {
         let mut viewed = self.0.borrow_mut();
-        viewed.tables[usize::from(table.kind == Kind::Huffman)] = Some(octets(body));
+        viewed.tables[usize::from(table.kind == TableKind::Huffman)] = Some(octets(body));
         if let [Some(quantisation), Some(huffman)] = &viewed.tables {
             match Assembly::new(quantisation, huffman) {
                 Ok(assembly) => viewed.assembly = Some(assembly),
@@ -118,8 +118,8 @@ impl<M: Message> Functions<M> for View {
     }
 
     fn total(&mut self, end: EndHead) {
-        let EndHead { units, outside, length, check, joined, .. } = end;
-        let exact = joined == Joined::Octets;
+        let EndHead { units, outside, length, check, restored, .. } = end;
+        let exact = restored == Restored::Octets;
         self.0.borrow_mut().summary = Some(Summary { units, outside, length, check, exact });
     }
 

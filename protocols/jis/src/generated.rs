@@ -16,21 +16,21 @@ use stackwright_role::{RoleEvent, RoleOutlet, RolePart, RoleWait};
 use stackwright_wire::Message;
 use stackwright_wire::{FieldValue, Header};
 
-/// `Kind`.
+/// `TableKind`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Kind {
+pub enum TableKind {
     /// 0.
     Quantisation = 0,
     /// 1.
     Huffman = 1,
 }
 
-impl FieldValue for Kind {
+impl FieldValue for TableKind {
     fn from_bits(bits: u64) -> Option<Self> {
         match bits {
-            0 => Some(Kind::Quantisation),
-            1 => Some(Kind::Huffman),
+            0 => Some(TableKind::Quantisation),
+            1 => Some(TableKind::Huffman),
             _ => None,
         }
     }
@@ -64,21 +64,21 @@ impl FieldValue for Why {
     }
 }
 
-/// `Joined`.
+/// `Restored`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Joined {
+pub enum Restored {
     /// 0.
     Octets = 0,
     /// 1.
     Coefficients = 1,
 }
 
-impl FieldValue for Joined {
+impl FieldValue for Restored {
     fn from_bits(bits: u64) -> Option<Self> {
         match bits {
-            0 => Some(Joined::Octets),
-            1 => Some(Joined::Coefficients),
+            0 => Some(Restored::Octets),
+            1 => Some(Restored::Coefficients),
             _ => None,
         }
     }
@@ -120,7 +120,7 @@ pub struct TableHead {
     pub adu: (),
     /// `kind`.
     #[bits(8)]
-    pub kind: Kind,
+    pub kind: TableKind,
 }
 
 /// The fixed part of the ADU `Blocks`.
@@ -147,9 +147,9 @@ pub struct EndHead {
     pub length: u32,
     /// `check`.
     pub check: u32,
-    /// `joined`.
+    /// `restored`.
     #[bits(8)]
-    pub joined: Joined,
+    pub restored: Restored,
 }
 
 /// What both ends have to have in common.
@@ -308,7 +308,7 @@ pub mod client {
             2 => {
                 match event {
                 Event::Table { head: in_head, body: in_body } => {
-                    if (in_head.kind == Kind::Quantisation) {
+                    if (in_head.kind == TableKind::Quantisation) {
                         host.set(in_head, in_body);
                         State(3)
                     } else {
@@ -331,7 +331,7 @@ pub mod client {
             3 => {
                 match event {
                 Event::Table { head: in_head, body: in_body } => {
-                    if (in_head.kind == Kind::Huffman) {
+                    if (in_head.kind == TableKind::Huffman) {
                         host.set(in_head, in_body);
                         host.emit_ready();
                         State(5)
@@ -354,7 +354,7 @@ pub mod client {
             4 => {
                 match event {
                 Event::Table { head: in_head, body: in_body } => {
-                    if (in_head.kind == Kind::Quantisation) {
+                    if (in_head.kind == TableKind::Quantisation) {
                         host.set(in_head, in_body);
                         host.emit_ready();
                         State(5)
@@ -660,7 +660,7 @@ pub mod server {
         /// `reason`.
         fn reason(&self) -> M;
         /// `table`.
-        fn table(&self, kind: Kind) -> M;
+        fn table(&self, kind: TableKind) -> M;
         /// `more`.
         fn more(&self) -> bool;
         /// `pieces`.
@@ -673,8 +673,8 @@ pub mod server {
         fn length(&self) -> u32;
         /// `check`.
         fn check(&self) -> u32;
-        /// `joined`.
-        fn joined(&self) -> Joined;
+        /// `restored`.
+        fn restored(&self) -> Restored;
         /// Sends the ADU `Table`.
         fn send_table(&mut self, head: TableHead, body: &M);
         /// Sends the ADU `Blocks`.
@@ -764,11 +764,11 @@ pub mod server {
                 Event::Req { head: in_head, body: in_body } => {
                     host.find(in_head, in_body);
                     if host.found() {
-                        let head = TableHead { adu: (), kind: Kind::Quantisation };
-                        let body = host.table(Kind::Quantisation);
+                        let head = TableHead { adu: (), kind: TableKind::Quantisation };
+                        let body = host.table(TableKind::Quantisation);
                         host.send_table(head, &body);
-                        let head = TableHead { adu: (), kind: Kind::Huffman };
-                        let body = host.table(Kind::Huffman);
+                        let head = TableHead { adu: (), kind: TableKind::Huffman };
+                        let body = host.table(TableKind::Huffman);
                         host.send_table(head, &body);
                         if host.more() {
                             let head = BlocksHead { adu: () };
@@ -777,7 +777,7 @@ pub mod server {
                             host.next();
                             State(2)
                         } else {
-                            let head = EndHead { adu: (), units: (u64::from(host.units())) as u32, outside: (u64::from(host.outside())) as u32, length: (u64::from(host.length())) as u32, check: (u64::from(host.check())) as u32, joined: host.joined() };
+                            let head = EndHead { adu: (), units: (u64::from(host.units())) as u32, outside: (u64::from(host.outside())) as u32, length: (u64::from(host.length())) as u32, check: (u64::from(host.check())) as u32, restored: host.restored() };
                             host.send_end(head);
                             State(3)
                         }
@@ -801,7 +801,7 @@ pub mod server {
                         host.next();
                         State(2)
                     } else {
-                        let head = EndHead { adu: (), units: (u64::from(host.units())) as u32, outside: (u64::from(host.outside())) as u32, length: (u64::from(host.length())) as u32, check: (u64::from(host.check())) as u32, joined: host.joined() };
+                        let head = EndHead { adu: (), units: (u64::from(host.units())) as u32, outside: (u64::from(host.outside())) as u32, length: (u64::from(host.length())) as u32, check: (u64::from(host.check())) as u32, restored: host.restored() };
                         host.send_end(head);
                         State(3)
                     }
@@ -827,14 +827,14 @@ pub mod server {
         fn found(&self) -> bool;
         fn why(&self) -> Why;
         fn reason(&self) -> M;
-        fn table(&self, kind: Kind) -> M;
+        fn table(&self, kind: TableKind) -> M;
         fn more(&self) -> bool;
         fn pieces(&self) -> M;
         fn units(&self) -> u32;
         fn outside(&self) -> u32;
         fn length(&self) -> u32;
         fn check(&self) -> u32;
-        fn joined(&self) -> Joined;
+        fn restored(&self) -> Restored;
     }
 
     /// What its application tells it.
@@ -899,7 +899,7 @@ pub mod server {
         fn reason(&self) -> M {
             self.functions.reason()
         }
-        fn table(&self, kind: Kind) -> M {
+        fn table(&self, kind: TableKind) -> M {
             self.functions.table(kind)
         }
         fn more(&self) -> bool {
@@ -920,8 +920,8 @@ pub mod server {
         fn check(&self) -> u32 {
             self.functions.check()
         }
-        fn joined(&self) -> Joined {
-            self.functions.joined()
+        fn restored(&self) -> Restored {
+            self.functions.restored()
         }
         fn send_table(&mut self, head: TableHead, body: &M) {
             self.out.send(&head, Some(body))

@@ -8,8 +8,8 @@ use stackwright_wire::Message;
 
 use crate::client::octets;
 use crate::generated::server::Functions;
-use crate::generated::{Joined, Kind, ReqHead, Why};
-use crate::jpeg::{BODY_MOST, Flaw, Picture};
+use crate::generated::{ReqHead, Restored, TableKind, Why};
+use crate::jpeg::{BODY_MOST, JpegFlaw, Picture};
 
 /// The shortest bodies that a client may ask for.
 const LEAST: usize = 256;
@@ -45,7 +45,7 @@ impl<S: Shelf> Answer<S> {
         let name = core::str::from_utf8(name).ok();
         let file = name.and_then(|name| self.shelf.file(name));
         let file = file.ok_or((Why::Unknown, "there is no picture of this name".to_string()))?;
-        let unsuitable = |flaw: Flaw| (Why::Unsuitable, flaw.to_string());
+        let unsuitable = |flaw: JpegFlaw| (Why::Unsuitable, flaw.to_string());
         let picture = Picture::read(&file).map_err(unsuitable)?;
         let bodies = picture.split(most.clamp(LEAST, BODY_MOST)).map_err(unsuitable)?;
         Ok(Found { picture, bodies })
@@ -88,10 +88,10 @@ impl<M: Message, S: Shelf> Functions<M> for Answer<S> {
         message(&text.as_bytes()[..text.floor_char_boundary(TEXT_MOST)])
     }
 
-    fn table(&self, kind: Kind) -> M {
+    fn table(&self, kind: TableKind) -> M {
         let body = self.found.as_ref().map(|found| match kind {
-            Kind::Quantisation => found.picture.quantisation(),
-            Kind::Huffman => found.picture.huffman(),
+            TableKind::Quantisation => found.picture.quantisation(),
+            TableKind::Huffman => found.picture.huffman(),
         });
         message(body.unwrap_or_default())
     }
@@ -121,7 +121,11 @@ impl<M: Message, S: Shelf> Functions<M> for Answer<S> {
         self.summary(|summary| summary.check)
     }
 
-    fn joined(&self) -> Joined {
-        if self.summary(|summary| summary.exact) { Joined::Octets } else { Joined::Coefficients }
+    fn restored(&self) -> Restored {
+        if self.summary(|summary| summary.exact) {
+            Restored::Octets
+        } else {
+            Restored::Coefficients
+        }
     }
 }

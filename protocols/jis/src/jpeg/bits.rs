@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::flaw::Flaw;
+use super::flaw::JpegFlaw;
 
 /// Reads bits of octets that are not stuffed.
 #[derive(Clone)]
@@ -30,13 +30,17 @@ impl<'a> BitReader<'a> {
 
     /// # Errors
     /// Returns a flaw where the octets end before.
-    pub(crate) fn skip(&mut self, bits: u8) -> Result<(), Flaw> {
+    pub(crate) fn skip(&mut self, bits: u8) -> Result<(), JpegFlaw> {
         self.at += usize::from(bits);
-        if self.at > self.octets.len() * 8 { Err(Flaw::Ends("its picture data")) } else { Ok(()) }
+        if self.at > self.octets.len() * 8 {
+            Err(JpegFlaw::Ends("its picture data"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Reads at most sixteen bits.
-    pub(crate) fn take(&mut self, bits: u8) -> Result<u16, Flaw> {
+    pub(crate) fn take(&mut self, bits: u8) -> Result<u16, JpegFlaw> {
         let value = if bits == 0 { 0 } else { self.peek() >> (16 - bits) };
         self.skip(bits)?;
         Ok(value)

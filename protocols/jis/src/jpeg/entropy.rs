@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::bits::{BitReader, BitWriter};
-use super::flaw::Flaw;
+use super::flaw::JpegFlaw;
 use super::huffman::Codes;
 use super::layout::Scan;
 
@@ -32,17 +32,17 @@ pub(crate) fn read_unit(
     bits: &mut BitReader<'_>,
     predicted: &mut Predicted,
     into: &mut Vec<Block>,
-) -> Result<(), Flaw> {
+) -> Result<(), JpegFlaw> {
     for nth in &scan.blocks {
         let part = &scan.parts[*nth];
         let category = part.dc.read(bits)?;
         if !CATEGORIES.contains(&category) {
-            return Err(Flaw::Range("a value has too many bits"));
+            return Err(JpegFlaw::Range("a value has too many bits"));
         }
         let difference = extended(bits.take(category)?, category);
         let value = predicted[*nth] + difference;
         if !DC.contains(&value) {
-            return Err(Flaw::Range("a value is too large"));
+            return Err(JpegFlaw::Range("a value is too large"));
         }
         predicted[*nth] = value;
         let begin = bits.position();
@@ -55,12 +55,12 @@ pub(crate) fn read_unit(
                 _ => place += usize::from(symbol >> 4) + 1,
             }
             if place > 64 {
-                return Err(Flaw::Range("a block has too many coefficients"));
+                return Err(JpegFlaw::Range("a block has too many coefficients"));
             }
             bits.skip(symbol & 15)?;
         }
         let length = (bits.position() - begin) as u16; // at most 63 codes of 31 bits
-        let at = u32::try_from(begin).map_err(|_| Flaw::Range("it has too many octets"))?;
+        let at = u32::try_from(begin).map_err(|_| JpegFlaw::Range("it has too many octets"))?;
         into.push(Block { dc: value as i16, at, bits: length });
     }
     Ok(())
@@ -88,7 +88,7 @@ impl ScanCodes {
         source: &[u8],
         predicted: &mut Predicted,
         into: &mut BitWriter,
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), JpegFlaw> {
         for (nth, block) in scan.blocks.iter().zip(blocks) {
             self.write_dc(*nth, i32::from(block.dc), predicted, into)?;
             into.copy(BitReader::new(source, block.at as usize), usize::from(block.bits));
@@ -102,7 +102,7 @@ impl ScanCodes {
         scan: &Scan,
         predicted: &mut Predicted,
         into: &mut BitWriter,
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), JpegFlaw> {
         for nth in &scan.blocks {
             self.write_dc(*nth, 0, predicted, into)?;
             self.0[*nth].1.put(END_OF_BLOCK, into)?;
@@ -116,7 +116,7 @@ impl ScanCodes {
         value: i32,
         predicted: &mut Predicted,
         into: &mut BitWriter,
-    ) -> Result<(), Flaw> {
+    ) -> Result<(), JpegFlaw> {
         let difference = value - core::mem::replace(&mut predicted[nth], value);
         let category = (32 - difference.unsigned_abs().leading_zeros()) as u8;
         self.0[nth].0.put(category, into)?;
@@ -155,7 +155,7 @@ pub(crate) fn unstuffed(data: &[u8]) -> (Vec<u8>, Vec<usize>) {
 }
 
 /// Reads all units of a scan.
-pub(crate) fn read_scan(scan: &Scan, data: &[u8]) -> Result<(Vec<u8>, Vec<Block>), Flaw> {
+pub(crate) fn read_scan(scan: &Scan, data: &[u8]) -> Result<(Vec<u8>, Vec<Block>), JpegFlaw> {
     let (octets, begins) = unstuffed(data);
     let interval = if scan.restart == 0 { scan.units() } else { scan.restart };
     let mut blocks = Vec::new();
@@ -170,14 +170,14 @@ pub(crate) fn read_scan(scan: &Scan, data: &[u8]) -> Result<(Vec<u8>, Vec<Block>
         }
         left -= now;
     }
-    if left > 0 { Err(Flaw::Ends("its picture data")) } else { Ok((octets, blocks)) }
+    if left > 0 { Err(JpegFlaw::Ends("its picture data")) } else { Ok((octets, blocks)) }
 }
 
 /// Writes all units of a scan as a file has them, with restarts.
 pub(crate) fn write_scan<'a>(
     scan: &Scan,
     mut unit: impl FnMut(usize) -> Option<(&'a [Block], &'a [u8])>,
-) -> Result<Vec<u8>, Flaw> {
+) -> Result<Vec<u8>, JpegFlaw> {
     let codes = ScanCodes::of(scan);
     let (mut into, mut predicted) = (BitWriter::new(true), Predicted::default());
     for nth in 0..scan.units() {

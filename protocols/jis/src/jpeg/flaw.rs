@@ -5,7 +5,7 @@ use core::fmt;
 /// Why a file is not taken, or a piece is discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Flaw {
+pub enum JpegFlaw {
     /// It does not begin with SOI.
     NoJpeg,
     /// It ends within this.
@@ -42,47 +42,47 @@ pub enum Flaw {
     Stray,
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for JpegFlaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Flaw::NoJpeg => write!(f, "it is not a JPEG"),
-            Flaw::Ends(within) => write!(f, "it ends within {within}"),
-            Flaw::Malformed(what) => write!(f, "{what}"),
-            Flaw::Process(2) => write!(
+            JpegFlaw::NoJpeg => write!(f, "it is not a JPEG"),
+            JpegFlaw::Ends(within) => write!(f, "it ends within {within}"),
+            JpegFlaw::Malformed(what) => write!(f, "{what}"),
+            JpegFlaw::Process(2) => write!(
                 f,
                 "it is progressive, which is not served yet; \
                  `jpegtran -outfile baseline.jpg FILE` makes it baseline without loss"
             ),
-            Flaw::Process(0xc) => {
+            JpegFlaw::Process(0xc) => {
                 write!(f, "its height follows its first scan (DNL), which is not supported")
             }
-            Flaw::Process(9..) => write!(
+            JpegFlaw::Process(9..) => write!(
                 f,
                 "it is coded arithmetically; `jpegtran -outfile baseline.jpg FILE` makes it \
                  baseline without loss"
             ),
-            Flaw::Process(process) => {
+            JpegFlaw::Process(process) => {
                 write!(f, "its coding process, SOF{process}, is not supported; baseline is")
             }
-            Flaw::Depth(bits) => write!(f, "it has {bits} bits a sample; 8 are supported"),
-            Flaw::Large { width, height } => {
+            JpegFlaw::Depth(bits) => write!(f, "it has {bits} bits a sample; 8 are supported"),
+            JpegFlaw::Large { width, height } => {
                 write!(f, "it has {width} × {height} pixels; at most 64 million are supported")
             }
-            Flaw::NoCode => write!(f, "its picture data are damaged: bits that are no code"),
-            Flaw::Range(what) => write!(f, "its picture data are damaged: {what}"),
-            Flaw::Tables(octets) => {
+            JpegFlaw::NoCode => write!(f, "its picture data are damaged: bits that are no code"),
+            JpegFlaw::Range(what) => write!(f, "its picture data are damaged: {what}"),
+            JpegFlaw::Tables(octets) => {
                 write!(f, "its tables have {octets} octets; {} fit an ADU", super::TABLE_MOST)
             }
-            Flaw::Outside(octets) => {
+            JpegFlaw::Outside(octets) => {
                 write!(f, "it has {octets} octets beside its picture; 16 million are supported")
             }
-            Flaw::Unit { mcu, octets } => write!(
+            JpegFlaw::Unit { mcu, octets } => write!(
                 f,
                 "unit {mcu} of its picture has {octets} octets, which do not fit the requested ADU"
             ),
-            Flaw::Stray => write!(f, "a piece is no part of the picture"),
+            JpegFlaw::Stray => write!(f, "a piece is no part of the picture"),
         }
     }
 }
 
-impl core::error::Error for Flaw {}
+impl core::error::Error for JpegFlaw {}

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::bits::{BitReader, BitWriter};
-use super::flaw::Flaw;
+use super::flaw::JpegFlaw;
 
 /// A table: how many codes there are of each length, and their symbols.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,12 +18,12 @@ pub(crate) type Code = (u16, u8);
 impl HuffmanTable {
     /// # Errors
     /// Returns a flaw where there are more codes of a length than it has room for.
-    pub(crate) fn new(counts: [u8; 16], symbols: &[u8]) -> Result<Self, Flaw> {
+    pub(crate) fn new(counts: [u8; 16], symbols: &[u8]) -> Result<Self, JpegFlaw> {
         let mut code = 0_u32;
         for (nth, count) in counts.iter().enumerate() {
             code = (code << 1) + u32::from(*count);
             if code << (15 - nth) > 1 << 16 {
-                return Err(Flaw::Malformed("a Huffman table has too many codes"));
+                return Err(JpegFlaw::Malformed("a Huffman table has too many codes"));
             }
         }
         Ok(HuffmanTable { counts, symbols: symbols.to_vec() })
@@ -38,7 +38,7 @@ impl HuffmanTable {
     }
 
     /// Reads a code.
-    pub(crate) fn read(&self, bits: &mut BitReader<'_>) -> Result<u8, Flaw> {
+    pub(crate) fn read(&self, bits: &mut BitReader<'_>) -> Result<u8, JpegFlaw> {
         let word = u32::from(bits.peek());
         let (mut first, mut before) = (0_u32, 0_u32);
         for (nth, count) in self.counts.iter().enumerate() {
@@ -49,11 +49,11 @@ impl HuffmanTable {
                 bits.skip(nth as u8 + 1)?;
                 // Codes of a length are consecutive, and the first is above all shorter ones.
                 let place = before + code.saturating_sub(first);
-                return self.symbols.get(place as usize).copied().ok_or(Flaw::NoCode);
+                return self.symbols.get(place as usize).copied().ok_or(JpegFlaw::NoCode);
             }
             (first, before) = (first + count, before + count);
         }
-        Err(Flaw::NoCode)
+        Err(JpegFlaw::NoCode)
     }
 
     /// Returns each symbol's code.
@@ -76,7 +76,7 @@ impl HuffmanTable {
     ///
     /// # Errors
     /// Returns a flaw where there is no room: sixteen bits are the longest code.
-    pub(crate) fn completed(&self, needed: impl Iterator<Item = u8>) -> Result<Self, Flaw> {
+    pub(crate) fn completed(&self, needed: impl Iterator<Item = u8>) -> Result<Self, JpegFlaw> {
         let lacking: Vec<u8> = needed.filter(|symbol| !self.symbols.contains(symbol)).collect();
         let used = self.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
         if lacking.is_empty() {
@@ -95,7 +95,7 @@ impl HuffmanTable {
                 return Ok(table);
             }
         }
-        Err(Flaw::Malformed("a Huffman table has no room for a code that pieces need"))
+        Err(JpegFlaw::Malformed("a Huffman table has no room for a code that pieces need"))
     }
 
     fn leaves_ones_free(&self) -> bool {
@@ -109,10 +109,10 @@ impl HuffmanTable {
 pub(crate) struct Codes([Code; 256]);
 
 impl Codes {
-    pub(crate) fn put(&self, symbol: u8, into: &mut BitWriter) -> Result<(), Flaw> {
+    pub(crate) fn put(&self, symbol: u8, into: &mut BitWriter) -> Result<(), JpegFlaw> {
         let (code, bits) = self.0[usize::from(symbol)];
         if bits == 0 {
-            return Err(Flaw::NoCode);
+            return Err(JpegFlaw::NoCode);
         }
         into.put(code, bits);
         Ok(())

@@ -9,8 +9,8 @@ use stackwright_wire::check::Crc32c;
 
 use super::bits::BitReader;
 use super::entropy::{Block, Predicted, read_unit, write_scan};
-use super::flaw::Flaw;
-use super::layout::{Layout, Scan};
+use super::flaw::JpegFlaw;
+use super::layout::{JpegLayout, Scan};
 use super::picture::told;
 use super::piece::{OUTSIDE, PieceHead};
 use super::segments::{EOI, SOI};
@@ -52,7 +52,7 @@ struct Arrived {
 pub struct Assembly {
     quantisation: Vec<u8>,
     huffman: Vec<u8>,
-    layout: Layout,
+    layout: JpegLayout,
     /// By scan: pieces by their first unit, and which units are there.
     scans: Vec<(BTreeMap<usize, Arrived>, Vec<bool>)>,
     units: usize,
@@ -65,7 +65,7 @@ impl Assembly {
     ///
     /// # Errors
     /// Returns a flaw where they are not those of a baseline picture.
-    pub fn new(quantisation: &[u8], huffman: &[u8]) -> Result<Self, Flaw> {
+    pub fn new(quantisation: &[u8], huffman: &[u8]) -> Result<Self, JpegFlaw> {
         let layout = told(quantisation, huffman)?;
         let scans = layout.scans.iter().map(|scan| (BTreeMap::new(), vec![false; scan.units()]));
         Ok(Assembly {
@@ -80,7 +80,7 @@ impl Assembly {
     }
 
     /// Returns its size, its components and its scans.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &JpegLayout {
         &self.layout
     }
 
@@ -93,11 +93,11 @@ impl Assembly {
     ///
     /// # Errors
     /// Returns a flaw where it is no body of this picture; pieces in front of the flaw are taken.
-    pub fn take(&mut self, mut body: &[u8]) -> Result<(), Flaw> {
+    pub fn take(&mut self, mut body: &[u8]) -> Result<(), JpegFlaw> {
         while !body.is_empty() {
-            let head = PieceHead::decode(body).map_err(|_| Flaw::Stray)?;
+            let head = PieceHead::decode(body).map_err(|_| JpegFlaw::Stray)?;
             let end = PieceHead::LENGTH + usize::from(head.length);
-            let octets = body.get(PieceHead::LENGTH..end).ok_or(Flaw::Stray)?;
+            let octets = body.get(PieceHead::LENGTH..end).ok_or(JpegFlaw::Stray)?;
             body = &body[end..];
             if head.scan == OUTSIDE {
                 self.take_outside(head.first as usize, octets)?;
@@ -108,7 +108,7 @@ impl Assembly {
         Ok(())
     }
 
-    fn take_outside(&mut self, first: usize, octets: &[u8]) -> Result<(), Flaw> {
+    fn take_outside(&mut self, first: usize, octets: &[u8]) -> Result<(), JpegFlaw> {
         let before = self.outside.range(..=first).next_back();
         let free = before.is_none_or(|(at, before)| at + before.len() <= first);
         let behind = self.outside.range(first..).next();
@@ -116,28 +116,28 @@ impl Assembly {
         if octets.is_empty() || !free || !fits {
             // A copy is what a network does; anything else is a mistake of the server.
             let copy = self.outside.get(&first).is_some_and(|known| known == octets);
-            return if copy { Ok(()) } else { Err(Flaw::Stray) };
+            return if copy { Ok(()) } else { Err(JpegFlaw::Stray) };
         }
         self.outside_length += octets.len();
         self.outside.insert(first, octets.to_vec());
         Ok(())
     }
 
-    fn take_units(&mut self, head: PieceHead, octets: &[u8]) -> Result<(), Flaw> {
+    fn take_units(&mut self, head: PieceHead, octets: &[u8]) -> Result<(), JpegFlaw> {
         let (nth, first) = (usize::from(head.scan), head.first as usize);
         let count = usize::from(head.count);
         let (Some(scan), Some((pieces, there))) =
             (self.layout.scans.get(nth), self.scans.get_mut(nth))
         else {
-            return Err(Flaw::Stray);
+            return Err(JpegFlaw::Stray);
         };
-        let Some(places) = there.get_mut(first..first + count) else { return Err(Flaw::Stray) };
+        let Some(places) = there.get_mut(first..first + count) else { return Err(JpegFlaw::Stray) };
         if count == 0 {
-            return Err(Flaw::Stray);
+            return Err(JpegFlaw::Stray);
         }
         if places.iter().any(|there| *there) {
             let copy = pieces.get(&first).is_some_and(|known| known.octets == octets);
-            return if copy { Ok(()) } else { Err(Flaw::Stray) };
+            return if copy { Ok(()) } else { Err(JpegFlaw::Stray) };
         }
         let (mut bits, mut predicted) = (BitReader::new(octets, 0), Predicted::default());
         let mut blocks = Vec::with_capacity(count * scan.blocks.len());
@@ -163,7 +163,7 @@ impl Assembly {
     ///
     /// # Errors
     /// Returns a flaw where tables of a server that errs have no code for grey.
-    pub fn partial(&self) -> Result<Vec<u8>, Flaw> {
+    pub fn partial(&self) -> Result<Vec<u8>, JpegFlaw> {
         let outside = [&SOI[..], &self.quantisation, &self.huffman, &EOI].concat();
         self.written(&self.layout, &outside)
     }
@@ -173,9 +173,9 @@ impl Assembly {
     ///
     /// # Errors
     /// Returns a flaw where something is not there, or contradicts the tables.
-    pub fn whole(&self) -> Result<Vec<u8>, Flaw> {
+    pub fn whole(&self) -> Result<Vec<u8>, JpegFlaw> {
         let outside: Vec<u8> = self.outside.values().flatten().copied().collect();
-        let layout = Layout::of(&outside)?;
+        let layout = JpegLayout::of(&outside)?;
         let fits = |(one, other): (&Scan, &Scan)| {
             one.blocks == other.blocks && one.across == other.across && one.down == other.down
         };
@@ -183,19 +183,19 @@ impl Assembly {
             || !layout.scans.iter().zip(&self.layout.scans).all(fits)
             || self.units != self.layout.units()
         {
-            return Err(Flaw::Stray);
+            return Err(JpegFlaw::Stray);
         }
         self.written(&layout, &outside)
     }
 
     /// Writes the scans of a layout between the octets that are no picture data.
-    fn written(&self, layout: &Layout, outside: &[u8]) -> Result<Vec<u8>, Flaw> {
+    fn written(&self, layout: &JpegLayout, outside: &[u8]) -> Result<Vec<u8>, JpegFlaw> {
         let (mut file, mut done) = (Vec::new(), 0);
         for (scan, (pieces, there)) in layout.scans.iter().zip(&self.scans) {
             file.extend_from_slice(&outside[done..scan.data.start]);
             done = scan.data.end;
             let per = scan.blocks.len();
-            // Units are asked for in their order, so the piece of the last is mostly that of the next.
+            // Units are asked for in their order: the last one's piece is mostly the next one's.
             let mut current: Option<(usize, &Arrived)> = None;
             file.extend(write_scan(scan, |unit| {
                 if !*there.get(unit)? {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::flaw::Flaw;
+use super::flaw::JpegFlaw;
 use super::huffman::HuffmanTable;
 use super::segments::{APP0, APP14, DHT, DQT, DRI, SOS, Segments};
 
@@ -21,7 +21,7 @@ pub(crate) struct Component {
 
 /// The size of a picture, and its components.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Frame {
+pub struct JpegFrame {
     /// Pixels in a row.
     pub width: u16,
     /// Rows.
@@ -55,9 +55,9 @@ pub(crate) struct Scan {
 
 /// A file's frame, tables and scans.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct JpegLayout {
     /// Its size and components.
-    pub frame: Frame,
+    pub frame: JpegFrame,
     pub(crate) scans: Vec<Scan>,
     /// Quantisation tables, as they are in DQT; the first octet has precision and slot.
     pub(crate) quantisation: [Option<Vec<u8>>; 4],
@@ -65,12 +65,12 @@ pub struct Layout {
     pub(crate) colours: Vec<(u8, Vec<u8>)>,
 }
 
-impl Layout {
+impl JpegLayout {
     /// Reads what a file says of its picture; the picture data are not looked at.
     ///
     /// # Errors
     /// Returns a flaw of what is not baseline, or contradicts itself.
-    pub fn of(file: &[u8]) -> Result<Self, Flaw> {
+    pub fn of(file: &[u8]) -> Result<Self, JpegFlaw> {
         let mut reading = Reading::default();
         let mut segments = Segments::of(file)?;
         while let Some(segment) = segments.next()? {
@@ -80,14 +80,14 @@ impl Layout {
                 DHT => reading.huffman(content)?,
                 DRI => {
                     let [high, low] = content[..] else {
-                        return Err(Flaw::Malformed("a restart interval has a wrong length"));
+                        return Err(JpegFlaw::Malformed("a restart interval has a wrong length"));
                     };
                     reading.restart = usize::from(u16::from_be_bytes([high, low]));
                 }
                 0xc0 | 0xc1 => reading.frame(content)?,
                 SOS => reading.scan(content, segment.data)?,
-                0xc2..=0xcf => return Err(Flaw::Process(segment.code - 0xc0)),
-                0xdc => return Err(Flaw::Process(0xc)), // DNL
+                0xc2..=0xcf => return Err(JpegFlaw::Process(segment.code - 0xc0)),
+                0xdc => return Err(JpegFlaw::Process(0xc)), // DNL
                 APP0 if content.starts_with(b"JFIF\0") => reading.colours(APP0, content, 14),
                 APP14 if content.starts_with(b"Adobe") => reading.colours(APP14, content, 12),
                 _ => {}
@@ -110,7 +110,7 @@ impl Scan {
 
 #[derive(Default)]
 struct Reading {
-    frame: Option<Frame>,
+    frame: Option<JpegFrame>,
     scans: Vec<Scan>,
     quantisation: [Option<Vec<u8>>; 4],
     dc: [Option<HuffmanTable>; 4],
@@ -133,21 +133,21 @@ impl Reading {
         }
     }
 
-    fn quantisation(&mut self, mut content: &[u8]) -> Result<(), Flaw> {
+    fn quantisation(&mut self, mut content: &[u8]) -> Result<(), JpegFlaw> {
         while let Some(first) = content.first() {
             let length = match first >> 4 {
                 0 => 65,
                 1 => 129,
-                _ => return Err(Flaw::Malformed("a quantisation table has a wrong precision")),
+                _ => return Err(JpegFlaw::Malformed("a quantisation table has a wrong precision")),
             };
             let Some((table, rest)) = content.split_at_checked(length) else {
-                return Err(Flaw::Ends("a quantisation table"));
+                return Err(JpegFlaw::Ends("a quantisation table"));
             };
             let Some(slot) = self.quantisation.get_mut(usize::from(first & 15)) else {
-                return Err(Flaw::Malformed("a quantisation table has a wrong number"));
+                return Err(JpegFlaw::Malformed("a quantisation table has a wrong number"));
             };
             if !self.scans.is_empty() && slot.as_deref().is_some_and(|old| old != table) {
-                return Err(Flaw::Malformed("a quantisation table changes between scans"));
+                return Err(JpegFlaw::Malformed("a quantisation table changes between scans"));
             }
             *slot = Some(table.to_vec());
             content = rest;
@@ -155,22 +155,22 @@ impl Reading {
         Ok(())
     }
 
-    fn huffman(&mut self, mut content: &[u8]) -> Result<(), Flaw> {
+    fn huffman(&mut self, mut content: &[u8]) -> Result<(), JpegFlaw> {
         while let Some((first, rest)) = content.split_first() {
             let Some((counts, rest)) = rest.split_first_chunk::<16>() else {
-                return Err(Flaw::Ends("a Huffman table"));
+                return Err(JpegFlaw::Ends("a Huffman table"));
             };
             let count = counts.iter().map(|count| usize::from(*count)).sum();
             let Some((symbols, rest)) = rest.split_at_checked(count) else {
-                return Err(Flaw::Ends("a Huffman table"));
+                return Err(JpegFlaw::Ends("a Huffman table"));
             };
             let slots = match first >> 4 {
                 0 => &mut self.dc,
                 1 => &mut self.ac,
-                _ => return Err(Flaw::Malformed("a Huffman table has a wrong class")),
+                _ => return Err(JpegFlaw::Malformed("a Huffman table has a wrong class")),
             };
             let Some(slot) = slots.get_mut(usize::from(first & 15)) else {
-                return Err(Flaw::Malformed("a Huffman table has a wrong number"));
+                return Err(JpegFlaw::Malformed("a Huffman table has a wrong number"));
             };
             *slot = Some(HuffmanTable::new(*counts, symbols)?);
             content = rest;
@@ -178,67 +178,69 @@ impl Reading {
         Ok(())
     }
 
-    fn frame(&mut self, content: &[u8]) -> Result<(), Flaw> {
+    fn frame(&mut self, content: &[u8]) -> Result<(), JpegFlaw> {
         if self.frame.is_some() {
-            return Err(Flaw::Malformed("it has two frames"));
+            return Err(JpegFlaw::Malformed("it has two frames"));
         }
         let Some(([depth, y1, y0, x1, x0, count], rest)) = content.split_first_chunk::<6>() else {
-            return Err(Flaw::Ends("its frame"));
+            return Err(JpegFlaw::Ends("its frame"));
         };
         if *depth != 8 {
-            return Err(Flaw::Depth(*depth));
+            return Err(JpegFlaw::Depth(*depth));
         }
         let [width, height] = [[*x1, *x0], [*y1, *y0]].map(u16::from_be_bytes);
         if height == 0 {
-            return Err(Flaw::Process(0xc));
+            return Err(JpegFlaw::Process(0xc));
         }
         if width == 0 || !(1..=4).contains(count) || rest.len() != usize::from(*count) * 3 {
-            return Err(Flaw::Malformed("its frame contradicts itself"));
+            return Err(JpegFlaw::Malformed("its frame contradicts itself"));
         }
         if usize::from(width) * usize::from(height) > PIXELS_MOST {
-            return Err(Flaw::Large { width, height });
+            return Err(JpegFlaw::Large { width, height });
         }
         let mut components: Vec<Component> = Vec::new();
         for part in rest.chunks_exact(3) {
             let [h, v] = [part[1] >> 4, part[1] & 15].map(usize::from);
             let (id, quantisation) = (part[0], usize::from(part[2]));
             if !(1..=4).contains(&h) || !(1..=4).contains(&v) || quantisation > 3 {
-                return Err(Flaw::Malformed("a component has a wrong sampling or table"));
+                return Err(JpegFlaw::Malformed("a component has a wrong sampling or table"));
             }
             if components.iter().any(|other| other.id == id) {
-                return Err(Flaw::Malformed("two components have one name"));
+                return Err(JpegFlaw::Malformed("two components have one name"));
             }
             components.push(Component { id, h, v, quantisation });
         }
-        self.frame = Some(Frame { width, height, components });
+        self.frame = Some(JpegFrame { width, height, components });
         Ok(())
     }
 
-    fn scan(&mut self, content: &[u8], data: Range<usize>) -> Result<(), Flaw> {
+    fn scan(&mut self, content: &[u8], data: Range<usize>) -> Result<(), JpegFlaw> {
         let Some(frame) = &self.frame else {
-            return Err(Flaw::Malformed("a scan stands before the frame"));
+            return Err(JpegFlaw::Malformed("a scan stands before the frame"));
         };
         let count = content.first().map_or(0, |count| usize::from(*count));
         if !(1..=4).contains(&count) || content.len() != 2 * count + 4 {
-            return Err(Flaw::Malformed("the head of a scan contradicts itself"));
+            return Err(JpegFlaw::Malformed("the head of a scan contradicts itself"));
         }
         if content[2 * count + 1..] != [0, 63, 0] {
-            return Err(Flaw::Malformed("a scan of a baseline picture has only some coefficients"));
+            return Err(JpegFlaw::Malformed(
+                "a scan of a baseline picture has only some coefficients",
+            ));
         }
         let mut parts: Vec<ScanPart> = Vec::new();
         for told in content[1..=2 * count].chunks_exact(2) {
             let component = frame.components.iter().position(|one| one.id == told[0]);
-            let component = component.ok_or(Flaw::Malformed("a scan of no component"))?;
+            let component = component.ok_or(JpegFlaw::Malformed("a scan of no component"))?;
             let mut all = self.scans.iter().flat_map(|scan| &scan.parts).chain(&parts);
             if all.any(|part| part.component == component) {
-                return Err(Flaw::Malformed("a component has two scans"));
+                return Err(JpegFlaw::Malformed("a component has two scans"));
             }
             let (dc_slot, ac_slot) = (told[1] >> 4, told[1] & 15);
             let table = |slots: &[Option<HuffmanTable>; 4], slot: u8| {
                 slots.get(usize::from(slot)).cloned().flatten()
             };
             let (Some(dc), Some(ac)) = (table(&self.dc, dc_slot), table(&self.ac, ac_slot)) else {
-                return Err(Flaw::Malformed("a scan needs a Huffman table that is not there"));
+                return Err(JpegFlaw::Malformed("a scan needs a Huffman table that is not there"));
             };
             parts.push(ScanPart { component, dc_slot, ac_slot, dc, ac });
         }
@@ -246,29 +248,29 @@ impl Reading {
         Ok(())
     }
 
-    fn finish(self) -> Result<Layout, Flaw> {
-        let Some(frame) = self.frame else { return Err(Flaw::Malformed("it has no frame")) };
+    fn finish(self) -> Result<JpegLayout, JpegFlaw> {
+        let Some(frame) = self.frame else { return Err(JpegFlaw::Malformed("it has no frame")) };
         let parts: usize = self.scans.iter().map(|scan| scan.parts.len()).sum();
         if parts < frame.components.len() {
-            return Err(Flaw::Ends("its scans"));
+            return Err(JpegFlaw::Ends("its scans"));
         }
         for component in &frame.components {
             if self.quantisation[component.quantisation].is_none() {
-                return Err(Flaw::Malformed("a quantisation table is not there"));
+                return Err(JpegFlaw::Malformed("a quantisation table is not there"));
             }
         }
         let Reading { scans, quantisation, colours, .. } = self;
-        Ok(Layout { frame, scans, quantisation, colours })
+        Ok(JpegLayout { frame, scans, quantisation, colours })
     }
 }
 
 /// Arranges the units of a scan (T.81, A.2).
 fn arranged(
-    frame: &Frame,
+    frame: &JpegFrame,
     parts: Vec<ScanPart>,
     restart: usize,
     data: Range<usize>,
-) -> Result<Scan, Flaw> {
+) -> Result<Scan, JpegFlaw> {
     let most = |of: fn(&Component) -> usize| frame.components.iter().map(of).max().unwrap_or(1);
     let (h_most, v_most) = (most(|one| one.h), most(|one| one.v));
     let (width, height) = (usize::from(frame.width), usize::from(frame.height));
@@ -284,7 +286,7 @@ fn arranged(
         blocks.extend(core::iter::repeat_n(nth, component.h * component.v));
     }
     if blocks.len() > 10 {
-        return Err(Flaw::Malformed("a unit has more than ten blocks"));
+        return Err(JpegFlaw::Malformed("a unit has more than ten blocks"));
     }
     let (across, down) = (width.div_ceil(8 * h_most), height.div_ceil(8 * v_most));
     Ok(Scan { parts, blocks, across, down, restart, data })

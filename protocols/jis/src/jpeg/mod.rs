@@ -2,10 +2,10 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `flaw.rs` | why a file or a piece is refused: [`Flaw`] |
+//! | `flaw.rs` | why a file or a piece is refused: [`JpegFlaw`] |
 //! | `bits.rs`, `huffman.rs` | bits, and the codes of a table |
 //! | `segments.rs` | the segments of a file: frame, tables, scans |
-//! | `layout.rs` | what they amount to: [`Layout`] |
+//! | `layout.rs` | what they amount to: [`JpegLayout`] |
 //! | `entropy.rs` | the blocks of a scan, read and written |
 //! | `picture.rs` | a file that was read: [`Picture`] |
 //! | `piece.rs`, `split.rs` | pieces, several to a body |
@@ -25,9 +25,9 @@ mod piece;
 mod segments;
 mod split;
 
-pub use flaw::Flaw;
+pub use flaw::JpegFlaw;
 pub use join::{Assembly, Summary};
-pub use layout::{Frame, Layout};
+pub use layout::{JpegFrame, JpegLayout};
 pub use picture::Picture;
 pub use piece::PieceHead;
 

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::TABLE_MOST;
 use super::entropy::{Block, CATEGORIES, END_OF_BLOCK, read_scan, write_scan};
-use super::flaw::Flaw;
+use super::flaw::JpegFlaw;
 use super::join::Summary;
-use super::layout::{Layout, ScanPart};
+use super::layout::{JpegLayout, ScanPart};
 use super::segments::{DHT, DQT, EOI, SOI, SOS};
 use super::split::split;
 
@@ -19,7 +19,7 @@ pub(crate) struct ReadScan {
 /// A baseline JPEG, ready to be split.
 pub struct Picture {
     /// What pieces are read by: tables that lack no code.
-    pub(crate) layout: Layout,
+    pub(crate) layout: JpegLayout,
     pub(crate) scans: Vec<ReadScan>,
     /// The file without the data of its scans.
     pub(crate) outside: Vec<u8>,
@@ -33,8 +33,8 @@ impl Picture {
     ///
     /// # Errors
     /// Returns a flaw of what is not baseline, or is damaged.
-    pub fn read(file: &[u8]) -> Result<Self, Flaw> {
-        let layout = Layout::of(file)?;
+    pub fn read(file: &[u8]) -> Result<Self, JpegFlaw> {
+        let layout = JpegLayout::of(file)?;
         let (mut outside, mut done, mut scans, mut exact) = (Vec::new(), 0, Vec::new(), true);
         for scan in &layout.scans {
             let data = &file[scan.data.clone()];
@@ -48,12 +48,12 @@ impl Picture {
         }
         outside.extend_from_slice(&file[done..]);
         if outside.len() >= 1 << 24 {
-            return Err(Flaw::Outside(outside.len()));
+            return Err(JpegFlaw::Outside(outside.len()));
         }
         let (quantisation, huffman) = (quantisation_body(&layout), huffman_body(&layout)?);
         for body in [&quantisation, &huffman] {
             if body.len() > TABLE_MOST {
-                return Err(Flaw::Tables(body.len()));
+                return Err(JpegFlaw::Tables(body.len()));
             }
         }
         let units = layout.units() as u32;
@@ -78,7 +78,7 @@ impl Picture {
     }
 
     /// Returns its size, its components and its scans.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &JpegLayout {
         &self.layout
     }
 
@@ -86,14 +86,14 @@ impl Picture {
     ///
     /// # Errors
     /// Returns a flaw where a unit does not fit a body.
-    pub fn split(&self, most: usize) -> Result<Vec<Vec<u8>>, Flaw> {
+    pub fn split(&self, most: usize) -> Result<Vec<Vec<u8>>, JpegFlaw> {
         split(self, most)
     }
 }
 
 /// Reads what two table ADUs tell: together they are a file whose scans are empty.
-pub(crate) fn told(quantisation: &[u8], huffman: &[u8]) -> Result<Layout, Flaw> {
-    Layout::of(&[&SOI[..], quantisation, huffman, &EOI].concat())
+pub(crate) fn told(quantisation: &[u8], huffman: &[u8]) -> Result<JpegLayout, JpegFlaw> {
+    JpegLayout::of(&[&SOI[..], quantisation, huffman, &EOI].concat())
 }
 
 fn segment(into: &mut Vec<u8>, code: u8, content: &[u8]) {
@@ -102,7 +102,7 @@ fn segment(into: &mut Vec<u8>, code: u8, content: &[u8]) {
     into.extend_from_slice(content);
 }
 
-fn quantisation_body(layout: &Layout) -> Vec<u8> {
+fn quantisation_body(layout: &JpegLayout) -> Vec<u8> {
     let mut body = Vec::new();
     for (code, content) in &layout.colours {
         segment(&mut body, *code, content);
@@ -125,7 +125,7 @@ fn quantisation_body(layout: &Layout) -> Vec<u8> {
     body
 }
 
-fn huffman_body(layout: &Layout) -> Result<Vec<u8>, Flaw> {
+fn huffman_body(layout: &JpegLayout) -> Result<Vec<u8>, JpegFlaw> {
     let (mut body, mut written) = (Vec::new(), Vec::new());
     for scan in &layout.scans {
         let (mut head, mut tables) = (alloc::vec![scan.parts.len() as u8], Vec::new());
@@ -152,7 +152,7 @@ fn huffman_body(layout: &Layout) -> Result<Vec<u8>, Flaw> {
 }
 
 /// The tables of a part, with all codes that pieces may need: files that were optimised lack some.
-fn completed(part: &ScanPart) -> Result<[(u8, super::huffman::HuffmanTable); 2], Flaw> {
+fn completed(part: &ScanPart) -> Result<[(u8, super::huffman::HuffmanTable); 2], JpegFlaw> {
     let dc = part.dc.completed(CATEGORIES)?;
     let ac = part.ac.completed(core::iter::once(END_OF_BLOCK))?;
     Ok([(part.dc_slot, dc), (0x10 | part.ac_slot, ac)])

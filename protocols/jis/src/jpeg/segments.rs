@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::flaw::Flaw;
+use super::flaw::JpegFlaw;
 
 pub(crate) const SOI: [u8; 2] = [0xff, 0xd8];
 pub(crate) const EOI: [u8; 2] = [0xff, 0xd9];
@@ -30,34 +30,34 @@ pub(crate) struct Segments<'a> {
 impl<'a> Segments<'a> {
     /// # Errors
     /// Returns a flaw where there is no SOI.
-    pub(crate) fn of(file: &'a [u8]) -> Result<Self, Flaw> {
-        if file.starts_with(&SOI) { Ok(Segments { file, at: 2 }) } else { Err(Flaw::NoJpeg) }
+    pub(crate) fn of(file: &'a [u8]) -> Result<Self, JpegFlaw> {
+        if file.starts_with(&SOI) { Ok(Segments { file, at: 2 }) } else { Err(JpegFlaw::NoJpeg) }
     }
 
     /// Returns the next segment; `None` at EOI or the end of the file.
-    pub(crate) fn next(&mut self) -> Result<Option<Segment<'a>>, Flaw> {
+    pub(crate) fn next(&mut self) -> Result<Option<Segment<'a>>, JpegFlaw> {
         let file = self.file;
         let code = loop {
             match (file.get(self.at), file.get(self.at + 1)) {
                 (None, _) => return Ok(None),
                 (Some(0xff), Some(0xff)) => self.at += 1, // T.81, B.1.1.2: fill
                 (Some(0xff), Some(code)) => break *code,
-                (Some(0xff), None) => return Err(Flaw::Ends("a marker")),
-                _ => return Err(Flaw::Malformed("there is no marker where one has to be")),
+                (Some(0xff), None) => return Err(JpegFlaw::Ends("a marker")),
+                _ => return Err(JpegFlaw::Malformed("there is no marker where one has to be")),
             }
         };
         match code {
             0xd9 => return Ok(None),
             0x00 | 0x01 | 0xd0..=0xd8 => {
-                return Err(Flaw::Malformed("a marker stands where none may be"));
+                return Err(JpegFlaw::Malformed("a marker stands where none may be"));
             }
             _ => {}
         }
         let Some([high, low]) = file.get(self.at + 2..self.at + 4) else {
-            return Err(Flaw::Ends("a segment"));
+            return Err(JpegFlaw::Ends("a segment"));
         };
         let end = self.at + 2 + usize::from(u16::from_be_bytes([*high, *low]));
-        let content = file.get(self.at + 4..end).ok_or(Flaw::Ends("a segment"))?;
+        let content = file.get(self.at + 4..end).ok_or(JpegFlaw::Ends("a segment"))?;
         let ends = if code == SOS { data_end(file, end) } else { end };
         self.at = ends;
         Ok(Some(Segment { code, content, data: end..ends }))

@@ -7,7 +7,7 @@ use stackwright_wire::Header;
 
 use super::bits::BitWriter;
 use super::entropy::{Predicted, ScanCodes};
-use super::flaw::Flaw;
+use super::flaw::JpegFlaw;
 use super::picture::Picture;
 use super::piece::{OUTSIDE, PieceHead};
 
@@ -41,7 +41,7 @@ impl Bodies {
 ///
 /// A piece has units of one row of one scan; several fill a body. What is no picture data goes
 /// last: the picture does not need it.
-pub(crate) fn split(picture: &Picture, most: usize) -> Result<Vec<Vec<u8>>, Flaw> {
+pub(crate) fn split(picture: &Picture, most: usize) -> Result<Vec<Vec<u8>>, JpegFlaw> {
     let mut bodies = Bodies { most, done: vec![], last: vec![] };
     for nth in 0..picture.layout.scans.len() {
         split_scan(picture, nth, &mut bodies)?;
@@ -50,7 +50,7 @@ pub(crate) fn split(picture: &Picture, most: usize) -> Result<Vec<Vec<u8>>, Flaw
     while at < picture.outside.len() {
         let room = bodies.room(16).min(usize::from(u16::MAX));
         if room == 0 {
-            return Err(Flaw::Unit { mcu: 0, octets: 1 });
+            return Err(JpegFlaw::Unit { mcu: 0, octets: 1 });
         }
         let octets = &picture.outside[at..(at + room).min(picture.outside.len())];
         let length = octets.len() as u16;
@@ -63,7 +63,7 @@ pub(crate) fn split(picture: &Picture, most: usize) -> Result<Vec<Vec<u8>>, Flaw
     Ok(bodies.done)
 }
 
-fn split_scan(picture: &Picture, nth: usize, bodies: &mut Bodies) -> Result<(), Flaw> {
+fn split_scan(picture: &Picture, nth: usize, bodies: &mut Bodies) -> Result<(), JpegFlaw> {
     let (scan, read) = (&picture.layout.scans[nth], &picture.scans[nth]);
     let (codes, per) = (ScanCodes::of(scan), scan.blocks.len());
     let mut unit = 0;
@@ -85,7 +85,7 @@ fn split_scan(picture: &Picture, nth: usize, bodies: &mut Bodies) -> Result<(), 
                 // Not even one: the next body begins, and takes it or nothing does.
                 room = bodies.room(octets);
                 if octets > room {
-                    return Err(Flaw::Unit { mcu: unit, octets });
+                    return Err(JpegFlaw::Unit { mcu: unit, octets });
                 }
                 predicted = Predicted::default();
                 continue;

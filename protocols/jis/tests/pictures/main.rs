@@ -3,7 +3,7 @@
 mod corpus;
 mod hostile;
 
-use stackwright_jis::jpeg::{Assembly, BODY_MOST, Flaw, Picture};
+use stackwright_jis::jpeg::{Assembly, BODY_MOST, JpegFlaw, Picture};
 
 use corpus::{Made, corpus, pixels};
 
@@ -64,5 +64,5 @@ fn progressive_and_arithmetic_files_are_refused_with_advice() {
         let why = Picture::read(&file).err().expect("it is refused").to_string();
         assert!(why.contains(words), "{why}");
     }
-    assert_eq!(Picture::read(b"GIF89a").err(), Some(Flaw::NoJpeg));
+    assert_eq!(Picture::read(b"GIF89a").err(), Some(JpegFlaw::NoJpeg));
 }

@@ -9,7 +9,7 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Duration, Handle, Protocol};
 use stackwright_jis::generated::{Why, client as role};
-use stackwright_jis::{Shelf, View};
+use stackwright_jis::{PictureView, Shelf};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
 use stackwright_spec::{RustForm, compile, rust};
@@ -131,7 +131,7 @@ impl<P: Protocol> Application<P> for Serving {
 }
 
 /// What came of a request: what the client was told, and what it has.
-fn fetched(seed: u64, loss: f64, name: &'static str, file: &[u8]) -> (Asking, View) {
+fn fetched(seed: u64, loss: f64, name: &'static str, file: &[u8]) -> (Asking, PictureView) {
     let mut world = World::<M>::new(seed);
     let delay = Duration::from_millis(10);
     let jitter = Duration::from_millis(seed % 30);
@@ -146,7 +146,7 @@ fn fetched(seed: u64, loss: f64, name: &'static str, file: &[u8]) -> (Asking, Vi
         Over::new(artp::layer(config, seed), SimulatedDatagrams::checked(address, ROOM))
     };
     let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
-    let view = View::default();
+    let view = PictureView::default();
     let serving = Over::new(stackwright_jis::server(Rc::new(One(file.to_vec()))), below(here, 1));
     let asking = Over::new(stackwright_jis::client(view.clone()), below(there, 2));
     let server = world.add(here, serving, Serving);
