@@ -90,6 +90,9 @@ pub(crate) enum Command {
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Serve and fetch pictures: JPEGs whose pieces arrive in any order (JIS, over ARTP).
+    #[command(subcommand)]
+    Jis(crate::jis::Jis),
     /// Compile protocols from a specification: check, draw, generate, run.
     #[command(subcommand)]
     Spec(crate::spec::Spec),

@@ -100,6 +100,10 @@ pub(crate) enum Problem {
     Nobody { url: String, why: String },
     #[error("{url}: {why}")]
     Measurement { url: String, why: String },
+    #[error("`{url}` is not the address of a picture server: {why}")]
+    PictureUrl { url: String, why: &'static str },
+    #[error("{name} at {server}: {why}")]
+    Picture { server: String, name: String, why: String, advice: &'static str },
     #[error("interrupted")]
     Interrupted,
     /// What failed was told when it failed.
@@ -209,6 +213,7 @@ impl Problem {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Problem::Url { .. }
+            | Problem::PictureUrl { .. }
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
             | Problem::Line { .. }
@@ -283,6 +288,10 @@ impl Problem {
             Problem::Url { .. } => {
                 "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP or XTP, ftp+artp://host/path or ftp+xtp://host/path"
             }
+            Problem::PictureUrl { .. } => {
+                "write jis://host/NAME, jis://host:port/NAME, or HOST[:PORT] NAME; the default port is 4331"
+            }
+            Problem::Picture { advice, .. } => advice,
             Problem::Measured { .. } => {
                 "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, xtp://host:port or stream+xtp://host:port; the default port is 4330"
             }
