@@ -97,8 +97,7 @@ impl<M: Message> Agw<M> {
         out: Out<'_, M>,
     ) {
         if let Err(why) = self.try_connect(program, header, data, out) {
-            cx.event(NAME, format_args!("a call is not made: {why}"));
-            self.tell_unconnected(program, header, out);
+            self.refuse(cx, program, header, why, out);
         }
     }
 
@@ -110,22 +109,36 @@ impl<M: Message> Agw<M> {
         out: Out<'_, M>,
     ) -> Result<(), &'static str> {
         let AgwHeader { port, kind, pid, .. } = *header;
+        if kind == b'c' && pid != PID {
+            return Err("a link carries text, PID F0");
+        }
+        let route = if kind == b'v' {
+            let (path, _) = digipeaters(data).map_err(|_| "its digipeaters are malformed")?;
+            match self.config.route(port, &path) {
+                Some(route) => Some(route),
+                None => return self.ask_route(program, header, data, &path, out),
+            }
+        } else {
+            let peer = call(&header.to).ok_or("a call sign is malformed")?;
+            self.config.route_to(port, peer)
+        };
+        let route = route.ok_or("the station has no such port")?;
+        self.open_link(program, header, route, out)
+    }
+
+    /// Opens a link by the route of this number.
+    pub(crate) fn open_link(
+        &mut self,
+        program: Handle,
+        header: &AgwHeader,
+        route: u16,
+        out: Out<'_, M>,
+    ) -> Result<(), &'static str> {
         let calls = call(&header.from).zip(call(&header.to));
         let (local, remote) = calls.ok_or("a call sign is malformed")?;
         if !self.has(program, local) {
             return Err("its program has not registered the call sign");
         }
-        if kind == b'c' && pid != PID {
-            return Err("a link carries text, PID F0");
-        }
-        let route = match kind {
-            b'v' => {
-                let (path, _) = digipeaters(data).map_err(|_| "its digipeaters are malformed")?;
-                self.config.route(port, &path)
-            }
-            _ => self.config.route_to(port, remote),
-        };
-        let route = route.ok_or("the station has no such port, or no route through them")?;
         if self.find(program, [local, remote]).is_some() {
             return Err("there is a link between the two");
         }
@@ -138,7 +151,7 @@ impl<M: Message> Agw<M> {
             before.abort(out);
         }
         let association = self.links.name(LinkName::Awaited { call: local });
-        self.keep(Link::new(association, program, [local, remote], port, PID));
+        self.keep(Link::new(association, program, [local, remote], header.port, PID));
         let station = |call, route| Address::Station { call, pid: PID, route }.into();
         let (remote, local) = (station(remote, route), Some(station(local, 0)));
         let credit = Credit::of_octets(LINK_WINDOW);
@@ -168,9 +181,13 @@ impl<M: Message> Agw<M> {
             },
             _ => (Vec::new(), data),
         };
-        let Some(route) = self.config.route(port, &path) else {
-            return cx.dropped(NAME, "a UI frame for a port or a route that there is not");
-        };
-        self.send_unproto(program, [local, remote], (pid, route), text, out);
+        match self.config.route(port, &path) {
+            Some(route) => self.send_unproto(program, [local, remote], (pid, route), text, out),
+            None => {
+                if let Err(why) = self.ask_route(program, header, data, &path, out) {
+                    cx.dropped(NAME, why);
+                }
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@
 //! | `calls.rs` | the call signs that programs have registered |
 //! | `link.rs` | one link of a program |
 //! | `unproto.rs` | UI frames of programs |
+//! | `routing.rs` | routes that a program names |
 //! | `receive.rs` | from below: the streams of programs, links, UI frames |
 //! | `commands.rs` | what a program asks for |
 //! | `send.rs` | what programs are told |
@@ -32,12 +33,14 @@ mod header;
 mod link;
 mod program;
 mod receive;
+mod routing;
 mod send;
 mod unproto;
 
 pub use config::{AgwRoute, Config};
 pub use header::{AgwCall, AgwHeader, DATA_MOST, SYNTAX};
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use core::convert::Infallible;
@@ -51,6 +54,7 @@ use stackwright_wire::Message;
 use calls::Registration;
 use link::LinkName;
 use program::ProgramName;
+use routing::Routing;
 use unproto::Unproto;
 
 const NAME: &str = "agw";
@@ -78,6 +82,8 @@ pub struct Agw<M: Message> {
     /// Names of AX.25's datagrams.
     unproto: Names<Unproto<M>>,
     calls: Vec<Registration>,
+    /// What waits for the number of its route.
+    routings: VecDeque<Routing>,
     /// Whether it was started, and whether it was told to stop.
     begun: bool,
     stops: Stops,
@@ -102,6 +108,7 @@ impl<M: Message> Agw<M> {
             links: Names::new(),
             unproto: Names::new(),
             calls: Vec::new(),
+            routings: VecDeque::new(),
             begun: false,
             stops: Stops::No,
         }

@@ -137,11 +137,13 @@ impl<M: Message> Agw<M> {
                 }
             }
             StreamsIndication::Ended { name, why } => self.link_ended(cx, name, why, out),
+            StreamsIndication::Controlled { association, outcome } => {
+                self.on_controlled(cx, association, outcome, out);
+            }
             // A link has one end, which its last word tells.
             StreamsIndication::Finished { .. }
             | StreamsIndication::Listening { .. }
-            | StreamsIndication::Changed { .. }
-            | StreamsIndication::Controlled { .. } => {}
+            | StreamsIndication::Changed { .. } => {}
         }
     }
 
@@ -188,6 +190,7 @@ impl<M: Message> Agw<M> {
     fn link_ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
         match self.links.forget(name) {
             Some(LinkName::Listener { call }) => {
+                self.drop_routings(cx, name, out);
                 if let Some(there) =
                     self.calls.iter_mut().find(|there| there.listener == Some(name))
                 {

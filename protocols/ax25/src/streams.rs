@@ -62,9 +62,10 @@ impl<M: Message> Ax25<M> {
             StreamsRequest::Credit { association, credit } => {
                 self.ask_link(cx, association, out, |link, env| link.give(credit.octets, env));
             }
-            StreamsRequest::Control { association, .. } => {
+            StreamsRequest::Control { association, command } => {
                 if self.streams.get(association).is_some() {
-                    Self::tell(out, StreamsIndication::unknown_command(association));
+                    let outcome = self.routes.command(command);
+                    Self::tell(out, StreamsIndication::Controlled { association, outcome });
                 }
             }
             StreamsRequest::Finish { association } => {
@@ -145,6 +146,7 @@ impl<M: Message> Ax25<M> {
             let link = self.links.get_mut(before).filter(|link| link.above.is_none());
             let link = link.ok_or(Ended::Unavailable)?;
             link.reopen(version, credit, learned, &self.config);
+            link.path = path;
             link.above = Some(association);
             self.streams.insert(association, Stream::Link(before));
             return Ok(());

@@ -9,7 +9,7 @@ use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, Ended, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
-    Address, CallSign, Context, Duration, Either, Handle, Outlet, Participant, PathLimits,
+    Address, CallSign, Command, Context, Duration, Either, Handle, Outlet, Participant, PathLimits,
     Protocol, RequestOf,
 };
 use stackwright_wire::{BufferTree, Header, Message};
@@ -194,6 +194,15 @@ impl Below {
                     *credit += more.octets;
                 }
                 self.echo(association);
+            }
+            StreamsRequest::Control { association, command } => {
+                let outcome = match command {
+                    Command::Own { name: "route end", .. } => Ok(2),
+                    _ => Ok(0),
+                };
+                if self.names.contains_key(&association) {
+                    self.links(StreamsIndication::Controlled { association, outcome });
+                }
             }
             StreamsRequest::Close { name } => self.end(name, Ended::Finished),
             StreamsRequest::Abort { association, .. } => self.end(association, Ended::Aborted),

@@ -17,8 +17,8 @@ use crate::station::Station;
 use crate::trial;
 
 const OCTETS: usize = 4 << 10;
-const SPEED: u32 = 20;
-const RATE: u32 = 1200;
+pub(crate) const SPEED: u32 = 20;
+pub(crate) const RATE: u32 = 1200;
 /// Longer than any of it takes.
 const MOST: Duration = Duration::from_secs(120);
 
@@ -33,7 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Two stations, 20 times as fast as on the air, with a TNC each.
-fn channel(bit_errors: f64) -> (RadioChannel, [SocketAddr; 2]) {
+pub(crate) fn channel(bit_errors: f64) -> (RadioChannel, [SocketAddr; 2]) {
     let text = format!(
         "rate = '{RATE} b/s'\nspeed = {SPEED}\nbit-errors = {bit_errors}\n\
          key-up = '100 ms'\nslot = '10 ms'\npersistence = 0.25\n\

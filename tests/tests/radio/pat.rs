@@ -15,6 +15,7 @@ use stackwright_programs::processes::{Running, eventually};
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::servers::free_port;
 
+use crate::channel::channel;
 use crate::hub::hub;
 use crate::process::Process;
 use crate::rig::Rig;
@@ -23,7 +24,8 @@ use crate::trial;
 pub(crate) fn trials() -> Vec<Trial> {
     let two = trial("station/pat/two-stations", "pat", two_stations).with_ignored_flag(true);
     let one = trial("station/pat/with-direwolf", "pat", with_direwolf).with_ignored_flag(true);
-    vec![two, one]
+    let channel = trial("station/pat/on-a-channel", "pat", on_a_channel).with_ignored_flag(true);
+    vec![two, one, channel]
 }
 
 /// A Pat with a mailbox of its own.
@@ -98,6 +100,13 @@ fn exchange(from: SocketAddr, to: SocketAddr) {
 fn two_stations() {
     let channel = hub();
     let stations = ["N0AAA", "N0BBB"].map(|call| Process::start(call, channel));
+    exchange(local(stations[0].agw), local(stations[1].agw));
+}
+
+fn on_a_channel() {
+    let (_channel, tncs) = channel(1e-5);
+    let calls = ["N0AAA", "N0BBB"];
+    let stations = [0, 1].map(|place| Process::on_channel(calls[place], tncs[place]));
     exchange(local(stations[0].agw), local(stations[1].agw));
 }
 

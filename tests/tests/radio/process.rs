@@ -8,6 +8,8 @@ use std::process::{ChildStdout, Command, Stdio};
 use stackwright_programs::processes::{Running, stackwright};
 use stackwright_programs::scratch::Scratch;
 
+use crate::channel::{RATE, SPEED};
+
 pub(crate) struct Process {
     _running: Running,
     /// Where it offers AGW, and KISS.
@@ -27,6 +29,12 @@ impl Process {
     pub(crate) fn at_modem(call: &str, modem: SocketAddr, baud: u32) -> Self {
         let access = r#"txdelay = "200 ms", persistence = 1.0, slot = "10 ms", tail = "50 ms""#;
         Self::with(call, modem, baud, access)
+    }
+
+    /// Starts a station at a TNC of our channel.
+    pub(crate) fn on_channel(call: &str, tnc: SocketAddr) -> Self {
+        let access = r#"txdelay = "10 ms", persistence = 0.25, slot = "10 ms""#;
+        Self::with(call, tnc, RATE * SPEED, access)
     }
 
     fn with(call: &str, tnc: SocketAddr, rate: u32, access: &str) -> Self {

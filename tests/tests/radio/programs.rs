@@ -9,6 +9,7 @@ use std::time::Duration;
 use libtest_mimic::Trial;
 use stackwright_programs::processes::{Running, find};
 
+use crate::channel::channel;
 use crate::hub::hub;
 use crate::process::Process;
 use crate::rig::Rig;
@@ -23,7 +24,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     });
     let called = trial("station/is-called", "gensiot", || with_python(is_called));
     let direwolf = trial("station/calls/direwolf", "direwolf", || with_python(calls_direwolf));
-    shared.into_iter().chain([called, direwolf]).collect()
+    let channel = trial("station/calls/on-a-channel", "python3", on_a_channel);
+    shared.into_iter().chain([called, direwolf, channel]).collect()
 }
 
 fn with_python(run: impl FnOnce()) {
@@ -90,6 +92,18 @@ fn is_called() {
     assert!(echo == expected, "the same octets");
     drop(writer.join().expect("no panic"));
     assert_eq!(line(&mut out), format!("echoed {OCTETS}"));
+}
+
+/// The same program at two stations of ours on a channel of ours, where bits are wrong now and then.
+fn on_a_channel() {
+    let (_channel, tncs) = channel(1e-5);
+    let calls = ["N0AAA", "N0BBB"];
+    let [one, other] = [0, 1].map(|place| Process::on_channel(calls[place], tncs[place]));
+    let (_answers, mut ready) = program(&[&other.agw.to_string(), "answers", "N0BBB"]);
+    assert_eq!(line(&mut ready), "ready");
+    let (_calls, mut out) = program(&[&one.agw.to_string(), "calls", "N0AAA", "N0BBB", "4096"]);
+    assert_eq!(line(&mut out), "equal 0");
+    assert_eq!(line(&mut ready), "echoed 4096");
 }
 
 /// The same program at both ends: at ours, and at Direwolf's, which has links of its own.

@@ -1,5 +1,6 @@
 //! Links of programs.
 
+use stackwright_ax25::header::Addresses;
 use stackwright_contract::Duration;
 
 use crate::rig::{Rig, frame};
@@ -129,10 +130,9 @@ fn a_station_that_is_silent_is_told_from_one_that_refuses() {
 fn a_call_needs_a_route_and_a_pid_that_there_is() {
     let mut rig = Rig::new();
     let one = rig.registered(0, "N0AAA");
-    let via = [&[1][..], &crate::rig::text("N0DDD")].concat();
-    for (kind, data) in [(b'v', &via[..]), (b'v', b"\x09"), (b'v', b"")] {
-        rig.ask(one, kind, "N0AAA", "N0BBB", data);
-        assert_eq!(rig.heard(one).0, "d", "{kind} {data:?}");
+    for data in [&b"\x09"[..], b"\x01", b""] {
+        rig.ask(one, b'v', "N0AAA", "N0BBB", data);
+        assert_eq!(rig.heard(one).0, "d", "{data:?}");
     }
     assert_eq!(rig.stations[0].frames, 0);
     // What is open stays open.
@@ -142,6 +142,51 @@ fn a_call_needs_a_route_and_a_pid_that_there_is() {
     rig.ask(one, b'D', "N0AAA", "N0BBB", b"still here");
     rig.pass(SECOND);
     assert_eq!(rig.heard(other), (String::new(), b"still here".to_vec()));
+}
+
+/// The data of `v`, or what is in front of the text of `V`.
+fn through(path: &[&str]) -> Vec<u8> {
+    let calls: Vec<u8> = path.iter().flat_map(|call| crate::rig::text(call)).collect();
+    [&[path.len() as u8][..], &calls].concat()
+}
+
+/// Through any digipeaters, whether or not the configuration names them.
+#[test]
+fn a_call_goes_through_the_digipeaters_that_a_program_names() {
+    let mut rig = Rig::new();
+    let one = rig.registered(0, "N0AAA");
+    let paths = [&["RELAY"][..], &["N0DDD", "N0EEE-2"], &["A1A"; 8]];
+    for (path, peer) in paths.into_iter().zip(["N0BBB", "N0CCC", "N0DDD"]) {
+        rig.ask(one, b'v', "N0AAA", peer, &through(path));
+        rig.ask(one, b'V', "N0AAA", "CQ", &[&through(path)[..], b"text"].concat());
+        rig.pass(SECOND);
+        let sent = std::mem::take(&mut rig.stations[0].sent);
+        let ways: Vec<_> = sent.iter().map(|frame| way(frame)).collect();
+        for to in [peer, "CQ"] {
+            let expected = (to.to_string(), path.iter().map(ToString::to_string).collect());
+            assert!(ways.contains(&expected), "{to} {ways:?}");
+        }
+    }
+}
+
+/// The link through the first digipeater is not released yet.
+#[test]
+fn a_call_again_goes_through_other_digipeaters() {
+    let mut rig = Rig::new();
+    let one = rig.registered(0, "N0AAA");
+    rig.ask(one, b'v', "N0AAA", "N0BBB", &through(&["RELAY"]));
+    rig.ask(one, b'd', "N0AAA", "N0BBB", b"");
+    rig.ask(one, b'v', "N0AAA", "N0BBB", &through(&["N0DDD"]));
+    rig.stations[0].sent.clear();
+    rig.pass(60 * SECOND);
+    let last = rig.stations[0].sent.last().map(|frame| way(frame));
+    assert_eq!(last, Some(("N0BBB".into(), vec!["N0DDD".into()])));
+}
+
+fn way(frame: &[u8]) -> (String, Vec<String>) {
+    let (addresses, _) = Addresses::decode(frame).expect("addresses");
+    let path = addresses.path.iter().map(|(call, _)| call.to_string()).collect();
+    (addresses.destination.to_string(), path)
 }
 
 /// A program is killed in mid-transfer: its call sign is free at once, its link ends in seconds,

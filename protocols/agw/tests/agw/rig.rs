@@ -66,6 +66,7 @@ pub(crate) struct Station {
     awaited: Option<(Handle, usize)>,
     programs: Vec<(Handle, Program)>,
     pub(crate) frames: usize,
+    pub(crate) sent: Vec<Vec<u8>>,
 }
 
 pub(crate) struct Rig {
@@ -137,6 +138,7 @@ impl Station {
             awaited: None,
             programs: Vec::new(),
             frames: 0,
+            sent: Vec::new(),
         };
         station.agw.flush(&station.cx, &mut station.server_said);
         let up = FramesIndication::State { up: true };
@@ -243,6 +245,7 @@ impl Rig {
                     let frame = octets(batch.as_octets());
                     let station = &mut self.stations[here];
                     station.frames += 1;
+                    station.sent.push(frame.clone());
                     station.frames_say(FramesIndication::Credit { port, credit: batch.cost() });
                     if let Some(mark) = mark {
                         station.frames_say(FramesIndication::Left { port, mark });

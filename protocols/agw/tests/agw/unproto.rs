@@ -15,6 +15,7 @@ fn a_ui_frame_is_sent_as_the_program_says() {
     let other = rig.connect(0);
     rig.ask(other, b'M', "N0AAA-7", "CQ", b"to all");
     rig.ask(other, b'M', "N0AAA", "CQ", b"of another program");
+    // A path that the configuration does not name needs the registration.
     let unknown = [&[1][..], &text("N0DDD"), b"via"].concat();
     rig.ask(other, b'V', "N0AAA-7", "CQ", &unknown);
     rig.ask(other, b'M', "N0AAA-7", "CQ", &[0; 2000]);
