@@ -17,190 +17,94 @@ use crate::trust;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error("`{url}` is not an FTP address: {why}")]
-    Url {
-        url: String,
-        why: &'static str,
-    },
+    Url { url: String, why: &'static str },
     #[error("`{url}` is not a proxy: {why}")]
-    Proxy {
-        url: String,
-        why: &'static str,
-    },
+    Proxy { url: String, why: &'static str },
     #[error("`{line}` is not a line to a TNC: {why}")]
-    Line {
-        line: String,
-        why: &'static str,
-    },
+    Line { line: String, why: &'static str },
     #[error("{0}")]
     Station(Box<Flawed>),
     #[error("no call sign is given, and nothing is transmitted without one")]
     NoCall,
     #[error("`{call}` is no call sign to use here: {why}")]
-    Call {
-        call: String,
-        why: &'static str,
-    },
+    Call { call: String, why: &'static str },
     #[error("no TNC at {line}: {why}")]
-    NoTnc {
-        line: String,
-        why: String,
-    },
+    NoTnc { line: String, why: String },
     #[error("{peer} {}", what_ended(*.opened, *.why))]
-    Link {
-        peer: CallSign,
-        opened: bool,
-        why: Ended,
-    },
+    Link { peer: CallSign, opened: bool, why: Ended },
     #[error("{0}")]
     Channel(Box<Flawed>),
     #[error("cannot find the host `{host}`: {why}")]
-    Host {
-        host: String,
-        why: io::Error,
-    },
+    Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
-    OpenNetrc {
-        path: PathBuf,
-    },
+    OpenNetrc { path: PathBuf },
     #[error("there is no bookmark `{name}`")]
-    NoBookmark {
-        name: String,
-    },
+    NoBookmark { name: String },
     #[error("`{name}` cannot be the name of a bookmark")]
-    BookmarkName {
-        name: String,
-    },
+    BookmarkName { name: String },
     #[error("this system trusts no authorities: their certificates are not installed")]
     NoAuthorities,
     #[error("neither HOME nor XDG_CONFIG_HOME says where bookmarks are kept")]
     NoHome,
     #[error("{}: {why}", .path.display())]
-    Identity {
-        path: PathBuf,
-        why: BadIdentity,
-    },
+    Identity { path: PathBuf, why: BadIdentity },
     #[error("`{user}` needs a password, and there is no terminal to ask for it")]
-    NoPassword {
-        user: String,
-    },
+    NoPassword { user: String },
     #[error("cannot read the password from {}: {why}", .path.display())]
-    PasswordFile {
-        path: PathBuf,
-        why: io::Error,
-    },
+    PasswordFile { path: PathBuf, why: io::Error },
     #[error("{}: {why}", .path.display())]
-    Path {
-        path: PathBuf,
-        why: io::Error,
-    },
+    Path { path: PathBuf, why: io::Error },
     #[error("{}: not a regular file", .path.display())]
-    NotAFile {
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     #[error("{}: there is no such folder", .path.display())]
-    NoFolder {
-        path: PathBuf,
-    },
+    NoFolder { path: PathBuf },
     #[error("{url}: it is not a folder")]
-    NotAFolder {
-        url: String,
-    },
+    NotAFolder { url: String },
     #[error("{url}: the folder above it does not exist, or may not be used")]
-    NoFolderAbove {
-        url: String,
-    },
+    NoFolderAbove { url: String },
     #[error("{url}: it is a folder")]
-    IsAFolder {
-        url: String,
-    },
+    IsAFolder { url: String },
     #[error("{pattern}: nothing matches the pattern")]
-    NoMatch {
-        pattern: String,
-    },
+    NoMatch { pattern: String },
     #[error("no server is open")]
     NotOpen,
     #[error("{what}: {why}")]
-    Unfit {
-        what: String,
-        why: &'static str,
-    },
+    Unfit { what: String, why: &'static str },
     #[error("no stack or protocol `{}`: {why}", .name.display())]
-    NoStack {
-        name: PathBuf,
-        why: io::Error,
-    },
+    NoStack { name: PathBuf, why: io::Error },
     #[error("{0}")]
     Stack(Box<Flawed>),
     #[error("{}: {mistakes} {}", .path.display(), if *mistakes == 1 { "mistake" } else { "mistakes" })]
-    Specification {
-        path: PathBuf,
-        mistakes: usize,
-    },
+    Specification { path: PathBuf, mistakes: usize },
     #[error("{}: {broken} {} broken", .path.display(), if *broken == 1 { "property is" } else { "properties are" })]
-    Promises {
-        path: PathBuf,
-        broken: usize,
-    },
+    Promises { path: PathBuf, broken: usize },
     #[error("{} is not what would be written", .path.display())]
-    Stale {
-        path: PathBuf,
-    },
+    Stale { path: PathBuf },
     #[error("this selection is refused: {says}")]
-    Selection {
-        says: String,
-    },
+    Selection { says: String },
     #[error("without a password, anyone who can reach {address} could upload files")]
-    WritableByEverybody {
-        address: std::net::SocketAddr,
-    },
+    WritableByEverybody { address: std::net::SocketAddr },
     #[error("cannot listen at {address}: {why}")]
-    Listen {
-        address: std::net::SocketAddr,
-        why: Ended,
-    },
+    Listen { address: std::net::SocketAddr, why: Ended },
     #[error("{place}: {}{}", what_failed(*.failure), what_was_said(*.failure, .said))]
-    Transfer {
-        place: String,
-        failure: Failure,
-        said: Option<String>,
-    },
+    Transfer { place: String, failure: Failure, said: Option<String> },
     #[error("{}: {why}{}", .path.display(), after_packets(*.packets))]
-    Capture {
-        path: PathBuf,
-        why: Unreadable,
-        packets: u64,
-    },
+    Capture { path: PathBuf, why: Unreadable, packets: u64 },
     #[error("unknown protocol `{name}`; known: {known}")]
-    Protocol {
-        name: String,
-        known: String,
-    },
+    Protocol { name: String, known: String },
     #[error("`{name}` has no packet format to decode: it sends lines of text, or nothing")]
-    NoPackets {
-        name: String,
-    },
+    NoPackets { name: String },
     #[error("cannot measure at `{url}`: {why}")]
-    Measured {
-        url: String,
-        why: &'static str,
-    },
+    Measured { url: String, why: &'static str },
     #[error("no answer from {url}: {why}")]
-    Nobody {
-        url: String,
-        why: String,
-    },
+    Nobody { url: String, why: String },
     #[error("{url}: {why}")]
-    Measurement {
-        url: String,
-        why: String,
-    },
+    Measurement { url: String, why: String },
     #[error("interrupted")]
     Interrupted,
     /// What failed was told when it failed.
     #[error("not everything was done")]
-    Told {
-        code: u8,
-    },
+    Told { code: u8 },
     #[error("the received file differs from the one sent")]
     Altered,
     #[error("operating system error: {0}")]
