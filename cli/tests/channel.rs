@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::{ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use stackwright_programs::processes::{Running, eventually, find};
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::servers::free_port;
+use stackwright_programs::terminal::Terminal;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
 const CHANNEL: &str = "rate = \"1200 b/s\"\nspeed = 50\npersistence = 1\n\
@@ -262,4 +264,25 @@ fn shell(folder: &Scratch, line: &str) -> Command {
     command.args(["-c", line]).current_dir(folder.path());
     command.env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin"));
     command
+}
+
+/// At a terminal, what is on the air is drawn while it happens; nothing of that stays.
+#[test]
+fn a_terminal_shows_the_air_while_it_is_used() {
+    let folder = Scratch::new();
+    let (columns, rows) = (100, 500);
+    let line = format!("exec {PROGRAM} demo radio");
+    let Some(mut terminal) = Terminal::start(folder.path(), &line, columns, rows) else {
+        return eprintln!("script is not installed: not tried");
+    };
+    terminal.wait_for("\x1b[3A\x1b[J");
+    terminal.wait_for("What to try next");
+    let [high, wide] = [rows, columns].map(|size| NonZero::new(size).expect("it is not 0"));
+    let mut screen = vt100::Parser::new(high, wide, 0);
+    screen.process(&terminal.shown());
+    assert_eq!(terminal.end(), Some(0));
+    let said = screen.screen().contents();
+    let lanes = said.lines().filter(|line| line.starts_with("  N0") && line.contains('·'));
+    assert_eq!(lanes.count(), 3, "those of the last picture: {said}");
+    assert!(said.contains("→ N0BBB  I N(S)=0") && said.contains("equal at both ends"), "{said}");
 }
