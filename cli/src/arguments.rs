@@ -457,6 +457,9 @@ pub(crate) struct Connect {
     /// Your call sign; nothing is transmitted without one.
     #[arg(long, value_name = "MYCALL")]
     pub(crate) call: Option<String>,
+    /// Wait until CALL calls, in place of calling it. Other stations are turned away.
+    #[arg(long, conflicts_with = "via")]
+    pub(crate) answer: bool,
     /// The digipeaters between, in order.
     #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
     pub(crate) via: Vec<String>,

@@ -3,14 +3,16 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::{ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use stackwright_programs::processes::Running;
+use stackwright_programs::processes::{Running, eventually, find};
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::servers::free_port;
+use stackwright_programs::terminal::Terminal;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
 const CHANNEL: &str = "rate = \"1200 b/s\"\nspeed = 50\npersistence = 1\n\
@@ -169,42 +171,85 @@ fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
 fn the_pages_commands_send_a_text_from_one_station_to_another() {
     let page = include_str!("../../docs/radio-without-a-radio.md");
     let (commands, file) = (blocks(page, "sh"), blocks(page, "toml"));
-    let [first, second] = commands[..] else { panic!("two blocks: {commands:?}") };
+    let [first, second, third] = commands[..] else { panic!("three blocks: {commands:?}") };
     let [install, demo] = lines(first)[..] else { panic!("two commands: {first}") };
     assert_eq!(install, "cargo install --path cli");
     let folder = Scratch::new();
     let demo = shell(&folder, demo).output().expect("a shell");
     assert!(demo.status.success() && folder.join("air.svg").exists(), "{demo:?}");
 
-    let [channel, monitor, sends] = lines(second)[..] else { panic!("three commands: {second}") };
+    let [channel, answers, calls] = lines(second)[..] else { panic!("three commands: {second}") };
     let ports = [0, 1].map(|_| free_port(false).to_string());
     let moved = |text: &str| text.replace("8101", &ports[0]).replace("8102", &ports[1]);
     fs::write(folder.join("air.toml"), moved(file[0])).expect("a folder of ours");
     let text = "The first line.\nAnd a second one.\n";
     fs::write(folder.join("notes.txt"), text).expect("a folder of ours");
     let piped = |line: &str| {
-        let mut command = shell(&folder, &moved(line));
-        Running::start(command.stdin(Stdio::null()).stdout(Stdio::piped()))
+        let mut command = shell(&folder, &moved(&format!("exec {line}")));
+        Running::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))
     };
-    let mut channel = piped(&format!("exec {channel}"));
+    let mut channel = piped(channel);
     let mut shown = BufReader::new(channel.output());
     while line(&mut shown) != "\n" {}
-    let mut monitor = piped(&format!("exec {monitor}"));
+    // Its input stays open, as that of a terminal.
+    let answering = piped(answers);
+    let called = shell(&folder, &moved(calls)).output().expect("a shell");
+    assert!(called.status.success(), "{called:?}");
+    let arrived = || fs::read_to_string(folder.join("received.txt")).is_ok_and(|it| it == text);
+    assert!(eventually(Duration::from_secs(20), arrived), "the file");
+    drop(answering);
+
+    let [monitor, sends] = lines(third)[..] else { panic!("two commands: {third}") };
+    let mut monitor = piped(monitor);
     let mut heard = BufReader::new(monitor.output());
-    if stackwright_programs::processes::find("kissutil").is_none() {
+    if find("kissutil").is_none() {
         return eprintln!("skipped: kissutil is not installed");
     }
     let sent = shell(&folder, &moved(sends)).output().expect("a shell");
     assert!(sent.status.success(), "{sent:?}");
     for text in text.lines() {
-        assert!(line(&mut heard).contains("N0AAA → N0BBB  UI"));
+        while !line(&mut heard).contains("N0AAA → N0BBB  UI") {}
         let payload = [line(&mut heard), line(&mut heard)];
         assert_eq!(payload[1].trim(), text, "{payload:?}");
-        let sent = line(&mut shown);
-        assert!(sent.contains("→ N0BBB  UI") && sent.ends_with("heard by N0BBB\n"), "{sent}");
+        let mut sent = String::new();
+        while !sent.contains("→ N0BBB  UI") {
+            sent = line(&mut shown);
+        }
+        assert!(sent.ends_with("heard by N0BBB\n"), "{sent}");
     }
     let capture = fs::metadata(folder.join("heard.pcapng")).expect("a capture");
     assert!(capture.len() > 100);
+}
+
+/// Whoever waits for one station takes no call of another.
+#[test]
+fn a_station_that_is_not_awaited_is_turned_away() {
+    let folder = Scratch::new();
+    let file = folder.join("air.toml");
+    fs::write(&file, CHANNEL).expect("a folder of ours");
+    let (_running, mut out) = start(&[path(&file), "--json"]);
+    let told: Value = serde_json::from_str(&line(&mut out)).expect("JSON");
+    let tnc = |nth: usize| told["stations"][nth]["kiss"].as_str().expect("an address").to_owned();
+    let connect = |peer: &str, own: &str, tnc: &str, more: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["connect", peer, tnc, "--call", own, "--rate", "60000"]).args(more);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        Running::start(&mut command)
+    };
+    let mut answers = connect("N0AAA", "N0BBB", &tnc(1), &["--answer"]);
+    let mut other = connect("N0BBB", "N0CCC", &tnc(0), &[]);
+    let mut rest = String::new();
+    other.input().write_all(b"not for you").expect("it reads");
+    other.output().read_to_string(&mut rest).expect("text");
+    assert_eq!(rest, "", "the link was ended at once");
+    // By then the other end has seen that, too, and waits again.
+    std::thread::sleep(Duration::from_millis(500));
+    let mut awaited = connect("N0BBB", "N0AAA", &tnc(0), &[]);
+    let mut input = awaited.input();
+    input.write_all(b"for you").expect("it reads");
+    let mut seven = [0; 7];
+    answers.output().read_exact(&mut seven).expect("it is connected");
+    assert_eq!(&seven, b"for you");
 }
 
 /// The commands of a block, without what is said of them.
@@ -219,4 +264,25 @@ fn shell(folder: &Scratch, line: &str) -> Command {
     command.args(["-c", line]).current_dir(folder.path());
     command.env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin"));
     command
+}
+
+/// At a terminal, what is on the air is drawn while it happens; nothing of that stays.
+#[test]
+fn a_terminal_shows_the_air_while_it_is_used() {
+    let folder = Scratch::new();
+    let (columns, rows) = (100, 500);
+    let line = format!("exec {PROGRAM} demo radio");
+    let Some(mut terminal) = Terminal::start(folder.path(), &line, columns, rows) else {
+        return eprintln!("script is not installed: not tried");
+    };
+    terminal.wait_for("\x1b[3A\x1b[J");
+    terminal.wait_for("What to try next");
+    let [high, wide] = [rows, columns].map(|size| NonZero::new(size).expect("it is not 0"));
+    let mut screen = vt100::Parser::new(high, wide, 0);
+    screen.process(&terminal.shown());
+    assert_eq!(terminal.end(), Some(0));
+    let said = screen.screen().contents();
+    let lanes = said.lines().filter(|line| line.starts_with("  N0") && line.contains('·'));
+    assert_eq!(lanes.count(), 3, "those of the last picture: {said}");
+    assert!(said.contains("→ N0BBB  I N(S)=0") && said.contains("equal at both ends"), "{said}");
 }

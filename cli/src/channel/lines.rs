@@ -1,23 +1,39 @@
-//! What happens on a channel, a line each.
+//! What happens on a channel, a line each; at a terminal, above a picture of the last seconds.
 
-use std::io::{self, Write};
+use std::env;
+use std::io::{self, IsTerminal, Write};
 
 use serde_json::json;
 use stackwright::contract::Instant;
 
+use super::picture;
 use super::timeline::{Happened, Sent, Timeline};
+
+/// Returns the width of the terminal on standard output, if it is one.
+pub(crate) fn columns() -> Option<usize> {
+    let out = io::stdout();
+    let moves = env::var_os("TERM").is_some_and(|term| term != "dumb");
+    let size = rustix::termios::tcgetwinsize(&out).ok().filter(|_| out.is_terminal() && moves)?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
 
 /// Where it is said.
 pub(crate) struct Lines {
     json: bool,
     /// Also say when a transmitter is on, and which station waits.
     all: bool,
+    /// The width of a terminal, and how many lines of it the picture has.
+    columns: Option<usize>,
+    drawn: usize,
+    /// What was not said yet.
+    text: String,
     unread: bool,
 }
 
 impl Lines {
     pub(crate) fn new(json: bool, all: bool) -> Self {
-        Lines { json, all, unread: false }
+        let columns = columns().filter(|_| !json);
+        Lines { json, all, columns, drawn: 0, text: String::new(), unread: false }
     }
 
     /// Whether nobody reads on (`| head`).
@@ -51,8 +67,35 @@ impl Lines {
                 outcome(sent, timeline),
             ),
         };
+        self.text.push_str(&line);
+        self.text.push('\n');
+    }
+
+    /// Shows what there is to say, and what is on the air `now`.
+    pub(crate) fn show(&mut self, timeline: &Timeline, now: Instant) {
+        let draw = |columns| picture::recent(timeline, columns, now);
+        let picture = self.columns.map(draw).unwrap_or_default();
+        self.put(&picture);
+    }
+
+    /// Says the rest, and takes the picture away.
+    pub(crate) fn end(&mut self) {
+        self.put("");
+    }
+
+    fn put(&mut self, picture: &str) {
+        let text = std::mem::take(&mut self.text);
+        let up = match self.drawn {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}A\x1b[J"),
+        };
+        self.drawn = picture.lines().count();
+        if up.is_empty() && text.is_empty() && picture.is_empty() {
+            return;
+        }
         let mut out = io::stdout().lock();
-        self.unread |= writeln!(out, "{line}").and_then(|()| out.flush()).is_err();
+        let wrote = write!(out, "{up}{text}{picture}").and_then(|()| out.flush());
+        self.unread |= wrote.is_err();
     }
 }
 

@@ -43,11 +43,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Problem> {
         for activity in channel.live().activities() {
             timeline.add(activity, |happened, timeline| lines.say(happened, timeline));
         }
+        lines.show(&timeline, channel.live().now());
         if lines.is_unread() {
             break;
         }
         thread::sleep(LOOK);
     }
+    lines.end();
     if let Some(file) = &arguments.svg {
         picture::write(&timeline, file)?;
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use stackwright::contract::Instant;
 
@@ -90,23 +91,9 @@ fn pieces(
 
 /// Draws a time line as lines of `columns` columns.
 pub(crate) fn text(timeline: &Timeline, columns: usize) -> String {
-    let names = timeline.stations.iter().map(|lane| lane.name.len()).max().unwrap_or(0);
-    let columns = columns.saturating_sub(names + 4).clamp(10, 400);
     let end = end(timeline);
-    let each = (end.nanoseconds() / columns as u64).max(1);
-    let mut picture = String::new();
-    for lane in &timeline.stations {
-        let mut row = vec![Piece::Silent; columns];
-        for (from, to, piece, _) in pieces(lane, end) {
-            let column = |time: Instant| (time.nanoseconds() / each) as usize;
-            let last = column(to).min(columns - 1);
-            for place in &mut row[column(from).min(last)..=last] {
-                *place = piece.min(*place);
-            }
-        }
-        let row: String = row.into_iter().map(Piece::letter).collect();
-        let _ = writeln!(picture, "  {:<names$}  {row}", lane.name);
-    }
+    let (names, columns) = places(timeline, columns);
+    let mut picture = rows(timeline, columns, Instant::START, end);
     let most = format!("{:.0} s", seconds(end));
     let half = format!("{:.0} s", seconds(end) / 2.0);
     let left = columns / 2 - half.len() / 2;
@@ -115,6 +102,42 @@ pub(crate) fn text(timeline: &Timeline, columns: usize) -> String {
     let _ = writeln!(picture, "  {:<names$}  {scale}{most:>right$}", "");
     let legend = Piece::ALL.map(|piece| format!("{} {}", piece.letter(), piece.says()));
     let _ = write!(picture, "  {}", legend.join("   "));
+    picture
+}
+
+/// How much of the past is shown while it happens.
+const RECENT: Duration = Duration::from_secs(40);
+
+/// Draws what happened lately, up to `now`, as a line for each station.
+pub(crate) fn recent(timeline: &Timeline, columns: usize, now: Instant) -> String {
+    let (_, columns) = places(timeline, columns);
+    let from = now.since(Instant::START).saturating_sub(RECENT);
+    rows(timeline, columns, Instant::START + from, now)
+}
+
+/// Returns the columns of names, and those of the picture.
+fn places(timeline: &Timeline, columns: usize) -> (usize, usize) {
+    let names = timeline.stations.iter().map(|lane| lane.name.len()).max().unwrap_or(0);
+    (names, columns.saturating_sub(names + 5).clamp(10, 400))
+}
+
+/// Draws a stretch of time as a line for each station.
+fn rows(timeline: &Timeline, columns: usize, begin: Instant, end: Instant) -> String {
+    let names = timeline.stations.iter().map(|lane| lane.name.len()).max().unwrap_or(0);
+    let each = (end.since(begin).as_nanos() as u64 / columns as u64).max(1);
+    let mut picture = String::new();
+    for lane in &timeline.stations {
+        let mut row = vec![Piece::Silent; columns];
+        for (from, to, piece, _) in pieces(lane, end).filter(|(_, to, ..)| *to >= begin) {
+            let column = |time: Instant| (time.since(begin).as_nanos() as u64 / each) as usize;
+            let last = column(to).min(columns - 1);
+            for place in &mut row[column(from.max(begin)).min(last)..=last] {
+                *place = piece.min(*place);
+            }
+        }
+        let row: String = row.into_iter().map(Piece::letter).collect();
+        let _ = writeln!(picture, "  {:<names$}  {row}", lane.name);
+    }
     picture
 }
 

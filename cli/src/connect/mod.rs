@@ -40,8 +40,10 @@ stack! {
         Ax25<Message> over AirRules<Message> over Kiss<Message> over Line<Message>
 }
 
-/// The only link.
-const LINK: Handle = Handle { index: 0, generation: 0 };
+/// What waits for calls.
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+/// The first link, and the only one where this station calls.
+const LINK: Handle = Handle { index: 1, generation: 0 };
 /// How many octets may wait to be shown.
 const ROOM: Credit = Credit::of_octets(8192);
 /// How long the TNC may be away at the start.
@@ -112,24 +114,43 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
         driver.turn(&mut stack, &mut link, Some(LOOK))?;
     }
     let Ends { own, peer, .. } = ends;
-    eprintln!("calling {peer} as {own}");
     let mut terminal = Terminal::start(driver.waker()?);
-    let remote = Address::Station { call: peer, pid: ax25::header::pid::NONE, route: 1 };
-    let open = StreamsRequest::Open {
-        association: LINK,
-        remote: remote.into(),
-        local: None,
-        credit: ROOM,
-    };
-    driver.request(&mut stack, Either::Left(open), &mut link);
+    let station = |call, route| Address::Station { call, pid: ax25::header::pid::NONE, route };
+    let mut name = LINK;
+    if connect.answer {
+        eprintln!("waiting as {own} until {peer} calls");
+        let listen = StreamsRequest::Listen { listener: LISTENER, local: station(own, 0).into() };
+        driver.request(&mut stack, Either::Left(listen), &mut link);
+        driver.request(&mut stack, Either::Left(awaiting(name)), &mut link);
+    } else {
+        eprintln!("calling {peer} as {own}");
+        let remote = station(peer, 1).into();
+        let (association, local, credit) = (name, None, ROOM);
+        let open = StreamsRequest::Open { association, remote, local, credit };
+        driver.request(&mut stack, Either::Left(open), &mut link);
+    }
     let mut closing = false;
     loop {
+        if let Some(caller) = link.caller.filter(|caller| *caller != peer && !closing) {
+            if link.ended.is_none() && std::mem::take(&mut link.tells_open) {
+                eprintln!("{caller} called, and is turned away");
+                let request = StreamsRequest::Close { name };
+                driver.request(&mut stack, Either::Left(request), &mut link);
+            } else if link.ended.is_some() {
+                link = Link::default();
+                name.generation += 1;
+                driver.request(&mut stack, Either::Left(awaiting(name)), &mut link);
+            }
+            link.came.clear();
+            driver.turn(&mut stack, &mut link, Some(LOOK))?;
+            continue;
+        }
         let shown = link.came.len();
         if shown > 0 {
             terminal.show(&link.came)?;
             link.came.clear();
             let credit = Credit::of_octets(shown);
-            let request = StreamsRequest::Credit { association: LINK, credit };
+            let request = StreamsRequest::Credit { association: name, credit };
             driver.request(&mut stack, Either::Left(request), &mut link);
         }
         if let Some(why) = link.ended {
@@ -146,7 +167,7 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
         if !closing && interrupted.load(Relaxed) {
             closing = true;
             eprintln!("closing the link; once more to leave at once");
-            let request = StreamsRequest::Close { name: LINK };
+            let request = StreamsRequest::Close { name };
             driver.request(&mut stack, Either::Left(request), &mut link);
         }
         if link.opened && !closing {
@@ -154,17 +175,21 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
                 link.credit -= octets.len();
                 let (batch, properties) =
                     (Message::with_headroom(0, &octets).into(), Default::default());
-                let request = StreamsRequest::Send { association: LINK, batch, properties };
+                let request = StreamsRequest::Send { association: name, batch, properties };
                 driver.request(&mut stack, Either::Left(request), &mut link);
             }
             if terminal.is_over() {
                 closing = true;
-                let request = StreamsRequest::Finish { association: LINK };
+                let request = StreamsRequest::Finish { association: name };
                 driver.request(&mut stack, Either::Left(request), &mut link);
             }
         }
         driver.turn(&mut stack, &mut link, Some(LOOK))?;
     }
+}
+
+fn awaiting(association: Handle) -> StreamsRequest<Message> {
+    StreamsRequest::Await { listener: LISTENER, association, credit: ROOM }
 }
 
 /// What the end of the link means to the person.
@@ -183,6 +208,8 @@ fn end(peer: CallSign, link: &Link, why: Ended) -> Result<(), Problem> {
 #[derive(Default)]
 struct Link {
     opened: bool,
+    /// The station at its other end.
+    caller: Option<CallSign>,
     /// It has opened just now.
     tells_open: bool,
     came: Vec<u8>,
@@ -195,8 +222,11 @@ impl Outlet<LinkStack> for Link {
         // Nobody asked for datagrams.
         let Either::Left(told) = indication else { return };
         match told {
-            StreamsIndication::Opened { credit, .. } => {
+            StreamsIndication::Opened { credit, remote, .. } => {
                 (self.opened, self.tells_open) = (true, true);
+                if let Address::Station { call, .. } = remote.address {
+                    self.caller = Some(call);
+                }
                 self.credit = credit.octets;
             }
             StreamsIndication::Delivered { batch, .. } => {

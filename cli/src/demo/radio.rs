@@ -1,6 +1,6 @@
 //! `demo radio`: a text between two radio stations, on a channel that is this program.
 
-use std::io::{IsTerminal as _, Write as _, stdout};
+use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -18,7 +18,7 @@ use stackwright::contract::services::Ended;
 
 use super::hex;
 use super::station::Station;
-use crate::channel::lines::Lines;
+use crate::channel::lines::{Lines, columns};
 use crate::channel::picture;
 use crate::channel::timeline::Timeline;
 use crate::problem::Problem;
@@ -76,6 +76,7 @@ pub(super) fn run(svg: Option<&Path>) -> Result<(), Problem> {
             for activity in channel.live().activities() {
                 timeline.add(activity, |happened, timeline| lines.say(happened, timeline));
             }
+            lines.show(timeline, channel.live().now());
         };
         while !(sends.is_finished() && receives.is_finished()) {
             show(&mut timeline);
@@ -84,6 +85,7 @@ pub(super) fn run(svg: Option<&Path>) -> Result<(), Problem> {
         done.store(true, Relaxed);
         let took = begin.elapsed();
         show(&mut timeline);
+        lines.end();
         (receives.join(), sends.join(), took)
     });
     let (came, ended) = (came.expect("no panic")?, ended.expect("no panic")?);
@@ -95,8 +97,7 @@ pub(super) fn run(svg: Option<&Path>) -> Result<(), Problem> {
         lost += usize::from(!(frame.altered.is_empty() && frame.collided.is_empty()));
         again += usize::from(frame.told.again);
     }
-    let columns = terminal_size().filter(|_| stdout().is_terminal()).unwrap_or(COLUMNS);
-    say!("\n{}\n", picture::text(&timeline, columns));
+    say!("\n{}\n", picture::text(&timeline, columns().unwrap_or(COLUMNS)));
     if let Some(file) = svg {
         picture::write(&timeline, file)?;
         say!("The picture is in {}.", file.display());
@@ -116,11 +117,6 @@ pub(super) fn run(svg: Option<&Path>) -> Result<(), Problem> {
     );
     say!("  stackwright monitor tcp://127.0.0.1:8101     what a station of it hears");
     Ok(())
-}
-
-fn terminal_size() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(stdout()).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// Sends a frame to all again and again, as a program that knows nothing but KISS.
