@@ -3,7 +3,7 @@
 
 use stackwright_contract::Duration;
 use stackwright_policies::profile::{Bounds, PolicyValues};
-use stackwright_simulator::{Conditions, Event};
+use stackwright_simulator::{Conditions, Deed, Event};
 use stackwright_tailored::configurations::{
     AnyOrder, BestEffort, DedicatedLine, InOrder, LatestOnly, Selective, WholeWindow,
 };
@@ -97,20 +97,22 @@ fn speaks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promi
     assert!(delivered > 0, "something arrives");
 }
 
-/// Whichever packet of the first 64 is lost, doubled or altered, in either direction, everything
+/// Whichever packet of the first 64 is lost, doubled, late or altered, in either direction, everything
 /// arrives.
 fn survives<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
     let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
     for nth in 0..64 {
-        for befalls in [Event::Lose, Event::Duplicate] {
+        let by = Duration::from_millis(35);
+        let bit = 77 * nth;
+        for deed in [Deed::Lose, Deed::Duplicate { by }, Deed::HoldBack { by }, Deed::Alter { bit }]
+        {
             for side in 0..2 {
                 let mut events = [Vec::new(), Vec::new()];
-                events[side] = vec![Event::Pass; nth];
-                events[side].push(befalls.clone());
+                events[side].push(Event { nth, deed: deed.clone() });
                 let mut trial = Trial::scripted(&make, &conditions, events);
                 let talk = Talk { there: 40, back: 12, longest: 2000, promise, ..Talk::default() };
-                let outcome = trial.talk(&talk, nth as u64, |_, _| {});
-                assert!(outcome.is_ok(), "packet {nth} of {side}, {befalls:?}: {outcome:?}");
+                let outcome = trial.talk(&talk, nth, |_, _| {});
+                assert!(outcome.is_ok(), "packet {nth} of {side}, {deed:?}: {outcome:?}");
             }
         }
     }
