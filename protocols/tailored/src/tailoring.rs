@@ -158,6 +158,11 @@ impl<M: Message> Planned<M> {
         let values = plan.values(bounds);
         Ok(Planned { plan, values, example })
     }
+
+    /// Returns the facts of the policies, in the order of [`SLOTS`].
+    pub fn facts(&self) -> &[Facts] {
+        self.example.facts()
+    }
 }
 
 impl<M: Message> Tailoring for Planned<M> {
