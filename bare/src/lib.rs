@@ -7,9 +7,11 @@ extern crate alloc;
 
 use alloc::sync::Arc;
 
+use stackwright_agw::Agw;
 use stackwright_artp::{
     BoxedLayer, Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing,
 };
+use stackwright_ax25::{AirRules, AirRulesConfig, Ax25};
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{Datagrams, Files, MessageProperties, Octets, Streams};
@@ -31,6 +33,10 @@ pub type ServerStack<T, D, M> = Over<Server<M>, Beside<T, D>>;
 
 /// A hub on whatever streams the machine has, in front of the TNC at its serial line.
 pub type HubStack<T, L, M> = Over<Hub<M>, Beside<T, Over<Kiss<M>, L>>>;
+
+/// A packet radio station, for programs on whatever streams the machine has.
+pub type StationStack<T, L, M> =
+    Over<Agw<M>, Beside<T, Over<Ax25<M>, Over<AirRules<M>, Over<Kiss<M>, L>>>>>;
 
 /// A copy between a server and the machine's files.
 pub type CopyStack<T, D, M> = Over<Copy<M>, Beside<Over<Client<M>, T>, D>>;
@@ -67,6 +73,24 @@ pub fn share<M, T, L>(
     let tnc = Over::new(Kiss::sharing(kiss, Arc::clone(&pool)), line);
     let mut stack = Over::new(Hub::new(config, pool), Beside::new(streams, tnc));
     stack.handle_request(&Context::new(0), request, out);
+}
+
+/// The same for a station, which listens with its first flush.
+pub fn station<M, T, L>(
+    (agw, links): (stackwright_agw::Config, stackwright_ax25::Config),
+    (rules, kiss): (AirRulesConfig, stackwright_kiss::Config),
+    streams: T,
+    line: L,
+    pool: Arc<Pool<M>>,
+    out: &mut impl Outlet<StationStack<T, L, M>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Streams<M>>,
+    L: Protocol<Provides = Octets<M>>,
+{
+    let tnc = Over::new(Kiss::sharing(kiss, Arc::clone(&pool)), line);
+    let links = Over::new(Ax25::sharing(links, pool), Over::new(AirRules::new(rules), tnc));
+    Over::new(Agw::new(agw), Beside::new(streams, links)).flush(&Context::new(0), out);
 }
 
 /// Roles that were generated from a specification.

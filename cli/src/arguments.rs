@@ -41,8 +41,8 @@ pub(crate) struct Arguments {
 #[command(defer = true)]
 pub(crate) enum Command {
     /// Transfer 64 MB between a server and a client on this machine, and check every octet; takes
-    /// seconds.
-    Demo,
+    /// seconds. `demo radio` sends a text between two radio stations, without a radio.
+    Demo(Demo),
     /// Serve a folder by FTP, by default read-only and to this machine only.
     Serve(Serve),
     /// Download files and folders.
@@ -77,8 +77,15 @@ pub(crate) enum Command {
     Draw(Draw),
     /// List the features of generated bases and their valid selections.
     Features(Features),
+    /// Run a radio channel without radios: each station of it has a TNC that programs reach by KISS
+    /// over TCP.
+    Channel(RadioChannel),
     /// Show what a radio's TNC hears, frame by frame; nothing is transmitted.
     Monitor(Monitor),
+    /// Run a packet radio station: programs share its links (AGW) and its TNC (KISS).
+    Station(Station),
+    /// Call a station by radio: a terminal on an AX.25 link, through a TNC.
+    Connect(Connect),
     /// Decode the packets of a capture (pcapng or pcap), header by header.
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
@@ -302,8 +309,8 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp), or a protocol
-    /// such as artp.
+    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, radio,
+    /// radio-hub), or a protocol such as artp.
     ///
     /// For a protocol, its policies and the reason for each. Without an argument, the format of
     /// stack files.
@@ -320,7 +327,8 @@ pub(crate) struct Explain {
 
 #[derive(Args)]
 pub(crate) struct Draw {
-    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp.
+    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, radio,
+    /// radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input: stackwright draw get --dot | dot -Tsvg.
@@ -354,6 +362,43 @@ pub(crate) struct Dissect {
 }
 
 #[derive(Args)]
+pub(crate) struct Demo {
+    /// What is shown.
+    #[arg(value_enum, default_value_t = Show::Files)]
+    pub(crate) show: Show,
+    /// Draw what happened on the air into FILE (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// What `demo` shows.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    /// A file over every stack of the program.
+    Files,
+    /// A text between two radio stations, on a channel that this program is.
+    Radio,
+}
+
+#[derive(Args)]
+pub(crate) struct RadioChannel {
+    /// The channel, its stations and where their TNCs listen (TOML).
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Also show when a transmitter is switched on, and which station waits for the channel.
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// At the end, draw what happened into FILE (SVG).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON lines, one per frame.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct Monitor {
     /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
     /// pty:PATH for a terminal that is made there.
@@ -369,6 +414,71 @@ pub(crate) struct Monitor {
     /// Print JSON lines, one per frame.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Station {
+    /// The station's file, in TOML: call sign, TNC, and what programs are offered.
+    pub(crate) file: PathBuf,
+    /// Only check the file.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Transmit nothing; show what would be transmitted, and how long it would take on the air.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Show what the layers drop, too.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Connect {
+    /// The call sign of the station to call, such as N0BBB-1.
+    #[arg(value_name = "CALL")]
+    pub(crate) peer: String,
+    /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
+    /// pty:PATH for a terminal that is made there.
+    pub(crate) line: String,
+    /// Your call sign; nothing is transmitted without one.
+    #[arg(long, value_name = "MYCALL")]
+    pub(crate) call: Option<String>,
+    /// The digipeaters between, in order.
+    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
+    pub(crate) via: Vec<String>,
+    /// The rate on the air, in bit/s; timers follow from it.
+    #[arg(long, value_name = "BIT/S", default_value_t = 1200)]
+    #[arg(value_parser = clap::value_parser!(u32).range(50..))]
+    pub(crate) rate: u32,
+    /// The port of the TNC, where it has several radios.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..16))]
+    pub(crate) port: u8,
+    /// The version of AX.25 [default: try 2.2, fall back to 2.0].
+    #[arg(long, value_enum)]
+    pub(crate) version: Option<Ax25Version>,
+    /// Show what the layers drop and tell.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// A version of AX.25.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Ax25Version {
+    /// For stations that do not answer to newer frames.
+    #[value(name = "2.0")]
+    V20,
+    /// Without falling back.
+    #[value(name = "2.2")]
+    V22,
+}
+
+impl From<Ax25Version> for stackwright::ax25::LinkVersion {
+    fn from(version: Ax25Version) -> Self {
+        match version {
+            Ax25Version::V20 => stackwright::ax25::LinkVersion::V20,
+            Ax25Version::V22 => stackwright::ax25::LinkVersion::V22,
+        }
+    }
 }
 
 #[derive(Args)]

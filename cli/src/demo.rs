@@ -1,5 +1,8 @@
 //! `demo`: everything works, on this machine, in seconds.
 
+mod radio;
+mod station;
+
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -15,7 +18,7 @@ use stackwright::copy::Request;
 use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
 use stackwright_drivers::{Driver, Lanes, Stop};
 
-use crate::arguments::Connection;
+use crate::arguments::{Connection, Demo, Show};
 use crate::client::{DISK, Done, Job, Local, Route, SERVER, Session, name};
 use crate::problem::Problem;
 use crate::registry::Wishes;
@@ -30,7 +33,18 @@ const PERF: Duration = Duration::from_millis(700);
 /// Any free port of this machine.
 const LOOPBACK: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
-pub(crate) fn run() -> Result<(), Problem> {
+pub(crate) fn run(demo: &Demo) -> Result<(), Problem> {
+    match (demo.show, &demo.svg) {
+        (Show::Radio, svg) => radio::run(svg.as_deref()),
+        (Show::Files, None) => files(),
+        (Show::Files, Some(_)) => {
+            let why = "there is nothing on the air: write `stackwright demo radio --svg FILE`";
+            Err(Problem::Unfit { what: "--svg".into(), why })
+        }
+    }
+}
+
+fn files() -> Result<(), Problem> {
     let folder = tempfile::tempdir()?;
     let (served, fetched) = (folder.path().join("served"), folder.path().join("fetched"));
     std::fs::create_dir(&served)?;
@@ -108,6 +122,9 @@ pub(crate) fn run() -> Result<(), Problem> {
         "  stackwright draw get                         draw the stack of `get`; `explain get` describes it"
     );
     say!("  curl ftp://127.0.0.1:2121/                   other FTP clients work, too");
+    say!(
+        "  stackwright demo radio                       a text between radio stations, without a radio"
+    );
     Ok(())
 }
 

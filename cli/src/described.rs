@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 
 use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
@@ -10,11 +11,13 @@ use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 4] = [
+const BUILT_IN: [(&[&str], &str); 6] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
     (&["serve"], include_str!("../stacks/serve.toml")),
     (&["serve-artp"], include_str!("../stacks/serve-artp.toml")),
+    (&["radio"], include_str!("../stacks/radio.toml")),
+    (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
 ];
 
 /// A description that was read, with its text, so that flaws can be shown in it.
@@ -98,6 +101,18 @@ pub(crate) struct Place {
 const LINE_MOST: usize = 120;
 
 impl Flawed {
+    /// Makes a flaw in a text; `span`: where.
+    pub(crate) fn at(file: &str, text: &str, span: Option<&Range<usize>>, says: &str) -> Self {
+        let place = span.map(|span| {
+            let before = text.get(..span.start).unwrap_or(text);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
+            let text = shown(text.lines().nth(line - 1).unwrap_or_default());
+            Place { line, column, text }
+        });
+        Flawed { file: file.into(), place, says: shown(says) }
+    }
+
     /// The line, and a caret below the place; nothing where it is not known.
     pub(crate) fn excerpt(&self) -> Option<String> {
         let Place { line, column, text } = self.place.as_ref()?;
@@ -125,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_built_in_is_found_by_the_names_of_commands() {
-        for name in ["get", "put", "ls", "serve", "get-artp", "serve-artp"] {
+        for name in ["get", "put", "ls", "serve", "get-artp", "serve-artp", "radio", "radio-hub"] {
             assert_eq!(
                 Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),
                 Some(name)

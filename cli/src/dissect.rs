@@ -11,6 +11,7 @@ use stackwright::catalogue::{self, CatalogueEntry, PROTOCOLS};
 
 use crate::arguments::{Dissect, PortOf};
 use crate::problem::Problem;
+pub(crate) use layers::kind;
 use layers::{Above, layers};
 use packets::Packets;
 

@@ -45,6 +45,9 @@ fn script(entry: &CatalogueEntry) -> String {
         "local ports = {}",
         text(&entry.port.map_or_else(String::new, |port| port.to_string()))
     ));
+    let links = LINKS.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, links)| *links);
+    let links = links.iter().map(|(link, behind)| format!("[wtap_encaps.{link}] = {behind}"));
+    line(format!("local links = {{ {} }}", links.collect::<Vec<_>>().join(", ")));
     line(format!(
         "local odd = ProtoExpert.new({}, \"it does not fit\", expert.group.PROTOCOL, expert.severity.WARN)",
         text(&format!("{filter}.odd"))
@@ -73,6 +76,11 @@ fn script(entry: &CatalogueEntry) -> String {
     line(format!("local syntax = {}", list(entry.syntax, 1)));
     script + WALK
 }
+
+/// Links whose frames are a protocol's, as Wireshark calls them, and how many octets precede it
+/// there.
+const LINKS: &[(&str, &[(&str, usize)])] =
+    &[("ax25", &[("AX25", 0), ("AX25_KISS", 1)]), ("kiss", &[("AX25_KISS", 0)])];
 
 /// What there is to know of a syntax before it is written.
 #[derive(Default)]

@@ -4,7 +4,10 @@
 mod address;
 mod arguments;
 mod bookmark;
+mod call;
+mod channel;
 mod client;
+mod connect;
 mod demo;
 mod described;
 mod descriptors;
@@ -36,6 +39,7 @@ mod shown;
 mod spec;
 mod stacks;
 mod start;
+mod station;
 mod trust;
 
 use clap::Parser;
@@ -46,7 +50,7 @@ use arguments::{Arguments, Bookmark, Command};
 fn run() -> u8 {
     let arguments = Arguments::parse();
     let (json, done) = match &arguments.command {
-        Command::Demo => (false, demo::run()),
+        Command::Demo(demo) => (false, demo::run(demo)),
         Command::Serve(serve) => (serve.json, serve::run(serve)),
         Command::Get(get) => (get.connection.json, client::get::run(get)),
         Command::Put(put) => (put.connection.json, client::put::run(put)),
@@ -64,7 +68,10 @@ fn run() -> u8 {
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
+        Command::Channel(channel) => (channel.json, channel::run(channel)),
         Command::Monitor(monitor) => (monitor.json, monitor::run(monitor)),
+        Command::Station(station) => (false, station::run(station)),
+        Command::Connect(connect) => (false, connect::run(connect)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
         Command::Spec(spec) => (false, spec::run(spec)),

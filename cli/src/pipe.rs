@@ -93,6 +93,7 @@ impl Protocol for Pipe {
             | FilesRequest::Remove { token, .. } => {
                 FilesIndication::Done { token, result: Err(unsupported) }
             }
+            FilesRequest::Leave => return,
         });
     }
 

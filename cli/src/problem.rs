@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
-use stackwright::contract::{Fingerprint, SecurityError};
+use stackwright::contract::{CallSign, Fingerprint, SecurityError};
 use stackwright::tailored::ServiceRefusal;
 use stackwright::tls::BadIdentity;
 
@@ -23,6 +23,18 @@ pub(crate) enum Problem {
     Proxy { url: String, why: &'static str },
     #[error("`{line}` is not a line to a TNC: {why}")]
     Line { line: String, why: &'static str },
+    #[error("{0}")]
+    Station(Box<Flawed>),
+    #[error("no call sign is given, and nothing is transmitted without one")]
+    NoCall,
+    #[error("`{call}` is no call sign to use here: {why}")]
+    Call { call: String, why: &'static str },
+    #[error("no TNC at {line}: {why}")]
+    NoTnc { line: String, why: String },
+    #[error("{peer} {}", what_ended(*.opened, *.why))]
+    Link { peer: CallSign, opened: bool, why: Ended },
+    #[error("{0}")]
+    Channel(Box<Flawed>),
     #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
     #[error("others may read {}, and so the passwords in it", .path.display())]
@@ -148,6 +160,20 @@ fn about_certificate(why: SecurityError, certificate: Option<Fingerprint>) -> Co
     }
 }
 
+/// What the end of a link means to the person who called the station.
+fn what_ended(opened: bool, why: Ended) -> Cow<'static, str> {
+    match why {
+        Ended::Unreachable => "does not answer".into(),
+        Ended::Refused(_) => "refused the link (DM): it is there, and takes no call now".into(),
+        Ended::Expired if opened => {
+            "does not answer any more; what it did not acknowledge may be lost".into()
+        }
+        Ended::Expired => "does not answer".into(),
+        Ended::Reset(_) => "broke the link; what it did not acknowledge may be lost".into(),
+        why => format!("cannot be called: {why}").into(),
+    }
+}
+
 /// What a failure means to a person who transfers files by FTP.
 fn what_failed(failure: Failure) -> String {
     match failure {
@@ -189,6 +215,10 @@ impl Problem {
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
             | Problem::Line { .. }
+            | Problem::NoCall
+            | Problem::Station(_)
+            | Problem::Call { .. }
+            | Problem::Channel(_)
             | Problem::Unfit { .. }
             | Problem::Services { .. }
             | Problem::NotOpen
@@ -201,7 +231,10 @@ impl Problem {
             | Problem::Protocol { .. }
             | Problem::NoPackets { .. } => 2,
             Problem::Transfer { failure, .. } => failed(*failure),
-            Problem::Host { .. } | Problem::Nobody { .. } => 3,
+            Problem::Host { .. } | Problem::Nobody { .. } | Problem::NoTnc { .. } => 3,
+            Problem::Link { why: Ended::Refused(_), .. } => 4,
+            Problem::Link { opened: false, .. } => 3,
+            Problem::Link { .. } => 7,
             Problem::Altered => 5,
             Problem::Interrupted => 130,
             Problem::Told { code } => *code,
@@ -231,7 +264,12 @@ impl Problem {
     }
 
     fn flawed(&self) -> Option<&Flawed> {
-        if let Problem::Stack(flawed) = self { Some(flawed) } else { None }
+        match self {
+            Problem::Stack(flawed) | Problem::Station(flawed) | Problem::Channel(flawed) => {
+                Some(flawed)
+            }
+            _ => None,
+        }
     }
 
     /// Returns what to do next, if anything can be done.
@@ -258,6 +296,24 @@ impl Problem {
             Problem::Line { .. } => {
                 "write tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or pty:PATH for a terminal that is made there"
             }
+            Problem::Station(_) => {
+                "`stackwright station --check FILE` reads it again; the README has an example"
+            }
+            Problem::NoCall => "write --call MYCALL, with the call sign of your licence",
+            Problem::Call { .. } => "write it as in N0AAA or N0AAA-7",
+            Problem::NoTnc { .. } => {
+                "check that it is on and speaks KISS; Direwolf listens at port 8001 (KISSPORT)"
+            }
+            Problem::Link { why: Ended::Refused(_), .. } => {
+                "try later, or another SSID: services often have one of their own, as in CALL-1"
+            }
+            Problem::Link { opened: false, why: Ended::Unreachable | Ended::Expired, .. } => {
+                "check its call sign and SSID, that you hear it (`stackwright monitor LINE`), and --via with the digipeaters between; an old TNC may need --version 2.0"
+            }
+            Problem::Link { .. } => "call again; other stations or noise may have been in the way",
+            Problem::Channel(_) => {
+                "`stackwright channel FILE --check` reads it again; the README has an example"
+            }
             Problem::Proxy { .. } => "write socks5://host:port or http://user@host:port",
             Problem::Identity { .. } => {
                 "name both files in PEM form: --certificate FILE --key FILE"
@@ -279,7 +335,7 @@ impl Problem {
                 "require a login with --user NAME, or listen only at 127.0.0.1"
             }
             Problem::NoStack { .. } => {
-                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp"
+                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp, radio, radio-hub"
             }
             Problem::Stack(_) => {
                 "`stackwright explain` describes the format, `stackwright draw get` shows an example"

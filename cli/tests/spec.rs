@@ -109,7 +109,8 @@ fn the_policies_that_meet_services_are_told_with_reasons_or_what_to_write_instea
         shell(&format!("stackwright explain tailored --with '{services}'"), folder.path())
     };
     let met = say("reliable, ordered, flow_control(256), checksum(internet, full)");
-    for line in ["recovery by RACK-TLP", "total ordering", "flow by credit", "connection implicit"] {
+    for line in ["recovery by RACK-TLP", "total ordering", "flow by credit", "connection implicit"]
+    {
         assert!(met.contains(line), "{met}");
     }
     let refused = say("reliable; open(agreed)");

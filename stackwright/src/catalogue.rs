@@ -112,6 +112,8 @@ macro_rules! catalogue {
 }
 
 catalogue! {
+    stackwright_agw::Agw<M>: "programs share the links of a packet radio station"
+        .with_syntax(stackwright_agw::SYNTAX),
     stackwright_artp::Layer<M>: "reliable datagrams of any size, in no order"
         .with_syntax(stackwright_artp::SYNTAX)
         .at_port(stackwright_artp::PORT)

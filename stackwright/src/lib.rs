@@ -8,14 +8,18 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tls`] | protocols |
+//! | [`agw`], [`artp`], [`ax25`], [`axudp`], [`framed`], [`ftp`], [`copy`], [`kiss`], [`ordered`], [`proxy`], [`stop_and_wait`], [`tailored`], [`tls`] | protocols |
 //! | [`catalogue`] | the protocols there are, with their facts |
+//! | `channel` | with the feature `channel`: a radio channel without radios |
 //! | `drivers`, `endpoint`, `stacks` | with the feature `endpoint`: running a stack on the kernel's sockets; with the feature `tokio`, its calls are awaited |
 
 pub mod catalogue;
+#[cfg(feature = "channel")]
+pub mod channel;
 #[cfg(feature = "endpoint")]
 pub mod stacks;
 
+pub use stackwright_agw as agw;
 pub use stackwright_artp as artp;
 pub use stackwright_ax25 as ax25;
 pub use stackwright_axudp as axudp;

@@ -21,6 +21,7 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("Config", "a crate's configuration, always named with its crate"),
     ("Crc32c", "the check, and the policy that applies it"),
     ("Credit", "flow-control credit, and the option of an ARTP packet that grants it"),
+    ("Cxor", "the check, and the policy that applies it"),
     ("Endpoint", "awaited, on one thread or on any, or blocking: one API"),
     ("Facts", "what a protocol, or a component of a transport, says of itself to its rule book"),
     ("Indication", "of any service, and of an application's own: at most one in a crate"),

@@ -238,6 +238,7 @@ impl<'a> Session<'a> {
     /// nothing here.
     pub(crate) fn close(mut self) -> Result<(), Problem> {
         let Some(mut engine) = self.engine.take() else { return Ok(()) };
+        engine.request(Request::Leave);
         let since = Instant::now();
         while !engine.may_exit() && since.elapsed() < FAREWELL {
             engine.turn(Some(FAREWELL))?;

@@ -33,7 +33,7 @@ pub(crate) struct Layers<'a> {
 }
 
 /// The kind of an AX.25 frame as its specification writes it, with its numbers and its P or F bit.
-fn kind(control: ControlField) -> String {
+pub(crate) fn kind(control: ControlField) -> String {
     let (kind, numbers, poll) = match control {
         ControlField::Information { sent, received, poll } => {
             ("I".into(), format!(" N(S)={sent} N(R)={received}"), poll)

@@ -85,10 +85,14 @@ go = function(packet, list, at, stop)
   return at
 end
 
+local function walk(octets, tree)
+  local packet = { octets = octets, tree = tree:add(proto, octets()), seen = {}, names = {} }
+  return packet, go(packet, syntax, 0, octets:len())
+end
+
 function proto.dissector(octets, pinfo, tree)
   pinfo.cols.protocol = title
-  local packet = { octets = octets, tree = tree:add(proto, octets()), seen = {}, names = {} }
-  local at = go(packet, syntax, 0, octets:len())
+  local packet, at = walk(octets, tree)
   pinfo.cols.info = table.concat(packet.names, " ")
   if at < octets:len() then
     Dissector.get("data"):call(octets(at):tvb(), pinfo, tree)
@@ -109,3 +113,18 @@ proto.prefs.ports = Pref.range("UDP ports", ports, "The UDP ports at which the p
 proto.prefs_changed = register
 register()
 udp:add_for_decode_as(proto)
+
+-- Of these links Wireshark knows the frames itself, and what they carry: the walk is shown behind.
+if next(links) then
+  local link = Field.new("frame.encap_type")
+  local behind = Proto(proto.name .. ".frames", title .. ", header by header")
+  function behind.dissector(octets, _, tree)
+    local before = links[link().value]
+    -- A frame of KISS that is a command carries no other.
+    if not before or octets:len() <= before then return end
+    if before > 0 and octets(0, 1):bitfield(4, 4) ~= 0 then return end
+    local packet, at = walk(octets(before):tvb(), tree)
+    if at < packet.octets:len() then raw(packet, unexplained, at, packet.octets:len()) end
+  end
+  register_postdissector(behind)
+end

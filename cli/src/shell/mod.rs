@@ -194,7 +194,9 @@ impl<'a> Shell<'a> {
 
     /// Leaves the server, if one is open. Its answer is not awaited.
     fn close(&mut self) {
-        self.server = None;
+        if let Some(server) = self.server.take() {
+            let _ = server.session.close(); // it is left anyway
+        }
     }
 
     /// Returns the names in a folder of the server, for completion.

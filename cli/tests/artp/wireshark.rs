@@ -204,6 +204,50 @@ fn frames_of_a_tnc_are_decoded() {
     }
 }
 
+/// Captures of `monitor`, and of others that begin with AX.25: the plug-ins find them, and
+/// Wireshark's own decoding stays.
+#[test]
+fn links_of_packet_radio_are_found() {
+    use stackwright::wire::capture::{Capture, Frame, LinkType, PacketDirection, Payload};
+    let ui: &[u8] = b"\x86\xA2\x40\x40\x40\x40\xE0\x9C\x60\x86\x82\x98\x98\x6F\x03\xF0Hi";
+    let kiss = [&[0x20], ui].concat();
+    let captured = |link, frames: &[&[u8]]| {
+        let mut capture = Capture::new("test");
+        let interface = capture.interface("tnc", "KISS", link);
+        for frame in frames {
+            let frame = Frame::plain(Payload::from(*frame));
+            capture.packet(interface, 0, PacketDirection::Inbound, &frame, None);
+        }
+        file(".pcapng", &capture.take())
+    };
+    let shows = |capture: &NamedTempFile, protocol: &str, fields: &[&str]| {
+        let script = file(".lua", &say(&["dissector", protocol]).succeeded().output);
+        let mut arguments = vec!["-T", "fields", "-E", "separator=;", "-e", "_ws.col.Protocol"];
+        arguments.extend(fields.iter().flat_map(|field| ["-e", field]));
+        tshark(capture, &script, &arguments)
+    };
+    let own = ["ax25_stackwright.address_field.ssid", "ax25_stackwright.information"];
+    let Some(said) = shows(&captured(LinkType::AX25, &[ui]), "ax25", &own) else { return };
+    assert_eq!(said, "AX.25-NoL3;0,7;4869\n");
+    let capture = captured(LinkType::AX25_KISS, &[&kiss, b"\x06TXBUF:0"]);
+    let said = shows(&capture, "ax25", &own).expect("tshark");
+    assert!(said.starts_with("AX.25-NoL3;0,7;4869\n") && said.ends_with(";;\n"), "{said}");
+    let fields = ["kiss.kiss_type.port", "kiss.kiss_type.command", "kiss.frame"];
+    let said = shows(&capture, "kiss", &fields).expect("tshark");
+    let frame: String = ui.iter().map(|octet| format!("{octet:02x}")).collect();
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].ends_with(&format!(";2;0;{frame}")) && lines[1].ends_with(";0;6;"), "{said}");
+    // `dissect` finds the same in both.
+    for link in [LinkType::AX25, LinkType::AX25_KISS] {
+        let frame = if link == LinkType::AX25 { ui } else { &kiss };
+        let capture = captured(link, &[frame]);
+        let text = say(&["dissect", "--json", path(capture.path())]).succeeded().text();
+        let packet = json(text.trim());
+        assert_eq!(packet["source"], "N0CALL-7", "{text}");
+        assert_eq!(packet["payload"]["text"], "Hi", "{text}");
+    }
+}
+
 #[test]
 fn only_what_has_packets_has_a_plug_in() {
     let known = say(&["dissector", "stop-and-wait"]).succeeded().text();

@@ -35,6 +35,13 @@ impl Clock {
     pub(crate) fn since_boot(&self, time: Instant) -> Duration {
         Duration::from_nanos(self.start) + time.since(Instant::START)
     }
+
+    /// Returns the time at which the system's monotonic clock shows `since_boot`; the start, where
+    /// that was before.
+    #[cfg(feature = "air")]
+    pub(crate) fn at(&self, since_boot: Duration) -> Instant {
+        Instant::START + since_boot.saturating_sub(Duration::from_nanos(self.start))
+    }
 }
 
 /// Calls the C library, and not rustix, which does not find the kernel's own function if a program

@@ -83,6 +83,11 @@ impl Driver {
         self.full
     }
 
+    #[cfg(feature = "air")]
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Returns the time now.
     pub fn now(&self) -> Instant {
         self.clock.now()

@@ -5,6 +5,8 @@
 //! loop that turns what the operating system reports into indications.
 #![deny(unsafe_code)]
 
+#[cfg(feature = "air")]
+pub mod air;
 mod clock;
 mod coalescing;
 mod drive;

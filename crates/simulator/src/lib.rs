@@ -38,9 +38,11 @@
 //!     }
 //! }
 //!
-//! let radio = Conditions { rate: Some(1200), delay: Duration::from_millis(5), ..Conditions::IDEAL };
+//! let (rate, delay) = (Some(1200), Duration::from_millis(5));
+//! let radio = Conditions { rate, delay, ..Conditions::IDEAL };
 //! let mut link = Link::new(radio, 42);
-//! let Carried::Once(arrival, _) = link.carry(Instant::START, Frame(vec![0; 120])) else { unreachable!() };
+//! let carried = link.carry(Instant::START, Frame(vec![0; 120]));
+//! let Carried::Once(arrival, _) = carried else { unreachable!() };
 //! assert_eq!(arrival, Instant::START + Duration::from_millis(100 + 5));
 //! ```
 //!
@@ -99,7 +101,10 @@ mod world;
 
 pub use adapter_address::AdapterAddress;
 pub use application::{Application, Asks, Heard};
-pub use channel::{Channel, ChannelConditions, ChannelCounts, Hearing, Reception};
+pub use channel::{
+    AccessParameters, Activity, Channel, ChannelConditions, ChannelCounts, ChannelDescription,
+    ChannelFlaw, HdlcFrame, Hearing, OnAir, Reception, StationDescription,
+};
 pub use chunks::Chunks;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};

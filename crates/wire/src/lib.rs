@@ -12,6 +12,8 @@ pub mod check;
 mod dissect;
 mod header;
 mod message;
+mod processor;
+pub mod stages;
 pub mod syntax;
 
 pub use dissect::{Dissection, dissect, dissect_fields};

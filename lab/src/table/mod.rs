@@ -12,6 +12,7 @@
 //! | [`paths`] | how much of each path is used, slow and fast, near and far |
 //! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
+//! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
 mod artp;
@@ -24,6 +25,7 @@ mod keep;
 mod loss;
 mod map;
 mod matrix;
+mod octets;
 pub(crate) mod outcome;
 mod parallel;
 mod paths;
@@ -97,6 +99,9 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(ftp::Throughput),
         Box::new(ftp::Cpu),
         Box::new(ftp::Memory),
+        Box::new(octets::Checksum),
+        Box::new(octets::Operations),
+        Box::new(octets::OnePass),
         Box::new(wire::Wire),
         Box::new(artp::Artp),
         Box::new(transports::Transports),

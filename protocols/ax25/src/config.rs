@@ -129,8 +129,12 @@ impl Config {
     /// frame check, two flags, and the bits that are stuffed into octets without a pattern, one in
     /// 63.
     pub fn air(&self, information: usize) -> Duration {
-        let octets = 2 * AddressField::LENGTH + 2 + information + 2 + 2;
-        let bits = octets as u64 * 8 * 64 / 63;
-        Duration::from_nanos(bits.saturating_mul(1_000_000_000) / u64::from(self.rate))
+        air_time(2 * AddressField::LENGTH + 2 + information, self.rate)
     }
+}
+
+/// Returns how long a frame of so many octets takes on the air at `rate` bit/s.
+pub(crate) fn air_time(octets: usize, rate: u32) -> Duration {
+    let bits = (octets + 2 + 2) as u64 * 8 * 64 / 63;
+    Duration::from_nanos(bits.saturating_mul(1_000_000_000) / u64::from(rate))
 }

@@ -17,6 +17,7 @@
 //! | `links.rs` | all of them |
 //! | `streams.rs`, `datagrams.rs` | the two faces |
 //! | `receive.rs`, `send.rs` | from below, and downward |
+//! | `rules/` | the rules of the air, a layer of its own below |
 //! | `routes.rs`, `repeated.rs` | digipeaters to a peer; this station as a digipeater |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ mod links;
 mod receive;
 mod repeated;
 mod routes;
+mod rules;
 pub mod segment;
 mod send;
 mod streams;
@@ -42,6 +44,7 @@ pub mod xid;
 pub use config::{Config, FrameLength, LinkVersion, Route};
 pub use described::described;
 pub use link::LinkState;
+pub use rules::{AirRules, AirRulesConfig, Identification, Transmitted};
 pub use syntax::SYNTAX;
 
 use alloc::collections::VecDeque;

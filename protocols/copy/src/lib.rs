@@ -144,6 +144,10 @@ impl<M: Message> Protocol for Copy<M> {
                 self.begin_removal(cx, job, side, path, out);
             }
             Request::GiveUp => self.give_up(cx, out),
+            Request::Leave => {
+                Self::ask(out, CopySide::Left, FilesRequest::Leave);
+                Self::ask(out, CopySide::Right, FilesRequest::Leave);
+            }
         }
     }
 

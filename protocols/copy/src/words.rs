@@ -133,6 +133,9 @@ pub enum Request {
     /// Gives up all jobs. Each answers with `Failed`, except a copy whose target is getting its
     /// name already: it ends with its own result.
     GiveUp,
+    /// Leaves both sides: no job comes for now, and connections that are kept for one need not be.
+    /// No answer; jobs that are open go on.
+    Leave,
 }
 
 /// A change of one name or attribute.

@@ -6,6 +6,8 @@ use core::num::NonZeroU32;
 use stackwright_contract::Duration;
 use stackwright_contract::services::Credit;
 
+use crate::header::{FULL_DUPLEX, PERSISTENCE, SLOT_TIME, TX_DELAY, TX_TAIL};
+
 /// The configuration of a [`Kiss`](crate::Kiss).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -81,7 +83,23 @@ pub struct ChannelAccess {
     pub full_duplex: Option<bool>,
 }
 
+/// The unit of times.
+const TEN_MILLISECONDS: Duration = Duration::from_millis(10);
+
 impl ChannelAccess {
+    /// Sets what a host says with a command of KISS; other commands set nothing.
+    pub(crate) fn set(&mut self, command: u8, value: u8) {
+        let time = TEN_MILLISECONDS * u32::from(value);
+        match command {
+            TX_DELAY => self.tx_delay = Some(time),
+            PERSISTENCE => self.persistence = Some(value),
+            SLOT_TIME => self.slot_time = Some(time),
+            TX_TAIL => self.tx_tail = Some(time),
+            FULL_DUPLEX => self.full_duplex = Some(value > 0),
+            _ => {}
+        }
+    }
+
     /// Returns how long it takes on average from a frame that the TNC has to its first octet on the
     /// air, where the channel is free: the slots until one is used, and the key-up.
     pub(crate) fn mean(&self) -> Duration {

@@ -6,7 +6,10 @@ use stackwright_wire::{Header, Leaf, Message};
 
 use crate::check::{CRC_OCTETS, is_flexnet, is_smack, xkiss};
 use crate::escape::Framer;
-use crate::header::{ACKNOWLEDGED, DATA, KissAcknowledgement, KissType, SET_HARDWARE};
+use crate::header::{
+    ACKNOWLEDGED, DATA, FULL_DUPLEX, KissAcknowledgement, KissParameter, KissType, SET_HARDWARE,
+    TX_DELAY,
+};
 
 /// The most octets of a frame beside its data: its type, the number of ACKMODE, a check.
 pub(crate) const OVERHEAD: usize = KissType::LENGTH + KissAcknowledgement::LENGTH + CRC_OCTETS;
@@ -33,7 +36,13 @@ pub(crate) enum Said {
         port: u8,
         setting: Range<usize>,
     },
-    /// A parameter, an end of KISS, or what no specification knows.
+    /// How the TNC is to access the channel: it comes from a host.
+    Parameter {
+        port: u8,
+        command: u8,
+        value: u8,
+    },
+    /// An end of KISS, or what no specification knows.
     Other,
 }
 
@@ -81,6 +90,10 @@ pub(crate) fn understand(frame: &[u8], checked: bool) -> Result<Said, &'static s
             Ok(Said::Numbered { port, id, data: first..end(first)? })
         }
         SET_HARDWARE => Ok(Said::Hardware { port, setting: first..frame.len() }),
+        TX_DELAY..=FULL_DUPLEX => match KissParameter::decode(&frame[first..]) {
+            Ok(KissParameter { value }) => Ok(Said::Parameter { port, command, value }),
+            Err(_) => Err(EMPTY),
+        },
         _ => Ok(Said::Other),
     }
 }
@@ -190,7 +203,12 @@ mod tests {
     fn all_else_is_told_apart() {
         let hardware = Said::Hardware { port: 1, setting: 1..9 };
         assert_eq!(understand(b"\x16TXBUF:10", false), Ok(hardware));
-        for kind in [1, 2, 3, 4, 5, 0xFF, 0x0E] {
+        for command in 1..=5 {
+            let parameter = Said::Parameter { port: 3, command, value: 30 };
+            assert_eq!(understand(&[0x30 | command, 30], false), Ok(parameter));
+            assert_eq!(understand(&[command], false), Err(EMPTY));
+        }
+        for kind in [0xFF, 0x0E] {
             assert_eq!(understand(&[kind, 30], false), Ok(Said::Other));
         }
     }

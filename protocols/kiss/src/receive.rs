@@ -106,7 +106,7 @@ impl<M: Message> Kiss<M> {
             Ok(Said::Data { .. } | Said::Transmitted { .. } | Said::Hardware { .. }) => {
                 cx.dropped(NAME, "a frame of a port that is not used");
             }
-            Ok(Said::Numbered { .. } | Said::Other) => {
+            Ok(Said::Numbered { .. } | Said::Parameter { .. } | Said::Other) => {
                 cx.dropped(NAME, "a command, which a TNC does not send");
             }
         }

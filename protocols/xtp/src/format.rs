@@ -160,11 +160,11 @@ pub(crate) fn diagnose(header: XtpPacket, diagnostic: DiagnosticSegment, octets:
     put(&diagnostic, octets);
 }
 
-fn malformed(_: Malformed) -> Dropped {
+pub(crate) fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
 }
 
-fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
+pub(crate) fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
     let start = octets.len();
     octets.resize(start + H::LENGTH, 0);
     header.encode(&mut octets[start..]);

@@ -14,6 +14,7 @@
 //! | `graveyard.rs` | contexts that are over |
 //! | `config.rs` | the configuration |
 //! | `syntax.rs` | the syntax of a packet, for programs that display packets |
+//! | `xtp36r/` | XTP 3.6 reconstructed, for comparison with the report |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ pub mod header;
 mod key;
 pub mod services;
 mod syntax;
+pub mod xtp36r;
 
 pub use config::Config;
 pub use contexts::Contexts;

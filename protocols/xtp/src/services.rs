@@ -131,7 +131,7 @@ configuration! {
 }
 
 /// The longest message, in octets: no more is held for one that is not complete.
-const MESSAGE_MOST: usize = 64 << 20;
+pub(crate) const MESSAGE_MOST: usize = 64 << 20;
 
 /// The policies that all services with answers have, but for the framing.
 macro_rules! answered {

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod agw;
 mod artp;
 mod artp_headers;
 mod ax25;
@@ -32,6 +33,7 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 pub use addresses::addresses;
+pub use agw::agw;
 pub use artp::artp;
 pub use artp_headers::artp_headers;
 pub use ax25::{ax25, ax25_frames};
@@ -77,6 +79,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "protocols", run: protocols },
     Target { name: "ax25_frames", run: ax25_frames },
     Target { name: "ax25", run: ax25 },
+    Target { name: "agw", run: agw },
 ];
 
 /// The committed inputs of a target.

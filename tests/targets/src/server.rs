@@ -198,6 +198,7 @@ impl Stage {
                 let result = if fails { Err(failure) } else { Ok(()) };
                 FilesIndication::Done { token, result }
             }
+            FilesRequest::Leave => return,
             FilesRequest::Open { file, .. }
             | FilesRequest::Read { file, .. }
             | FilesRequest::Next { file }

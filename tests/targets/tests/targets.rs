@@ -71,6 +71,11 @@ fn frames_of_a_tnc_do_not_depend_on_how_its_line_is_cut() {
 }
 
 #[test]
+fn a_server_of_agw_holds_nothing_when_its_program_is_gone() {
+    check("agw", 3000);
+}
+
+#[test]
 fn a_capture_is_shown_as_far_as_it_goes() {
     check("captures", 5000);
 }
@@ -92,7 +97,7 @@ fn a_protocol_compiles_or_is_wrong_at_a_place() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 17);
+    assert_eq!(TARGETS.len(), 18);
 }
 
 #[test]

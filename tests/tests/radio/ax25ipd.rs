@@ -10,13 +10,14 @@ use stackwright::ax25::LinkVersion;
 use stackwright::axudp::{Axudp, Config};
 use stackwright::compose::Over;
 use stackwright::contract::services::Ended;
+use stackwright::drivers::Driver;
 use stackwright::drivers::line::Line;
 use stackwright::drivers::udp::Udp;
 use stackwright::wire::Pool;
 use stackwright_programs::processes::{Running, find};
 use stackwright_programs::scratch::Scratch;
 
-use crate::station::{M, Station, pool, tnc};
+use crate::station::{M, Station, at_once, pool, tnc};
 use crate::trial;
 
 const OCTETS: usize = 8 << 10;
@@ -55,15 +56,17 @@ fn between(version: LinkVersion) {
         ours.port()
     );
     fs::write(&file, config).expect("room for it");
-    let mut wired = Station::over("N0BBB", version, RATE, |driver| {
+    let behind_the_line = |driver: &Driver| {
         let line = Line::pty(&pty, driver.registry(), 0, pool()).expect("a terminal");
         tnc(line, RATE)
-    });
-    let mut remote = Station::over("N0AAA", version, RATE, |driver| {
+    };
+    let mut wired = Station::over("N0BBB", version, RATE, behind_the_line, at_once);
+    let over_udp = |driver: &Driver| {
         let config = Config { local: Some(ours.into()), peers: vec![theirs.into()] };
         let pool = Arc::new(Pool::new(1 << 16, 16));
         Over::new(Axudp::<M>::new(config), Udp::new(driver.registry(), 0, pool))
-    });
+    };
+    let mut remote = Station::over("N0AAA", version, RATE, over_udp, at_once);
     let program = find("ax25ipd").expect("the trial asked for it");
     let mut ipd = Running::start(Command::new(program).args(["-f", "-c"]).arg(&file));
     wired.listen("N0BBB");

@@ -1,9 +1,18 @@
 //! Packet radio: our AX.25 against that of others, over KISS. A trial whose stranger is not on this
 //! machine counts as ignored; with `CI=true` it fails.
 
+mod agw;
 mod ax25ipd;
+mod channel;
+mod direwolf;
 mod gensio;
 mod hub;
+mod pat;
+mod process;
+mod programs;
+#[path = "../strangers/radio/rig.rs"]
+#[allow(dead_code, reason = "some is for what is killed and started again")]
+mod rig;
 mod station;
 
 use std::env;
@@ -14,7 +23,14 @@ use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trials = [gensio::trials(), ax25ipd::trials()];
+    let trials = [
+        gensio::trials(),
+        ax25ipd::trials(),
+        channel::trials(),
+        direwolf::trials(),
+        programs::trials(),
+        pat::trials(),
+    ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 

@@ -88,9 +88,25 @@ pub(crate) fn participant(text: &str) -> Participant {
 impl Station<Tnc> {
     /// A station whose TNC is reached over TCP.
     pub(crate) fn new(own: &str, version: LinkVersion, rate: u32, hub: SocketAddr) -> Self {
-        let make = |driver: &Driver| tnc(Line::tcp(vec![hub], driver.registry(), 0, pool()), rate);
-        Self::over(own, version, rate, make)
+        Self::at(own, version, rate, hub, at_once)
     }
+
+    /// The same with a configuration that is adjusted.
+    pub(crate) fn at(
+        own: &str,
+        version: LinkVersion,
+        rate: u32,
+        hub: SocketAddr,
+        adjust: fn(Config) -> Config,
+    ) -> Self {
+        let make = |driver: &Driver| tnc(Line::tcp(vec![hub], driver.registry(), 0, pool()), rate);
+        Self::over(own, version, rate, make, adjust)
+    }
+}
+
+/// The times of a channel without a modem.
+pub(crate) fn at_once(config: Config) -> Config {
+    Config { access: Duration::from_millis(10), timeout: Duration::from_secs(2), ..config }
 }
 
 impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Station<L> {
@@ -100,6 +116,7 @@ impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Station<L> {
         version: LinkVersion,
         rate: u32,
         make: impl FnOnce(&Driver) -> L,
+        adjust: fn(Config) -> Config,
     ) -> Self {
         let driver = Driver::new(1).expect("the system has one");
         let lower = make(&driver);
@@ -108,10 +125,9 @@ impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Station<L> {
             rate,
             frame: FrameLength::Adaptive,
             window: 7,
-            access: Duration::from_millis(10),
-            timeout: Duration::from_secs(2),
             ..Config::new(call(own))
         };
+        let config = adjust(config);
         let stack = Over::new(Ax25::new(config), lower);
         Station { driver, stack, told: Told::default() }
     }
@@ -126,8 +142,13 @@ impl<L: Protocol<Provides = Frames<M>, Uses = Readiness>> Station<L> {
     }
 
     pub(crate) fn listen(&mut self, own: &str) {
+        self.ask(Request::Listen { listener: LISTENER, local: participant(own) });
+        self.wait_for_the_next();
+    }
+
+    /// Takes the next link that is opened to it.
+    pub(crate) fn wait_for_the_next(&mut self) {
         let (listener, association, credit) = (LISTENER, STREAM, CREDIT);
-        self.ask(Request::Listen { listener, local: participant(own) });
         self.ask(Request::Await { listener, association, credit });
     }
 

@@ -181,6 +181,10 @@ pub enum FilesRequest<M> {
         /// The file.
         path: String,
     },
+    /// Nothing is requested for now: what is kept for further requests, such as a connection without
+    /// one, is ended at once, and what is used when its use ends. No answer; a later request begins
+    /// anew.
+    Leave,
 }
 
 /// What is told about files.
@@ -414,14 +418,17 @@ impl<M> Word for FilesRequest<M> {
             Self::Set { .. } => "Set",
             Self::Rename { .. } => "Rename",
             Self::Remove { .. } => "Remove",
+            Self::Leave => "Leave",
         }
     }
 
     fn life(&self) -> Life {
         match self {
-            Self::Read { .. } | Self::Next { .. } | Self::Write { .. } | Self::Close { .. } => {
-                Life::Continues
-            }
+            Self::Read { .. }
+            | Self::Next { .. }
+            | Self::Write { .. }
+            | Self::Close { .. }
+            | Self::Leave => Life::Continues,
             _ => Life::Begins,
         }
     }
@@ -440,6 +447,7 @@ impl<M> Word for FilesRequest<M> {
             | Self::Set { token: name, .. }
             | Self::Rename { token: name, .. }
             | Self::Remove { token: name, .. } => Some(name),
+            Self::Leave => None,
         }
     }
 

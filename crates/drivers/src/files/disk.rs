@@ -494,6 +494,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     out.indicate(FilesIndication::Done { token, result: Err(why) });
                 }
             }
+            FilesRequest::Leave => {}
         }
     }
 

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use stackwright_transport::slots::CheckAt;
 use stackwright_wire::Message;
 
 /// How many octets of a packet a format may need to see before it knows where the check is.
@@ -25,7 +26,25 @@ pub(super) fn each<M: Message>(
     span.start <= span.end && span.end <= at
 }
 
-/// Does the same for a packet that is still a header and a body.
+/// Passes what a check of `N` octets covers to `take`, with zeros for the check itself, and returns
+/// the check that the packet has; `None` where the packet is too short.
+pub(super) fn each_and_check<const N: usize, M: Message>(
+    packet: &M,
+    CheckAt { field, covers }: CheckAt,
+    mut take: impl FnMut(&[u8]),
+) -> Option<[u8; N]> {
+    let (mut check, mut filled) = ([0; N], 0);
+    let mut whole = each(packet, covers.start..field, &mut take)
+        && each(packet, field..field + N, |octets| {
+            check[filled..filled + octets.len()].copy_from_slice(octets);
+            filled += octets.len();
+        });
+    take(&[0; N]);
+    whole = whole && each(packet, field + N..covers.end, take);
+    whole.then_some(check)
+}
+
+/// Does the same as [`each`] for a packet that is still a header and a body.
 pub(super) fn each_of<M: Message>(
     header: &[u8],
     body: Option<&M>,

@@ -5,7 +5,7 @@ use stackwright_transport::slots::{CheckAt, Integrity};
 use stackwright_transport::words::Dropped;
 use stackwright_wire::{Message, check};
 
-use super::covered::{LOOKS_AT, each, each_of};
+use super::covered::{LOOKS_AT, each_and_check, each_of};
 
 /// Checks packets with CRC-32C, 32 bits, over the octets that the format names; in the packet, the
 /// least significant octet is first (RFC 9260 appendix A).
@@ -26,16 +26,10 @@ const LENGTH: usize = 4;
 
 impl<M: Message> Integrity<M> for Crc32c {
     fn verify(&self, packet: &M, at: Option<CheckAt>) -> Result<(), Dropped> {
-        let CheckAt { field, covers } = at.ok_or(Dropped::Corrupt)?;
-        let (mut check, mut said, mut filled) = (check::Crc32c::new(), [0; LENGTH], 0);
-        let whole = each(packet, covers.start..field, |octets| check.add(octets))
-            && each(packet, field..field + LENGTH, |octets| {
-                said[filled..filled + octets.len()].copy_from_slice(octets);
-                filled += octets.len();
-            });
-        check.add(&[0; LENGTH]);
-        let whole = whole && each(packet, field + LENGTH..covers.end, |octets| check.add(octets));
-        if whole && check.value().to_le_bytes() == said { Ok(()) } else { Err(Dropped::Corrupt) }
+        let at = at.ok_or(Dropped::Corrupt)?;
+        let mut check = check::Crc32c::new();
+        let said = each_and_check(packet, at, |octets| check.add(octets));
+        if said == Some(check.value().to_le_bytes()) { Ok(()) } else { Err(Dropped::Corrupt) }
     }
 
     fn seal(&self, header: &mut [u8], body: Option<&M>, at: Option<CheckAt>) {

@@ -4,13 +4,16 @@
 //! | --- | --- | --- |
 //! | [`Absent`] | a layer below that checks | UDP |
 //! | [`Crc32c`] | new formats | RFC 9260 appendix A |
+//! | [`Cxor`] | specifications that demand it | XTP 3.6 |
 //! | [`Internet`] | specifications that demand it | RFC 1071; XTP, XSTP |
 
 mod absent;
 mod covered;
 mod crc32c;
+mod cxor;
 mod internet;
 
 pub use absent::Absent;
 pub use crc32c::Crc32c;
+pub use cxor::Cxor;
 pub use internet::Internet;

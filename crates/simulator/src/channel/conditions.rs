@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
-use super::Hearing;
+use super::{AccessParameters, Hearing};
 
-/// What a shared channel does to frames, and the parameters of its medium access: those of KISS.
+/// What a shared channel does to frames, and the parameters of its medium access: those of
+/// KISS, for every station that has none of its own.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ChannelConditions {
     /// The rate in octets per second. At least 1.
@@ -51,5 +52,11 @@ impl ChannelConditions {
             bit_errors: 0.0,
             hearing: Hearing::ALL,
         }
+    }
+
+    /// Returns how a station accesses the channel that was not told otherwise.
+    pub const fn access(&self) -> AccessParameters {
+        let ChannelConditions { key_up, tail, slot, persistence, .. } = *self;
+        AccessParameters { key_up, tail, slot, persistence, full_duplex: false }
     }
 }

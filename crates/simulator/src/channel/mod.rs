@@ -11,21 +11,29 @@
 //! destroys both, and there is no capture effect. Whether stations that do not hear one another are
 //! both heard by a third is up to [`Hearing`].
 
+mod access;
+mod activity;
 mod agenda;
 mod conditions;
 mod counts;
+mod description;
+mod hdlc;
 mod hearing;
 mod station;
 
 use fastrand::Rng;
 use stackwright_contract::Instant;
 
+pub use access::AccessParameters;
+pub use activity::{Activity, OnAir};
 pub use conditions::ChannelConditions;
 pub use counts::ChannelCounts;
+pub use description::{ChannelDescription, ChannelFlaw, StationDescription};
+pub use hdlc::HdlcFrame;
 pub use hearing::Hearing;
 
 use crate::LinkPacket;
-use crate::link::{happens, serialisation};
+use crate::link::{bits_at, happens};
 use agenda::{Agenda, What};
 use station::{Flying, Frame, State, Station};
 
@@ -37,6 +45,8 @@ pub struct Channel<P> {
     stations: Vec<Station<P>>,
     agenda: Agenda,
     counts: ChannelCounts,
+    /// What the stations did, where that is kept.
+    activities: Option<Vec<Activity<P>>>,
 }
 
 /// A frame that a station received.
@@ -57,24 +67,57 @@ impl<P: LinkPacket> Channel<P> {
     /// If `persistence` is not above 0, or `slot` is zero: no station would ever send, or none
     /// would ever wait.
     pub fn new(conditions: ChannelConditions, stations: usize, seed: u64) -> Self {
-        assert!(
-            conditions.persistence > 0.0,
-            "a station that never sends: `persistence` is above 0"
-        );
-        assert!(
-            !conditions.slot.is_zero(),
-            "a station that never waits: `slot` is longer than nothing"
-        );
+        let access = conditions.access();
+        access.check();
         let hearing = &conditions.hearing;
         let heard_by =
             |speaker| (0..stations).filter(|listener| hearing.hears(*listener, speaker)).collect();
         Channel {
-            stations: (0..stations).map(|speaker| Station::new(heard_by(speaker))).collect(),
+            stations: (0..stations)
+                .map(|speaker| Station::new(heard_by(speaker), access))
+                .collect(),
             conditions,
             random: Rng::with_seed(seed),
             agenda: Agenda::default(),
             counts: ChannelCounts::default(),
+            activities: None,
         }
+    }
+
+    /// Returns how a station accesses the channel.
+    ///
+    /// # Panics
+    /// If there is no such station.
+    pub fn access(&self, station: usize) -> AccessParameters {
+        self.stations[station].access
+    }
+
+    /// Sets how a station accesses the channel, from its next decision on.
+    ///
+    /// # Panics
+    /// If there is no such station, or as [`new`](Channel::new) does.
+    pub fn set_access(&mut self, station: usize, access: AccessParameters) {
+        access.check();
+        self.stations[station].access = access;
+    }
+
+    /// Keeps what the stations do from now on, until [`activities`](Channel::activities) takes it.
+    pub fn keep_activities(&mut self) {
+        self.activities.get_or_insert_default();
+    }
+
+    /// Takes what the stations did since the last time, in order, where it is kept.
+    pub fn activities(&mut self) -> impl Iterator<Item = Activity<P>> {
+        self.activities.iter_mut().flat_map(|kept| kept.drain(..))
+    }
+
+    /// Returns how many packets of a station wait to be sent: as many as
+    /// [`queue`](ChannelConditions::queue) at most.
+    ///
+    /// # Panics
+    /// If there is no such station.
+    pub fn waiting(&self, station: usize) -> usize {
+        self.stations[station].waiting.len()
     }
 
     /// Returns the conditions of the channel.
@@ -137,22 +180,31 @@ impl<P: LinkPacket> Channel<P> {
         }
     }
 
+    fn keep(&mut self, time: Instant, station: usize, what: impl FnOnce() -> OnAir<P>) {
+        if let Some(kept) = &mut self.activities {
+            kept.push(Activity { time, station, what: what() });
+        }
+    }
+
     fn decide_at(&mut self, time: Instant, station: usize) {
         self.stations[station].state = State::Deciding;
         self.agenda.add(time, What::Decides, station);
     }
 
     fn decide(&mut self, now: Instant, index: usize) {
-        let ChannelConditions { persistence, slot, key_up, delay, .. } = self.conditions;
+        let delay = self.conditions.delay;
         let station = &mut self.stations[index];
-        if station.carriers > 0 {
+        let AccessParameters { persistence, slot, key_up, full_duplex, .. } = station.access;
+        if station.carriers > 0 && !full_duplex {
             station.state = State::Deferring;
-        } else if happens(&mut self.random, persistence) {
+            self.keep(now, index, || OnAir::Defers);
+        } else if full_duplex || happens(&mut self.random, persistence) {
             station.state = State::KeyingUp;
             station.listen(now);
             self.counts.on_air += key_up;
             self.agenda.add(now + key_up, What::Starts, index);
             self.agenda.add(now + delay, What::Rises, index);
+            self.keep(now, index, || OnAir::KeysUp);
         } else {
             self.decide_at(now + slot, index);
         }
@@ -160,22 +212,32 @@ impl<P: LinkPacket> Channel<P> {
 
     /// Starts the next frame, or ends the transmission after the last.
     fn start(&mut self, now: Instant, index: usize) {
-        let ChannelConditions { rate, overhead, tail, delay, .. } = self.conditions;
+        let ChannelConditions { rate, overhead, delay, .. } = self.conditions;
         let station = &mut self.stations[index];
+        let tail = station.access.tail;
         let left = match station.state {
-            State::Sending(left) => left,
+            State::Sending(left) => {
+                self.keep(now, index, || OnAir::Leaves);
+                left
+            }
             _ => station.waiting.len(),
         };
+        let station = &mut self.stations[index];
         if left > 0
             && let Some(frame) = station.waiting.pop_front()
         {
             station.state = State::Sending(left - 1);
-            let takes = serialisation(frame.packet.octets().saturating_add(overhead), rate);
+            let bits = frame.packet.air_bits().saturating_add(8 * overhead as u64);
+            let takes = bits_at(bits, rate);
+            let begins = self.activities.is_some().then(|| frame.packet.twin());
             station.flying.push_back(Flying { frame, begins: now + delay });
             self.counts.sent += 1;
             self.counts.on_air += takes;
             self.agenda.add(now + takes + delay, What::Arrives, index);
             self.agenda.add(now + takes, What::Starts, index);
+            if let Some(packet) = begins {
+                self.keep(now, index, || OnAir::Begins(packet));
+            }
         } else {
             self.counts.on_air += tail;
             self.agenda.add(now + tail, What::Silent, index);
@@ -187,7 +249,9 @@ impl<P: LinkPacket> Channel<P> {
         let station = &mut self.stations[index];
         station.state = State::Idle;
         station.listen(now);
-        if !station.waiting.is_empty() {
+        let waits = !station.waiting.is_empty();
+        self.keep(now, index, || OnAir::KeysDown);
+        if waits {
             self.decide_at(now, index);
         }
     }
@@ -216,6 +280,7 @@ impl<P: LinkPacket> Channel<P> {
                 self.counts.unheard += 1;
             } else if station.clear_since.is_none_or(|since| since > begins) {
                 self.counts.collided += 1;
+                self.keep(now, index, || OnAir::Loses { from: speaker });
             } else {
                 let mut packet = packet.twin();
                 let mut altered = false;
@@ -227,6 +292,7 @@ impl<P: LinkPacket> Channel<P> {
                 self.counts.altered += u64::from(altered);
                 self.counts.delivered += 1;
                 self.counts.octets += packet.octets() as u64;
+                self.keep(now, index, || OnAir::Receives { from: speaker, altered });
                 out.push(Reception { time: now, station: index, packet });
             }
         }

@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 
 use stackwright_contract::Instant;
 
+use super::AccessParameters;
 use crate::link::BitErrors;
 
 /// A station of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct Station<P> {
+    pub(super) access: AccessParameters,
     pub(super) waiting: VecDeque<Frame<P>>,
     /// Frames in flight: the propagation delay is the same for all signals.
     pub(super) flying: VecDeque<Flying<P>>,
@@ -55,8 +57,9 @@ pub(super) enum State {
 }
 
 impl<P> Station<P> {
-    pub(super) fn new(heard_by: Vec<usize>) -> Self {
+    pub(super) fn new(heard_by: Vec<usize>, access: AccessParameters) -> Self {
         Station {
+            access,
             heard_by,
             waiting: VecDeque::new(),
             flying: VecDeque::new(),

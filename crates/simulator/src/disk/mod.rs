@@ -202,6 +202,7 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
                 self.ask(cx, token, Work::Rename { from, to });
             }
             FilesRequest::Remove { token, path } => self.ask(cx, token, Work::Remove { path }),
+            FilesRequest::Leave => {}
         }
     }
 

@@ -17,7 +17,7 @@ mod codel;
 mod conditions;
 mod counts;
 mod delay_steps;
-mod description;
+pub(crate) mod description;
 mod fate;
 mod loss;
 mod outages;
@@ -38,7 +38,7 @@ pub use queue::{Discipline, Queue};
 
 pub(crate) use bit_errors::BitErrors;
 pub(crate) use chance::happens;
-pub(crate) use queue::serialisation;
+pub(crate) use queue::{bits_at, serialisation};
 
 use chance::{Chance, RESEND_FIRST};
 use delay_steps::Stepped;
@@ -53,6 +53,12 @@ pub trait LinkPacket {
     /// Returns how many of its octets errors can reach: all of them by default.
     fn exposed(&self) -> usize {
         self.octets()
+    }
+
+    /// Returns how many bits it has on the air of a [`Channel`](crate::Channel), where framing may
+    /// stuff some in; by default those of its octets.
+    fn air_bits(&self) -> u64 {
+        8 * self.octets() as u64
     }
 
     /// Returns a copy.

@@ -163,6 +163,11 @@ pub(crate) fn serialisation(octets: usize, rate: u64) -> Duration {
     nanoseconds((octets as u128 * NANOSECONDS).div_ceil(u128::from(rate.max(1))))
 }
 
+/// Returns how long `bits` bits take at a rate in octets per second, to the next nanosecond.
+pub(crate) fn bits_at(bits: u64, rate: u64) -> Duration {
+    nanoseconds((u128::from(bits) * NANOSECONDS).div_ceil(8 * u128::from(rate.max(1))))
+}
+
 fn nanoseconds(nanoseconds: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }

@@ -1,7 +1,10 @@
 //! A shared channel: who waits for whom, who is heard, and what it costs.
 
 mod access;
+mod air_bits;
+mod description;
 mod errors;
+mod stations;
 mod world;
 
 use stackwright_contract::{Duration, Instant};

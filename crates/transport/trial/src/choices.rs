@@ -72,15 +72,17 @@ macro_rules! choices {
 }
 
 choices! { |at|
-    format: dyn slots::Format<M, Front = ()> = [Everything::<false, M>::new(), Everything::<true, M>::new()];
-    ordering: dyn slots::Ordering<M> = [ordering::Absent, ordering::Total::new(), ordering::Sequenced::default()];
+    format: dyn slots::Format<M, Front = ()> =
+        [Everything::<false, M>::new(), Everything::<true, M>::new()];
+    ordering: dyn slots::Ordering<M> =
+        [ordering::Absent, ordering::Total::new(), ordering::Sequenced::default()];
     framing: dyn slots::Framing<M> = [
         framing::Fragments::new(1 << 16, 1 << 20).forgetting(framing::Forgetting::Lost(at.window)),
         framing::OctetStream,
         framing::MessageEnd::new(1 << 20),
     ];
     integrity: dyn slots::Integrity<M> =
-        [integrity::Absent, integrity::Internet::new(), integrity::Crc32c];
+        [integrity::Absent, integrity::Internet::new(), integrity::Crc32c, integrity::Cxor];
     connection: dyn slots::Connection = [
         connection::Agreed::default(),
         connection::TwoStage::new(200 * MILLISECOND).tries(60),

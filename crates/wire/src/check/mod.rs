@@ -2,11 +2,13 @@
 //!
 //! | check | detects | cost |
 //! | --- | --- | --- |
-//! | [`Internet`] | most accidents; no exchanged 16-bit words | lowest, and it can be updated in place |
+//! | [`Internet`] | most accidents; no exchanged 16-bit words | low, and it can be updated in place |
 //! | [`Crc16`] | all bursts of at most 16 bits | tables of 8 KiB |
 //! | [`Crc32c`] | all bursts of at most 32 bits | tables of 8 KiB, or one instruction for 8 octets |
+//! | [`Cxor`] | every odd number of inverted bits; XTP 3.6 | lowest: less than a copy |
+//! | [`Fletcher`] | most accidents, exchanged octets too; ISO transport | a few times the Internet check's |
 //!
-//! All three are fed piece by piece, and those of two adjacent pieces can be combined into that of
+//! All are fed piece by piece, and those of two adjacent pieces can be combined into that of
 //! both:
 //!
 //! ```
@@ -21,9 +23,13 @@
 
 mod crc16;
 mod crc32c;
+mod cxor;
+mod fletcher;
 mod internet;
 mod reflected;
 
 pub use crc16::Crc16;
 pub use crc32c::Crc32c;
+pub use cxor::Cxor;
+pub use fletcher::Fletcher;
 pub use internet::Internet;

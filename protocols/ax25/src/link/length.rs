@@ -7,6 +7,8 @@ use crate::header::Modulus;
 const LENGTHS: [u16; 7] = [32, 48, 64, 96, 128, 192, 256];
 /// The length on a link of which nothing is known.
 const FIRST: u16 = 64;
+/// Frames of a length that was never acknowledged which leave at once.
+pub(super) const TRY: usize = 4;
 /// First transmissions that the estimate looks back at.
 const SAMPLES: usize = 32;
 /// Octets of a frame beside its information: addresses, control field, protocol identifier, and a
@@ -29,7 +31,8 @@ pub(super) struct Lengths {
     fixed: Option<u16>,
     /// The longest that the peer takes.
     pub(super) most: u16,
-    /// The longest that it has acknowledged: no frame is more than twice as long.
+    /// The longest that it has acknowledged: no frame is more than twice as long. A frame that was
+    /// sent is never cut anew, as the peer may hold it: too long a step would stop the link.
     proven: u16,
     samples: [Sample; SAMPLES],
     newest: usize,

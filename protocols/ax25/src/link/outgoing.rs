@@ -2,9 +2,10 @@
 
 use alloc::collections::VecDeque;
 
+use stackwright_contract::Duration;
 use stackwright_wire::{Message, Pool};
 
-use super::length::{Learned, Lengths};
+use super::length::{Learned, Lengths, TRY};
 use crate::config::Config;
 use crate::header::{HEAD_MOST, Modulus};
 
@@ -12,10 +13,8 @@ use crate::header::{HEAD_MOST, Modulus};
 /// below.
 pub(crate) const HEADROOM: usize = HEAD_MOST + 16;
 
-/// The most frames of one transmission: at 1200 bit/s they take half a minute.
-const BURST_MOST: usize = 16;
-/// Frames of a length that was never acknowledged which leave at once.
-const TRY: usize = 4;
+/// How long one transmission is on the air at most: others wait for the channel meanwhile.
+const BURST_MOST: Duration = Duration::from_secs(30);
 
 /// A frame that has its number: it was sent at least once, and is never cut again, because the peer
 /// may hold it.
@@ -43,6 +42,8 @@ pub(super) struct Outgoing<M> {
     pub(super) pid: u8,
     /// The most that the peer takes before it acknowledges (k).
     pub(super) window: u8,
+    /// The most frames of one transmission.
+    burst_most: usize,
     pub(super) peer_busy: bool,
     /// How often it was sent from V(A) on since V(A) moved.
     pub(super) standstill: u16,
@@ -51,6 +52,7 @@ pub(super) struct Outgoing<M> {
 
 impl<M: Message> Outgoing<M> {
     pub(super) fn new(config: &Config, learned: Learned) -> Self {
+        let frame = config.air(config.longest).as_nanos().max(1);
         Outgoing {
             acknowledged: 0,
             frames: VecDeque::new(),
@@ -59,6 +61,7 @@ impl<M: Message> Outgoing<M> {
             queue: M::with_headroom(0, &[]),
             pid: crate::header::pid::NONE,
             window: config.window,
+            burst_most: usize::try_from(BURST_MOST.as_nanos() / frame).unwrap_or(1).max(1),
             peer_busy: false,
             standstill: 0,
             length: Lengths::new(config, learned),
@@ -180,7 +183,7 @@ impl<M: Message> Outgoing<M> {
     /// Returns how many frames leave before the peer is asked what has arrived: few while their
     /// length is a try.
     pub(super) fn burst(&self) -> usize {
-        let most = if self.length.is_trying() { TRY } else { BURST_MOST };
+        let most = if self.length.is_trying() { TRY } else { self.burst_most };
         usize::from(self.window).min(most)
     }
 

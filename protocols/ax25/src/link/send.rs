@@ -245,6 +245,7 @@ impl<M: Message> Link<M> {
         self.outgoing = Outgoing::new(config, learned);
         self.incoming = Incoming::new(credit);
         self.ending = Ending::Open;
+        self.opened = false; // this name was not told
         self.reopens = true;
     }
 }

@@ -8,7 +8,7 @@ use crate::air::{Air, Fate, name, station};
 use crate::exchange::{config, radio};
 use crate::talk::{End, check, data};
 
-const OCTETS: usize = 3000;
+const OCTETS: usize = 8000;
 
 /// What the first does when the other has half of its octets.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -66,6 +66,8 @@ pub struct Client<M> {
     only_pasv: bool,
     /// Whether an idle session stays because others have jobs.
     lingers: bool,
+    /// Whether no more jobs come for now.
+    leaves: bool,
     /// Whether a list told no times: they are asked for with the files.
     untimed: bool,
     /// The time before which no timer is due.
@@ -85,6 +87,7 @@ impl<M: Message> Client<M> {
             waiting: VecDeque::new(),
             only_pasv: false,
             lingers: false,
+            leaves: false,
             untimed: false,
             next: None,
         }

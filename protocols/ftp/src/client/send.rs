@@ -65,6 +65,7 @@ impl<M: Message> Client<M> {
             FilesRequest::Remove { token, path } => {
                 self.add_job(cx, token, path, deed(DeedKind::Remove { refused: None }), out);
             }
+            FilesRequest::Leave => self.leave(cx, out),
         }
     }
 
@@ -86,6 +87,7 @@ impl<M: Message> Client<M> {
         if injects {
             return self.job_failed(name, Failure::BadName, out);
         }
+        self.leaves = false;
         self.waiting.push_back(name);
         self.assign(cx, out);
     }

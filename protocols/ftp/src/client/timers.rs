@@ -2,7 +2,7 @@
 //!
 //! | timer | of | when it expires |
 //! | --- | --- | --- |
-//! | idle | a session without a job; at least 10 s while others have jobs | it sends QUIT |
+//! | idle | a session without a job; at least 10 s while others have jobs, not at all where no more come | it sends QUIT |
 //! | other end | a reply of several lines whose last line has another code | that code counts |
 //! | timeout | a server that is silent, a transfer without progress | the session is dropped, its job has expired |
 //! | opening | a data association to the port that EPSV named | the transfer begins anew with PASV |
@@ -45,6 +45,7 @@ impl<M: Message> Client<M> {
         let is_busy = state.step == Step::Idle && self.jobs.iter().next().is_some();
         let timeout = match state.step {
             Step::Idle if state.before.is_empty() && is_busy => self.config.idle.max(BUSY),
+            Step::Idle if state.before.is_empty() && self.leaves => Duration::ZERO,
             Step::Idle if state.before.is_empty() => self.config.idle,
             // The file is whole, and the application takes its time.
             Step::Complete if matches!(state.data, Data::Absent) => Duration::MAX,
@@ -71,10 +72,24 @@ impl<M: Message> Client<M> {
             return;
         }
         self.lingers = false;
-        let idle = |session: &Session| session.step == Step::Idle;
-        let idle: Vec<Handle> =
-            self.sessions.iter().filter(|(_, state)| idle(state)).map(|(name, _)| name).collect();
-        idle.into_iter().for_each(|session| self.touch(cx, session));
+        self.idle().into_iter().for_each(|session| self.touch(cx, session));
+    }
+
+    /// Quits sessions that have no job, those that have one after it, until there is one again.
+    pub(super) fn leave(&mut self, cx: &Context, out: Out<'_, M>) {
+        self.leaves = true;
+        for session in self.idle() {
+            let state = self.sessions.get(session);
+            // Where replies are missing, it quits once they are here.
+            if state.is_some_and(|state| state.before.is_empty()) {
+                self.quit(cx, session, out);
+            }
+        }
+    }
+
+    fn idle(&self) -> Vec<Handle> {
+        let is_idle = |session: &Session| session.step == Step::Idle;
+        self.sessions.iter().filter(|(_, state)| is_idle(state)).map(|(name, _)| name).collect()
     }
 
     pub(super) fn expire(&mut self, cx: &Context, out: Out<'_, M>) {

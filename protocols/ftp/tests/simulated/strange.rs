@@ -309,6 +309,16 @@ fn a_plain_fetch_takes_no_more_round_trips_than_its_commands_need() {
 }
 
 #[test]
+fn a_session_that_is_kept_quits_at_once_where_no_more_jobs_come() {
+    let mut odd = hello();
+    fetch(&mut odd).unwrap();
+    assert!(!odd.verbs().contains(&"QUIT"), "it is kept for the next job");
+    odd.ask(FilesRequest::Leave);
+    odd.turn();
+    assert_eq!(odd.verbs().last(), Some(&"QUIT"));
+}
+
+#[test]
 fn an_active_fetch_takes_no_more() {
     let mut config = crate::setting::client_config();
     config.data = DataMode::Active;

@@ -132,7 +132,8 @@ pub(super) enum Slot<M> {
 impl<M: Message> Hub<M> {
     /// Listens, and awaits a program.
     pub(super) fn listen(&mut self, out: Out<'_, M>) {
-        let (listener, local) = (self.names.name(Slot::Listener), self.config.local);
+        let Some(local) = self.config.local else { return };
+        let listener = self.names.name(Slot::Listener);
         self.listener = Some(listener);
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
         self.expect(out);

@@ -8,8 +8,8 @@ use crate::{LONGEST_MOST, PORTS_MOST};
 /// The configuration of a [`Hub`](super::Hub).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HubConfig {
-    /// Where programs find it.
-    pub local: Participant,
+    /// Where programs find it; `None`: nowhere, and the layer above has the TNC alone.
+    pub local: Option<Participant>,
     /// The longest frame, in octets: 1 to [`LONGEST_MOST`], and no more than the TNC below takes.
     pub longest: usize,
     /// How many ports of the TNC are shared, counted from 0: 1 to 16.
@@ -31,7 +31,7 @@ impl HubConfig {
     /// Returns the hub at `local` of a TNC with one port, for frames of 1024 octets, without echo.
     pub fn at(local: impl Into<Participant>) -> Self {
         let room = Credit { octets: 16 << 10, messages: 64 };
-        HubConfig { local: local.into(), longest: 1024, ports: 1, echo: false, room }
+        HubConfig { local: Some(local.into()), longest: 1024, ports: 1, echo: false, room }
     }
 
     /// # Panics

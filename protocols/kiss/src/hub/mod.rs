@@ -20,7 +20,8 @@
 //! program that stops reading loses frames, which are counted, and delays nobody; one that sends
 //! more than the TNC takes is read no further. A program that numbers its frames (ACKMODE) is told
 //! when each has left, also where the TNC does not know ACKMODE; one that asks `TXBUF:` is answered
-//! here. Parameters that a program sets are ignored.
+//! here. Parameters that a program sets are not passed on: the TNC's are those of its owner, who
+//! may [read](Hub::access) them.
 
 mod client;
 mod config;
@@ -35,13 +36,14 @@ use alloc::vec::Vec;
 
 use stackwright_contract::ask::{Ask, Longest, Question};
 use stackwright_contract::services::{
-    Credit, Frames, FramesIndication, FramesRequest, Streams, StreamsIndication,
+    Credit, Ended, Frames, FramesIndication, FramesRequest, Streams, StreamsIndication,
 };
 use stackwright_contract::{
     Both, Context, Either, Facts, Guarantees, Handle, Names, Outlet, Participant, Protocol,
 };
 use stackwright_wire::{Message, Pool};
 
+use crate::ChannelAccess;
 use crate::state::Memory;
 use client::Slot;
 use send::{Outstanding, Queued};
@@ -57,7 +59,7 @@ pub struct Hub<M: Message> {
     /// The names below: the listener, one that waits, the programs.
     names: Names<Slot<M>>,
     listener: Option<Handle>,
-    listening: Option<Participant>,
+    listening: Option<Result<Participant, Ended>>,
     /// Whether it was started.
     begun: bool,
     is_up: bool,
@@ -78,6 +80,8 @@ struct Port<M> {
     handed: usize,
     /// What the layer above may send.
     above: Credit,
+    /// How programs want the channel to be accessed.
+    access: ChannelAccess,
 }
 
 impl<M: Message> Port<M> {
@@ -99,6 +103,7 @@ impl<M: Message> Hub<M> {
             queue: VecDeque::new(),
             handed: 0,
             above: Credit::NONE,
+            access: ChannelAccess::default(),
         };
         Hub {
             config,
@@ -116,14 +121,20 @@ impl<M: Message> Hub<M> {
         }
     }
 
-    /// Returns where it listens, once it does.
-    pub fn listening(&self) -> Option<Participant> {
+    /// Returns where it listens, or why it does not; `None`: it was not told yet.
+    pub const fn listening(&self) -> Option<Result<Participant, Ended>> {
         self.listening
     }
 
     /// Returns how many programs are there.
     pub fn clients(&self) -> usize {
         self.names.iter().filter(|(_, slot)| matches!(slot, Slot::Client(_))).count()
+    }
+
+    /// Returns how programs want a port to access the channel, the last that said so of each
+    /// parameter; nothing for a port that is not shared.
+    pub fn access(&self, port: u8) -> ChannelAccess {
+        self.ports.get(usize::from(port)).map_or_else(ChannelAccess::default, |port| port.access)
     }
 
     /// Returns how many octets are held, of all programs together and in both directions.

@@ -137,7 +137,7 @@ impl<M: Message> Hub<M> {
     ) {
         match word {
             StreamsIndication::Listening { local, .. } => {
-                self.listening = Some(local);
+                self.listening = Some(Ok(local));
                 cx.event(NAME, format_args!("listening at {local}"));
             }
             StreamsIndication::Opened { association, remote, credit, .. } => {
@@ -175,7 +175,7 @@ impl<M: Message> Hub<M> {
     fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
         match self.names.forget(name) {
             Some(Slot::Listener) => {
-                (self.listener, self.listening) = (None, None);
+                (self.listener, self.listening) = (None, Some(Err(why)));
                 cx.event(NAME, format_args!("not listening: {why}"));
             }
             Some(Slot::Client(_)) => cx.event(NAME, format_args!("a program is gone: {why}")),
@@ -213,7 +213,14 @@ impl<M: Message> Hub<M> {
                     }
                     continue;
                 }
-                // The TNC's parameters are those of its owner, and it stays in KISS.
+                // The TNC's parameters are those of its owner, who may read these.
+                Ok(Said::Parameter { port, command, value }) => {
+                    if let Some(there) = self.ports.get_mut(usize::from(port)) {
+                        there.access.set(command, value);
+                    }
+                    continue;
+                }
+                // It stays in KISS.
                 Ok(Said::Transmitted { .. } | Said::Other) => continue,
             };
             let why = match () {

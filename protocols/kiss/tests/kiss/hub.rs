@@ -7,8 +7,8 @@ use std::sync::Arc;
 use stackwright_contract::services::{
     Credit, Ended, FramesIndication, FramesRequest, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::{Context, Either, Handle, Outlet, PathLimits, Protocol};
-use stackwright_kiss::{CLIENT_ROOM, CLIENTS_MOST, Hub, HubConfig};
+use stackwright_contract::{Context, Duration, Either, Handle, Outlet, PathLimits, Protocol};
+use stackwright_kiss::{CLIENT_ROOM, CLIENTS_MOST, ChannelAccess, Hub, HubConfig};
 use stackwright_wire::{BufferTree, Message, Pool};
 
 type M = BufferTree;
@@ -81,7 +81,7 @@ impl Rig {
         rig.settle();
         let (listener, local) = (rig.listener.expect("it listens"), local().into());
         rig.programs_say(StreamsIndication::Listening { listener, local });
-        assert_eq!(rig.hub.listening(), Some(local));
+        assert_eq!(rig.hub.listening(), Some(Ok(local)));
         rig
     }
 
@@ -496,4 +496,27 @@ fn random_programs_do_no_harm() {
             assert!(rig.hub.held() <= rig.hub.clients() * (CLIENT_ROOM + 5000) + 2000, "{seed}");
         }
     }
+}
+
+/// Parameters are not passed on, but the owner of the TNC may read them, those of each port.
+#[test]
+fn parameters_of_programs_can_be_read() {
+    let mut rig = Rig::up(HubConfig { ports: 2, ..config() }, LARGE);
+    assert_eq!(rig.hub.access(0), ChannelAccess::default());
+    let [one, other] = [rig.connect(), rig.connect()];
+    rig.say(one, b"\xC0\x01\x1E\xC0\xC0\x02\x3F\xC0\xC0\x15\x01\xC0\xC0\x21\x01\xC0");
+    rig.say(other, b"\xC0\x03\x05\xC0\xC0\x04\x00\xC0\xC0\x01\x32\xC0\xC0\x05\xC0");
+    let time = |milliseconds| Some(Duration::from_millis(milliseconds));
+    let access = ChannelAccess {
+        tx_delay: time(500),
+        persistence: Some(63),
+        slot_time: time(50),
+        tx_tail: time(0),
+        full_duplex: None,
+    };
+    assert_eq!(rig.hub.access(0), access);
+    let duplex = ChannelAccess { full_duplex: Some(true), ..ChannelAccess::default() };
+    assert_eq!(rig.hub.access(1), duplex);
+    assert_eq!(rig.hub.access(2), ChannelAccess::default(), "there is no such port");
+    assert!(rig.sent.is_empty() && rig.cx.dropped_count() == 1);
 }

@@ -10,6 +10,7 @@
 //! ```
 
 mod artp;
+mod ax25;
 mod crossing;
 mod events;
 mod ftp;
@@ -58,6 +59,7 @@ type Outcome = Result<bool, Box<dyn std::error::Error>>;
 fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
     artp::add(&mut figures);
+    ax25::add(&mut figures);
     loss::add(&mut figures);
     kiss::add(&mut figures);
     crossing::add(&mut figures);

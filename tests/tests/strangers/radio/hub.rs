@@ -78,7 +78,8 @@ pub(super) fn is_shared() {
     let rig = Rig::new(9600);
     let mut hub = Running::new(rig.kiss(0), 9600);
     hub.until("it listens", |hub| hub.stack.upper.listening().is_some());
-    let address = hub.stack.upper.listening().and_then(|there| there.internet()).expect("TCP");
+    let local = hub.stack.upper.listening().and_then(Result::ok);
+    let address = local.and_then(|there| there.internet()).expect("TCP");
     let mut stuck = TcpStream::connect(address).expect("the hub listens");
     let sharing = [Kissutil::new(address), Kissutil::new(address)];
     let mut far = Kissutil::new(rig.kiss(1));

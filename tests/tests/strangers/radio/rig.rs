@@ -24,6 +24,7 @@ pub(crate) struct Rig {
 struct Modem {
     name: &'static str,
     kiss: u16,
+    agw: u16,
     running: Running,
 }
 
@@ -33,6 +34,14 @@ impl Rig {
     /// # Panics
     /// When they do not listen in time.
     pub(crate) fn new(baud: u32) -> Self {
+        Self::with(baud, &[])
+    }
+
+    /// Starts two modems of `baud` bit/s, with options for both.
+    ///
+    /// # Panics
+    /// When they do not listen in time.
+    pub(crate) fn with(baud: u32, options: &[&str]) -> Self {
         let folder = Scratch::new();
         let names = ["A", "B"];
         let sinks = names.map(|name| {
@@ -52,15 +61,15 @@ impl Rig {
         let are_there = eventually(Duration::from_secs(10), || fifos.iter().all(|at| at.exists()));
         assert!(are_there, "the channel makes a FIFO for each modem");
         let modems = [0, 1].map(|place| {
-            let (name, kiss) = (names[place], free_port(false));
+            let (name, kiss, agw) = (names[place], free_port(false), free_port(false));
             let setting = format!(
                 "ADEVICE udp:{} tx{name}\nARATE {SAMPLES}\nACHANNELS 1\nCHANNEL 0\n\
-                 MYCALL N0{name}{name}{name}\nMODEM {baud}\nAGWPORT 0\nKISSPORT {kiss}\n\
+                 MYCALL N0{name}{name}{name}\nMODEM {baud}\nAGWPORT {agw}\nKISSPORT {kiss}\n\
                  PERSIST 255\nSLOTTIME 1\nTXDELAY 20\nTXTAIL 5\n",
                 audio[place]
             );
             fs::write(folder.join(&format!("{name}.conf")), setting).expect("a folder of ours");
-            Modem { name, kiss, running: start(folder.path(), name, &[]) }
+            Modem { name, kiss, agw, running: start(folder.path(), name, options) }
         });
         let rig = Rig { modems, _channel: channel, folder };
         rig.listens(0);
@@ -71,6 +80,11 @@ impl Rig {
     /// Returns where a modem offers KISS.
     pub(crate) fn kiss(&self, modem: usize) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.modems[modem].kiss))
+    }
+
+    /// Returns where a modem offers its own links to programs.
+    pub(crate) fn agw(&self, modem: usize) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.modems[modem].agw))
     }
 
     /// Waits until a modem listens; returns when it did.

@@ -44,11 +44,11 @@ use super::Loss;
 pub use resolve::LinkFlaw;
 
 use forms::List;
-use probability::Probability;
-use profile_name::ProfileName;
-pub(crate) use units::time;
-use units::{Delay, Places, Rate};
+pub(crate) use probability::Probability;
+pub(crate) use profile_name::ProfileName;
+use units::{Delay, Places};
 pub use units::{OctetCount, Time};
+pub(crate) use units::{Rate, time};
 
 /// A link as a file describes it. What is left out is as in its profile, or ideal.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]

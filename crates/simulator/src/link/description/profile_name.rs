@@ -9,10 +9,10 @@ use crate::{NamedProfile, Profile};
 
 /// The name of an existing profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ProfileName(&'static str);
+pub(crate) struct ProfileName(&'static str);
 
 impl ProfileName {
-    pub(super) fn profile(self) -> Option<Profile> {
+    pub(crate) fn profile(self) -> Option<Profile> {
         Profile::named(self.0)
     }
 }

@@ -1,0 +1,103 @@
+//! `channel`: a radio channel without radios, each station of which has a TNC over TCP.
+
+pub(crate) mod frames;
+pub(crate) mod lines;
+pub(crate) mod picture;
+pub(crate) mod timeline;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+use stackwright::channel::{ChannelDescription, ChannelFlaw, RadioChannel};
+
+use crate::arguments::RadioChannel as Arguments;
+use crate::described::Flawed;
+use crate::interrupts::interrupts;
+use crate::problem::Problem;
+use crate::report::say;
+use lines::Lines;
+use timeline::Timeline;
+
+/// How long a description may be, in octets.
+const DESCRIPTION_MOST: u64 = 64 << 10;
+/// How often what happened is shown.
+const LOOK: Duration = Duration::from_millis(20);
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Problem> {
+    let description = load(&arguments.file)?;
+    if arguments.check {
+        say!("{}: a channel of {} stations", arguments.file.display(), description.stations.len());
+        return Ok(());
+    }
+    let interrupted = interrupts()?;
+    let channel = RadioChannel::start(&description)?;
+    begin(&description, &channel, arguments.json);
+    let mut timeline = Timeline::new(&description);
+    let mut lines = Lines::new(arguments.json, arguments.all);
+    while !interrupted.load(Relaxed) {
+        for activity in channel.live().activities() {
+            timeline.add(activity, |happened, timeline| lines.say(happened, timeline));
+        }
+        if lines.is_unread() {
+            break;
+        }
+        thread::sleep(LOOK);
+    }
+    if let Some(file) = &arguments.svg {
+        picture::write(&timeline, file)?;
+    }
+    Ok(())
+}
+
+/// A rate in octets a second, as radio amateurs write it.
+fn bits(octets: u64) -> String {
+    format!("{} bit/s", octets.saturating_mul(8))
+}
+
+/// Reads a file.
+pub(crate) fn load(file: &Path) -> Result<ChannelDescription, Problem> {
+    let read = || -> io::Result<String> {
+        let mut text = String::new();
+        File::open(file)?.take(DESCRIPTION_MOST).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text = read().map_err(|why| Problem::Path { path: file.into(), why })?;
+    ChannelDescription::read(&text).map_err(|ChannelFlaw { at, says }| {
+        let name = file.display().to_string();
+        Problem::Channel(Box::new(Flawed::at(&name, &text, at.as_ref(), &says)))
+    })
+}
+
+/// Says what there is, and how to reach it.
+fn begin(description: &ChannelDescription, channel: &RadioChannel, json: bool) {
+    let rate = bits(description.conditions.rate);
+    let speed = description.speed;
+    let stations = || description.stations.iter().enumerate();
+    if json {
+        let stations = stations().map(|(index, station)| {
+            let tnc = channel.tnc(index).map(|at| format!("tcp://{at}"));
+            json!({ "station": station.name, "kiss": tnc })
+        });
+        let stations: Vec<_> = stations.collect();
+        let bits = 8 * description.conditions.rate;
+        return say!("{}", json!({ "rate": bits, "speed": speed, "stations": stations }));
+    }
+    match speed {
+        1 => say!("A channel of {rate}. Each station has a TNC that speaks KISS:"),
+        speed => say!(
+            "A channel of {rate}, {speed} times as fast as on the air. Each station has a TNC that speaks KISS:"
+        ),
+    }
+    for (index, station) in stations() {
+        match channel.tnc(index) {
+            Some(at) => say!("  {:<9}  tcp://{at}", station.name),
+            None => say!("  {:<9}  without a TNC: it only listens", station.name),
+        }
+    }
+    say!("Press Ctrl-C to stop. Times are those on the air.\n");
+}

@@ -1,0 +1,218 @@
+//! `connect`: a terminal on an AX.25 link, through the TNC of a radio.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `terminal.rs` | the person, or the pipe, at this end |
+//! | `tnc.rs` | what is known of the TNC |
+
+mod terminal;
+mod tnc;
+
+use std::num::NonZeroU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use stackwright::ax25::header::DigipeaterPath;
+use stackwright::ax25::{AirRules, AirRulesConfig, Ax25, LinkVersion, Route};
+use stackwright::compose::{Over, stack};
+use stackwright::contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
+use stackwright::contract::{
+    Address, CallSign, Either, Handle, IndicationOf, Outlet, Protocol as _, RequestOf,
+};
+use stackwright::kiss::Kiss;
+use stackwright::wire::Message as _;
+use stackwright::{ax25, kiss};
+use stackwright_drivers::Driver;
+use stackwright_drivers::line::Line;
+
+use crate::arguments::Connect;
+use crate::call::{other_call, own_call};
+use crate::interrupts::interrupts;
+use crate::line::LineAddress;
+use crate::problem::Problem;
+use crate::stacks::{self, Message};
+use terminal::Terminal;
+use tnc::Tnc;
+
+stack! {
+    /// Links of a station, through a TNC.
+    pub(crate) LinkStack =
+        Ax25<Message> over AirRules<Message> over Kiss<Message> over Line<Message>
+}
+
+/// The only link.
+const LINK: Handle = Handle { index: 0, generation: 0 };
+/// How many octets may wait to be shown.
+const ROOM: Credit = Credit::of_octets(8192);
+/// How long the TNC may be away at the start.
+const TNC_WITHIN: Duration = Duration::from_secs(10);
+/// How long the last frames may take to leave.
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
+/// How often it is checked whether the program is to end.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The two ends of a link, and what is between.
+struct Ends {
+    own: CallSign,
+    peer: CallSign,
+    path: DigipeaterPath,
+}
+
+impl Ends {
+    fn of(connect: &Connect) -> Result<Self, Problem> {
+        let own = connect.call.as_deref().ok_or(Problem::NoCall)?;
+        let bad = |call: &str, why| Problem::Call { call: call.into(), why };
+        let peer = other_call(&connect.peer).map_err(|why| bad(&connect.peer, why))?;
+        let own = own_call(own).map_err(|why| bad(own, why))?;
+        if own == peer {
+            return Err(bad(&connect.peer, "it is this station's own; name the other one"));
+        }
+        let relays = connect.via.iter().map(|call| other_call(call).map_err(|why| bad(call, why)));
+        let relays = relays.collect::<Result<Vec<_>, _>>()?;
+        let path = DigipeaterPath::through(&relays);
+        let path = path.ok_or(Problem::Unfit {
+            what: "--via".into(),
+            why: "a frame passes at most eight digipeaters",
+        })?;
+        Ok(Ends { own, peer, path })
+    }
+}
+
+pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
+    let unfit = |why| Problem::Line { line: connect.line.clone(), why };
+    let address = LineAddress::parse(&connect.line).map_err(unfit)?;
+    let ends = Ends::of(connect)?;
+    let pool = stacks::pool();
+    let mut driver = Driver::new(fastrand::u64(..))?;
+    let (tnc, listener) = Tnc::new(connect.line.clone(), connect.verbose);
+    driver.context().listen(Box::new(listener));
+    let line = address.open(&driver, 0, pool.clone())?;
+    let rate = NonZeroU32::new(connect.rate).unwrap_or(NonZeroU32::MIN);
+    let kiss = kiss::Config { rate, ports: connect.port + 1, ..kiss::Config::default() };
+    let config = ax25::Config {
+        version: connect.version.map_or(LinkVersion::Auto, Into::into),
+        rate: rate.get(),
+        routes: vec![Route { port: connect.port, path: ends.path }],
+        ..ax25::Config::new(ends.own)
+    };
+    let links = Ax25::sharing(config, pool.clone());
+    let rules = AirRulesConfig { rate: rate.get(), ..AirRulesConfig::of(ends.own) };
+    let frames = Over::new(AirRules::new(rules), Over::new(Kiss::sharing(kiss, pool), line));
+    let mut stack: LinkStack = Over::new(links, frames);
+    let mut link = Link::default();
+    let interrupted = interrupts()?;
+    let begun = Instant::now();
+    while !tnc.is_up() {
+        if interrupted.load(Relaxed) {
+            return Err(Problem::Interrupted);
+        }
+        if begun.elapsed() > TNC_WITHIN {
+            return Err(Problem::NoTnc { line: connect.line.clone(), why: tnc.why() });
+        }
+        driver.turn(&mut stack, &mut link, Some(LOOK))?;
+    }
+    let Ends { own, peer, .. } = ends;
+    eprintln!("calling {peer} as {own}");
+    let mut terminal = Terminal::start(driver.waker()?);
+    let remote = Address::Station { call: peer, pid: ax25::header::pid::NONE, route: 1 };
+    let open = StreamsRequest::Open {
+        association: LINK,
+        remote: remote.into(),
+        local: None,
+        credit: ROOM,
+    };
+    driver.request(&mut stack, Either::Left(open), &mut link);
+    let mut closing = false;
+    loop {
+        let shown = link.came.len();
+        if shown > 0 {
+            terminal.show(&link.came)?;
+            link.came.clear();
+            let credit = Credit::of_octets(shown);
+            let request = StreamsRequest::Credit { association: LINK, credit };
+            driver.request(&mut stack, Either::Left(request), &mut link);
+        }
+        if let Some(why) = link.ended {
+            // The peer is owed the answer to its DISC, or this side's own.
+            let ended = Instant::now();
+            while !stack.may_exit() && tnc.is_up() && ended.elapsed() < LEAVE_WITHIN {
+                driver.turn(&mut stack, &mut link, Some(Duration::from_millis(50)))?;
+            }
+            return end(peer, &link, why);
+        }
+        if std::mem::take(&mut link.tells_open) {
+            eprintln!("connected to {peer}; {} ends the link", terminal.end_key());
+        }
+        if !closing && interrupted.load(Relaxed) {
+            closing = true;
+            eprintln!("closing the link; once more to leave at once");
+            let request = StreamsRequest::Close { name: LINK };
+            driver.request(&mut stack, Either::Left(request), &mut link);
+        }
+        if link.opened && !closing {
+            while let Some(octets) = terminal.take(link.credit) {
+                link.credit -= octets.len();
+                let (batch, properties) =
+                    (Message::with_headroom(0, &octets).into(), Default::default());
+                let request = StreamsRequest::Send { association: LINK, batch, properties };
+                driver.request(&mut stack, Either::Left(request), &mut link);
+            }
+            if terminal.is_over() {
+                closing = true;
+                let request = StreamsRequest::Finish { association: LINK };
+                driver.request(&mut stack, Either::Left(request), &mut link);
+            }
+        }
+        driver.turn(&mut stack, &mut link, Some(LOOK))?;
+    }
+}
+
+/// What the end of the link means to the person.
+fn end(peer: CallSign, link: &Link, why: Ended) -> Result<(), Problem> {
+    match why {
+        Ended::Finished if link.opened => {
+            eprintln!("the link to {peer} is closed");
+            Ok(())
+        }
+        Ended::Finished | Ended::Aborted => Err(Problem::Interrupted),
+        why => Err(Problem::Link { peer, opened: link.opened, why }),
+    }
+}
+
+/// What was told of the link, and was not handled yet.
+#[derive(Default)]
+struct Link {
+    opened: bool,
+    /// It has opened just now.
+    tells_open: bool,
+    came: Vec<u8>,
+    credit: usize,
+    ended: Option<Ended>,
+}
+
+impl Outlet<LinkStack> for Link {
+    fn indicate(&mut self, indication: IndicationOf<LinkStack>) {
+        // Nobody asked for datagrams.
+        let Either::Left(told) = indication else { return };
+        match told {
+            StreamsIndication::Opened { credit, .. } => {
+                (self.opened, self.tells_open) = (true, true);
+                self.credit = credit.octets;
+            }
+            StreamsIndication::Delivered { batch, .. } => {
+                batch.as_octets().each(|octets| self.came.extend_from_slice(octets));
+            }
+            StreamsIndication::Credit { credit, .. } => self.credit += credit.octets,
+            StreamsIndication::Ended { why, .. } => self.ended = Some(why),
+            // A link has one end, which its last word tells.
+            StreamsIndication::Finished { .. }
+            | StreamsIndication::Listening { .. }
+            | StreamsIndication::Changed { .. }
+            | StreamsIndication::Controlled { .. } => {}
+        }
+    }
+
+    fn request(&mut self, request: RequestOf<LinkStack>) {
+        match request {}
+    }
+}

@@ -1,0 +1,425 @@
+//! The file of a station.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use stackwright::ax25::header::{DIGIPEATERS_MOST, DigipeaterPath};
+use stackwright::ax25::{FrameLength, Identification, LinkVersion};
+use stackwright::contract::CallSign;
+use stackwright::kiss::{self, ChannelAccess, PORTS_MOST};
+use toml::de::DeTable;
+
+use super::reader::{Entry, Mistake, Table};
+use crate::call::{other_call, own_call};
+use crate::line::LineAddress;
+
+/// How long a file may be, in octets.
+pub(super) const FILE_MOST: usize = 64 << 10;
+
+/// What the file says.
+#[derive(Debug)]
+pub(super) struct StationFile {
+    pub(super) call: CallSign,
+    /// Further call signs of the station.
+    pub(super) aliases: Vec<CallSign>,
+    pub(super) tnc: TncEntry,
+    pub(super) version: LinkVersion,
+    pub(super) frame: FrameLength,
+    pub(super) digipeat: bool,
+    pub(super) peers: Vec<PeerEntry>,
+    /// Where programs find AGW, and KISS.
+    pub(super) agw: Option<SocketAddr>,
+    pub(super) kiss: Option<SocketAddr>,
+    /// Call signs of programs at the port for KISS, which have links of their own.
+    pub(super) kiss_calls: Vec<CallSign>,
+    pub(super) identification: Option<Identification>,
+    pub(super) transmit: bool,
+    /// In percent.
+    pub(super) duty: Option<u8>,
+}
+
+/// The TNC of the station.
+#[derive(Debug)]
+pub(super) struct TncEntry {
+    pub(super) name: String,
+    /// As it is written.
+    pub(super) shown: String,
+    pub(super) line: LineAddress,
+    /// Its port that is used.
+    pub(super) port: u8,
+    pub(super) kiss: kiss::Config,
+}
+
+/// What is known of another station.
+#[derive(Debug)]
+pub(super) struct PeerEntry {
+    pub(super) call: CallSign,
+    pub(super) via: Vec<CallSign>,
+    pub(super) version: LinkVersion,
+}
+
+type Read<T> = Result<T, Mistake>;
+
+const CALL: &str = "a call sign, such as \"N0AAA-1\"";
+const CALLS: &str = "a list of call signs, such as [\"RELAY-1\"]";
+const VERSION: &str = "\"auto\", \"2.0\" or \"2.2\"";
+const HOUR: Duration = Duration::from_secs(3600);
+const TIME_OF_TNC: Duration = Duration::from_millis(2550);
+
+/// Reads the text of a file.
+///
+/// # Errors
+/// The first mistake, with its place.
+pub(super) fn read(text: &str) -> Read<StationFile> {
+    let table = DeTable::parse(text).map_err(|error| Mistake {
+        span: error.span().unwrap_or_default(),
+        says: format!("this cannot be read: {}", error.message()),
+    })?;
+    let top = Table::whole(&table);
+    top.only(&["call", "aliases", "tnc", "ax25", "serve", "identify", "rules"])?;
+    let call = top.get("call").ok_or_else(|| {
+        top.mistake("nothing is transmitted without a call sign: write call = \"MYCALL\"")
+    })?;
+    let call = call.parsed(CALL, own_call)?;
+    let aliases = own_calls(top.get("aliases"))?;
+    let mut file = StationFile {
+        call,
+        aliases,
+        tnc: tnc(&top)?,
+        version: LinkVersion::Auto,
+        frame: FrameLength::Adaptive,
+        digipeat: false,
+        peers: Vec::new(),
+        agw: None,
+        kiss: None,
+        kiss_calls: Vec::new(),
+        identification: None,
+        transmit: true,
+        duty: None,
+    };
+    if let Some(entry) = top.get("ax25") {
+        links(&entry.table()?, &mut file)?;
+    }
+    if let Some(entry) = top.get("serve") {
+        let serve = entry.table()?;
+        serve.only(&["agw", "kiss", "kiss_calls"])?;
+        file.kiss_calls = own_calls(serve.get("kiss_calls"))?;
+        let is_shared = |call: &CallSign| *call == file.call || file.aliases.contains(call);
+        if let Some(entry) = serve.get("kiss_calls")
+            && file.kiss_calls.iter().any(is_shared)
+        {
+            return Err(entry.mistake("the station itself answers for one of them: one list each"));
+        }
+        file.agw = serve.get("agw").map(|entry| listen(&entry)).transpose()?;
+        file.kiss = serve.get("kiss").map(|entry| listen(&entry)).transpose()?;
+    }
+    if file.agw.is_none() && file.kiss.is_none() && !file.digipeat {
+        let says =
+            "the station does nothing: write [serve] with agw = \"127.0.0.1:8000\" for programs";
+        return Err(top.mistake(says));
+    }
+    identify(&top, &mut file)?;
+    rules(&top, &mut file)?;
+    Ok(file)
+}
+
+/// Reads call signs of the station.
+fn own_calls(entry: Option<Entry<'_>>) -> Read<Vec<CallSign>> {
+    let Some(entry) = entry else { return Ok(Vec::new()) };
+    entry.items(CALLS)?.iter().map(|item| item.parsed(CALL, own_call)).collect()
+}
+
+fn tnc(top: &Table<'_>) -> Read<TncEntry> {
+    const EXAMPLE: &str =
+        "a station has a TNC: write [tnc.vhf] with line = \"tcp://127.0.0.1:8001\"";
+    let tnc = top.get("tnc").ok_or_else(|| top.mistake(EXAMPLE))?.table()?;
+    let tables = tnc.tables()?;
+    let Some((name, table)) = tables.first() else { return Err(tnc.mistake(EXAMPLE)) };
+    if let Some((_, second)) = tables.get(1) {
+        let says = "a station has one TNC: write a file of its own for each, and start both";
+        return Err(second.mistake(says));
+    }
+    table.only(&["line", "rate", "kiss"])?;
+    const LINE: &str = "a line to a TNC, such as \"tcp://127.0.0.1:8001\"";
+    let entry = table.get("line").ok_or_else(|| table.mistake(format!("`line` is {LINE}")))?;
+    let line = entry.parsed(LINE, LineAddress::parse)?;
+    let mut config = kiss::Config::default();
+    if let Some(entry) = table.get("rate") {
+        let rate = entry.number(50..10_000_001)?;
+        config.rate = NonZeroU32::new(rate as u32).unwrap_or(config.rate);
+    }
+    let mut port = 0;
+    if let Some(entry) = table.get("kiss") {
+        port = access(&entry.table()?, &mut config)?;
+    }
+    config.ports = port + 1;
+    Ok(TncEntry { name: name.clone(), shown: entry.text(LINE)?.into(), line, port, kiss: config })
+}
+
+/// Reads what KISS is told; returns the port.
+fn access(table: &Table<'_>, config: &mut kiss::Config) -> Read<u8> {
+    table.only(&[
+        "txdelay",
+        "persistence",
+        "slot",
+        "tail",
+        "duplex",
+        "port",
+        "ackmode",
+        "txbuf",
+        "enter",
+        "leave",
+    ])?;
+    let time = |key| table.get(key).map(|entry| entry.time(TIME_OF_TNC)).transpose();
+    let persistence = table.get("persistence").map(|entry| entry.share()).transpose()?;
+    config.access = ChannelAccess {
+        tx_delay: time("txdelay")?,
+        // p = (units + 1) / 256
+        persistence: persistence
+            .map(|share| ((share * 256.0).round() as u16).saturating_sub(1).min(255) as u8),
+        slot_time: time("slot")?,
+        tx_tail: time("tail")?,
+        full_duplex: table.get("duplex").map(|entry| entry.truth()).transpose()?,
+    };
+    if let Some(entry) = table.get("ackmode") {
+        config.acknowledged = switch(&entry)?;
+    }
+    if let Some(entry) = table.get("txbuf") {
+        config.asks_queue = switch(&entry)?;
+    }
+    for (key, octets) in [("enter", &mut config.enter), ("leave", &mut config.leave)] {
+        if let Some(entry) = table.get(key) {
+            let wanted = "a text, of which a character is an octet: \"KISS ON\\rRESTART\\r\"";
+            let read: Result<Vec<u8>, _> = entry.text(wanted)?.chars().map(u8::try_from).collect();
+            *octets = read.map_err(|_| entry.is_not(wanted))?;
+        }
+    }
+    let port = table.get("port").map(|entry| entry.number(0..PORTS_MOST.into())).transpose()?;
+    Ok(port.unwrap_or(0) as u8)
+}
+
+fn switch(entry: &Entry<'_>) -> Read<bool> {
+    const WANTED: &str = "\"on\" or \"off\"";
+    match entry.text(WANTED)? {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(entry.is_not(WANTED)),
+    }
+}
+
+fn links(table: &Table<'_>, file: &mut StationFile) -> Read<()> {
+    table.only(&["version", "frame", "digipeat", "peer"])?;
+    if let Some(entry) = table.get("version") {
+        file.version = version(&entry)?;
+    }
+    if let Some(entry) = table.get("frame") {
+        let is_adaptive = entry.text("").is_ok_and(|text| text == "adaptive");
+        file.frame = if is_adaptive {
+            FrameLength::Adaptive
+        } else {
+            let number = entry.number(32..257);
+            let number = number.map_err(|_| entry.is_not("\"adaptive\", or 32 to 256 octets"))?;
+            FrameLength::Fixed(number as u16)
+        };
+    }
+    if let Some(entry) = table.get("digipeat") {
+        file.digipeat = entry.truth()?;
+    }
+    if let Some(entry) = table.get("peer") {
+        for item in entry.items("a list of tables: [[ax25.peer]]")? {
+            let peer = peer(&item.table()?)?;
+            if file.peers.iter().any(|before| before.call == peer.call) {
+                return Err(item.mistake("this station has an entry before"));
+            }
+            file.peers.push(peer);
+        }
+    }
+    Ok(())
+}
+
+fn peer(table: &Table<'_>) -> Read<PeerEntry> {
+    table.only(&["call", "via", "version"])?;
+    let call = table.get("call").ok_or_else(|| table.mistake(format!("its `call` is {CALL}")))?;
+    let call = call.parsed(CALL, other_call)?;
+    let mut via = Vec::new();
+    if let Some(entry) = table.get("via") {
+        for item in entry.items(CALLS)? {
+            via.push(item.parsed(CALL, other_call)?);
+        }
+        if DigipeaterPath::through(&via).is_none() {
+            let most = format!("a list of at most {DIGIPEATERS_MOST} digipeaters");
+            return Err(entry.is_not(&most));
+        }
+    }
+    let version = table.get("version").map(|entry| version(&entry)).transpose()?;
+    Ok(PeerEntry { call, via, version: version.unwrap_or(LinkVersion::Auto) })
+}
+
+fn version(entry: &Entry<'_>) -> Read<LinkVersion> {
+    match entry.text(VERSION)? {
+        "auto" => Ok(LinkVersion::Auto),
+        "2.0" => Ok(LinkVersion::V20),
+        "2.2" => Ok(LinkVersion::V22),
+        _ => Err(entry.is_not(VERSION)),
+    }
+}
+
+fn listen(entry: &Entry<'_>) -> Read<SocketAddr> {
+    const WANTED: &str = "an address and a port, such as \"127.0.0.1:8000\"";
+    entry.text(WANTED)?.parse().map_err(|_| entry.is_not(WANTED))
+}
+
+fn identify(top: &Table<'_>, file: &mut StationFile) -> Read<()> {
+    let mut identification = Identification {
+        every: Duration::from_secs(600),
+        text: format!("{} Stackwright station", file.call).into_bytes(),
+    };
+    if let Some(entry) = top.get("identify") {
+        let table = entry.table()?;
+        table.only(&["every", "text"])?;
+        if let Some(entry) = table.get("every") {
+            identification.every = entry.time(HOUR)?;
+            if identification.every < Duration::from_secs(60) {
+                return Err(entry.is_not("at least one minute: each one takes time on the air"));
+            }
+        }
+        if let Some(entry) = table.get("text") {
+            const WANTED: &str = "a text of at most 128 octets";
+            let text = entry.text(WANTED)?;
+            if text.len() > 128 {
+                return Err(entry.is_not(WANTED));
+            }
+            identification.text = text.into();
+        }
+    }
+    file.identification = Some(identification);
+    Ok(())
+}
+
+fn rules(top: &Table<'_>, file: &mut StationFile) -> Read<()> {
+    let Some(entry) = top.get("rules") else { return Ok(()) };
+    let table = entry.table()?;
+    table.only(&["transmit", "duty"])?;
+    if let Some(entry) = table.get("transmit") {
+        file.transmit = entry.truth()?;
+    }
+    if let Some(entry) = table.get("duty") {
+        const WANTED: &str = "a share of the time from \"1 %\" to \"99 %\"";
+        let percent = entry.text(WANTED)?.strip_suffix('%').map(str::trim_end);
+        let percent = percent.and_then(|digits| digits.parse().ok());
+        let duty = percent.filter(|percent| (1..100).contains(percent));
+        file.duty = Some(duty.ok_or_else(|| entry.is_not(WANTED))?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = r#"
+call = "N0BBB-1"
+[tnc.vhf]
+line = "tcp://127.0.0.1:8001"
+[serve]
+agw = "127.0.0.1:8000"
+"#;
+
+    #[test]
+    fn little_is_enough() {
+        let file = read(LEAST).expect("a station");
+        assert_eq!((file.call.to_string(), file.tnc.name), ("N0BBB-1".into(), "vhf".into()));
+        assert_eq!((file.version, file.frame), (LinkVersion::Auto, FrameLength::Adaptive));
+        assert!(file.transmit && !file.digipeat && file.duty.is_none());
+        let identification = file.identification.expect("a station identifies");
+        assert_eq!(identification.every, Duration::from_secs(600));
+        assert_eq!(identification.text, b"N0BBB-1 Stackwright station");
+    }
+
+    #[test]
+    fn everything_is_read() {
+        let file = read(
+            r#"
+call = "n0bbb-1"
+aliases = ["N0BBB-7"]
+[tnc.uhf]
+line = "serial:///dev/ttyUSB0?baud=19200"
+rate = 9600
+kiss = { txdelay = "300 ms", persistence = 0.25, slot = "100ms", tail = "50 ms", duplex = false, port = 1, ackmode = "on", txbuf = "off", enter = "KISS ON\r", leave = "\u00C0\u00FF\u00C0" }
+[ax25]
+version = "2.2"
+frame = 128
+digipeat = true
+[[ax25.peer]]
+call = "N0AAA"
+via = ["RELAY-1", "RELAY-2"]
+version = "2.0"
+[serve]
+agw = "127.0.0.1:8000"
+kiss = "[::1]:8101"
+kiss_calls = ["N0BBB-9"]
+[identify]
+every = "5 min"
+text = "Club station"
+[rules]
+transmit = false
+duty = "20 %"
+"#,
+        )
+        .expect("a station");
+        let kiss = &file.tnc.kiss;
+        assert_eq!((kiss.rate.get(), file.tnc.port, kiss.ports), (9600, 1, 2));
+        let access = ChannelAccess {
+            tx_delay: Some(Duration::from_millis(300)),
+            persistence: Some(63),
+            slot_time: Some(Duration::from_millis(100)),
+            tx_tail: Some(Duration::from_millis(50)),
+            full_duplex: Some(false),
+        };
+        assert_eq!(kiss.access, access);
+        assert!(kiss.acknowledged && !kiss.asks_queue);
+        assert_eq!((&kiss.enter[..], &kiss.leave[..]), (&b"KISS ON\r"[..], &b"\xC0\xFF\xC0"[..]));
+        assert_eq!((file.version, file.frame), (LinkVersion::V22, FrameLength::Fixed(128)));
+        assert_eq!((file.peers[0].via.len(), file.peers[0].version), (2, LinkVersion::V20));
+        assert!(file.digipeat && !file.transmit && file.agw.is_some() && file.kiss.is_some());
+        assert_eq!((file.aliases.len(), file.kiss_calls.len(), file.duty), (1, 1, Some(20)));
+    }
+
+    /// Every mistake has its place, and says what to write.
+    #[test]
+    fn mistakes_are_told_where_they_are() {
+        let vary = |from: &str, to: &str| LEAST.replace(from, to);
+        for (text, at, says) in [
+            (vary("call = \"N0BBB-1\"", ""), "", "call = \"MYCALL\""),
+            (vary("N0BBB-1", "N0CALL"), "\"N0CALL\"", "write your own"),
+            (vary("N0BBB-1", "RELAY"), "\"RELAY\"", "a letter and a digit"),
+            (vary("\"N0BBB-1\"", "7"), "7", "such as \"N0AAA-1\", and 7 stands there"),
+            (vary("[tnc.vhf]", "[tnc.vhf]\nspeed = 3"), "speed", "line, rate, kiss"),
+            (vary("tcp://127.0.0.1:8001", "localhost:8001"), "\"localhost:8001\"", "tcp://"),
+            (vary("line =", "rate = 9_600_000_000\nline ="), "9_600_000_000", "50 to 10000000"),
+            (vary("[tnc.vhf]\nline = \"tcp://127.0.0.1:8001\"", ""), "", "[tnc.vhf]"),
+            (vary("[serve]", "[tnc.uhf]\nline = \"pty:./tnc\"\n[serve]"), "", "one TNC"),
+            (vary("127.0.0.1:8000", "8000"), "\"8000\"", "\"127.0.0.1:8000\""),
+            (vary("agw =", "ftp ="), "ftp", "there is agw, kiss"),
+            (vary("agw =", "kiss_calls = [\"N0BBB-1\"]\nagw ="), "[\"N0BBB-1\"]", "one list each"),
+            (vary("[serve]\nagw = \"127.0.0.1:8000\"", ""), "", "agw = \"127.0.0.1:8000\""),
+            (format!("{LEAST}[ax25]\nversion = \"3\""), "\"3\"", "\"2.0\" or \"2.2\""),
+            (format!("{LEAST}[ax25]\nframe = 12"), "12", "32 to 256"),
+            (format!("{LEAST}[[ax25.peer]]\nvia = []"), "", "its `call`"),
+            (format!("{LEAST}[[ax25.peer]]\ncall = \"A\"\nvia = \"B\""), "\"B\"", "a list"),
+            (format!("{LEAST}[identify]\nevery = \"10 s\""), "\"10 s\"", "one minute"),
+            (format!("{LEAST}[identify]\nevery = 10"), "10", "\"10 min\""),
+            (format!("{LEAST}[rules]\nduty = \"0 %\""), "\"0 %\"", "\"1 %\""),
+            (format!("{LEAST}[rules]\ntransmit = \"no\""), "\"no\"", "true or false"),
+            (format!("{LEAST}[ipv4]\n"), "ipv4", "there is call, aliases, tnc"),
+            ("call = ".into(), "", "cannot be read"),
+        ] {
+            let mistake = read(&text).expect_err(&text);
+            assert!(mistake.says.contains(says), "{text}: {}", mistake.says);
+            if !at.is_empty() {
+                assert_eq!(&text[mistake.span], at, "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `station`: a packet radio station from a file. Programs share its links (AGW) and its TNC
+//! (KISS).
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `file.rs`, `reader.rs` | the file |
+//! | `setup.rs` | the stack that it describes |
+
+mod file;
+mod reader;
+mod setup;
+
+use std::fmt::Arguments;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant as Clock};
+
+use stackwright::contract::services::Ended;
+use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, Participant, RequestOf};
+
+use crate::arguments::Station;
+use crate::described::Flawed;
+use crate::interrupts::interrupts;
+use crate::problem::Problem;
+use crate::report::{note, say, short};
+use file::{FILE_MOST, StationFile};
+use setup::{Setup, StationStack};
+
+/// How often it is checked whether the program is to end.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long links may take to end then: as long as AGW gives them.
+const END_WITHIN: Duration = Duration::from_secs(12);
+
+pub(crate) fn run(station: &Station) -> Result<(), Problem> {
+    let mut file = load(&station.file)?;
+    if station.dry_run {
+        file.transmit = false;
+    }
+    describe(&file);
+    if station.check {
+        say!("Nothing is wrong with it.");
+        return Ok(());
+    }
+    let Setup { mut driver, mut stack } = Setup::of(&file)?;
+    driver.context().listen(Box::new(Events { verbose: station.verbose }));
+    let interrupted = interrupts()?;
+    // A listener is told of, or refused, with the first turn.
+    driver.turn(&mut stack, &mut Nobody, Some(Duration::ZERO))?;
+    for (what, address, there) in [
+        ("AGW", file.agw, stack.upper.listening()),
+        ("KISS", file.kiss, setup::hub(&stack).listening()),
+    ] {
+        if let Some(address) = address {
+            let local = listening(there).map_err(|why| Problem::Listen { address, why })?;
+            say!("{what} for programs: {local}");
+        }
+    }
+    say!("Press Ctrl-C to stop.");
+    while !interrupted.load(Relaxed) {
+        driver.turn(&mut stack, &mut Nobody, Some(LOOK))?;
+    }
+    stack.upper.stop();
+    let begun = Clock::now();
+    while begun.elapsed() < END_WITHIN {
+        // With the turn that ends them, the last word leaves, too.
+        let is_over = stack.upper.links() == 0;
+        driver.turn(&mut stack, &mut Nobody, Some(Duration::from_millis(50)))?;
+        if is_over && setup::has_sent_all(&stack) {
+            break;
+        }
+    }
+    setup::leave(&mut stack);
+    driver.turn(&mut stack, &mut Nobody, Some(Duration::ZERO))?;
+    let transmitted = setup::rules(&stack).transmitted();
+    say!("Transmitted {} frames, {} on the air.", transmitted.frames, short(transmitted.air));
+    Ok(())
+}
+
+fn listening(there: Option<Result<Participant, Ended>>) -> Result<Participant, Ended> {
+    there.unwrap_or(Err(Ended::Unavailable))
+}
+
+/// Reads the file.
+fn load(path: &Path) -> Result<StationFile, Problem> {
+    let unread = |why| Problem::Path { path: path.into(), why };
+    let mut text = String::new();
+    let opened = File::open(path).map_err(unread)?;
+    opened.take(FILE_MOST as u64 + 1).read_to_string(&mut text).map_err(unread)?;
+    let name = path.display().to_string();
+    if text.len() > FILE_MOST {
+        let says = format!("a station's file has at most {FILE_MOST} octets");
+        return Err(Problem::Station(Box::new(Flawed::at(&name, &text, None, &says))));
+    }
+    file::read(&text).map_err(|mistake| {
+        let flawed = Flawed::at(&name, &text, Some(&mistake.span), &mistake.says);
+        Problem::Station(Box::new(flawed))
+    })
+}
+
+/// Tells what the station will do.
+fn describe(file: &StationFile) {
+    let StationFile { call, tnc, .. } = file;
+    let aliases: String = file.aliases.iter().map(|alias| format!(", {alias}")).collect();
+    let rate = tnc.kiss.rate;
+    say!("Station {call}{aliases}; TNC {} at {}, {rate} bit/s.", tnc.name, tnc.shown);
+    if !file.transmit {
+        say!("  It only receives: what it would transmit is shown.");
+    }
+    if let Some(duty) = file.duty {
+        say!("  It transmits at most {duty} % of the time.");
+    }
+    if file.digipeat {
+        say!("  It repeats frames that name it as a digipeater.");
+    }
+    for address in [file.agw, file.kiss].into_iter().flatten() {
+        if !address.ip().is_loopback() {
+            say!("  Other machines can reach {address}, and transmit with your call sign.");
+        }
+    }
+}
+
+/// There is nothing above the station.
+struct Nobody;
+
+impl Outlet<StationStack> for Nobody {
+    fn indicate(&mut self, never: IndicationOf<StationStack>) {
+        match never {}
+    }
+
+    fn request(&mut self, request: RequestOf<StationStack>) {
+        match request {}
+    }
+}
+
+/// What happens, on standard error.
+struct Events {
+    verbose: bool,
+}
+
+impl Listener for Events {
+    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
+        if self.verbose {
+            note(now, protocol, &format_args!("dropped {reason}"));
+        }
+    }
+
+    fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
+        note(now, protocol, &what);
+    }
+}

@@ -1,0 +1,285 @@
+//! `stackwright station`: two stations on a channel without a modem, and their programs.
+
+mod agw;
+// A channel that all hear, at once.
+#[path = "../../../tests/tests/radio/hub.rs"]
+mod hub;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use agw::Program;
+use hub::hub;
+
+fn command(folder: &TempDir, text: &str, options: &[&str]) -> Command {
+    let file = folder.path().join("station.toml");
+    std::fs::write(&file, text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackwright"));
+    command.arg("station").arg(file).args(options);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A station that runs.
+struct Station {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    /// What it has said until it listened.
+    begin: String,
+    agw: SocketAddr,
+    kiss: SocketAddr,
+    _folder: TempDir,
+}
+
+fn text(call: &str, line: SocketAddr) -> String {
+    format!(
+        "call = \"{call}\"\naliases = [\"{call}-7\"]\n\
+         [tnc.test]\nline = \"tcp://{line}\"\nrate = 200_000\n\
+         kiss = {{ txdelay = \"10 ms\", persistence = 1.0, slot = \"10 ms\" }}\n\
+         [serve]\nagw = \"127.0.0.1:0\"\nkiss = \"127.0.0.1:0\"\n"
+    )
+}
+
+impl Station {
+    fn start(text: &str, options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut child = command(&folder, text, options).spawn().expect("our own program");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut begin = String::new();
+        let mut address = |what: &str| {
+            let mut line = String::new();
+            while !line.starts_with(what) {
+                begin.push_str(&line);
+                line.clear();
+                assert_ne!(out.read_line(&mut line).expect("text"), 0, "it says where {what} is");
+            }
+            line.rsplit(' ').next().and_then(|there| there.trim().parse().ok()).expect("an address")
+        };
+        let (agw, kiss) = (address("AGW"), address("KISS"));
+        Station { child, out, begin, agw, kiss, _folder: folder }
+    }
+
+    /// Ends it as a person does, and returns all that it said.
+    fn stop(mut self) -> String {
+        let number = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(number, rustix::process::Signal::INT).expect("it runs");
+        let mut said = String::new();
+        self.out.read_to_string(&mut said).expect("text");
+        let mut errors = String::new();
+        let stderr = self.child.stderr.take();
+        stderr.expect("a pipe").read_to_string(&mut errors).expect("text");
+        assert!(self.child.wait().expect("it ends").success(), "{errors}");
+        format!("{}{said}{errors}", self.begin)
+    }
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn content(seed: u32) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed.into());
+    (0..16 << 10).map(|_| random.u8(..)).collect()
+}
+
+#[test]
+fn programs_of_two_stations_exchange_16_kib() {
+    let channel = hub();
+    let [one, other] = ["N0AAA", "N0BBB"].map(|call| Station::start(&text(call, channel), &[]));
+    let mut caller = Program::registered(one.agw, "N0AAA");
+    let mut called = Program::registered(other.agw, "N0BBB-7");
+    caller.ask(b'C', "N0AAA", "N0BBB-7", b"");
+    assert_eq!(caller.expect('C'), b"*** CONNECTED With Station N0BBB-7\r\0");
+    assert_eq!(called.expect('C'), b"*** CONNECTED To Station N0AAA\r\0");
+    let senders = [
+        (caller.another(), "N0AAA", "N0BBB-7", content(1)),
+        (called.another(), "N0BBB-7", "N0AAA", content(2)),
+    ];
+    let threads = senders.map(|(mut program, from, to, content)| {
+        thread::spawn(move || {
+            content.chunks(500).for_each(|data| program.ask(b'D', from, to, data));
+        })
+    });
+    let reader = thread::spawn(move || {
+        let data = called.data(16 << 10);
+        (called, data)
+    });
+    assert!(caller.data(16 << 10) == content(2), "what the called station sent");
+    let (mut called, data) = reader.join().expect("no panic");
+    assert!(data == content(1), "what the caller sent");
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    caller.ask(b'd', "N0AAA", "N0BBB-7", b"");
+    assert_eq!(caller.expect('d'), b"*** DISCONNECTED From Station N0BBB-7\r\0");
+    assert_eq!(called.expect('d'), b"*** DISCONNECTED From Station N0AAA\r\0");
+    let said = one.stop();
+    assert!(
+        said.contains("Transmitted") && said.contains("N0AAA is connected to N0BBB-7"),
+        "{said}"
+    );
+}
+
+/// A program is killed in mid-transfer: the peer is told, and the next program has its calls.
+#[test]
+fn calls_of_a_killed_program_are_free() {
+    let channel = hub();
+    let [one, other] = ["N0AAA", "N0BBB"].map(|call| Station::start(&text(call, channel), &[]));
+    let mut called = Program::registered(other.agw, "N0BBB");
+    let mut caller = Program::registered(one.agw, "N0AAA");
+    caller.ask(b'C', "N0AAA", "N0BBB", b"");
+    caller.expect('C');
+    called.expect('C');
+    caller.ask(b'D', "N0AAA", "N0BBB", &content(1));
+    drop(caller);
+    let mut next = loop {
+        let mut next = Program::connect(one.agw);
+        next.ask(b'X', "N0AAA", "", b"");
+        if next.expect('X') == [1] {
+            break next;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    while called.next().kind != 'd' {}
+    next.ask(b'C', "N0AAA", "N0BBB", b"");
+    next.expect('C');
+    called.expect('C');
+    next.ask(b'D', "N0AAA", "N0BBB", b"again");
+    assert_eq!(called.data(5), b"again");
+}
+
+/// It ends its links: the other station is told.
+#[test]
+fn a_station_that_stops_releases_its_links() {
+    let channel = hub();
+    let [one, other] = ["N0AAA", "N0BBB"].map(|call| Station::start(&text(call, channel), &[]));
+    let mut called = Program::registered(other.agw, "N0BBB");
+    let mut caller = Program::registered(one.agw, "N0AAA");
+    caller.ask(b'C', "N0AAA", "N0BBB", b"");
+    caller.expect('C');
+    called.expect('C');
+    one.stop();
+    called.expect('d');
+}
+
+/// A call through `connect`, to a program at a station.
+#[test]
+fn connect_calls_a_program_of_a_station() {
+    let channel = hub();
+    let station = Station::start(&text("N0BBB", channel), &[]);
+    let mut called = Program::registered(station.agw, "N0BBB");
+    let mut connect = Command::new(env!("CARGO_BIN_EXE_stackwright"))
+        .args(["connect", "N0BBB", &format!("tcp://{channel}"), "--call", "N0AAA"])
+        .args(["--rate", "200000"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("our own program");
+    called.expect('C');
+    called.ask(b'D', "N0BBB", "N0AAA", b"welcome\r");
+    called.ask(b'd', "N0BBB", "N0AAA", b"");
+    let mut shown = Vec::new();
+    connect.stdout.take().expect("a pipe").read_to_end(&mut shown).expect("it ends");
+    assert_eq!(shown, b"welcome\r");
+    assert!(connect.wait().expect("it ends").success());
+}
+
+/// The TNC hears only frames with a call sign of the station, whatever a program sends.
+#[test]
+fn a_program_transmits_only_with_the_stations_call_sign() {
+    use std::io::Write as _;
+    let channel = hub();
+    let station = Station::start(&text("N0AAA", channel), &[]);
+    let mut heard = TcpStream::connect(channel).expect("the hub listens");
+    heard.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
+    thread::sleep(Duration::from_millis(300)); // the hub knows it
+    let mut program = TcpStream::connect(station.kiss).expect("the station listens");
+    // UI to CQ, from N0CCC and from N0AAA.
+    let frame = |source: &[u8; 6], text: &[u8]| {
+        let shifted: Vec<u8> = source.iter().map(|octet| octet << 1).collect();
+        [
+            &[0xc0, 0, 0x86, 0xa2, 0x40, 0x40, 0x40, 0x40, 0xe0],
+            &shifted[..],
+            &[0x61, 3, 0xf0],
+            text,
+            &[0xc0],
+        ]
+        .concat()
+    };
+    program.write_all(&frame(b"N0CCC ", b"not ours")).expect("it reads");
+    let own = frame(b"N0AAA ", b"ours");
+    program.write_all(&own).expect("it reads");
+    // The TNC is told its parameters first.
+    let mut octets = vec![0; 0];
+    while !octets.ends_with(&own[1..]) {
+        let mut octet = [0];
+        heard.read_exact(&mut octet).expect("frames");
+        octets.push(octet[0]);
+    }
+    let foreign = b"not ours";
+    assert!(!octets.windows(foreign.len()).any(|window| window == foreign));
+}
+
+#[test]
+fn a_dry_run_transmits_nothing_and_tells_what_it_would() {
+    let channel = hub();
+    let station = Station::start(&text("N0AAA", channel), &["--dry-run"]);
+    let mut heard = TcpStream::connect(channel).expect("the hub listens");
+    heard.set_read_timeout(Some(Duration::from_secs(2))).expect("a socket");
+    let mut program = Program::registered(station.agw, "N0AAA");
+    program.ask(b'M', "N0AAA", "CQ", b"to all");
+    thread::sleep(Duration::from_millis(500));
+    let said = station.stop();
+    assert!(said.contains("not transmitted: N0AAA to CQ, 22 octets"), "{said}");
+    assert!(said.contains("It only receives") && said.contains("Transmitted 0 frames"), "{said}");
+    let mut octets = [0; 100];
+    let length = heard.read(&mut octets).unwrap_or(0);
+    let data = octets[..length].windows(2).any(|window| window == [0xc0, 0]);
+    assert!(!data, "{:?}", &octets[..length]);
+}
+
+#[test]
+fn a_file_is_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let channel = SocketAddr::from(([127, 0, 0, 1], 8001));
+    let good = text("N0AAA", channel);
+    let output = command(&folder, &good, &["--check"]).output().expect("our own program");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("Nothing is wrong"), "{said}");
+    for (text, told) in [
+        (good.replace("\"N0AAA\"", "\"N0CALL\""), "station.toml:1:8: `call`: it stands for"),
+        (good.replace("rate =", "speed ="), "station.toml:5:1: there is no `speed`"),
+        (good.replace("tcp://", ""), "write tcp:// before"),
+    ] {
+        // Without --check, too, before anything is opened.
+        for options in [&["--check"][..], &[]] {
+            let output = command(&folder, &text, options).output().expect("our own program");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains(told) && said.contains(" | "), "{said}");
+        }
+    }
+}
+
+#[test]
+fn an_address_in_use_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("known").to_string();
+    for what in ["agw", "kiss"] {
+        let text = text("N0AAA", address.parse().expect("an address"));
+        let text =
+            text.replace(&format!("{what} = \"127.0.0.1:0\""), &format!("{what} = \"{address}\""));
+        let output = command(&folder, &text, &[]).output().expect("our own program");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("cannot listen at {address}")), "{said}");
+    }
+}

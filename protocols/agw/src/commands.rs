@@ -1,0 +1,176 @@
+//! What a program asks for.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{Credit, StreamsRequest};
+use stackwright_contract::{Address, CallSign, Context, Handle};
+use stackwright_wire::Message;
+
+use crate::header::{AgwHeader, call, digipeaters};
+use crate::link::{LINK_WINDOW, Link, LinkName, PID};
+use crate::program::Waits;
+use crate::{Agw, LINKS_MOST, NAME, Out};
+
+impl<M: Message> Agw<M> {
+    /// Returns what the frame of a program has to wait for.
+    pub(crate) fn must_wait(&mut self, program: Handle, header: &AgwHeader) -> Option<Waits> {
+        match header.kind {
+            b'D' => {
+                let ends = [call(&header.from)?, call(&header.to)?];
+                let length = usize::try_from(header.length).unwrap_or(usize::MAX);
+                let link = self.find(program, ends).filter(|link| !link.takes(length));
+                link.map(|link| Waits::Link(link.name))
+            }
+            b'M' | b'V' => (!self.takes_unproto(program)).then_some(Waits::Unproto),
+            _ => None,
+        }
+    }
+
+    /// Obeys a program.
+    pub(crate) fn obey(
+        &mut self,
+        cx: &Context,
+        program: Handle,
+        header: &AgwHeader,
+        data: &[u8],
+        out: Out<'_, M>,
+    ) {
+        let ends = || Some([call(&header.from)?, call(&header.to)?]);
+        match (header.kind, ends()) {
+            (b'R', _) => self.tell_version(program, out),
+            (b'G', _) => self.tell_ports(program, out),
+            (b'g', _) => self.tell_capabilities(program, header.port, out),
+            (b'X', _) => {
+                let own = call(&header.from);
+                let is_its = own.is_some_and(|own| self.register(own, program, out));
+                if !is_its && let Some(own) = own {
+                    cx.event(
+                        NAME,
+                        format_args!("{own} is another program's, or not the station's"),
+                    );
+                }
+                self.tell_registered(program, header, is_its, out);
+            }
+            (b'x', _) => {
+                if let Some(own) = call(&header.from) {
+                    self.unregister(own, program, out);
+                }
+            }
+            (b'C' | b'c' | b'v', _) => self.connect(cx, program, header, data, out),
+            (b'D', Some(ends)) => match self.find(program, ends) {
+                Some(link) => link.send(data, out),
+                None => cx.dropped(NAME, "data for a link that there is not"),
+            },
+            (b'd', Some(ends)) => match self.find(program, ends) {
+                Some(link) => link.end(out),
+                None => cx.dropped(NAME, "the end of a link that there is not"),
+            },
+            (b'Y', Some(ends)) => {
+                let outstanding = self.find(program, ends).map_or(0, Link::count_outstanding);
+                self.tell_outstanding(program, header, outstanding, out);
+            }
+            (b'y', _) => {
+                let on_port = |link: &&Link<M>| link.port == header.port;
+                let outstanding = self.all_links().filter(on_port).map(Link::outstanding).sum();
+                self.tell_outstanding(program, header, outstanding, out);
+            }
+            (b'M' | b'V', Some(ends)) => self.unnumbered(cx, program, header, ends, data, out),
+            // A password is not asked for; what was heard is not kept.
+            (b'P' | b'H', _) => {}
+            (b'k' | b'K' | b'm', _) => {
+                cx.dropped(NAME, "a request for raw frames, which are at the port for KISS");
+            }
+            (b'D' | b'd' | b'Y' | b'M' | b'V', None) => {
+                cx.dropped(NAME, "a frame with a malformed call sign");
+            }
+            _ => cx.dropped(NAME, "a frame of an unknown kind"),
+        }
+    }
+
+    /// Opens a link, or tells that it is not opened.
+    fn connect(
+        &mut self,
+        cx: &Context,
+        program: Handle,
+        header: &AgwHeader,
+        data: &[u8],
+        out: Out<'_, M>,
+    ) {
+        if let Err(why) = self.try_connect(program, header, data, out) {
+            cx.event(NAME, format_args!("a call is not made: {why}"));
+            self.tell_unconnected(program, header, out);
+        }
+    }
+
+    fn try_connect(
+        &mut self,
+        program: Handle,
+        header: &AgwHeader,
+        data: &[u8],
+        out: Out<'_, M>,
+    ) -> Result<(), &'static str> {
+        let AgwHeader { port, kind, pid, .. } = *header;
+        let calls = call(&header.from).zip(call(&header.to));
+        let (local, remote) = calls.ok_or("a call sign is malformed")?;
+        if !self.has(program, local) {
+            return Err("its program has not registered the call sign");
+        }
+        if kind == b'c' && pid != PID {
+            return Err("a link carries text, PID F0");
+        }
+        let route = match kind {
+            b'v' => {
+                let (path, _) = digipeaters(data).map_err(|_| "its digipeaters are malformed")?;
+                self.config.route(port, &path)
+            }
+            _ => self.config.route_to(port, remote),
+        };
+        let route = route.ok_or("the station has no such port, or no route through them")?;
+        if self.find(program, [local, remote]).is_some() {
+            return Err("there is a link between the two");
+        }
+        if self.links() >= LINKS_MOST {
+            return Err("there are as many links as may be");
+        }
+        // One whose program is gone makes room for it.
+        let is_same = |link: &&mut Link<M>| (link.local, link.remote) == (local, remote);
+        if let Some(before) = self.all_links_mut().find(is_same) {
+            before.abort(out);
+        }
+        let association = self.links.name(LinkName::Awaited { call: local });
+        self.keep(Link::new(association, program, [local, remote], port, PID));
+        let station = |call, route| Address::Station { call, pid: PID, route }.into();
+        let (remote, local) = (station(remote, route), Some(station(local, 0)));
+        let credit = Credit::of_octets(LINK_WINDOW);
+        Self::ask_links(out, StreamsRequest::Open { association, remote, local, credit });
+        Ok(())
+    }
+
+    /// Sends a UI frame.
+    fn unnumbered(
+        &mut self,
+        cx: &Context,
+        program: Handle,
+        header: &AgwHeader,
+        [local, remote]: [CallSign; 2],
+        data: &[u8],
+        out: Out<'_, M>,
+    ) {
+        let AgwHeader { port, kind, pid, .. } = *header;
+        let is_others = self.registration(local).is_some_and(|there| there.program != program);
+        if is_others || !self.config.calls.contains(&local) {
+            return cx.dropped(NAME, "a UI frame of a call sign that is not its program's");
+        }
+        let (path, text) = match kind {
+            b'V' => match digipeaters(data) {
+                Ok(taken) => taken,
+                Err(_) => return cx.dropped(NAME, "a UI frame with malformed digipeaters"),
+            },
+            _ => (Vec::new(), data),
+        };
+        let Some(route) = self.config.route(port, &path) else {
+            return cx.dropped(NAME, "a UI frame for a port or a route that there is not");
+        };
+        self.send_unproto(program, [local, remote], (pid, route), text, out);
+    }
+}

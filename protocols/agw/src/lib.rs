@@ -1,0 +1,199 @@
+//! AGW, the server side: programs share the links of a station over TCP, as with AGWPE and Direwolf
+//! (G. Rossopoulos: SV2AGW's TCP/IP socket interface, 2000).
+//!
+//! ```text
+//!    programs: Pat, Paracon, terminals
+//!      │ │ │  frames of AGW over streams
+//!      └─┴─┴──── agw ──────────┐
+//!                  │ Streams   │ Datagrams
+//!                  └── ax25 ───┘
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `config.rs` | the configuration |
+//! | `header.rs` | the header of a frame, and what may follow |
+//! | `program.rs` | one program: what it sends, and what waits for it |
+//! | `calls.rs` | the call signs that programs have registered |
+//! | `link.rs` | one link of a program |
+//! | `unproto.rs` | UI frames of programs |
+//! | `receive.rs` | from below: the streams of programs, links, UI frames |
+//! | `commands.rs` | what a program asks for |
+//! | `send.rs` | what programs are told |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod calls;
+mod commands;
+mod config;
+mod header;
+mod link;
+mod program;
+mod receive;
+mod send;
+mod unproto;
+
+pub use config::{AgwRoute, Config};
+pub use header::{AgwCall, AgwHeader, DATA_MOST, SYNTAX};
+
+use alloc::vec::Vec;
+
+use core::convert::Infallible;
+use stackwright_contract::services::{Datagrams, Ended, Streams};
+use stackwright_contract::{
+    Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Nothing,
+    Outlet, Participant, Protocol,
+};
+use stackwright_wire::Message;
+
+use calls::Registration;
+use link::LinkName;
+use program::ProgramName;
+use unproto::Unproto;
+
+const NAME: &str = "agw";
+
+/// How many programs may be there at once.
+pub const PROGRAMS_MOST: usize = 16;
+/// How many links all programs may have together.
+pub const LINKS_MOST: usize = 64;
+/// Octets that may wait for one program; beyond, it is gone: it does not read.
+pub const HELD_MOST: usize = 512 << 10;
+/// Octets of one link that may wait for AX.25; beyond, their program is not read.
+pub const LINK_ROOM: usize = 32 << 10;
+
+type Out<'a, M> = &'a mut dyn Outlet<Agw<M>>;
+
+/// The server.
+pub struct Agw<M: Message> {
+    config: Config,
+    /// Names of the streams of programs.
+    programs: Names<ProgramName<M>>,
+    listener: Option<Handle>,
+    listening: Option<Result<Participant, Ended>>,
+    /// Names of AX.25's streams.
+    links: Names<LinkName<M>>,
+    /// Names of AX.25's datagrams.
+    unproto: Names<Unproto<M>>,
+    calls: Vec<Registration>,
+    /// Whether it was started, and whether it was told to stop.
+    begun: bool,
+    stops: Stops,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stops {
+    No,
+    /// With the next flush.
+    Due,
+    Done,
+}
+
+impl<M: Message> Agw<M> {
+    /// Makes a server, which listens from its first flush on.
+    pub const fn new(config: Config) -> Self {
+        Agw {
+            config,
+            programs: Names::new(),
+            listener: None,
+            listening: None,
+            links: Names::new(),
+            unproto: Names::new(),
+            calls: Vec::new(),
+            begun: false,
+            stops: Stops::No,
+        }
+    }
+
+    /// Ends all links in good order, with the next flush: programs are disconnected, and no more
+    /// are accepted. Links that are left end within ten seconds.
+    pub fn stop(&mut self) {
+        if self.stops == Stops::No {
+            self.stops = Stops::Due;
+        }
+    }
+
+    /// Returns where it listens, or why it does not; `None`: it was not told yet.
+    pub const fn listening(&self) -> Option<Result<Participant, Ended>> {
+        self.listening
+    }
+
+    /// Returns how many programs are there.
+    pub fn programs(&self) -> usize {
+        self.programs.iter().filter(|(_, name)| matches!(name, ProgramName::Program(_))).count()
+    }
+
+    /// Returns how many links there are, those that are being opened or closed included.
+    pub fn links(&self) -> usize {
+        self.links.iter().filter(|(_, name)| matches!(name, LinkName::Link(_))).count()
+    }
+
+    /// Returns how many octets are held, of all programs and in both directions.
+    pub fn held(&self) -> usize {
+        let programs = self.programs.iter().map(|(_, name)| match name {
+            ProgramName::Program(program) => program.held(),
+            ProgramName::Listener | ProgramName::Awaited => 0,
+        });
+        let links = self.links.iter().map(|(_, name)| match name {
+            LinkName::Link(link) => link.waiting(),
+            LinkName::Listener { .. } | LinkName::Awaited { .. } => 0,
+        });
+        let unproto = self.unproto.iter().map(|(_, unproto)| unproto.waiting());
+        programs.sum::<usize>() + links.sum::<usize>() + unproto.sum::<usize>()
+    }
+}
+
+impl<M: Message> Protocol for Agw<M> {
+    const FACTS: Facts = Facts {
+        needs: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+        reads_payload: true,
+        ..Facts::named(NAME)
+    };
+    type Provides = Nothing;
+    type Uses = Both<Streams<M>, Both<Streams<M>, Datagrams<M>>>;
+
+    fn handle_request(&mut self, _cx: &Context, request: Infallible, _out: &mut impl Outlet<Self>) {
+        match request {}
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            Either::Left(word) => self.on_programs(cx, word, out),
+            Either::Right(Either::Left(word)) => self.on_links(cx, word, out),
+            Either::Right(Either::Right(word)) => self.on_unproto(cx, word, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.expire(cx, out);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let deadlines = self.links.iter().filter_map(|(_, name)| match name {
+            LinkName::Link(link) => link.deadline,
+            LinkName::Listener { .. } | LinkName::Awaited { .. } => None,
+        });
+        deadlines.min()
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if !core::mem::replace(&mut self.begun, true) {
+            self.listen(out);
+        }
+        if self.stops == Stops::Due {
+            self.stops = Stops::Done;
+            self.end_all(cx, out);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        !self.begun || self.stops == Stops::Due
+    }
+}

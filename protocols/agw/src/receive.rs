@@ -1,0 +1,230 @@
+//! From below: the streams of programs, and links.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
+use stackwright_contract::{Address, CallSign, Context, Either, Handle, Participant};
+use stackwright_wire::Message;
+
+use crate::link::{Link, LinkName, PID};
+use crate::program::{Program, ProgramName, Sent, Waits};
+use crate::{Agw, NAME, Out, Stops};
+
+impl<M: Message> Agw<M> {
+    pub(crate) fn on_programs(
+        &mut self,
+        cx: &Context,
+        word: StreamsIndication<M>,
+        out: Out<'_, M>,
+    ) {
+        match word {
+            StreamsIndication::Listening { local, .. } => {
+                self.listening = Some(Ok(local));
+                cx.event(NAME, format_args!("listening at {local}"));
+            }
+            StreamsIndication::Opened { association, remote, credit, .. } => {
+                if let Some(name) = self.programs.get_mut(association) {
+                    *name = ProgramName::Program(Program::new(association, credit.octets));
+                    cx.event(NAME, format_args!("a program at {remote}"));
+                    self.expect(out);
+                }
+            }
+            StreamsIndication::Delivered { association, batch, .. } => {
+                if let Some(program) = self.program(association).filter(|program| !program.ends) {
+                    program.came(batch.into_octets());
+                    self.serve(cx, association, out);
+                }
+            }
+            StreamsIndication::Credit { association, credit } => {
+                if let Some(program) = self.program(association) {
+                    let was_slow = program.is_slow();
+                    program.sent(credit.octets, out);
+                    if was_slow && !program.is_slow() {
+                        self.goes_on(cx, association, out);
+                    }
+                }
+            }
+            // A program that says no more wants no more.
+            StreamsIndication::Finished { association } => {
+                if self.leave(cx, association, out) {
+                    out.request(Either::Left(StreamsRequest::Close { name: association }));
+                }
+            }
+            StreamsIndication::Ended { name, why } => self.program_ended(cx, name, why, out),
+            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+        }
+    }
+
+    fn program_ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
+        self.leave(cx, name, out);
+        match self.programs.forget(name) {
+            Some(ProgramName::Listener) => {
+                (self.listener, self.listening) = (None, Some(Err(why)));
+                if self.stops == Stops::No {
+                    cx.event(NAME, format_args!("not listening: {why}"));
+                }
+            }
+            Some(ProgramName::Program(_)) => cx.event(NAME, format_args!("a program left: {why}")),
+            Some(ProgramName::Awaited) | None => {}
+        }
+        self.expect(out);
+    }
+
+    /// A program is gone: its call signs are free, and its links end. Returns whether it was still
+    /// there.
+    pub(crate) fn leave(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) -> bool {
+        let Some(program) = self.program(name) else { return false };
+        let was_there = !core::mem::replace(&mut program.ends, true);
+        let is_its = |call: &crate::calls::Registration| call.program == name;
+        let calls: Vec<CallSign> =
+            self.calls.iter().filter(|call| is_its(call)).map(|there| there.call).collect();
+        calls.into_iter().for_each(|call| self.unregister(call, name, out));
+        for link in self.all_links_mut().filter(|link| link.program == Some(name)) {
+            link.orphan(cx.now(), out);
+        }
+        was_there
+    }
+
+    /// A program that was slow has read: its peers may send more, and what it asked is handled.
+    fn goes_on(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        for link in self.all_links_mut().filter(|link| link.program == Some(name)) {
+            link.give_back(out);
+        }
+        self.serve(cx, name, out);
+    }
+
+    /// Handles what a program sent, up to what has to wait.
+    pub(crate) fn serve(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        while let Some(program) = self.program(name)
+            && !program.ends
+            && program.waits.is_none()
+            && !program.is_slow()
+            && let Some(header) = program.front()
+        {
+            if let Some(waits) = self.must_wait(name, &header)
+                && let Some(program) = self.program(name)
+            {
+                program.waits = Some(waits);
+                return;
+            }
+            let Some(program) = self.program(name) else { return };
+            match program.next(out) {
+                Some(Sent::Frame(header, data)) => self.obey(cx, name, &header, &data, out),
+                Some(Sent::TooLong) => {
+                    cx.dropped(NAME, "a program whose frame claims more than 64 KiB");
+                    self.leave(cx, name, out);
+                    let abort = StreamsRequest::Abort { association: name, code: 0 };
+                    out.request(Either::Left(abort));
+                }
+                None => return,
+            }
+        }
+    }
+
+    pub(crate) fn on_links(&mut self, cx: &Context, word: StreamsIndication<M>, out: Out<'_, M>) {
+        match word {
+            StreamsIndication::Opened { association, local, remote, credit, .. } => {
+                let ends = (station(local), station(remote));
+                self.link_opened(cx, association, ends, credit, out);
+            }
+            StreamsIndication::Delivered { association, batch, .. } => {
+                self.link_delivered(association, batch.into_octets(), out);
+            }
+            StreamsIndication::Credit { association, credit } => {
+                if let Some(link) = self.link(association) {
+                    link.acknowledged(credit.octets, out);
+                    self.resume(cx, association, out);
+                }
+            }
+            StreamsIndication::Ended { name, why } => self.link_ended(cx, name, why, out),
+            // A link has one end, which its last word tells.
+            StreamsIndication::Finished { .. }
+            | StreamsIndication::Listening { .. }
+            | StreamsIndication::Changed { .. }
+            | StreamsIndication::Controlled { .. } => {}
+        }
+    }
+
+    fn link_opened(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        ends: (Option<CallSign>, Option<CallSign>),
+        credit: Credit,
+        out: Out<'_, M>,
+    ) {
+        if let Some(LinkName::Awaited { call }) = self.links.get(name) {
+            let call = *call;
+            let program = self.registration(call).map(|there| there.program);
+            let (Some(program), (Some(local), Some(remote))) = (program, ends) else {
+                let abort = StreamsRequest::Abort { association: name, code: 0 };
+                return Self::ask_links(out, abort);
+            };
+            let mut link = Link::new(name, program, [local, remote], 0, PID);
+            link.open(credit.octets, out);
+            self.keep(link);
+            self.tell_connected(cx, name, true, out);
+            return self.await_call(call, out);
+        }
+        if let Some(link) = self.link(name) {
+            link.open(credit.octets, out);
+            self.tell_connected(cx, name, false, out);
+        }
+    }
+
+    fn link_delivered(&mut self, name: Handle, octets: M, out: Out<'_, M>) {
+        let Some(link) = self.link(name) else { return };
+        link.owed += octets.len();
+        let program = link.program;
+        self.tell_data(name, octets, out);
+        let reads = program
+            .and_then(|program| self.program(program))
+            .is_none_or(|program| !program.is_slow());
+        if let Some(link) = self.link(name).filter(|_| reads) {
+            link.give_back(out);
+        }
+    }
+
+    fn link_ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M>) {
+        match self.links.forget(name) {
+            Some(LinkName::Listener { call }) => {
+                if let Some(there) =
+                    self.calls.iter_mut().find(|there| there.listener == Some(name))
+                {
+                    there.listener = None;
+                    cx.event(NAME, format_args!("calls to {call} are not answered: {why}"));
+                }
+            }
+            Some(LinkName::Link(link)) => {
+                self.tell_disconnected(cx, &link, why, out);
+                self.resume(cx, name, out);
+            }
+            Some(LinkName::Awaited { .. }) | None => {}
+        }
+        // There may have been as many links as may be.
+        let calls: Vec<CallSign> = self.calls.iter().map(|there| there.call).collect();
+        calls.into_iter().for_each(|call| self.await_call(call, out));
+    }
+
+    /// What a program sent may wait for this link.
+    fn resume(&mut self, cx: &Context, link: Handle, out: Out<'_, M>) {
+        let waits = |(name, there): (Handle, &mut ProgramName<M>)| match there {
+            ProgramName::Program(program) if program.waits == Some(Waits::Link(link)) => {
+                program.waits = None;
+                Some(name)
+            }
+            _ => None,
+        };
+        let waiting = self.programs.iter_mut().find_map(waits);
+        if let Some(program) = waiting {
+            self.serve(cx, program, out);
+        }
+    }
+}
+
+fn station(participant: Participant) -> Option<CallSign> {
+    match participant.address {
+        Address::Station { call, .. } => Some(call),
+        _ => None,
+    }
+}

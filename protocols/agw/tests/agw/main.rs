@@ -1,0 +1,7 @@
+//! AGW: programs at two stations, whose AX.25 is the real one.
+
+mod hostile;
+mod links;
+mod programs;
+mod rig;
+mod unproto;

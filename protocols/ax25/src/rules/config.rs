@@ -1,0 +1,96 @@
+//! The configuration of the rules of the air.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::services::Credit;
+use stackwright_contract::{CallSign, Duration};
+use stackwright_wire::Message;
+
+use crate::header::{
+    Addresses, ControlField, DigipeaterPath, Head, Modulus, Role, Unnumbered, pid,
+};
+
+/// The most text of an identification, in octets.
+const TEXT_MOST: usize = 128;
+
+/// The configuration of the rules of the air.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AirRulesConfig {
+    /// The call signs of the station, at least one. The first is that of its identification.
+    pub calls: Vec<CallSign>,
+    /// Whether anything is transmitted; otherwise it is told what would be.
+    pub transmit: bool,
+    /// How the station says whose it is; `None`: its frames do.
+    pub identification: Option<Identification>,
+    /// How much of any ten minutes the station may transmit, in percent: 1 to 99; `None`: all.
+    pub duty: Option<u8>,
+    /// The rate on the air, in bit/s. At least 1.
+    pub rate: u32,
+}
+
+/// A UI frame to `ID`, on each port on which the station has transmitted: in time, and a few
+/// seconds after a link has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identification {
+    /// How long the station transmits without it.
+    pub every: Duration,
+    /// Its text, at most 128 octets.
+    pub text: Vec<u8>,
+}
+
+impl AirRulesConfig {
+    /// Returns the usual rules for a station: it identifies every ten minutes.
+    pub fn of(call: CallSign) -> Self {
+        let identification = Identification {
+            every: Duration::from_secs(600),
+            text: b"Stackwright station".to_vec(),
+        };
+        AirRulesConfig {
+            calls: Vec::from([call]),
+            transmit: true,
+            identification: Some(identification),
+            duty: None,
+            rate: 1200,
+        }
+    }
+
+    /// # Panics
+    /// Where a value is out of its range.
+    pub(super) fn check(&self) {
+        assert!(!self.calls.is_empty() && self.rate > 0, "a station has a call sign and a rate");
+        assert!(self.duty.is_none_or(|duty| (1..100).contains(&duty)), "the duty is 1 to 99 %");
+        let length = self.identification.as_ref().map_or(0, |there| there.text.len());
+        assert!(length <= TEXT_MOST, "an identification has at most {TEXT_MOST} octets of text");
+    }
+
+    /// Returns the identification, if anything is transmitted.
+    pub(super) fn identification(&self) -> Option<&Identification> {
+        self.identification.as_ref().filter(|_| self.transmit)
+    }
+
+    fn identification_head(&self) -> Option<(Head, &[u8])> {
+        let text = &self.identification()?.text;
+        let [source, ..] = self.calls[..] else { return None };
+        let destination = "ID".parse().ok()?;
+        let addresses =
+            Addresses { destination, source, role: Role::Command, path: DigipeaterPath::DIRECT };
+        let control = ControlField::unnumbered(Unnumbered::Ui, false);
+        Some((Head::new(&addresses, control, Modulus::Eight, Some(pid::NONE)), text))
+    }
+
+    /// Returns what an identification costs; nothing where there is none.
+    pub(super) fn identification_cost(&self) -> Credit {
+        self.identification_head().map_or(Credit::NONE, |(head, text)| Credit {
+            octets: head.as_octets().len() + text.len(),
+            messages: 1,
+        })
+    }
+
+    pub(super) fn identification_frame<M: Message>(&self) -> Option<M> {
+        let (head, text) = self.identification_head()?;
+        let octets = head.as_octets();
+        let mut frame = M::with_headroom(octets.len(), text);
+        frame.push_front(octets.len()).copy_from_slice(octets);
+        Some(frame)
+    }
+}

@@ -1,0 +1,62 @@
+//! When the station has to say whose it is, on one port.
+
+use stackwright_contract::services::Credit;
+use stackwright_contract::{Duration, Instant, earliest};
+
+/// How long nothing was sent before a link that has ended is taken for the last.
+const QUIET: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Default)]
+pub(super) struct Identifying {
+    /// The first transmission since the last identification.
+    since: Option<Instant>,
+    /// The last one.
+    last: Instant,
+    /// A link has ended since.
+    link_ended: bool,
+    /// Credit that is kept for the next identification.
+    kept: Credit,
+}
+
+impl Identifying {
+    pub(super) fn on_sent(&mut self, now: Instant) {
+        self.since.get_or_insert(now);
+        self.last = now;
+    }
+
+    pub(super) fn on_link_ends(&mut self) {
+        self.link_ended = true;
+    }
+
+    /// The TNC is gone, or there anew: its credit is void.
+    pub(super) fn on_line(&mut self) {
+        self.kept = Credit::NONE;
+    }
+
+    /// Takes what an identification still lacks of `credit`.
+    pub(super) fn reserve(&mut self, credit: Credit, cost: Credit) -> Credit {
+        let taken = Credit {
+            octets: credit.octets.min(cost.octets.saturating_sub(self.kept.octets)),
+            messages: credit.messages.min(cost.messages.saturating_sub(self.kept.messages)),
+        };
+        self.kept += taken;
+        taken
+    }
+
+    /// Returns when an identification is due; `None` where nothing was sent, or while the TNC takes
+    /// none.
+    pub(super) fn due_at(&self, every: Duration, cost: Credit) -> Option<Instant> {
+        let since = self.since.filter(|_| self.kept.covers(cost))?;
+        let quiet = self.link_ended.then(|| self.last + QUIET);
+        earliest(Some(since + every), quiet)
+    }
+
+    pub(super) fn is_due(&self, now: Instant, every: Duration, cost: Credit) -> bool {
+        self.due_at(every, cost).is_some_and(|due| due <= now)
+    }
+
+    pub(super) fn on_identified(&mut self, cost: Credit) {
+        self.kept -= cost;
+        (self.since, self.link_ended) = (None, false);
+    }
+}

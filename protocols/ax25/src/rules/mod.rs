@@ -1,0 +1,273 @@
+//! The rules of the air, between AX.25 and the TNC: what leaves a station is its own or repeated by
+//! it, and says in time whose it is (ITU Radio Regulations, article 19; national rules say how
+//! often, mostly ten minutes).
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `config.rs` | the configuration |
+//! | `duty.rs` | how much of the time the station may transmit |
+//! | `identification.rs` | when it has to say whose it is |
+//!
+//! It stands below everything that sends, so that no program gets around it.
+
+mod config;
+mod duty;
+mod identification;
+
+pub use config::{AirRulesConfig, Identification};
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use stackwright_contract::ask::{Ask, Question};
+use stackwright_contract::services::{Batch, Credit, Frames, FramesIndication, FramesRequest};
+use stackwright_contract::{
+    Context, Duration, Facts, Guarantees, Instant, Outlet, Protocol, Service, earliest,
+};
+use stackwright_wire::Message;
+
+use crate::PORTS_MOST;
+use crate::config::air_time;
+use crate::header::{Addresses, ControlField, HEAD_MOST, Modulus, Unnumbered};
+use duty::Duty;
+use identification::Identifying;
+
+const NAME: &str = "rules of the air";
+
+type Out<'a, M> = &'a mut dyn Outlet<AirRules<M>>;
+
+/// Frames that keep the rules of the air, over those of a TNC.
+pub struct AirRules<M: Message> {
+    config: AirRulesConfig,
+    up: bool,
+    ports: Vec<Identifying>,
+    duty: Duty,
+    /// Frames that wait until the station may transmit again, within the credit of their port.
+    waiting: VecDeque<(u8, Batch<M>, Option<u16>)>,
+    transmitted: Transmitted,
+}
+
+/// What a station has transmitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Transmitted {
+    /// Frames, identifications included.
+    pub frames: u64,
+    /// How long they were on the air.
+    pub air: Duration,
+}
+
+impl<M: Message> AirRules<M> {
+    /// Makes the rules of a station.
+    ///
+    /// # Panics
+    /// Where a number of the configuration is out of its range.
+    pub fn new(config: AirRulesConfig) -> Self {
+        config.check();
+        AirRules {
+            up: false,
+            ports: (0..PORTS_MOST).map(|_| Identifying::default()).collect(),
+            duty: Duty::new(config.duty),
+            waiting: VecDeque::new(),
+            transmitted: Transmitted::default(),
+            config,
+        }
+    }
+
+    /// Returns what was transmitted so far.
+    pub const fn transmitted(&self) -> Transmitted {
+        self.transmitted
+    }
+
+    /// Returns why a frame may not leave.
+    fn objection(&self, addresses: Option<&Addresses>) -> Option<&'static str> {
+        let own = |call| self.config.calls.contains(&call);
+        match addresses {
+            None => Some("a frame whose addresses are malformed"),
+            Some(Addresses { source, path, .. })
+                if !own(*source) && !path.iter().any(|(call, repeated)| repeated && own(call)) =>
+            {
+                Some("a frame whose source is no call sign of this station")
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn send(
+        &mut self,
+        cx: &Context,
+        port: u8,
+        batch: Batch<M>,
+        mark: Option<u16>,
+        out: Out<'_, M>,
+    ) {
+        if !self.up {
+            return; // it crossed the word that the TNC is gone
+        }
+        let head = Head::of(batch.as_octets());
+        let why = self.objection(head.addresses.as_ref());
+        if let Some(why) = why {
+            cx.dropped(NAME, why);
+        } else if !self.config.transmit {
+            if let Some(Addresses { source, destination, .. }) = head.addresses {
+                let octets = batch.octets();
+                let air = air_time(octets, self.config.rate).as_millis();
+                let what = format_args!("{source} to {destination}, {octets} octets");
+                cx.event(NAME, format_args!("not transmitted: {what}, {air} ms on the air"));
+            }
+        } else {
+            if head.ends_link {
+                self.on_link_ends(port);
+            }
+            self.waiting.push_back((port, batch, mark));
+            return self.go_on(cx, out);
+        }
+        let refused = FramesRequest::Send { port, batch, mark };
+        let refund = Frames::<M>::refund_request(&refused);
+        refund.into_iter().flatten().for_each(|word| out.indicate(word));
+    }
+
+    fn on_link_ends(&mut self, port: u8) {
+        if let Some(port) = self.ports.get_mut(usize::from(port)) {
+            port.on_link_ends();
+        }
+    }
+
+    /// Sends what waits, as long as the station may transmit.
+    fn go_on(&mut self, cx: &Context, out: Out<'_, M>) {
+        while self.duty.permits(cx.now())
+            && let Some((port, batch, mark)) = self.waiting.pop_front()
+        {
+            self.account(cx, port, batch.octets());
+            out.request(FramesRequest::Send { port, batch, mark });
+        }
+    }
+
+    fn account(&mut self, cx: &Context, port: u8, octets: usize) {
+        let air = air_time(octets, self.config.rate);
+        self.transmitted.frames += 1;
+        self.transmitted.air += air;
+        self.duty.spend(air);
+        if let Some(port) = self.ports.get_mut(usize::from(port)) {
+            port.on_sent(cx.now());
+        }
+    }
+
+    /// Says whose the station is, where that is due and the TNC takes it.
+    fn identify(&mut self, cx: &Context, out: Out<'_, M>) {
+        let Some(identification) = self.config.identification() else { return };
+        let (every, cost) = (identification.every, self.config.identification_cost());
+        for nth in 0..self.ports.len() {
+            let port = nth as u8;
+            if !self.up || !self.ports[nth].is_due(cx.now(), every, cost) {
+                continue;
+            }
+            let Some(frame) = self.config.identification_frame::<M>() else { return };
+            self.account(cx, port, frame.len());
+            self.ports[nth].on_identified(cost);
+            cx.event(NAME, format_args!("{} identifies on port {port}", self.config.calls[0]));
+            out.request(FramesRequest::Send { port, batch: frame.into(), mark: None });
+        }
+    }
+}
+
+/// What the rules read of a frame.
+struct Head {
+    addresses: Option<Addresses>,
+    /// It is DISC.
+    ends_link: bool,
+}
+
+impl Head {
+    fn of<M: Message>(frame: &M) -> Self {
+        let mut octets = [0; HEAD_MOST];
+        let length = frame.copy_to(&mut octets);
+        let decoded = Addresses::decode(&octets[..length]).ok();
+        let control = decoded
+            .and_then(|(_, at)| ControlField::decode(octets.get(at..length)?, Modulus::Eight).ok());
+        let is_disc =
+            |control| matches!(control, ControlField::Unnumbered { kind: Unnumbered::Disc, .. });
+        Head {
+            addresses: decoded.map(|(addresses, _)| addresses),
+            ends_link: control.is_some_and(|(control, _)| is_disc(control)),
+        }
+    }
+}
+
+impl<M: Message> Protocol for AirRules<M> {
+    const FACTS: Facts =
+        Facts { passes: Guarantees::ALL, reads_payload: true, ..Facts::named(NAME) };
+    type Provides = Frames<M>;
+    type Uses = Frames<M>;
+
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: FramesRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            FramesRequest::Send { port, batch, mark } => self.send(cx, port, batch, mark, out),
+            credit @ FramesRequest::Credit { .. } => out.request(credit),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: FramesIndication<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match &indication {
+            FramesIndication::State { up } => {
+                self.up = *up;
+                self.waiting.clear();
+                self.ports.iter_mut().for_each(Identifying::on_line);
+            }
+            FramesIndication::Credit { port, credit } => {
+                let (port, mut credit) = (*port, *credit);
+                let cost = self.config.identification_cost();
+                if let Some(there) = self.ports.get_mut(usize::from(port)) {
+                    credit -= there.reserve(credit, cost);
+                }
+                if credit != Credit::NONE {
+                    out.indicate(FramesIndication::Credit { port, credit });
+                }
+                return self.identify(cx, out);
+            }
+            FramesIndication::Delivered { port, batch } => {
+                let Head { addresses, ends_link } = Head::of(batch.as_octets());
+                let is_ours = |call| self.config.calls.contains(&call);
+                if ends_link && addresses.is_some_and(|to| is_ours(to.destination)) {
+                    self.on_link_ends(*port);
+                }
+            }
+            FramesIndication::Left { .. } => {}
+        }
+        out.indicate(indication);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.go_on(cx, out);
+        self.identify(cx, out);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        if !self.up {
+            return None;
+        }
+        let waits = (!self.waiting.is_empty()).then(|| self.duty.permits_at());
+        let identification = self.config.identification().and_then(|identification| {
+            let (every, cost) = (identification.every, self.config.identification_cost());
+            self.ports.iter().filter_map(|port| port.due_at(every, cost)).min()
+        });
+        earliest(waits, identification)
+    }
+
+    fn may_exit(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn ask(&self, port: u8, question: &mut Question<'_>, below: &dyn Ask<Frames<M>>) {
+        below.ask(port, question);
+    }
+}
