@@ -108,7 +108,7 @@ fn survives<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, pro
         {
             for side in 0..2 {
                 let mut events = [Vec::new(), Vec::new()];
-                events[side].push(Event { nth, deed: deed.clone() });
+                events[side].push(Event { nth, deed });
                 let mut trial = Trial::scripted(&make, &conditions, events);
                 let talk = Talk { there: 40, back: 12, longest: 2000, promise, ..Talk::default() };
                 let outcome = trial.talk(&talk, nth, |_, _| {});
