@@ -63,7 +63,7 @@ const fn refused(says: &'static str, instead: &'static str) -> ServiceRefusal {
 /// let services = [("reliable", &[][..]), ("flow_control", &["256"])];
 /// let plan = demand(services).and_then(|demand| demand.plan()).unwrap();
 /// assert!(plan.choices().any(|choice| choice.name == "recovery by RACK-TLP"));
-/// let ordered = demand([("ordered", &[][..])]).and_then(|demand| demand.plan());
+/// let ordered = demand([("ordered", &[""; 0][..])]).and_then(|demand| demand.plan());
 /// assert!(ordered.unwrap_err().to_string().starts_with("total order excludes"));
 /// ```
 ///

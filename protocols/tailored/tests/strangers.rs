@@ -11,7 +11,9 @@ use stackwright_tailored::configurations::Selective;
 use stackwright_tailored::header::{
     CheckWidth, OpeningStage, ReasonCode, ReportHeader, TailoredHeader,
 };
-use stackwright_tailored::{Config, Layer, Named, TailoredHost, TailoredKey, layer};
+use stackwright_tailored::{
+    Config, Layer, Named, Planned, TailoredHost, TailoredKey, demand, layer,
+};
 use stackwright_transport::Slots;
 use stackwright_transport::words::{Ending, Phase, SECOND};
 use stackwright_trial::Trial;
@@ -240,4 +242,46 @@ fn a_call_that_nobody_answers_ends() {
         let phase = ends.ends[0].phase(ends.now());
         assert!(matches!(phase, Phase::Ended(_)), "closes: {closes}, {phase:?}");
     }
+}
+
+/// Without a check, every altered packet is read: whatever it says, nothing panics, and the
+/// association ends or stays.
+#[test]
+fn altered_packets_that_nothing_checks_harm_no_program() {
+    let services = [("reliable", &[][..]), ("ordered", &[]), ("flow_control", &["64"])];
+    let plan = demand(services).and_then(|demand| demand.plan()).expect("it can be met");
+    let unchecked = |side: usize| {
+        let key = TailoredKey { ours: side == 0, number: 9 };
+        let config = Config { packet: 600, ..Config::new([side as u8; 16]) };
+        let planned = Planned::<M>::new(plan.clone(), &VALUES.bounds).expect("they fit");
+        TailoredHost::new(planned, config).association(key, 7)
+    };
+    let (mut read, mut dropped) = (0, 0);
+    for seed in 0..300 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let delay = Duration::from_millis(5);
+        let mut ends = Trial::new(unchecked, &Conditions { delay, ..Conditions::IDEAL }, seed);
+        let now = ends.now();
+        ends.ends[0].open(now);
+        for _ in 0..20 {
+            ends.ends[0].send(now, &[5; 1500], Default::default());
+            let mut seen = Vec::new();
+            ends.speak(|_, side, octets| seen.push((side, octets.to_vec())));
+            for (side, mut octets) in seen {
+                for _ in 0..random.usize(1..4) {
+                    let nth = random.usize(..octets.len().min(48));
+                    octets[nth] = random.u8(..);
+                }
+                octets.truncate(random.usize(1..=octets.len()));
+                ends.inject(1 - side, &octets);
+                read += 1;
+            }
+            let until = ends.now() + Duration::from_millis(20);
+            ends.until(until);
+        }
+        let until = ends.now() + Duration::from_secs(100);
+        ends.pass(until);
+        dropped += ends.dropped().len();
+    }
+    assert!(read > 1000 && dropped > 0, "{read} were read, {dropped} dropped");
 }
