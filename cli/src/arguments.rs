@@ -26,7 +26,7 @@ Exit codes:
   130  interrupted; what arrived is kept, hidden, and the same command goes on there
 Of several files, the highest code counts.";
 
-/// Transfer files by FTP over TCP or ARTP, measure transports, inspect protocol stacks and
+/// Transfer files by FTP over TCP, ARTP or XTP, measure transports, inspect protocol stacks and
 /// captures.
 #[derive(Parser)]
 #[command(name = "stackwright", version, after_help = EXIT_CODES, arg_required_else_help = true)]
@@ -90,6 +90,9 @@ pub(crate) enum Command {
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
+    /// Serve and fetch pictures: JPEGs whose pieces arrive in any order (JIS, over ARTP).
+    #[command(subcommand)]
+    Jis(crate::jis::Jis),
     /// Compile protocols from a specification: check, draw, generate, run.
     #[command(subcommand)]
     Spec(crate::spec::Spec),
@@ -147,7 +150,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Vec<SocketAddr>,
     /// Listen at this address for clients that begin with TLS (ftps://ADDR:PORT/); may be repeated.
-    #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "stack"])]
+    #[arg(long, value_name = "ADDR:PORT", group = "encrypted", conflicts_with_all = ["artp", "xtp", "stack"])]
     pub(crate) listen_tls: Vec<SocketAddr>,
     /// Serve over ARTP instead of TCP, at this UDP address [default: 127.0.0.1:4330]; may be
     /// repeated.
@@ -162,10 +165,25 @@ pub(crate) struct Serve {
         conflicts_with_all = ["listen", "stack"]
     )]
     pub(crate) artp: Vec<SocketAddr>,
-    /// ARTP's longest packet, in octets [default: 1472, over IPv6 1452].
+    /// Serve over XTP instead of TCP, at this UDP address [default: 127.0.0.1:4360]; may be
+    /// repeated.
+    ///
+    /// Clients use ftp+xtp://ADDR:PORT/. XTP has no congestion control: use it where the network is
+    /// yours.
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:4360",
+        conflicts_with_all = ["listen", "artp", "stack"]
+    )]
+    pub(crate) xtp: Vec<SocketAddr>,
+    /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///
     /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a
-    /// local network with jumbo frames. Both ends agree on the smaller value.
+    /// local network with jumbo frames. ARTP's ends agree on the smaller value, at least 191; XTP's
+    /// each use their own, at least 256.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
     /// Allow uploads; for clients on other machines this needs --user.
@@ -179,11 +197,11 @@ pub(crate) struct Serve {
     pub(crate) password_file: Option<PathBuf>,
     /// Let clients open data connections (PASV, EPSV) to these ports only: those that a firewall
     /// in front of this machine lets through.
-    #[arg(long, value_name = "FROM-TO", value_parser = ports, conflicts_with = "artp")]
+    #[arg(long, value_name = "FROM-TO", value_parser = ports, conflicts_with_all = ["artp", "xtp"])]
     pub(crate) passive_ports: Option<RangeInclusive<u16>>,
     /// Tell clients to open data connections to this IPv4 address: that of a router that translates
     /// addresses, or of a container's host. It must forward the ports of --passive-ports.
-    #[arg(long, value_name = "ADDR", conflicts_with = "artp")]
+    #[arg(long, value_name = "ADDR", conflicts_with_all = ["artp", "xtp"])]
     pub(crate) public_address: Option<Ipv4Addr>,
     /// Encrypt with TLS where a client asks for it (AUTH TLS); --tls=required refuses all others.
     ///
@@ -197,7 +215,7 @@ pub(crate) struct Serve {
         require_equals = true,
         default_missing_value = "offered",
         group = "encrypted",
-        conflicts_with_all = ["artp", "stack"]
+        conflicts_with_all = ["artp", "xtp", "stack"]
     )]
     pub(crate) tls: Option<TlsWish>,
     /// The certificates, the server's own first, in a PEM file.
@@ -279,10 +297,11 @@ pub(crate) struct Connection {
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
-    /// ARTP's longest packet, in octets [default: 1472, over IPv6 1452].
+    /// The longest packet of ARTP or XTP, in octets [default: 1472, over IPv6 1452].
     ///
     /// The default fits into an Ethernet frame of 1500 octets. Use less for a tunnel, more for a
-    /// local network with jumbo frames. Both ends agree on the smaller value.
+    /// local network with jumbo frames. ARTP's ends agree on the smaller value, at least 191; XTP's
+    /// each use their own, at least 256.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
     /// Give up when the server is silent for this long, in seconds or with a unit (500ms, 2m)
@@ -309,8 +328,8 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, radio,
-    /// radio-hub), or a protocol such as artp.
+    /// A stack file, a built-in stack (get, put, ls, serve, get-artp, serve-artp, get-xtp,
+    /// serve-xtp, radio, radio-hub), or a protocol such as artp.
     ///
     /// For a protocol, its policies and the reason for each. Without an argument, the format of
     /// stack files.
@@ -327,8 +346,8 @@ pub(crate) struct Explain {
 
 #[derive(Args)]
 pub(crate) struct Draw {
-    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, radio,
-    /// radio-hub.
+    /// A stack file, or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp,
+    /// serve-xtp, radio, radio-hub.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// Print Graphviz input: stackwright draw get --dot | dot -Tsvg.

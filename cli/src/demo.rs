@@ -230,8 +230,18 @@ fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
                 }
             }
             Server::Static(Below::Artp) => {
-                let packet = stacks::packet(LOOPBACK.ip());
-                if let Ok((driver, stack)) = stacks::artp_server(&folder, config, disk, packet) {
+                let (make, packet) = (stacks::artp_streams, stacks::packet(LOOPBACK.ip()));
+                if let Ok((driver, stack)) =
+                    stacks::server_over(&folder, config, disk, make, packet)
+                {
+                    serve(driver, stack, told);
+                }
+            }
+            Server::Static(Below::Xtp) => {
+                let (make, packet) = (stacks::xtp_streams, stacks::packet(LOOPBACK.ip()));
+                if let Ok((driver, stack)) =
+                    stacks::server_over(&folder, config, disk, make, packet)
+                {
                     serve(driver, stack, told);
                 }
             }

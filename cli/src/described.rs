@@ -11,11 +11,13 @@ use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 6] = [
+const BUILT_IN: [(&[&str], &str); 8] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
     (&["get-artp"], include_str!("../stacks/get-artp.toml")),
+    (&["get-xtp"], include_str!("../stacks/get-xtp.toml")),
     (&["serve"], include_str!("../stacks/serve.toml")),
     (&["serve-artp"], include_str!("../stacks/serve-artp.toml")),
+    (&["serve-xtp"], include_str!("../stacks/serve-xtp.toml")),
     (&["radio"], include_str!("../stacks/radio.toml")),
     (&["radio-hub"], include_str!("../stacks/radio-hub.toml")),
 ];
@@ -140,7 +142,8 @@ mod tests {
 
     #[test]
     fn what_is_built_in_is_found_by_the_names_of_commands() {
-        for name in ["get", "put", "ls", "serve", "get-artp", "serve-artp", "radio", "radio-hub"] {
+        let own = ["get-artp", "serve-artp", "get-xtp", "serve-xtp", "radio", "radio-hub"];
+        for name in ["get", "put", "ls", "serve"].into_iter().chain(own) {
             assert_eq!(
                 Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(),
                 Some(name)

@@ -145,7 +145,8 @@ impl Known {
                 let kind =
                     ["uint8", "uint16", "uint24", "uint32"].get(octets - 1).unwrap_or(&"uint64");
                 let ones = u64::MAX >> (64 - field.bits);
-                let mask = match field.bits < octets * 8 {
+                // Lua's numbers have 53 bits: the walk takes the bits of eight octets apart itself.
+                let mask = match field.bits < octets * 8 && octets < 8 {
                     true => format!("{:#x}", ones << (last * 8 - field.offset - field.bits)),
                     false => "nil".into(),
                 };
@@ -247,7 +248,7 @@ fn text(text: &str) -> String {
 }
 
 /// The names that protocols of Wireshark's own have.
-const TAKEN: &[&str] = &["ax25"];
+const TAKEN: &[&str] = &["ax25", "xtp"];
 
 /// A protocol's name in Wireshark's filters.
 fn own_filter(name: &str) -> String {

@@ -19,6 +19,7 @@ mod generate;
 mod graphs;
 mod identity;
 mod interrupts;
+mod jis;
 mod line;
 mod monitor;
 mod netrc;
@@ -74,6 +75,7 @@ fn run() -> u8 {
         Command::Connect(connect) => (false, connect::run(connect)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
         Command::Dissector(dissector) => (false, dissector::run(dissector)),
+        Command::Jis(jis) => (false, jis::run(jis)),
         Command::Spec(spec) => (false, spec::run(spec)),
         Command::Completions(completions) => (false, generate::completions(completions)),
         Command::Manual(manual) => (false, generate::manual(manual)),

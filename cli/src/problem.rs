@@ -103,6 +103,10 @@ pub(crate) enum Problem {
     Nobody { url: String, why: String },
     #[error("{url}: {why}")]
     Measurement { url: String, why: String },
+    #[error("`{url}` is not the address of a picture server: {why}")]
+    PictureUrl { url: String, why: &'static str },
+    #[error("{name} at {server}: {why}")]
+    Picture { server: String, name: String, why: String, advice: &'static str },
     #[error("interrupted")]
     Interrupted,
     /// What failed was told when it failed.
@@ -212,6 +216,7 @@ impl Problem {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Problem::Url { .. }
+            | Problem::PictureUrl { .. }
             | Problem::Proxy { .. }
             | Problem::NoAuthorities
             | Problem::Line { .. }
@@ -285,10 +290,14 @@ impl Problem {
     fn usual_advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Url { .. } => {
-                "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP, ftp+artp://host/path"
+                "write ftp://host/path or ftp://user@host:port/path; over TLS, ftps://host/path; over ARTP or XTP, ftp+artp://host/path or ftp+xtp://host/path"
             }
+            Problem::PictureUrl { .. } => {
+                "write jis://host/NAME, jis://host:port/NAME, or HOST[:PORT] NAME; the default port is 4331"
+            }
+            Problem::Picture { advice, .. } => advice,
             Problem::Measured { .. } => {
-                "write artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the default port is 4330"
+                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, xtp://host:port or stream+xtp://host:port; the default port is 4330"
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
@@ -335,7 +344,7 @@ impl Problem {
                 "require a login with --user NAME, or listen only at 127.0.0.1"
             }
             Problem::NoStack { .. } => {
-                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp, radio, radio-hub"
+                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp, get-xtp, serve-xtp, radio, radio-hub"
             }
             Problem::Stack(_) => {
                 "`stackwright explain` describes the format, `stackwright draw get` shows an example"
@@ -345,7 +354,7 @@ impl Problem {
                 "the address may be in use, or the port may need root (below 1024); port 0 picks a free port"
             }
             Problem::Transfer { failure: Failure::Unreachable, .. } => {
-                "check that the server runs, and its port: `stackwright serve` uses 2121, other servers 21; over ARTP it is UDP port 4330"
+                "check that the server runs, and its port: `stackwright serve` uses 2121, other servers 21; over ARTP it is UDP port 4330, over XTP 4360"
             }
             Problem::Transfer { failure: Failure::Insecure(SecurityError::Declined), .. } => {
                 "nothing was sent unencrypted; the server may have TLS at a port of its own (ftps://host), or none"

@@ -4,6 +4,9 @@
 //! What the command says completes the file, and wins where both speak. Its address, with the user
 //! and the password, and its folder go to one node each: the first that has none of its own.
 
+mod artp;
+mod xtp;
+
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,8 +26,10 @@ use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
 use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
 use stackwright::tls::{ExpectedServer, Tls};
-use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::wire::Pool;
+use stackwright::xtp::services::{
+    AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
+};
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
@@ -68,7 +73,7 @@ pub(crate) struct Wishes {
     pub(crate) passive_ports: Option<RangeInclusive<u16>>,
     /// The address that PASV tells.
     pub(crate) public_address: Option<Ipv4Addr>,
-    /// How long an ARTP packet may be at most, in octets.
+    /// How long a packet of ARTP or XTP may be at most, in octets.
     pub(crate) packet: Option<u16>,
     /// Whether what TCP delivers may stay in the kernel until the disk writes it: nobody in between
     /// reads it.
@@ -151,73 +156,6 @@ const TLS: &[Parameter] = &[
     ),
     Parameter::new("key", ParameterKind::Text, "a file with the key of `certificate`"),
 ];
-const ARTP: &[Parameter] = &[
-    Parameter::new(
-        "packet",
-        ParameterKind::Number,
-        "the longest packet, in octets; both ends use the smaller value",
-    ),
-    Parameter::new(
-        "window",
-        ParameterKind::Number,
-        "the most packets in flight, and queued for a slow reader",
-    ),
-    Parameter::new("longest", ParameterKind::Number, "the longest datagram accepted, in octets"),
-    Parameter::new("send", ParameterKind::Number, "the send buffer of a session, in octets"),
-    Parameter::new(
-        "expires",
-        ParameterKind::Truth,
-        "datagrams may expire, and are not retransmitted afterwards",
-    ),
-    Parameter::new(
-        "ranges",
-        ParameterKind::Truth,
-        "acknowledge ranges if the peer supports them (default: true)",
-    ),
-    Parameter::new(
-        "large",
-        ParameterKind::Truth,
-        "datagrams of more than 65535 fragments if the peer supports them (default: true)",
-    ),
-    Parameter::new(
-        "ecn",
-        ParameterKind::Truth,
-        "explicit congestion notification if the peer supports it (default: true)",
-    ),
-    Parameter::new(
-        "single",
-        ParameterKind::Truth,
-        "a shorter header for datagrams of one packet if the peer supports it (default: true)",
-    ),
-    Parameter::new(
-        "parts",
-        ParameterKind::Truth,
-        "split packets when the path MTU shrinks, if the peer supports it (default: true)",
-    ),
-    Parameter::new("reordering", ParameterKind::Number, "the packet reordering threshold"),
-    Parameter::new("gather", ParameterKind::Number, "the acknowledgement delay, in milliseconds"),
-    Parameter::new(
-        "first",
-        ParameterKind::Number,
-        "the first retransmission timeout, in milliseconds",
-    ),
-    Parameter::new(
-        "timeout",
-        ParameterKind::Number,
-        "the least margin of the retransmission timeout above the round trip, in milliseconds",
-    ),
-    Parameter::new(
-        "silence",
-        ParameterKind::Number,
-        "end the session after this much silence of the peer, in seconds",
-    ),
-    Parameter::new("tries", ParameterKind::Number, "the most attempts to open a session"),
-    Parameter::new(
-        "congestion",
-        ParameterKind::Text,
-        "congestion control: `cubic` (default), `bbr`, `new-reno`, or `document`",
-    ),
-];
 const HUB: &[Parameter] = &[
     Parameter::required("listen", ParameterKind::Text, "address and port where programs find it"),
     Parameter::new("ports", ParameterKind::Number, "how many ports of the TNC are shared"),
@@ -237,8 +175,8 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 9] = [
-        ("artp", purpose("artp"), ARTP, make_artp),
+    let own: [(_, _, &'static [Parameter], Make); 14] = [
+        ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
         ("tls", purpose("tls"), TLS, make_tls),
@@ -247,6 +185,21 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Messag
         ("tcp", "the operating system's TCP", &[], make_tcp),
         ("udp", "the operating system's UDP", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
+        (Stream::NAME, purpose(Stream::NAME), xtp::PARAMETERS, xtp::make::<Stream>),
+        (
+            AcknowledgedDatagram::NAME,
+            purpose(AcknowledgedDatagram::NAME),
+            xtp::PARAMETERS,
+            xtp::make::<AcknowledgedDatagram>,
+        ),
+        (Connection::NAME, purpose(Connection::NAME), xtp::PARAMETERS, xtp::make::<Connection>),
+        (Transaction::NAME, purpose(Transaction::NAME), xtp::PARAMETERS, xtp::make::<Transaction>),
+        (
+            UnacknowledgedDatagram::NAME,
+            purpose(UnacknowledgedDatagram::NAME),
+            xtp::PARAMETERS,
+            xtp::make::<UnacknowledgedDatagram>,
+        ),
     ];
     let described = catalogue::registry(|| fastrand::u64(..));
     own.into_iter().fold(described, |registry, (name, purpose, parameters, make)| {
@@ -357,45 +310,6 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     config.passive_ports = setting.wishes.passive_ports.clone();
     config.public_address = setting.wishes.public_address;
     boxed(Server::<Message>::new(config))
-}
-
-fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
-    let number = |key, sense| within(table, key, sense);
-    let packet = number("packet", 191..=65_507)?.map(|octets| octets as u16);
-    let window = number("window", 1..=1 << 20)?;
-    let longest = number("longest", 1..=1 << 40)?;
-    let send = number("send", 65_536..=1 << 40)?;
-    let reordering = number("reordering", 1..=1 << 20)?;
-    let gather = number("gather", 1..=10_000)?;
-    let first = number("first", 1..=600_000)?;
-    let timeout = number("timeout", 1..=600_000)?;
-    let silence = number("silence", 1..=86_400)?;
-    let tries = number("tries", 1..=1000)?;
-    let congestion =
-        table.parsed("congestion", "one of `document`, `new-reno`, `cubic` and `bbr`")?;
-    let Some(setting) = setting else { return boxed_shown::<stacks::Artp>() };
-    let mut config = stacks::artp_config().map_err(|why| system(table, &why))?;
-    let milliseconds =
-        |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);
-    config.packet =
-        setting.wishes.packet.or(packet).unwrap_or(stacks::packet(Ipv4Addr::UNSPECIFIED.into()));
-    config.window = window.map_or(config.window, |packets| packets as u32);
-    config.longest = longest.map_or(config.longest, |octets| octets as usize);
-    config.send.octets = send.map_or(config.send.octets, |octets| octets as usize);
-    config.expires = table.truth("expires").unwrap_or(config.expires);
-    config.ranges = table.truth("ranges").unwrap_or(config.ranges);
-    config.large = table.truth("large").unwrap_or(config.large);
-    config.ecn = table.truth("ecn").unwrap_or(config.ecn);
-    config.single = table.truth("single").unwrap_or(config.single);
-    config.parts = table.truth("parts").unwrap_or(config.parts);
-    config.reordering = reordering.or(config.reordering);
-    config.gather = milliseconds(gather, config.gather);
-    config.timeout_first = milliseconds(first, config.timeout_first);
-    config.timeout_least = milliseconds(timeout, config.timeout_least);
-    config.silence = silence.map_or(config.silence, |seconds| seconds * SECOND);
-    config.tries = tries.map_or(config.tries, |tries| tries as u32);
-    config.congestion = congestion.unwrap_or(config.congestion);
-    boxed(stacks::artp(config).map_err(|why| system(table, &why))?)
 }
 
 fn make_tls(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {

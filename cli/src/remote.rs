@@ -17,15 +17,20 @@ pub(crate) enum Below {
     Tls,
     /// ARTP over UDP.
     Artp,
+    /// XTP over UDP.
+    Xtp,
 }
 
 impl Below {
+    const ALL: [Below; 4] = [Below::Tcp, Below::Tls, Below::Artp, Below::Xtp];
+
     /// How an address begins.
     pub(crate) fn scheme(self) -> &'static str {
         match self {
             Below::Tcp => "ftp",
             Below::Tls => "ftps",
             Below::Artp => "ftp+artp",
+            Below::Xtp => "ftp+xtp",
         }
     }
 
@@ -35,6 +40,7 @@ impl Below {
             Below::Tcp => stackwright::ftp::PORT,
             Below::Tls => stackwright::ftp::TLS_PORT,
             Below::Artp => stackwright::artp::PORT,
+            Below::Xtp => stackwright::xtp::PORT,
         }
     }
 }
@@ -56,10 +62,10 @@ impl Remote {
         let text = &bookmark::expand(text)?;
         let wrong = |why| Problem::Url { url: address::without_password(text), why };
         let url = Address::parse(text).map_err(wrong)?;
-        let known = [Below::Tcp, Below::Tls, Below::Artp];
-        let below = known.into_iter().find(|below| below.scheme() == url.scheme);
-        let below =
-            below.ok_or_else(|| wrong("it must begin with ftp://, ftps:// or ftp+artp://"))?;
+        let below = Below::ALL.into_iter().find(|below| below.scheme() == url.scheme);
+        let below = below.ok_or_else(|| {
+            wrong("it must begin with ftp://, ftps://, ftp+artp:// or ftp+xtp://")
+        })?;
         if url.password.is_some() {
             return Err(wrong(
                 "a password on the command line is visible to all users of this machine",
@@ -141,6 +147,8 @@ mod tests {
         let remote = Remote::parse("ftp+artp://al%20ice@host").unwrap();
         assert_eq!((remote.below, remote.port, remote.path.as_str()), (Below::Artp, 4330, "/"));
         assert_eq!((remote.user.as_deref(), remote.file_name()), (Some("al ice"), None));
+        let remote = Remote::parse("FTP+XTP://host/a").unwrap();
+        assert_eq!((remote.below, remote.port), (Below::Xtp, 4360));
         let remote = Remote::parse("ftp+artp://[::1]:7/a/../b%20c").unwrap();
         assert_eq!((remote.host.as_str(), remote.port, remote.path.as_str()), ("[::1]", 7, "/b c"));
         assert_eq!(Remote::parse("ftp://host/%2Fetc/x").unwrap().path, "//etc/x");

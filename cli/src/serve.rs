@@ -51,10 +51,18 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
             descriptors::provide(config.sessions_most);
             let told = Told::new(serve, shown, serve.writable);
             let unopened = |why| Problem::Path { path: folder.clone(), why };
+            let own = [&serve.artp, &serve.xtp].into_iter().flatten();
+            let shortest = own.map(|address| stacks::packet(address.ip())).min();
+            let packet = serve.packet.or(shortest).unwrap_or_default();
             if !serve.artp.is_empty() {
-                let shortest = serve.artp.iter().map(|address| stacks::packet(address.ip())).min();
-                let packet = serve.packet.or(shortest).unwrap_or_default();
-                let stack = stacks::artp_server(&folder, config, options, packet);
+                let streams = stacks::artp_streams;
+                let stack = stacks::server_over(&folder, config, options, streams, packet);
+                let (driver, stack) = stack.map_err(unopened)?;
+                return carry_out(driver, stack, told);
+            }
+            if !serve.xtp.is_empty() {
+                let streams = stacks::xtp_streams;
+                let stack = stacks::server_over(&folder, config, options, streams, packet);
                 let (driver, stack) = stack.map_err(unopened)?;
                 return carry_out(driver, stack, told);
             }
@@ -106,8 +114,12 @@ fn identity(serve: &Serve) -> Result<ServerIdentity, Problem> {
 
 /// Where to listen, and for what.
 fn places(serve: &Serve) -> Vec<(Below, SocketAddr)> {
-    let all =
-        [(Below::Tcp, &serve.listen), (Below::Tls, &serve.listen_tls), (Below::Artp, &serve.artp)];
+    let all = [
+        (Below::Tcp, &serve.listen),
+        (Below::Tls, &serve.listen_tls),
+        (Below::Artp, &serve.artp),
+        (Below::Xtp, &serve.xtp),
+    ];
     let mut places: Vec<_> = all
         .into_iter()
         .flat_map(|(below, addresses)| addresses.iter().map(move |address| (below, *address)))
@@ -146,7 +158,7 @@ where
         let local = address.into();
         let request = match below {
             Below::Tls => Request::ServeSecurely { local },
-            Below::Tcp | Below::Artp => Request::Serve { local },
+            Below::Tcp | Below::Artp | Below::Xtp => Request::Serve { local },
         };
         driver.request(&mut stack, request, &mut told);
         if let Some(why) = told.refused {

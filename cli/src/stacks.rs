@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stackwright::artp;
 use stackwright::compose::{Beside, Over, stack};
+use stackwright::contract::services::Streams;
 use stackwright::contract::{Guarantees, Listener, Protocol};
 use stackwright::copy::{self, Copy};
 use stackwright::ftp::{Client, Server, client, server};
@@ -17,10 +18,12 @@ use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tls::{self, ExpectedServer, ServerIdentity, Tls};
 use stackwright::wire::{BufferTree, Pool};
-use stackwright_drivers::Driver;
+use stackwright::xtp;
+use stackwright::xtp::services::{Stream, XtpService};
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
+use stackwright_drivers::{Driver, Lanes};
 
 use crate::pipe::Pipe;
 
@@ -56,28 +59,33 @@ stack! {
 /// ARTP, whose policies are known to the compiler.
 pub(crate) type Artp = artp::Layer<Message>;
 
+/// XTP with the service `S`.
+pub(crate) type Xtp<S> = xtp::Layer<Message, S>;
+
 stack! {
-    /// An FTP server over ARTP, beside a disk.
-    pub(crate) ArtpServerStack =
-        Server<Message> over ((Ordered<Message> over Artp over Udp<Message>) beside Disk<Message>)
+    /// Streams over ARTP.
+    pub(crate) ArtpStreams = Ordered<Message> over Artp over Udp<Message>
 }
 
 stack! {
-    /// A copy between an FTP server over ARTP (on the left) and a disk (on the right).
-    pub(crate) ArtpCopyStack = Copy<Message> over (
-        (Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Disk<Message>
-    )
+    /// Streams over XTP, which has a service for them.
+    pub(crate) XtpStreams = Xtp<Stream> over Udp<Message>
 }
 
-stack! {
-    /// A copy between an FTP server over ARTP (on the left) and a file that is in no folder (on the
-    /// right).
-    pub(crate) ArtpPipeStack = Copy<Message>
-        over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Pipe)
+/// Streams over UDP by a transport of ours.
+pub(crate) trait OwnStreams:
+    Protocol<Provides = Streams<Message>, Uses: Lanes> + 'static
+{
 }
 
-/// Streams over ARTP.
-type Streams = Over<Ordered<Message>, Over<Artp, Udp<Message>>>;
+impl<S: Protocol<Provides = Streams<Message>, Uses: Lanes> + 'static> OwnStreams for S {}
+
+/// An FTP server over streams `S` of a transport of ours, beside a disk.
+pub(crate) type ServerOver<S> = Over<Server<Message>, Beside<S, Disk<Message>>>;
+
+/// A copy between an FTP server over streams `S` of a transport of ours (on the left) and `R`: a
+/// disk, or a file that is in no folder (on the right).
+pub(crate) type CopyOver<S, R> = Over<Copy<Message>, Beside<Over<Client<Message>, S>, R>>;
 
 /// Blocks for reading from sockets and disks. Larger ones save system calls and lose more by
 /// leaving the processor's cache.
@@ -125,11 +133,10 @@ impl Ground {
         let tcp = Tcp::new(self.driver.registry(), NETWORK, self.pool.clone());
         Ok(tcp.with_keepalive(KEEPALIVE))
     }
-
-    fn artp(&self, packet: u16) -> io::Result<Streams> {
-        artp_over(&self.driver, &self.pool, packet)
-    }
 }
+
+/// Makes streams `S` of a transport of ours in a driver, in packets of at most so many octets.
+pub(crate) type MakeStreams<S> = fn(&Driver, &Arc<Pool<Message>>, u16) -> io::Result<S>;
 
 /// How long it is since 1970.
 pub(crate) fn since_1970() -> Option<Duration> {
@@ -158,9 +165,27 @@ pub(crate) fn artp(config: artp::Config) -> io::Result<Artp> {
     Ok(artp::layer(config, u64::from_ne_bytes(entropy()?)))
 }
 
-/// The longest ARTP packet that reaches, or comes from, this address in one piece, in octets: what
-/// a path of 1500 octets leaves below the headers of IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) and
-/// of UDP.
+/// XTP in a driver that was made just now, with packets of at most `packet` octets.
+///
+/// # Errors
+/// If they are too short for it.
+pub(crate) fn xtp_config(packet: u16) -> io::Result<xtp::Config> {
+    if packet < xtp::PACKET_LEAST {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, SHORT));
+    }
+    Ok(xtp::Config { packet, ..xtp::Config::new(entropy()?) })
+}
+
+/// What is said of packets that are too short for XTP.
+pub(crate) const SHORT: &str = "XTP's longest packet has at least 256 octets";
+
+pub(crate) fn xtp<S: XtpService>(config: xtp::Config) -> io::Result<Xtp<S>> {
+    Ok(xtp::layer(config, u64::from_ne_bytes(entropy()?)))
+}
+
+/// The longest packet of ARTP or XTP that reaches, or comes from, this address in one piece, in
+/// octets: what a path of 1500 octets leaves below the headers of IPv4 (RFC 791 §3.1) or IPv6
+/// (RFC 8200 §3) and of UDP.
 pub(crate) fn packet(address: IpAddr) -> u16 {
     if address.to_canonical().is_ipv4() { 1500 - 20 - 8 } else { 1500 - 40 - 8 }
 }
@@ -190,16 +215,17 @@ pub(crate) fn tls_config() -> tls::Config {
     tls::Config::at(epoch().unwrap_or(0))
 }
 
-/// The same over ARTP, in packets of at most `packet` octets. They are filled from memory: no
-/// region of a file gets through.
-pub(crate) fn artp_server(
+/// The same over a transport of ours, in packets of at most `packet` octets. They are filled from
+/// memory: no region of a file gets through.
+pub(crate) fn server_over<S: OwnStreams>(
     root: &Path,
     config: server::Config,
     options: DiskOptions,
+    streams: MakeStreams<S>,
     packet: u16,
-) -> io::Result<(Driver, ArtpServerStack)> {
+) -> io::Result<(Driver, ServerOver<S>)> {
     let ground = ground(root, DiskOptions { regions: false, ..options })?;
-    let streams = ground.artp(packet)?;
+    let streams = streams(&ground.driver, &ground.pool, packet)?;
     let config = server::Config { epoch: epoch(), ..config };
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
 }
@@ -257,16 +283,17 @@ pub(crate) fn copy(
     ))
 }
 
-/// The same over ARTP, in packets of at most `packet` octets.
-pub(crate) fn artp_copy(
+/// The same over a transport of ours, in packets of at most `packet` octets.
+pub(crate) fn copy_over<S: OwnStreams>(
     root: &Path,
     config: client::Config,
     rate: Rate,
     listener: Box<dyn Listener>,
+    streams: MakeStreams<S>,
     packet: u16,
-) -> io::Result<(Driver, ArtpCopyStack)> {
+) -> io::Result<(Driver, CopyOver<S, Disk<Message>>)> {
     let ground = ground(root, DiskOptions { regions: false, ..copy_options() })?;
-    let client = Over::new(Client::new(config), ground.artp(packet)?);
+    let client = Over::new(Client::new(config), streams(&ground.driver, &ground.pool, packet)?);
     ground.driver.context().listen(listener);
     Ok((
         ground.driver,
@@ -290,23 +317,39 @@ pub(crate) fn pipe(
     Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
 }
 
-/// The same over ARTP, in packets of at most `packet` octets.
-pub(crate) fn artp_pipe(
+/// The same over a transport of ours, in packets of at most `packet` octets.
+pub(crate) fn pipe_over<S: OwnStreams>(
     file: &File,
     config: client::Config,
     rate: Rate,
     listener: Box<dyn Listener>,
+    streams: MakeStreams<S>,
     packet: u16,
-) -> io::Result<(Driver, ArtpPipeStack)> {
+) -> io::Result<(Driver, CopyOver<S, Pipe>)> {
     let driver = Driver::new(fastrand::u64(..))?;
-    let client = Over::new(Client::new(config), artp_over(&driver, &pool(), packet)?);
+    let client = Over::new(Client::new(config), streams(&driver, &pool(), packet)?);
     driver.context().listen(listener);
     let pipe = Pipe::new(file.try_clone()?);
     Ok((driver, Over::new(Copy::new(copy::Config { rate }), Beside::new(client, pipe))))
 }
 
-fn artp_over(driver: &Driver, pool: &Arc<Pool<Message>>, packet: u16) -> io::Result<Streams> {
+/// Makes streams over ARTP.
+pub(crate) fn artp_streams(
+    driver: &Driver,
+    pool: &Arc<Pool<Message>>,
+    packet: u16,
+) -> io::Result<ArtpStreams> {
     let udp = Udp::new(driver.registry(), NETWORK, pool.clone());
     let config = artp::Config { packet, ..artp_config()? };
     Ok(Over::new(Ordered::new(ordered::Config::default()), Over::new(artp(config)?, udp)))
+}
+
+/// Makes streams over XTP.
+pub(crate) fn xtp_streams(
+    driver: &Driver,
+    pool: &Arc<Pool<Message>>,
+    packet: u16,
+) -> io::Result<XtpStreams> {
+    let udp = Udp::new(driver.registry(), NETWORK, pool.clone());
+    Ok(Over::new(xtp(xtp_config(packet)?)?, udp))
 }

@@ -39,11 +39,11 @@ pub(crate) fn choose(remote: &Remote, asked: &TlsArguments) -> Result<Secured, P
     let mode = match remote.below {
         Below::Tls => TlsMode::Implicit,
         Below::Tcp if asked.tls || asked.pin.is_some() => TlsMode::Explicit,
-        Below::Artp if asked.tls || asked.pin.is_some() => {
+        Below::Artp | Below::Xtp if asked.tls || asked.pin.is_some() => {
             let why = "TLS encrypts FTP over TCP only: use an address ftp://… or ftps://…";
             return Err(Problem::Unfit { what: "--tls".into(), why });
         }
-        Below::Tcp | Below::Artp => return Ok(Secured::default()),
+        Below::Tcp | Below::Artp | Below::Xtp => return Ok(Secured::default()),
     };
     Ok(Secured { mode, server: Some(expect(&remote.host, asked.pin)?) })
 }

@@ -6,6 +6,10 @@ use stackwright_contract::{Facts, Nothing, Protocol, Service};
 use stackwright_transport::{Configuration, rules};
 use stackwright_wire::syntax::{Layout, Step};
 use stackwright_wire::{BufferTree, Message};
+use stackwright_xtp::services::{
+    AcknowledgedDatagram, Connection, Messages, Octets, Stream, Transaction, Unacknowledged,
+    UnacknowledgedDatagram,
+};
 
 /// A protocol of the catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -143,4 +147,25 @@ catalogue! {
         .with_syntax(stackwright_tailored::SYNTAX)
         .at_port(stackwright_tailored::PORT),
     stackwright_tls::Tls<M>: "secure streams over streams, from the start or from a command on",
+    stackwright_xtp::Layer<M, Stream>:
+        "reliable streams of octets, without congestion control"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .at_port(stackwright_xtp::PORT)
+        .with_policies::<Octets<M>>(),
+    stackwright_xtp::Layer<M, AcknowledgedDatagram>:
+        "datagrams, each sent again until it is acknowledged"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Messages<M>>(),
+    stackwright_xtp::Layer<M, Connection>:
+        "reliable messages of any size, in order, without congestion control"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Messages<M>>(),
+    stackwright_xtp::Layer<M, Transaction>:
+        "a request and its answer, of any size, as one association"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Messages<M>>(),
+    stackwright_xtp::Layer<M, UnacknowledgedDatagram>:
+        "datagrams that nobody acknowledges, without a handshake"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Unacknowledged<M>>(),
 }

@@ -4,8 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use stackwright::contract::Protocol;
+use stackwright::contract::{Listener, Protocol};
 use stackwright::copy::Copying;
+use stackwright::ftp::client;
 use stackwright_drivers::{Driver, Lanes};
 
 use super::engine::{Engine, Running};
@@ -15,7 +16,7 @@ use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::Below;
 use crate::report::{Dialogue, Said};
-use crate::stacks::Between;
+use crate::stacks::{Between, MakeStreams, OwnStreams, Rate};
 use crate::{graphs, stacks};
 
 /// Makes a stack that copies between the server at `address` and what is on this side.
@@ -54,14 +55,33 @@ pub(super) fn open(
         (None, Below::Tcp | Below::Tls, Local::Open(file, _)) => {
             running(stacks::pipe(file, config, between, rate, listener), said)
         }
-        (None, Below::Artp, Local::Folder(folder)) => {
-            running(stacks::artp_copy(folder, config, rate, listener, packet), said)
+        (None, Below::Artp, local) => {
+            over(stacks::artp_streams, local, config, rate, (listener, said), packet)
         }
-        (None, Below::Artp, Local::Open(file, _)) => {
-            running(stacks::artp_pipe(file, config, rate, listener, packet), said)
+        (None, Below::Xtp, local) => {
+            over(stacks::xtp_streams, local, config, rate, (listener, said), packet)
         }
     };
     opened.map_err(|why| Problem::Path { path: local.shown().into(), why })
+}
+
+/// Makes a stack over streams of a transport of ours.
+fn over<S: OwnStreams>(
+    streams: MakeStreams<S>,
+    local: &Local,
+    config: client::Config,
+    rate: Rate,
+    (listener, said): (Box<dyn Listener>, Arc<Mutex<Said>>),
+    packet: u16,
+) -> io::Result<Box<dyn Engine>> {
+    match local {
+        Local::Folder(folder) => {
+            running(stacks::copy_over(folder, config, rate, listener, streams, packet), said)
+        }
+        Local::Open(file, _) => {
+            running(stacks::pipe_over(file, config, rate, listener, streams, packet), said)
+        }
+    }
 }
 
 fn running<S>(

@@ -265,6 +265,10 @@ impl<'a> Layers<'a> {
         let header = match protocol {
             6 => self.header::<Tcp>()?,
             17 => self.header::<Udp>()?,
+            36 => {
+                self.walk(stackwright::xtp::SYNTAX);
+                return None;
+            }
             other => {
                 self.remarks.push(format!("IP protocol {other} is not supported"));
                 return None;

@@ -30,7 +30,13 @@ local function header(packet, layout, at, stop)
   local tree = packet.tree:add(proto, packet.octets(at, layout.octets), layout.name)
   for _, field in ipairs(layout.fields) do
     local range = packet.octets(at + field.at, field.octets)
-    if field.little then tree:add_le(field.shown, range) else tree:add(field.shown, range) end
+    if field.little then
+      tree:add_le(field.shown, range)
+    elseif field.octets == 8 and field.bits < 64 then
+      tree:add(field.shown, range, range:uint64():lshift(field.bit):rshift(64 - field.bits))
+    else
+      tree:add(field.shown, range)
+    end
     if field.needed then
       local name = layout.name .. "." .. field.name
       local number = field.little and range:le_uint() or range:bitfield(field.bit, field.bits)

@@ -33,8 +33,8 @@ impl Perf {
 
 #[derive(Args)]
 pub(crate) struct Serve {
-    /// Transport and address: artp://ADDR:PORT, udp://…, tcp://… or ordered+artp://…. An address
-    /// alone means ARTP; port 0 picks a free port.
+    /// Transport and address: artp://ADDR:PORT, udp://…, tcp://…, ordered+artp://…,
+    /// xtp://… or stream+xtp://…. An address alone means ARTP; port 0 picks a free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
     /// Run N threads, each with its own stack and socket at the same address; not for tcp.
@@ -51,8 +51,8 @@ pub(crate) struct Serve {
 
 #[derive(Args, Clone)]
 pub(crate) struct Run {
-    /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://… or
-    /// ordered+artp://….
+    /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://…,
+    /// ordered+artp://…, xtp://… or stream+xtp://….
     pub(crate) url: String,
     /// Length of a message, at least 16 octets [default: 10kB; 64 with --requests or
     /// --associations].
@@ -87,14 +87,14 @@ pub(crate) struct Run {
 // Options of a transport. As a doc comment this would replace the help of both commands.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
-    /// ARTP's longest packet, in octets; both ends use the smaller value [default: what fits into
-    /// 1500 octets].
+    /// The longest packet of ARTP or XTP, in octets; ARTP's ends use the smaller value [default:
+    /// what fits into 1500 octets].
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
     /// ARTP's window: the most packets in flight.
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     pub(crate) window: Option<u32>,
-    /// ARTP's window in octets, such as 4MB.
+    /// The window of ARTP or XTP in octets, such as 4MB.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
     /// Acknowledge every N-th ARTP packet, or earlier when the delay timer expires.

@@ -23,7 +23,7 @@ pub(super) fn serve<S: Stack>(
     stop: &Arc<AtomicBool>,
 ) -> Result<(), Problem> {
     if told.place.transport == Transport::Tcp {
-        let why = "--cores shares a UDP port, so it needs artp, udp or ordered+artp";
+        let why = "--cores shares a UDP port, so it needs a transport over UDP";
         return Err(Problem::Measured { url: told.place.url(), why });
     }
     let config = Config { shared_port: true, ..config };

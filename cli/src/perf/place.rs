@@ -19,11 +19,21 @@ pub(crate) enum Transport {
     Tcp,
     /// The same over streams over ARTP over UDP.
     OrderedArtp,
+    /// Messages of a Connection of XTP over UDP.
+    Xtp,
+    /// Messages, each behind its length, over streams of XTP over UDP.
+    StreamXtp,
 }
 
 impl Transport {
-    const ALL: [Transport; 4] =
-        [Transport::Artp, Transport::Udp, Transport::Tcp, Transport::OrderedArtp];
+    const ALL: [Transport; 6] = [
+        Transport::Artp,
+        Transport::Udp,
+        Transport::Tcp,
+        Transport::OrderedArtp,
+        Transport::Xtp,
+        Transport::StreamXtp,
+    ];
 
     /// How an address begins.
     pub(crate) fn scheme(self) -> &'static str {
@@ -32,6 +42,8 @@ impl Transport {
             Transport::Udp => "udp",
             Transport::Tcp => "tcp",
             Transport::OrderedArtp => "ordered+artp",
+            Transport::Xtp => "xtp",
+            Transport::StreamXtp => "stream+xtp",
         }
     }
 }

@@ -10,14 +10,17 @@ use stackwright::contract::services::Credit;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::Pool;
+use stackwright::xtp;
+use stackwright::xtp::services::{Connection, Stream, XtpService};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
+use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
 use super::arguments::{Cipher, Key, Tuning};
 use super::place::{Place, Transport};
 use crate::problem::Problem;
-use crate::stacks::{Message, packet, pool};
+use crate::stacks::{Message, SHORT, Xtp, packet, pool};
 
 /// Makes a stack: one for each thread that serves, or for each endpoint.
 pub(super) trait Make<S>: Fn(&System) -> S + Clone + Send + 'static {}
@@ -69,6 +72,12 @@ impl Transport {
             }
         };
         match self {
+            Transport::Xtp => {
+                user.with(move |system: &System| xtp::<Connection>(system, address, &tuning))
+            }
+            Transport::StreamXtp => user.with(move |system: &System| {
+                Over::new(Framed::default(), xtp::<Stream>(system, address, &tuning))
+            }),
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
             Transport::Tcp => {
@@ -84,7 +93,7 @@ impl Transport {
     pub(super) fn congestion(self, tuning: &Tuning) -> Option<&'static str> {
         let congestion = tuning.congestion.unwrap_or_default();
         match self {
-            Transport::Udp => None,
+            Transport::Udp | Transport::Xtp | Transport::StreamXtp => None,
             Transport::Tcp => kernels(congestion),
             Transport::Artp | Transport::OrderedArtp => Some(match congestion {
                 Congestion::Document => "document",
@@ -101,6 +110,10 @@ impl Transport {
     /// # Errors
     /// What it does not have.
     pub(super) fn check(self, place: &Place, tuning: &Tuning) -> Result<(), Problem> {
+        let short = tuning.packet.is_some_and(|octets| octets < xtp::PACKET_LEAST);
+        if short && matches!(self, Transport::Xtp | Transport::StreamXtp) {
+            return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
+        }
         let known = self.congestion(tuning);
         if self != Transport::Tcp || known.is_some_and(has_congestion) {
             return Ok(());
@@ -131,6 +144,21 @@ fn kernels(congestion: Congestion) -> Option<&'static str> {
         Congestion::NewReno => Some("reno"),
         Congestion::Document | Congestion::Own(_) => None,
     }
+}
+
+fn xtp<S: XtpService>(
+    system: &System,
+    address: IpAddr,
+    tuning: &Tuning,
+) -> Over<Xtp<S>, Udp<Message>> {
+    let usual = xtp::Config::new(system.secret());
+    let config = xtp::Config {
+        packet: tuning.packet.unwrap_or(packet(address)),
+        window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
+        send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
+        ..usual
+    };
+    Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {

@@ -40,6 +40,9 @@ pub struct Config {
     pub secret: [u8; 16],
 }
 
+/// The shortest that the longest packet may be, in octets.
+pub const PACKET_LEAST: u16 = 256;
+
 impl Config {
     /// No address.
     pub(crate) const UNSPECIFIED: SocketAddr =

@@ -12,7 +12,7 @@ use stackwright_transport::words::Nanoseconds;
 use stackwright_transport::{Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
-use crate::config::Config;
+use crate::config::{Config, PACKET_LEAST};
 use crate::format::{self, HEADER_MOST};
 use crate::graveyard::Graveyard;
 use crate::header::{AddressHeader, DiagnosticSegment, XtpKind, XtpOptions, XtpPacket};
@@ -35,7 +35,7 @@ impl<M: Message, S: XtpService> Contexts<M, S> {
     /// # Panics
     /// If packets are shorter than 256 octets.
     pub fn new(config: Config) -> Self {
-        assert!(config.packet >= 256, "a packet has at least 256 octets");
+        assert!(config.packet >= PACKET_LEAST, "a packet has at least 256 octets");
         Contexts { config, over: Graveyard::default(), service: PhantomData }
     }
 }
@@ -93,7 +93,7 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         gives: S::GIVES,
         header_room: HEADER_MOST,
         reads_payload: true,
-        ..Facts::named("xtp")
+        ..Facts::named(S::NAME)
     };
     const REFUSES: bool = true;
 

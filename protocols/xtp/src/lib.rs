@@ -30,7 +30,7 @@ pub mod services;
 mod syntax;
 pub mod xtp36r;
 
-pub use config::Config;
+pub use config::{Config, PACKET_LEAST};
 pub use contexts::Contexts;
 pub use format::Xtp4;
 pub use key::ContextKey;

@@ -16,6 +16,8 @@ use crate::key::ContextKey;
 
 /// A service: what an association promises.
 pub trait XtpService: Sized + 'static {
+    /// Its name in stacks.
+    const NAME: &'static str;
     /// Its number in the traffic specifier.
     const NUMBER: u8;
     /// What it promises, for the rule book of stacks.
@@ -168,6 +170,7 @@ macro_rules! answered {
 const RELIABLE: Guarantees = Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE);
 
 impl XtpService for Connection {
+    const NAME: &'static str = "xtp connection";
     const NUMBER: u8 = 4;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Datagrams<M>;
@@ -180,6 +183,7 @@ impl XtpService for Connection {
 }
 
 impl XtpService for Stream {
+    const NAME: &'static str = "xtp";
     const NUMBER: u8 = 4;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Streams<M>;
@@ -192,6 +196,7 @@ impl XtpService for Stream {
 }
 
 impl XtpService for Transaction {
+    const NAME: &'static str = "xtp transaction";
     const NUMBER: u8 = 3;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Datagrams<M>;
@@ -204,6 +209,7 @@ impl XtpService for Transaction {
 }
 
 impl XtpService for AcknowledgedDatagram {
+    const NAME: &'static str = "xtp acknowledged";
     const NUMBER: u8 = 2;
     const GIVES: Guarantees = RELIABLE;
     type Transfer<M: Message> = Datagrams<M>;
@@ -216,6 +222,7 @@ impl XtpService for AcknowledgedDatagram {
 }
 
 impl XtpService for UnacknowledgedDatagram {
+    const NAME: &'static str = "xtp unacknowledged";
     const NUMBER: u8 = 1;
     const GIVES: Guarantees = Guarantees::CHECKED;
     const OPENS_ALWAYS: bool = true;

@@ -20,6 +20,7 @@ mod commands;
 mod descriptions;
 mod forms;
 mod headers;
+mod jpeg;
 mod kiss;
 mod listings;
 mod lower;
@@ -43,6 +44,7 @@ pub use commands::commands;
 pub use descriptions::descriptions;
 pub use forms::forms;
 pub use headers::headers;
+pub use jpeg::jpeg;
 pub use kiss::kiss;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
@@ -73,6 +75,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },
     Target { name: "captures", run: captures },
+    Target { name: "jpeg", run: jpeg },
     Target { name: "kiss", run: kiss },
     Target { name: "artp_headers", run: artp_headers },
     Target { name: "artp", run: artp },

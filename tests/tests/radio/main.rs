@@ -7,6 +7,7 @@ mod channel;
 mod direwolf;
 mod gensio;
 mod hub;
+mod kernel;
 mod pat;
 mod process;
 mod programs;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         channel::trials(),
         direwolf::trials(),
         programs::trials(),
+        kernel::trials(),
         pat::trials(),
     ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()

@@ -53,7 +53,8 @@ pub struct Implicit {
     stranger: Option<(u64, u64)>,
     /// Whether the peer does not know yet that we hear it (`ACCEPT`), and so can say little.
     waited_for: bool,
-    /// When the end is said again to such a peer, and how often it was said.
+    /// When such a peer is told so again, or the end is said again to it; and how often the end was
+    /// said.
     again: (Instant, u32),
     /// When something was last received.
     heard: Instant,
@@ -142,6 +143,11 @@ impl Implicit {
         matches!(self.stranger, Some((_, 0)))
     }
 
+    /// Returns whether the peer is told again that we hear it.
+    fn assures(&self, view: &View) -> bool {
+        self.state == State::Active && self.again.0 <= view.now
+    }
+
     /// Returns whether all data that we have to send has left, with what leaves now.
     fn has_said_all(&self, view: &View, occasion: Occasion) -> bool {
         let lone = matches!(occasion, Occasion::Unit { lone: true, .. });
@@ -216,7 +222,12 @@ impl Connection for Implicit {
             State::Calling => self.state = State::Active,
             _ => {}
         }
-        (self.heard, self.waited_for) = (view.now, signals.has(Signals::ACCEPT));
+        let waits = signals.has(Signals::ACCEPT);
+        if self.state == State::Active && waits != self.waited_for {
+            // What tells it that we hear it may be lost, and it may say no more before it knows.
+            self.again.0 = if waits { view.now.later(view.rtt.timeout) } else { Instant::END };
+        }
+        (self.heard, self.waited_for) = (view.now, waits);
         self.stranger = match self.stranger {
             Some((heard, said)) if !signals.has(Signals::CONFIRM) => {
                 Some((heard + tidings.octets as u64, said))
@@ -239,7 +250,10 @@ impl Connection for Implicit {
     }
 
     fn may_send(&self, octets: usize) -> bool {
-        matches!(self.state, State::Calling | State::Active) && self.trusts(octets as u64 + HEADERS)
+        // Data that waits asks, or else the introduction does: not both wait, one for the other.
+        let before = if octets > 0 && self.introduces() { HEADERS } else { 0 };
+        matches!(self.state, State::Calling | State::Active)
+            && self.trusts(before + octets as u64 + HEADERS)
     }
 
     fn signals(&self, view: &View, occasion: Occasion) -> Signals {
@@ -252,6 +266,7 @@ impl Connection for Implicit {
         Signals::OPEN
             .when(self.state == State::Calling)
             .with(Signals::ACCEPT.when(self.introduces()))
+            .with(Signals::CONFIRM.when(self.assures(view)))
             .with(Signals::FINISH.when(over || said_all))
             .with(Signals::STOP.when(stops))
             .with(Signals::END.when(over))
@@ -261,7 +276,11 @@ impl Connection for Implicit {
         match self.state {
             State::Calling => !self.called && self.opens_at <= view.now || self.halves.due(view),
             State::Active => {
-                self.trusts(0) && (self.introduces() || self.is_over(view) || self.halves.due(view))
+                self.trusts(0)
+                    && (self.introduces()
+                        || self.assures(view)
+                        || self.is_over(view)
+                        || self.halves.due(view))
             }
             State::Lingering(..) => self.again.0 <= view.now,
             _ => self.aborts(view),
@@ -273,6 +292,9 @@ impl Connection for Implicit {
             *said += octets as u64;
         }
         self.called |= signals.has(Signals::OPEN);
+        if signals.has(Signals::CONFIRM) {
+            self.again.0 = Instant::END; // the inquiry insists
+        }
         if signals.has(Signals::FINISH) && matches!(self.state, State::Calling | State::Active) {
             self.halves.finish(); // what is single has finished
             self.halves.on_finish_said(view, view.rtt.timeout);
@@ -327,7 +349,9 @@ impl Connection for Implicit {
             State::Lingering(at, _) => at.min(self.again.0),
             State::Calling if !self.called => self.opens_at.min(self.halves.deadline()),
             State::Calling => self.halves.deadline(),
-            State::Active if self.trusts(0) => self.halves.deadline().min(self.forsaken_at()),
+            State::Active if self.trusts(0) => {
+                self.halves.deadline().min(self.again.0).min(self.forsaken_at())
+            }
             State::Active => self.forsaken_at(),
             _ => Instant::END,
         }

@@ -317,8 +317,11 @@ impl<C: Configuration> Association<C> {
         if !self.slots.inquiry.heeds_last() {
             return Some(false);
         }
+        let (slots, headroom) = (&self.slots, self.slots.format.headroom());
         let more = self.sending.second().is_some_and(|(size, number)| {
-            in_flight + size as u64 <= window && number.max(end) <= limit
+            in_flight + size as u64 <= window
+                && number.max(end) <= limit
+                && slots.connection.may_send(octets + headroom + size)
         });
         Some(!more)
     }

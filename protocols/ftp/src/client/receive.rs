@@ -287,6 +287,10 @@ impl<M: Message> Client<M> {
     fn session_ended(&mut self, cx: &Context, session: Handle, why: Ended, out: Out<'_, M>) {
         let failure = match self.sessions.get(session).map(|session| session.step) {
             Some(Step::Connecting) if why != Ended::Aborted => Failure::Unreachable,
+            // Some transports open before the other side has answered.
+            Some(Step::Greeting) if matches!(why, Ended::Unreachable | Ended::Refused(_)) => {
+                Failure::Unreachable
+            }
             _ => Failure::Lost,
         };
         self.lose_session(cx, session, failure, out);

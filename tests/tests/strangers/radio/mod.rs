@@ -13,6 +13,7 @@
 mod frames;
 mod hub;
 mod kissutil;
+#[allow(dead_code, reason = "some is for links")]
 mod rig;
 mod station;
 

@@ -11,8 +11,8 @@ use stackwright_programs::content::{assert_same, octets};
 use stackwright_programs::processes::Running;
 use stackwright_programs::scratch::Scratch;
 
-use crate::relay::{ADDRESS, Relay};
-use crate::{Server, complaints, json, path, program, say, wireshark};
+use crate::relay::{ADDRESS, Carried, Relay};
+use crate::{ARTP, Server, Transport, XTP, complaints, json, path, program, say, wireshark, xtp};
 
 /// A folder with files of these lengths, each with its length as its name.
 fn files() -> Scratch {
@@ -46,63 +46,87 @@ fn moves(url: &dyn Fn(&str) -> String, far: &Path, options: &[&str]) {
 
 #[test]
 fn files_move_both_ways() {
-    let far = files();
-    let server = Server::over_artp(far.path(), &["--writable"]);
-    let url = |name: &str| server.url(name);
-    moves(&url, far.path(), &[]);
-    moves(&url, far.path(), &["--active"]);
-    moves(&url, far.path(), &["--packet", "300"]);
-}
-
-#[test]
-fn a_described_stack_does_the_same() {
-    let far = files();
-    let server = Server::start(
-        far.path(),
-        &["--writable", "--listen", "127.0.0.1:0", "--stack", "serve-artp"],
-    );
-    moves(&|name| server.url(name), far.path(), &["--stack", "get-artp"]);
-    moves(&|name| server.url(name), far.path(), &[]);
-}
-
-/// Every tenth datagram is lost, and all that was carried is shown alike by us and by Wireshark.
-#[test]
-fn losses_are_mended() {
-    let far = files();
-    let server = Server::over_artp(far.path(), &["--writable"]);
-    let relay = Relay::start(server.port);
-    moves(&|name| format!("ftp+artp://{ADDRESS}:{}/{name}", server.port), far.path(), &[]);
-    let carried = relay.stop();
-    assert!(carried.lost > 100, "{} were lost", carried.lost);
-    let seen = wireshark::agrees(&carried.capture, &carried.ports);
-    for header in [
-        "OptionHeader",
-        "Credit",
-        "Fragment",
-        "Signed",
-        "Proposal",
-        "Token",
-        "Close",
-        "ArrivedRange",
-    ] {
-        assert!(seen.iter().any(|there| there == header), "{header} is not in {seen:?}");
+    for transport in [ARTP, XTP] {
+        let far = files();
+        let server = Server::over(transport, far.path(), &["--writable"]);
+        let url = |name: &str| server.url(name);
+        moves(&url, far.path(), &[]);
+        moves(&url, far.path(), &["--active"]);
+        moves(&url, far.path(), &["--packet", "300"]);
     }
 }
 
 #[test]
+fn a_described_stack_does_the_same() {
+    for transport in [ARTP, XTP] {
+        let far = files();
+        let stack = format!("serve-{transport}");
+        let options = ["--writable", "--listen", "127.0.0.1:0", "--stack", &stack];
+        let server = Server::start(transport, far.path(), &options);
+        moves(&|name| server.url(name), far.path(), &["--stack", &format!("get-{transport}")]);
+        moves(&|name| server.url(name), far.path(), &[]);
+    }
+}
+
+/// `cargo test --release -p stackwright-cli --test over_udp -- --ignored long`
+#[test]
+#[ignore = "it moves 100 MB twice"]
+fn a_long_file_moves_both_ways_over_xtp() {
+    let (far, near) = (Scratch::new(), Scratch::new());
+    let sent = octets(1, 100_000_000);
+    fs::write(far.join("long"), &sent).expect("a folder of ours");
+    let server = Server::over(XTP, far.path(), &["--writable"]);
+    let fetched = near.join("long");
+    say(&["get", &server.url("long"), path(&fetched)]).succeeded();
+    assert_same(&fs::read(&fetched).expect("it is there"), &sent);
+    say(&["put", path(&fetched), &server.url("back")]).succeeded();
+    assert_same(&fs::read(far.join("back")).expect("it is there"), &sent);
+}
+
+/// Every tenth datagram is lost, and all that was carried is shown alike by us and by Wireshark.
+fn mends(transport: Transport, headers: &[&str]) -> Carried {
+    let far = files();
+    let server = Server::over(transport, far.path(), &["--writable"]);
+    let relay = Relay::start(server.port);
+    let url = |name: &str| format!("ftp+{transport}://{ADDRESS}:{}/{name}", server.port);
+    moves(&url, far.path(), &[]);
+    let carried = relay.stop();
+    assert!(carried.lost > 100, "{} were lost", carried.lost);
+    let seen = wireshark::agrees(transport, &carried.capture, &carried.ports);
+    for header in headers {
+        assert!(seen.iter().any(|there| there == header), "{header} is not in {seen:?}");
+    }
+    carried
+}
+
+#[test]
+fn losses_are_mended_over_artp() {
+    let options = ["OptionHeader", "Credit", "Fragment", "Signed", "Proposal", "Token"];
+    mends(ARTP, &[&options[..], &["Close", "ArrivedRange"]].concat());
+}
+
+#[test]
+fn losses_are_mended_over_xtp() {
+    let segments = ["AddressHeader", "InternetAddress", "TrafficHeader", "ControlSegment"];
+    let headers = [&segments[..], &["KeyExchange", "SpanCount", "SpanSegment"]].concat();
+    let kinds = xtp::is_read_alike(&mends(XTP, &headers).packets);
+    let all = ["CNTL", "DATA", "DIAG", "ECNTL", "FIRST", "TCNTL"];
+    assert!(kinds.is_empty() || kinds == all, "{kinds:?}");
+}
+
+#[test]
 fn nobody_is_there() {
-    let outcome = say(&["ls", "ftp+artp://127.0.0.1:1/"]).exited(3);
-    assert!(
-        complaints(&outcome).contains("the other side cannot be reached"),
-        "{}",
-        complaints(&outcome)
-    );
+    for transport in [ARTP, XTP] {
+        let outcome = say(&["ls", &format!("ftp+{transport}://127.0.0.1:1/")]).exited(3);
+        let complaints = complaints(&outcome);
+        assert!(complaints.contains("the other side cannot be reached"), "{complaints}");
+    }
 }
 
 #[test]
 fn what_is_not_there_is_refused() {
     let far = files();
-    let server = Server::over_artp(far.path(), &[]);
+    let server = Server::over(ARTP, far.path(), &[]);
     let near = Scratch::new();
     let outcome = say(&["get", &server.url("nothing"), path(near.path())]).exited(1);
     assert!(complaints(&outcome).contains("the server said: 550"), "{}", complaints(&outcome));
@@ -143,7 +167,7 @@ fn long_file(folder: &Scratch) -> PathBuf {
 fn a_server_is_killed_while_it_stores() {
     let (far, near) = (Scratch::new(), Scratch::new());
     let file = long_file(&near);
-    let mut server = Server::over_artp(far.path(), &["--writable"]);
+    let mut server = Server::over(ARTP, far.path(), &["--writable"]);
     let url = server.url("long");
     let error = killed(&mut server, &["put", path(&file), &url]);
     let known = ["the other side took too long", "the connection to the files was lost"];
@@ -156,7 +180,7 @@ fn a_server_is_killed_while_it_stores() {
 fn a_server_is_killed_while_it_is_read() {
     let (far, near) = (Scratch::new(), Scratch::new());
     long_file(&far);
-    let mut server = Server::over_artp(far.path(), &[]);
+    let mut server = Server::over(ARTP, far.path(), &[]);
     let url = server.url("long");
     let error = killed(&mut server, &["get", &url, path(near.path())]);
     let says = ["the connection to the files was lost", "the other side took too long"];
@@ -172,6 +196,11 @@ fn what_contradicts_itself_is_refused() {
     for options in [
         &["--artp", "--listen", "127.0.0.1:0"][..],
         &["--artp", "--stack", "serve-artp"],
+        &["--artp", "--xtp"],
+        &["--xtp", "--listen", "127.0.0.1:0"],
+        &["--xtp", "--tls"],
+        &["--xtp=0.0.0.0:0", "--writable"],
+        &["--xtp=127.0.0.1:0", "--packet", "190"],
         &["--artp=0.0.0.0:0", "--writable"],
         &["--artp=127.0.0.1:0", "--packet", "190"],
     ] {

@@ -16,7 +16,7 @@ use stackwright_programs::processes::Running;
 use stackwright_programs::scratch::Scratch;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{Server, path, program, say};
+use crate::{ARTP, Server, path, program, say};
 
 const CLIENTS: usize = 64;
 const LINES: usize = 2048;
@@ -81,11 +81,11 @@ fn is_answered(start: impl FnOnce(&Path) -> Server) {
 
 #[test]
 fn a_crowd_of_empty_lines_is_answered() {
-    is_answered(|folder| Server::over_artp(folder, &[]));
+    is_answered(|folder| Server::over(ARTP, folder, &[]));
 }
 
 #[test]
 fn a_crowd_of_empty_lines_is_answered_on_a_graph() {
     let options = ["--listen", "127.0.0.1:0", "--stack", "serve-artp"];
-    is_answered(|folder| Server::start(folder, &options));
+    is_answered(|folder| Server::start(ARTP, folder, &options));
 }

@@ -130,7 +130,7 @@ fn what_follows_depends_on_what_was_read() {
     assert_eq!(packets[5]["payload"]["text"], "in two");
     assert_eq!(packets[10]["headers"][7]["fields"], json!({ "first": u32::MAX, "last": 0 }));
     assert!(packets.iter().all(|packet| packet["remarks"] == json!([])), "{packets:?}");
-    wireshark::agrees(&capture(PORT, &every_kind()), &[PORT]);
+    wireshark::agrees("artp", &capture(PORT, &every_kind()), &[PORT]);
 }
 
 #[test]

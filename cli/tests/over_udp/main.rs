@@ -1,4 +1,4 @@
-//! Files over ARTP over UDP, on loopback, and what is said of its packets.
+//! Files over transports of ours over UDP, on loopback, and what is said of their packets.
 
 mod crowd;
 mod dissected;
@@ -6,6 +6,7 @@ mod files;
 mod relay;
 mod stacks;
 mod wireshark;
+mod xtp;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -39,14 +40,21 @@ fn complaints(outcome: &Outcome) -> String {
     String::from_utf8_lossy(&outcome.complaints).into_owned()
 }
 
+/// A transport of ours, by its name.
+type Transport = &'static str;
+
+const ARTP: Transport = "artp";
+const XTP: Transport = "xtp";
+
 /// A server of ours, and the port of UDP where it listens.
 struct Server {
     running: Running,
+    transport: Transport,
     port: u16,
 }
 
 impl Server {
-    fn start(folder: &Path, options: &[&str]) -> Self {
+    fn start(transport: Transport, folder: &Path, options: &[&str]) -> Self {
         let mut command = program();
         command.arg("serve").arg(folder).arg("--json").args(options);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -57,14 +65,16 @@ impl Server {
         let port = url.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
         // Its events are read away for as long as it lives, or it would stop at a full pipe.
         thread::spawn(move || lines.all(|line| line.is_ok()));
-        Server { running, port: port.unwrap_or_else(|| panic!("{url} has no port")) }
+        let port = port.unwrap_or_else(|| panic!("{url} has no port"));
+        Server { running, transport, port }
     }
 
-    fn over_artp(folder: &Path, options: &[&str]) -> Self {
-        Self::start(folder, &[&["--artp=127.0.0.1:0"], options].concat())
+    fn over(transport: Transport, folder: &Path, options: &[&str]) -> Self {
+        let listens = format!("--{transport}=127.0.0.1:0");
+        Self::start(transport, folder, &[&[&*listens], options].concat())
     }
 
     fn url(&self, path: &str) -> String {
-        format!("ftp+artp://127.0.0.1:{}/{path}", self.port)
+        format!("ftp+{}://127.0.0.1:{}/{path}", self.transport, self.port)
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Relay {
 pub(crate) struct Carried {
     /// A capture of all datagrams that arrived here, the lost ones too.
     pub(crate) capture: Vec<u8>,
+    /// The datagrams.
+    pub(crate) packets: Vec<Vec<u8>>,
     pub(crate) ports: Vec<u16>,
     pub(crate) lost: u32,
 }
@@ -31,8 +33,13 @@ impl Relay {
     /// Carries what is for the server at `port`, and for its data associations.
     pub(crate) fn start(port: u16) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut carrier =
-            Carrier { lines: Vec::new(), seen: 0, lost: 0, capture: Capture::new("relay") };
+        let mut carrier = Carrier {
+            lines: vec![],
+            seen: 0,
+            lost: 0,
+            packets: vec![],
+            capture: Capture::new("relay"),
+        };
         carrier.listen(port);
         let stops = Arc::clone(&stop);
         Relay { stop, thread: thread::spawn(move || carrier.run(&stops)) }
@@ -55,6 +62,7 @@ struct Carrier {
     lines: Vec<Line>,
     seen: u32,
     lost: u32,
+    packets: Vec<Vec<u8>>,
     capture: Capture,
 }
 
@@ -100,6 +108,7 @@ impl Carrier {
                         Frame::datagram(ends, Payload::from(datagram)).expect("it came as one");
                     let time = 1_000_000_000 + u64::from(self.seen) * 1000;
                     self.capture.packet(boundary, time, PacketDirection::Outbound, &frame, None);
+                    self.packets.push(datagram.to_vec());
                     let lose = self.seen.is_multiple_of(10);
                     self.lost += u32::from(lose);
                     // A reply to EPSV names the port of a data association (RFC 2428 §3).
@@ -116,7 +125,7 @@ impl Carrier {
             }
         }
         let ports = self.lines.iter().map(|line| line.port).collect();
-        Carried { capture: self.capture.take(), ports, lost: self.lost }
+        Carried { capture: self.capture.take(), packets: self.packets, ports, lost: self.lost }
     }
 }
 

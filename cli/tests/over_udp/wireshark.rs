@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 use crate::{json, path, say};
 
-fn file(suffix: &str, octets: &[u8]) -> NamedTempFile {
+pub(crate) fn file(suffix: &str, octets: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::with_suffix(suffix).expect("a place for temporary files");
     file.write_all(octets).expect("room for a file");
     file
@@ -41,9 +41,9 @@ fn tshark(capture: &NamedTempFile, script: &NamedTempFile, arguments: &[&str]) -
 
 /// Insists that `dissect` and Wireshark find the same values of the same fields in every packet,
 /// and nothing odd. Gives the names of the headers that `dissect` found.
-pub(crate) fn agrees(capture: &[u8], ports: &[u16]) -> Vec<String> {
+pub(crate) fn agrees(protocol: &str, capture: &[u8], ports: &[u16]) -> Vec<String> {
     let capture = file(".pcapng", capture);
-    let known: Vec<String> = ports.iter().map(|port| format!("--port={port}=artp")).collect();
+    let known: Vec<String> = ports.iter().map(|port| format!("--port={port}={protocol}")).collect();
     let mut arguments = vec!["dissect", path(capture.path()), "--json"];
     arguments.extend(known.iter().map(String::as_str));
     let packets: Vec<Value> = say(&arguments).succeeded().text().lines().map(json).collect();
@@ -57,15 +57,17 @@ pub(crate) fn agrees(capture: &[u8], ports: &[u16]) -> Vec<String> {
             fields.insert((header, field));
         }
     }
-    let script = file(".lua", &say(&["dissector", "artp"]).succeeded().output);
+    let own = own(protocol);
+    let script = file(".lua", &say(&["dissector", protocol]).succeeded().output);
     let at_ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
-    let preference = format!("artp.ports:{}", at_ports.join(","));
-    let names: Vec<String> = fields.iter().map(|(header, field)| filter(header, field)).collect();
+    let preference = format!("{own}.ports:{}", at_ports.join(","));
+    let names: Vec<String> =
+        fields.iter().map(|(header, field)| filter(&own, header, field)).collect();
     let mut arguments =
         vec!["-o", &preference, "-T", "fields", "-E", "separator=;", "-E", "occurrence=a"];
-    for field in ["frame.number", "_ws.malformed", "artp.odd"]
-        .into_iter()
-        .chain(names.iter().map(String::as_str))
+    let odd = format!("{own}.odd");
+    for field in
+        ["frame.number", "_ws.malformed", &odd].into_iter().chain(names.iter().map(String::as_str))
     {
         arguments.extend(["-e", field]);
     }
@@ -102,7 +104,7 @@ pub(crate) fn odd(capture: &[u8]) -> Option<Vec<bool>> {
     Some(said.lines().map(one).collect())
 }
 
-/// All fields of ARTP in a packet, as Wireshark shows their values.
+/// All fields of the protocol in a packet, as Wireshark shows their values.
 fn values(packet: &Value) -> Vec<(String, String, String)> {
     let headers = packet["headers"].as_array().expect("a list");
     let ours = headers
@@ -125,9 +127,14 @@ fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), Into::into)
 }
 
+/// A protocol's name in filters: Wireshark has an XTP of its own.
+fn own(protocol: &str) -> String {
+    if protocol == "xtp" { "xtp_stackwright".into() } else { protocol.into() }
+}
+
 /// `OptionHeader` and `size` are `artp.option_header.size`.
-fn filter(header: &str, field: &str) -> String {
-    let mut name = String::from("artp");
+fn filter(own: &str, header: &str, field: &str) -> String {
+    let mut name = own.to_owned();
     for (index, letter) in header.char_indices() {
         match letter {
             letter if letter.is_uppercase() || index == 0 => {

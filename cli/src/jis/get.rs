@@ -1,0 +1,215 @@
+//! `jis get`: a picture, as it arrives.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use stackwright::compose::Over;
+use stackwright::contract::services::Ended;
+use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
+use stackwright::wire::Message as _;
+use stackwright_drivers::Driver;
+use stackwright_jis::PictureView;
+use stackwright_jis::generated::Why;
+use stackwright_jis::generated::client::{Input, Output};
+use stackwright_role::{RoleIndication, RoleRequest, Speaking};
+
+use super::show::Screen;
+use super::{CREDIT, Get, PORT, below, png};
+use crate::address::{self, Address};
+use crate::interrupts::interrupts;
+use crate::printable::Printable;
+use crate::problem::Problem;
+use crate::report::say;
+use crate::stacks::Message;
+
+const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
+/// How often what has arrived is shown.
+const FRAME: Duration = Duration::from_millis(100);
+
+#[derive(Default)]
+struct Told {
+    /// What fits a packet, once it is open.
+    longest: Option<usize>,
+    done: bool,
+    partial: bool,
+    ended: Option<Ended>,
+}
+
+impl<S: Protocol<Provides = Speaking<Input<Message>, Output<Message>>>> Outlet<S> for Told {
+    fn indicate(&mut self, indication: RoleIndication<Output<Message>>) {
+        match indication {
+            RoleIndication::Opened { path, .. } => self.longest = Some(path.longest as usize),
+            RoleIndication::Told { output: Output::Done, .. } => self.done = true,
+            RoleIndication::Told { output: Output::Partial, .. } => self.partial = true,
+            RoleIndication::Ended { why, .. } => self.ended = Some(why),
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, request: RequestOf<S>) {
+        let _ = request; // readiness asks nothing of what is below a driver
+    }
+}
+
+/// Where a picture is.
+struct Sought {
+    host: String,
+    port: u16,
+    name: String,
+}
+
+fn sought(get: &Get) -> Result<Sought, Problem> {
+    let wrong = |why| Problem::PictureUrl { url: get.place.clone(), why };
+    if let Some(name) = &get.name {
+        let (host, port) = address::host_and_port(&get.place).map_err(wrong)?;
+        return Ok(Sought { host, port: port.unwrap_or(PORT), name: name.clone() });
+    }
+    let address = Address::parse(&get.place).map_err(wrong)?;
+    if address.scheme != "jis" {
+        return Err(wrong("it does not begin with jis://"));
+    }
+    let name = percent_encoding::percent_decode_str(address.path.trim_start_matches('/'));
+    let name = name.decode_utf8().map_err(|_| wrong("its name is not UTF-8"))?.into_owned();
+    if name.is_empty() {
+        return Err(wrong("it names no picture"));
+    }
+    Ok(Sought { host: address.host, port: address.port.unwrap_or(PORT), name })
+}
+
+pub(super) fn run(get: &Get) -> Result<(), Problem> {
+    let sought = sought(get)?;
+    if sought.name.len() > 255 {
+        return Err(Problem::PictureUrl { url: get.place.clone(), why: "its name is too long" });
+    }
+    let file = target(get, &sought.name)?;
+    for path in file.iter().chain(&get.png) {
+        if path.exists() && !get.force && path.as_os_str() != "-" {
+            let why =
+                io::Error::new(io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
+            return Err(Problem::Path { path: path.clone(), why });
+        }
+    }
+    let server = address::resolve(&sought.host, sought.port)?[0];
+    let (view, told) = fetch(get, &sought, server)?;
+    let failed = |why: String, advice| Problem::Picture {
+        server: server.to_string(),
+        name: Printable(&sought.name).to_string(),
+        why,
+        advice,
+    };
+    if let Some((why, text)) = view.refused() {
+        let advice = match why {
+            Why::Unknown => "names are those of the files of the served folder, with their endings",
+            Why::Unsuitable => "the server's file has to be changed",
+        };
+        return Err(failed(Printable(&text).to_string(), advice));
+    }
+    let Some(fetched) = view.fetched() else {
+        let advice = "check that `stackwright jis serve` runs there, and its port (UDP)";
+        if let Some(flaw) = view.flaw() {
+            return Err(failed(flaw.to_string(), "the server sends what is no picture of its own"));
+        }
+        let why = match told.ended {
+            Some(why) if !told.partial && why != Ended::Finished => why.to_string(),
+            _ => "it did not arrive whole in time".into(),
+        };
+        return Err(failed(why, advice));
+    };
+    if let Some(path) = &file {
+        write(path, &fetched.file, get.force)?;
+    }
+    if let Some(path) = &get.png {
+        let png = png::of_jpeg(&fetched.file)
+            .map_err(|why| failed(why, "its file can be fetched all the same: leave out --png"))?;
+        write(path, &png, get.force)?;
+    }
+    if file.as_deref() != Some(Path::new("-")) {
+        let same = if fetched.exact { "octet for octet" } else { "coefficient for coefficient" };
+        say!("{}: {} octets, the server's {same}", Printable(&sought.name), fetched.file.len());
+    }
+    Ok(())
+}
+
+/// Where the file goes; a picture that is only shown, or is wanted as PNG, goes nowhere.
+fn target(get: &Get, name: &str) -> Result<Option<PathBuf>, Problem> {
+    match &get.output {
+        Some(path) => Ok(Some(path.clone())),
+        None if get.show || get.png.is_some() => Ok(None),
+        None if name.contains(['/', '\0']) || name.starts_with('.') => {
+            let why = "no file here can have its name; name one with -o";
+            Err(Problem::PictureUrl { url: get.place.clone(), why })
+        }
+        None => Ok(Some(name.into())),
+    }
+}
+
+fn fetch(get: &Get, sought: &Sought, server: SocketAddr) -> Result<(PictureView, Told), Problem> {
+    let view = PictureView::default();
+    let mut told = Told::default();
+    let mut driver = Driver::new(fastrand::u64(..))?;
+    let layer = stackwright_jis::client::<Message>(view.clone());
+    let mut stack = Over::new(layer, below(&driver, server.ip())?);
+    let interrupted = interrupts()?;
+    let remote = server.into();
+    let open = RoleRequest::Open { association: ASSOCIATION, remote, local: None, credit: CREDIT };
+    driver.request(&mut stack, open, &mut told);
+    let style = "{msg} {bar:30} {percent} %";
+    let bar = ProgressBar::new(0).with_message(Printable(&sought.name).to_string());
+    bar.set_style(ProgressStyle::with_template(style).expect("a template of ours"));
+    let mut screen = get.show.then(Screen::default);
+    let (mut asked, mut shown) = (false, Instant::now());
+    while told.ended.is_none() {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Problem::Interrupted);
+        }
+        if let Some(longest) = told.longest.filter(|_| !asked) {
+            asked = true;
+            // An ADU is an octet longer than its pieces.
+            let most = longest.saturating_sub(1).min(stackwright_jis::jpeg::BODY_MOST) as u16;
+            let name = Message::with_headroom(64, sought.name.as_bytes());
+            let tell =
+                RoleRequest::Tell { association: ASSOCIATION, input: Input::Get { most, name } };
+            driver.request(&mut stack, tell, &mut told);
+        }
+        driver.turn(&mut stack, &mut told, Some(FRAME))?;
+        if shown.elapsed() >= FRAME {
+            shown = Instant::now();
+            progress(&view, &bar, screen.as_mut());
+        }
+    }
+    if screen.is_some() {
+        progress(&view, &bar, screen.as_mut());
+    }
+    bar.finish_and_clear();
+    Ok((view, told))
+}
+
+fn progress(view: &PictureView, bar: &ProgressBar, screen: Option<&mut Screen>) {
+    let Some(progress) = view.progress() else { return };
+    match screen {
+        Some(screen) => {
+            if let Some(picture) = view.partial() {
+                screen.show(&picture);
+            }
+        }
+        None => {
+            bar.set_length(progress.of as u64);
+            bar.set_position(progress.units as u64);
+        }
+    }
+}
+
+fn write(path: &Path, octets: &[u8], force: bool) -> Result<(), Problem> {
+    if path.as_os_str() == "-" {
+        return Ok(io::stdout().write_all(octets)?);
+    }
+    let wrong = |why| Problem::Path { path: path.into(), why };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).create_new(!force);
+    options.open(path).and_then(|mut file| file.write_all(octets)).map_err(wrong)
+}

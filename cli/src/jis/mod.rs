@@ -1,0 +1,86 @@
+//! `jis`: an image server, and its client.
+
+mod get;
+mod png;
+mod serve;
+mod show;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use stackwright::artp;
+use stackwright::compose::Over;
+use stackwright::contract::services::Credit;
+use stackwright::contract::{Guarantees, Protocol};
+use stackwright_drivers::Driver;
+use stackwright_drivers::udp::Udp;
+
+use crate::problem::Problem;
+use crate::stacks::{self, Artp, Message};
+
+/// The port where nobody says it, of UDP.
+const PORT: u16 = 4331;
+const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
+
+/// What may arrive and wait: the window that `jis.protocol` names.
+const CREDIT: Credit = Credit { octets: 256 * 1500, messages: 256 };
+
+#[derive(Subcommand)]
+#[command(defer = true)]
+pub(crate) enum Jis {
+    /// Serve the baseline JPEGs of a folder, not of those below it.
+    Serve(Serve),
+    /// Fetch a picture: the file, octet for octet; as PNG; or into the terminal.
+    Get(Get),
+}
+
+#[derive(Args)]
+pub(crate) struct Serve {
+    /// The folder.
+    folder: PathBuf,
+    /// Listen here; the port is one of UDP.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = DEFAULT)]
+    listen: SocketAddr,
+}
+
+#[derive(Args)]
+pub(crate) struct Get {
+    /// The picture's address, jis://HOST[:PORT]/NAME; or the host alone.
+    #[arg(value_name = "URL|HOST")]
+    place: String,
+    /// The picture's name, behind a host alone.
+    name: Option<String>,
+    /// Write the file here; - is the standard output. By default, the picture's name.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a PNG.
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    /// Show it in the terminal, as it arrives.
+    #[arg(long)]
+    show: bool,
+    /// Overwrite files.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(jis: &Jis) -> Result<(), Problem> {
+    match jis {
+        Jis::Serve(serve) => serve::run(serve),
+        Jis::Get(get) => get::run(get),
+    }
+}
+
+/// What is below both roles.
+type Below = Over<Artp, Udp<Message>>;
+
+// Roles stand on datagrams that all arrive, in any order.
+const _: () = assert!(<Below as Protocol>::FACTS.gives.has(Guarantees::RELIABLE));
+
+fn below(driver: &Driver, address: IpAddr) -> io::Result<Below> {
+    let config = artp::Config { packet: stacks::packet(address), ..stacks::artp_config()? };
+    let udp = Udp::new(driver.registry(), 0, stacks::pool());
+    Ok(Over::new(stacks::artp(config)?, udp))
+}

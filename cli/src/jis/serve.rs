@@ -1,0 +1,108 @@
+//! `jis serve`: the pictures of a folder.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use stackwright::compose::Over;
+use stackwright::contract::services::Ended;
+use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
+use stackwright_drivers::Driver;
+use stackwright_jis::Shelf;
+use stackwright_jis::generated::server::{Input, Output};
+use stackwright_role::{RoleIndication, RoleRequest, Speaking};
+
+use super::{CREDIT, Serve, below};
+use crate::interrupts::interrupts;
+use crate::problem::Problem;
+use crate::report::say;
+use crate::stacks::Message;
+
+/// So many clients are served at a time.
+const CLIENTS: u32 = 16;
+/// The longest file that is read: one client must not take all memory.
+const OCTETS_MOST: u64 = 64 << 20;
+
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+
+/// A folder; what is in it is served, and nothing that a name with `/` reaches.
+struct Folder(PathBuf);
+
+impl Shelf for Folder {
+    fn file(&self, name: &str) -> Option<Vec<u8>> {
+        let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+        let path = plain.then(|| self.0.join(name))?;
+        // A link, or a device, may be anything.
+        let about = path.symlink_metadata().ok()?;
+        if !about.is_file() || about.len() > OCTETS_MOST {
+            return None;
+        }
+        let mut octets = Vec::new();
+        File::open(path).ok()?.take(OCTETS_MOST).read_to_end(&mut octets).ok()?;
+        Some(octets)
+    }
+}
+
+#[derive(Default)]
+struct Told {
+    refused: Option<Ended>,
+    /// Names whose association has ended, and which await the next client.
+    free: Vec<Handle>,
+    folder: String,
+}
+
+impl<S: Protocol<Provides = Speaking<Input<Message>, Output<Message>>>> Outlet<S> for Told {
+    fn indicate(&mut self, indication: RoleIndication<Output<Message>>) {
+        match indication {
+            RoleIndication::Listening { local, .. } => {
+                let Some(local) = local.internet() else { return };
+                say!("Serving the pictures of {} at jis://{local}/", self.folder);
+                say!("  stackwright jis get jis://{local}/NAME --show");
+            }
+            RoleIndication::Opened { remote, .. } => say!("{remote}: arrived"),
+            RoleIndication::Ended { name: LISTENER, why } => self.refused = Some(why),
+            RoleIndication::Ended { name, .. } => self.free.push(name),
+            RoleIndication::Told { output, .. } => match output {
+                Output::Never(never, _) => match never {},
+            },
+            RoleIndication::Changed { .. } => {}
+        }
+    }
+
+    fn request(&mut self, request: RequestOf<S>) {
+        let _ = request; // readiness asks nothing of what is below a driver
+    }
+}
+
+pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
+    let folder = serve
+        .folder
+        .canonicalize()
+        .map_err(|why| Problem::Path { path: serve.folder.clone(), why })?;
+    if !folder.is_dir() {
+        return Err(Problem::NoFolder { path: folder });
+    }
+    let mut driver = Driver::new(fastrand::u64(..))?;
+    let mut told = Told { folder: folder.display().to_string(), ..Told::default() };
+    let layer = stackwright_jis::server::<Message, _>(Rc::new(Folder(folder)));
+    let mut stack = Over::new(layer, below(&driver, serve.listen.ip())?);
+    let interrupted = interrupts()?;
+    let listen = RoleRequest::Listen { listener: LISTENER, local: serve.listen.into() };
+    driver.request(&mut stack, listen, &mut told);
+    told.free = (1..=CLIENTS).map(|index| Handle { index, generation: 0 }).collect();
+    while !interrupted.load(Ordering::Relaxed) {
+        if let Some(why) = told.refused {
+            return Err(Problem::Listen { address: serve.listen, why });
+        }
+        while let Some(name) = told.free.pop() {
+            let association = Handle { generation: name.generation.wrapping_add(1), ..name };
+            let awaits = RoleRequest::Await { listener: LISTENER, association, credit: CREDIT };
+            driver.request(&mut stack, awaits, &mut told);
+        }
+        driver.turn(&mut stack, &mut told, Some(Duration::from_secs(1)))?;
+    }
+    Ok(())
+}

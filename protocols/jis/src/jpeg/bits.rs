@@ -1,0 +1,125 @@
+//! Bits of octets, the first of each octet first.
+
+use alloc::vec::Vec;
+
+use super::flaw::JpegFlaw;
+
+/// Reads bits of octets that are not stuffed.
+#[derive(Clone)]
+pub(crate) struct BitReader<'a> {
+    octets: &'a [u8],
+    /// In bits.
+    at: usize,
+}
+
+impl<'a> BitReader<'a> {
+    pub(crate) fn new(octets: &'a [u8], at: usize) -> Self {
+        BitReader { octets, at }
+    }
+
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Returns the next sixteen bits; ones follow the end, as padding does.
+    pub(crate) fn peek(&self) -> u16 {
+        let octet = |behind| self.octets.get(self.at / 8 + behind).copied().unwrap_or(0xff);
+        let bits = u32::from_be_bytes([0, octet(0), octet(1), octet(2)]);
+        (bits >> (8 - self.at % 8)) as u16
+    }
+
+    /// # Errors
+    /// Returns a flaw where the octets end before.
+    pub(crate) fn skip(&mut self, bits: u8) -> Result<(), JpegFlaw> {
+        self.at += usize::from(bits);
+        if self.at > self.octets.len() * 8 {
+            Err(JpegFlaw::Ends("its picture data"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reads at most sixteen bits.
+    pub(crate) fn take(&mut self, bits: u8) -> Result<u16, JpegFlaw> {
+        let value = if bits == 0 { 0 } else { self.peek() >> (16 - bits) };
+        self.skip(bits)?;
+        Ok(value)
+    }
+}
+
+/// Writes bits. Where it marks, a zero is stuffed behind an octet of ones (T.81, B.1.1.5).
+#[derive(Default)]
+pub(crate) struct BitWriter {
+    octets: Vec<u8>,
+    stuffs: bool,
+    partial: u32,
+    bits: u8,
+}
+
+/// Where a writer was.
+#[derive(Clone, Copy)]
+pub(crate) struct BitMark(usize, u32, u8);
+
+impl BitWriter {
+    pub(crate) fn new(stuffs: bool) -> Self {
+        BitWriter { stuffs, ..BitWriter::default() }
+    }
+
+    /// Writes the low bits of a value: sixteen at most.
+    pub(crate) fn put(&mut self, value: u16, bits: u8) {
+        let low = u32::from(value) & ((1 << bits) - 1);
+        self.partial = self.partial << bits | low;
+        self.bits += bits;
+        while self.bits >= 8 {
+            self.bits -= 8;
+            let octet = (self.partial >> self.bits) as u8;
+            self.octets.push(octet);
+            if self.stuffs && octet == 0xff {
+                self.octets.push(0);
+            }
+        }
+        self.partial &= (1 << self.bits) - 1;
+    }
+
+    /// Copies bits.
+    pub(crate) fn copy(&mut self, mut from: BitReader<'_>, bits: usize) {
+        let mut left = bits;
+        while left > 0 {
+            let now = left.min(16) as u8;
+            self.put(from.peek() >> (16 - now), now);
+            from.at += usize::from(now);
+            left -= usize::from(now);
+        }
+    }
+
+    /// Fills the last octet with ones.
+    pub(crate) fn pad(&mut self) {
+        if self.bits > 0 {
+            self.put(0xff, 8 - self.bits);
+        }
+    }
+
+    /// Writes a marker; the last octet is full.
+    pub(crate) fn marker(&mut self, code: u8) {
+        self.octets.extend([0xff, code]);
+    }
+
+    /// Returns how many octets there are when the last is filled.
+    pub(crate) fn padded_len(&self) -> usize {
+        self.octets.len() + usize::from(self.bits > 0)
+    }
+
+    pub(crate) fn mark(&self) -> BitMark {
+        BitMark(self.octets.len(), self.partial, self.bits)
+    }
+
+    pub(crate) fn return_to(&mut self, mark: BitMark) {
+        self.octets.truncate(mark.0);
+        (self.partial, self.bits) = (mark.1, mark.2);
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.pad();
+        self.octets
+    }
+}

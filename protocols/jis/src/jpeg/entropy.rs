@@ -1,0 +1,197 @@
+//! The blocks of a scan, read and written (T.81, F.1.2 and F.2.2).
+
+use alloc::vec::Vec;
+
+use super::bits::{BitReader, BitWriter};
+use super::flaw::JpegFlaw;
+use super::huffman::Codes;
+use super::layout::Scan;
+
+/// Values of the first coefficient: eight bits a sample make no others.
+const DC: core::ops::RangeInclusive<i32> = -1024..=1023;
+/// The symbol that ends a block, and the run of sixteen zeros.
+pub(crate) const END_OF_BLOCK: u8 = 0x00;
+const SIXTEEN_ZEROS: u8 = 0xf0;
+/// DC differences have as many bits as their category says: 0 to 11.
+pub(crate) const CATEGORIES: core::ops::Range<u8> = 0..12;
+
+/// A block: its first coefficient, and where the bits of the others are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Block {
+    pub(crate) dc: i16,
+    at: u32,
+    bits: u16,
+}
+
+/// The last value of each part of a scan.
+pub(crate) type Predicted = [i32; 4];
+
+/// Reads the blocks of a unit.
+pub(crate) fn read_unit(
+    scan: &Scan,
+    bits: &mut BitReader<'_>,
+    predicted: &mut Predicted,
+    into: &mut Vec<Block>,
+) -> Result<(), JpegFlaw> {
+    for nth in &scan.blocks {
+        let part = &scan.parts[*nth];
+        let category = part.dc.read(bits)?;
+        if !CATEGORIES.contains(&category) {
+            return Err(JpegFlaw::Range("a value has too many bits"));
+        }
+        let difference = extended(bits.take(category)?, category);
+        let value = predicted[*nth] + difference;
+        if !DC.contains(&value) {
+            return Err(JpegFlaw::Range("a value is too large"));
+        }
+        predicted[*nth] = value;
+        let begin = bits.position();
+        let mut place = 1;
+        while place < 64 {
+            let symbol = part.ac.read(bits)?;
+            match symbol {
+                END_OF_BLOCK => break,
+                SIXTEEN_ZEROS => place += 16,
+                _ => place += usize::from(symbol >> 4) + 1,
+            }
+            if place > 64 {
+                return Err(JpegFlaw::Range("a block has too many coefficients"));
+            }
+            bits.skip(symbol & 15)?;
+        }
+        let length = (bits.position() - begin) as u16; // at most 63 codes of 31 bits
+        let at = u32::try_from(begin).map_err(|_| JpegFlaw::Range("it has too many octets"))?;
+        into.push(Block { dc: value as i16, at, bits: length });
+    }
+    Ok(())
+}
+
+/// Returns the value of a difference (T.81, F.2.2.1).
+fn extended(value: u16, category: u8) -> i32 {
+    let value = i32::from(value);
+    if category > 0 && value < 1 << (category - 1) { value - (1 << category) + 1 } else { value }
+}
+
+/// The codes by which the blocks of a scan are written.
+pub(crate) struct ScanCodes(Vec<(Codes, Codes)>);
+
+impl ScanCodes {
+    pub(crate) fn of(scan: &Scan) -> Self {
+        ScanCodes(scan.parts.iter().map(|part| (part.dc.codes(), part.ac.codes())).collect())
+    }
+
+    /// Writes the blocks of a unit; their other bits are copied from `source`.
+    pub(crate) fn write_unit(
+        &self,
+        scan: &Scan,
+        blocks: &[Block],
+        source: &[u8],
+        predicted: &mut Predicted,
+        into: &mut BitWriter,
+    ) -> Result<(), JpegFlaw> {
+        for (nth, block) in scan.blocks.iter().zip(blocks) {
+            self.write_dc(*nth, i32::from(block.dc), predicted, into)?;
+            into.copy(BitReader::new(source, block.at as usize), usize::from(block.bits));
+        }
+        Ok(())
+    }
+
+    /// Writes a unit of grey.
+    pub(crate) fn write_grey(
+        &self,
+        scan: &Scan,
+        predicted: &mut Predicted,
+        into: &mut BitWriter,
+    ) -> Result<(), JpegFlaw> {
+        for nth in &scan.blocks {
+            self.write_dc(*nth, 0, predicted, into)?;
+            self.0[*nth].1.put(END_OF_BLOCK, into)?;
+        }
+        Ok(())
+    }
+
+    fn write_dc(
+        &self,
+        nth: usize,
+        value: i32,
+        predicted: &mut Predicted,
+        into: &mut BitWriter,
+    ) -> Result<(), JpegFlaw> {
+        let difference = value - core::mem::replace(&mut predicted[nth], value);
+        let category = (32 - difference.unsigned_abs().leading_zeros()) as u8;
+        self.0[nth].0.put(category, into)?;
+        let bits = if difference < 0 { difference + (1 << category) - 1 } else { difference };
+        into.put(bits as u16, category);
+        Ok(())
+    }
+}
+
+/// The data of a scan without stuffed zeros and markers, and where each restart begins in it.
+pub(crate) fn unstuffed(data: &[u8]) -> (Vec<u8>, Vec<usize>) {
+    let (mut octets, mut begins) = (Vec::with_capacity(data.len()), alloc::vec![0]);
+    let mut rest = data;
+    while let Some((octet, behind)) = rest.split_first() {
+        rest = behind;
+        if *octet != 0xff {
+            octets.push(*octet);
+            continue;
+        }
+        while let [0xff, behind @ ..] = rest {
+            rest = behind; // fill
+        }
+        match rest.split_first() {
+            Some((0, behind)) => {
+                octets.push(0xff);
+                rest = behind;
+            }
+            Some((_, behind)) => {
+                begins.push(octets.len());
+                rest = behind;
+            }
+            None => {}
+        }
+    }
+    (octets, begins)
+}
+
+/// Reads all units of a scan.
+pub(crate) fn read_scan(scan: &Scan, data: &[u8]) -> Result<(Vec<u8>, Vec<Block>), JpegFlaw> {
+    let (octets, begins) = unstuffed(data);
+    let interval = if scan.restart == 0 { scan.units() } else { scan.restart };
+    let mut blocks = Vec::new();
+    let mut left = scan.units();
+    for (nth, begin) in begins.iter().enumerate() {
+        let end = begins.get(nth + 1).copied().unwrap_or(octets.len());
+        let mut bits = BitReader::new(&octets[..end], begin * 8);
+        let mut predicted = Predicted::default();
+        let now = interval.min(left);
+        for _ in 0..now {
+            read_unit(scan, &mut bits, &mut predicted, &mut blocks)?;
+        }
+        left -= now;
+    }
+    if left > 0 { Err(JpegFlaw::Ends("its picture data")) } else { Ok((octets, blocks)) }
+}
+
+/// Writes all units of a scan as a file has them, with restarts.
+pub(crate) fn write_scan<'a>(
+    scan: &Scan,
+    mut unit: impl FnMut(usize) -> Option<(&'a [Block], &'a [u8])>,
+) -> Result<Vec<u8>, JpegFlaw> {
+    let codes = ScanCodes::of(scan);
+    let (mut into, mut predicted) = (BitWriter::new(true), Predicted::default());
+    for nth in 0..scan.units() {
+        if scan.restart > 0 && nth > 0 && nth.is_multiple_of(scan.restart) {
+            into.pad();
+            into.marker(0xd0 + ((nth / scan.restart - 1) % 8) as u8);
+            predicted = Predicted::default();
+        }
+        match unit(nth) {
+            Some((blocks, source)) => {
+                codes.write_unit(scan, blocks, source, &mut predicted, &mut into)?;
+            }
+            None => codes.write_grey(scan, &mut predicted, &mut into)?,
+        }
+    }
+    Ok(into.finish())
+}

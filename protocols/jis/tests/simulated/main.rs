@@ -1,0 +1,199 @@
+//! Client and server in the simulator, over ARTP and a network that loses.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use stackwright_artp as artp;
+use stackwright_compose::Over;
+use stackwright_contract::services::{Credit, Ended};
+use stackwright_contract::{Context, Duration, Handle, Protocol};
+use stackwright_jis::generated::{Why, client as role};
+use stackwright_jis::{PictureView, Shelf};
+use stackwright_role::{RoleIndication, RoleRequest, Speaking};
+use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
+use stackwright_spec::{RustForm, compile, rust};
+use stackwright_wire::{Message, SingleBuffer};
+
+type M = SingleBuffer;
+
+const SERVER: [u8; 4] = [10, 0, 0, 1];
+const CLIENT: [u8; 4] = [10, 0, 0, 2];
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
+const ROOM: Credit = Credit { octets: 256 * 1500, messages: 256 };
+const NAME: &str = "picture.jpg";
+
+#[test]
+fn the_module_is_that_of_the_text() {
+    let compiled = compile(include_str!("../../src/jis.protocol")).expect("it compiles");
+    let written = rust(&compiled.program, &compiled.automata, RustForm::Contract);
+    let written = written.expect("it is short");
+    if std::env::var_os("UPDATE").is_some() {
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "src", "generated.rs"].iter().collect();
+        std::fs::write(path, &written).expect("it is written");
+        return;
+    }
+    let committed = include_str!("../../src/generated.rs");
+    assert!(written == committed, "UPDATE=1 generates src/generated.rs anew");
+}
+
+/// A grey JPEG of noise, in the tables of T.81's annex K cut to what it needs: DC differences of
+/// four bits, and blocks without other coefficients.
+fn jpeg(units: u16, seed: u64) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut file = vec![0xff, 0xd8, 0xff, 0xdb, 0, 67, 0];
+    file.extend([8; 64]);
+    let [high, low] = (units * 8).to_be_bytes();
+    file.extend([0xff, 0xc0, 0, 11, 8, high, low, 0, 8, 1, 1, 0x11, 0]);
+    // One code of one bit each: a category of 4, and the end of a block.
+    let mut table = |class: u8, symbol: u8| {
+        file.extend([0xff, 0xc4, 0, 20, class, 1]);
+        file.extend([0; 15]);
+        file.push(symbol);
+    };
+    table(0, 4);
+    table(0x10, 0);
+    file.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0]);
+    let mut bits = String::new();
+    for nth in 0..units {
+        // Up and down, so that no value leaves its range.
+        let value = random.u8(..8) + if nth % 2 == 0 { 8 } else { 0 };
+        bits += &format!("0{value:04b}0");
+    }
+    while !bits.len().is_multiple_of(8) {
+        bits.push('1');
+    }
+    for octet in bits.as_bytes().chunks(8) {
+        let octet = octet.iter().fold(0, |octet, bit| octet << 1 | (bit - b'0'));
+        file.push(octet);
+        if octet == 0xff {
+            file.push(0);
+        }
+    }
+    file.extend([0xff, 0xd9]);
+    // What is no picture is sent, too.
+    file.extend((0..6000).map(|_| random.u8(..)));
+    file
+}
+
+struct One(Vec<u8>);
+
+impl Shelf for One {
+    fn file(&self, name: &str) -> Option<Vec<u8>> {
+        (name == NAME).then(|| self.0.clone())
+    }
+}
+
+/// Asks for a picture once it is open, and notes what it is told.
+#[derive(Default)]
+struct Asking {
+    name: &'static str,
+    outputs: Vec<&'static str>,
+    ended: Option<Ended>,
+}
+
+impl<P> Application<P> for Asking
+where
+    P: Protocol<Provides = Speaking<role::Input<M>, role::Output<M>>>,
+{
+    fn hear(&mut self, _: &Context, told: RoleIndication<role::Output<M>>, asks: &mut Asks<P>) {
+        match told {
+            RoleIndication::Opened { association, .. } => {
+                let name = M::with_headroom(64, self.name.as_bytes());
+                let input = role::Input::Get { most: 1400, name };
+                asks.push_back(RoleRequest::Tell { association, input });
+            }
+            RoleIndication::Told { output, .. } => self.outputs.push(match output {
+                role::Output::Ready => "ready",
+                role::Output::Done => "done",
+                role::Output::Partial => "partial",
+                role::Output::Denied => "denied",
+                role::Output::Never(never, _) => match never {},
+            }),
+            RoleIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
+            _ => {}
+        }
+    }
+}
+
+/// Serves; what a server is told is not looked at.
+struct Serving;
+
+impl<P: Protocol> Application<P> for Serving {
+    fn hear(
+        &mut self,
+        _: &Context,
+        _: <P::Provides as stackwright_contract::Service>::Indication,
+        _: &mut Asks<P>,
+    ) {
+    }
+}
+
+/// What came of a request: what the client was told, and what it has.
+fn fetched(seed: u64, loss: f64, name: &'static str, file: &[u8]) -> (Asking, PictureView) {
+    let mut world = World::<M>::new(seed);
+    let delay = Duration::from_millis(10);
+    let jitter = Duration::from_millis(seed % 30);
+    world.network_mut().set_conditions(Conditions {
+        delay,
+        jitter,
+        loss: loss.into(),
+        ..Conditions::IDEAL
+    });
+    let below = |address, nth: u8| {
+        let config = artp::Config { packet: 1472, epoch: 1, ..artp::Config::new([nth; 16]) };
+        Over::new(artp::layer(config, seed), SimulatedDatagrams::checked(address, ROOM))
+    };
+    let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
+    let view = PictureView::default();
+    let serving = Over::new(stackwright_jis::server(Rc::new(One(file.to_vec()))), below(here, 1));
+    let asking = Over::new(stackwright_jis::client(view.clone()), below(there, 2));
+    let server = world.add(here, serving, Serving);
+    let client = world.add(there, asking, Asking { name, ..Asking::default() });
+    let local = SocketAddr::from((SERVER, 7)).into();
+    world.ask(server, RoleRequest::Listen { listener: LISTENER, local });
+    let awaits = RoleRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM };
+    world.ask(server, awaits);
+    let open =
+        RoleRequest::Open { association: ASSOCIATION, remote: local, local: None, credit: ROOM };
+    world.ask(client, open);
+    let ended = |world: &mut World<M>| {
+        world.run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
+    };
+    assert!(ended(&mut world), "seed {seed}: no end was said");
+    (std::mem::take(world.application_mut(client)), view)
+}
+
+#[test]
+fn a_picture_arrives_whole_or_its_end_is_said() {
+    let seeds = std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(100);
+    let (mut whole, mut said) = (0, 0);
+    for seed in 0..seeds {
+        let file = jpeg(300 + (seed % 7) as u16 * 400, seed);
+        let loss = (seed % 11) as f64 / 100.0;
+        let (asking, view) = fetched(seed, loss, NAME, &file);
+        if asking.outputs == ["ready", "done"] {
+            let fetched = view.fetched().expect("it is whole");
+            assert!(fetched.exact && fetched.file == file, "seed {seed}");
+            whole += 1;
+        } else {
+            let unclean = asking.ended != Some(Ended::Finished);
+            let partial = asking.outputs.last() == Some(&"partial");
+            assert!(unclean || partial, "seed {seed}: {:?}", asking.outputs);
+            said += 1;
+        }
+    }
+    println!("{whole} whole, {said} ends that were said");
+    assert!(whole * 100 >= seeds * 95, "{whole} of {seeds}");
+}
+
+#[test]
+fn refusals_say_why() {
+    let (asking, view) = fetched(1, 0.05, "other.jpg", &jpeg(10, 1));
+    assert_eq!(asking.outputs, ["denied"]);
+    assert_eq!(view.refused().expect("it was refused").0, Why::Unknown);
+    let (asking, view) = fetched(2, 0.05, NAME, b"GIF89a");
+    assert_eq!(asking.outputs, ["denied"]);
+    assert_eq!(view.refused(), Some((Why::Unsuitable, "it is not a JPEG".into())));
+}

@@ -1,0 +1,64 @@
+//! Every packet of a talk in turn meets with every deed, and nothing is lost, doubled or late.
+
+use stackwright_contract::Duration;
+use stackwright_contract::services::Ended;
+use stackwright_simulator::{Conditions, Deed, Event};
+use stackwright_xtp::services::{AcknowledgedDatagram, Connection, Transaction};
+
+use crate::scene::{
+    ANSWERS, ASKS, CLIENT, LISTENS, Manner, SAYS_ONE, SERVER, Scene, Service, name,
+};
+
+/// How many packets of each direction are tried.
+const PACKETS: u64 = 64;
+
+static LONG: [u8; 70_000] = [6; 70_000];
+
+/// Whatever happens to one packet, each message is heard once, and both ends finish.
+fn withstands<S: Service>(manners: [Manner; 2]) {
+    let by = Duration::from_millis(1500);
+    let deeds = [
+        Deed::Lose,
+        Deed::Duplicate { by },
+        Deed::Alter { bit: 77 },
+        Deed::Alter { bit: 300 },
+        Deed::Delay { by },
+        Deed::HoldBack { by },
+    ];
+    for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+        for nth in 0..PACKETS {
+            for deed in deeds {
+                let mut scene = Scene::<S>::new(1, Conditions::IDEAL, 1, manners);
+                scene.world.network_mut().script(from, to, vec![Event { nth, deed }]);
+                scene.run(200);
+                let what = format!("service {}: {deed:?} of {nth} from {from}", S::NUMBER);
+                let (client, server) = (scene.side(scene.client), scene.side(scene.server));
+                assert_eq!(server.heard, [manners[0].opening], "{what}");
+                let answers = usize::from(!manners[1].answer.is_empty());
+                assert_eq!(client.heard, vec![manners[1].answer; answers], "{what}");
+                for side in [client, server] {
+                    assert_eq!(side.ended, [(name(0), Ended::Finished)], "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_connection_withstands_what_befalls_any_packet() {
+    let asks = Manner { opening: &LONG, ..ASKS };
+    let answers = Manner { answer: &LONG, ..ANSWERS };
+    withstands::<Connection>([asks, answers]);
+}
+
+#[test]
+fn a_transaction_withstands_what_befalls_any_packet() {
+    let asks = Manner { opening: &LONG, ..ASKS };
+    let answers = Manner { answer: &LONG, ..ANSWERS };
+    withstands::<Transaction>([asks, answers]);
+}
+
+#[test]
+fn an_acknowledged_datagram_withstands_what_befalls_any_packet() {
+    withstands::<AcknowledgedDatagram>([SAYS_ONE, LISTENS]);
+}
