@@ -335,6 +335,10 @@ pub(crate) struct Explain {
     /// stack files.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: Option<PathBuf>,
+    /// For tailored: the services, "reliable; ordered; flow_control(256)", or NAME.protocol, whose
+    /// phases name them. Which policies meet them, and why; or what to write instead.
+    #[arg(long, value_name = "SERVICES|FILE", requires = "stack")]
+    pub(crate) with: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

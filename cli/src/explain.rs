@@ -2,6 +2,9 @@
 //! opened.
 
 mod protocol;
+mod tailored;
+
+use std::path::Path;
 
 use serde_json::json;
 use stackwright::catalogue;
@@ -16,6 +19,13 @@ use crate::report::say;
 use crate::stacks::Message;
 
 pub(crate) fn explain(explain: &Explain) -> Result<(), Problem> {
+    if let Some(services) = &explain.with {
+        if explain.stack.as_deref().is_none_or(|stack| stack != Path::new("tailored")) {
+            let why = "services choose the policies of `tailored` alone";
+            return Err(Problem::Unfit { what: "--with".into(), why });
+        }
+        return tailored::explain(services, explain.json);
+    }
     let Some(stack) = &explain.stack else {
         list(explain.json);
         return Ok(());

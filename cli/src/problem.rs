@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
 use stackwright::contract::{CallSign, Fingerprint, SecurityError};
+use stackwright::tailored::ServiceRefusal;
 use stackwright::tls::BadIdentity;
 
 use crate::described::{Flawed, Place};
@@ -74,6 +75,8 @@ pub(crate) enum Problem {
     NoStack { name: PathBuf, why: io::Error },
     #[error("{0}")]
     Stack(Box<Flawed>),
+    #[error("{services}: {why}")]
+    Services { services: String, why: ServiceRefusal },
     #[error("{}: {mistakes} {}", .path.display(), if *mistakes == 1 { "mistake" } else { "mistakes" })]
     Specification { path: PathBuf, mistakes: usize },
     #[error("{}: {broken} {} broken", .path.display(), if *broken == 1 { "property is" } else { "properties are" })]
@@ -222,6 +225,7 @@ impl Problem {
             | Problem::Call { .. }
             | Problem::Channel(_)
             | Problem::Unfit { .. }
+            | Problem::Services { .. }
             | Problem::NotOpen
             | Problem::Measured { .. }
             | Problem::NoPassword { .. }

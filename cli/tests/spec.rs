@@ -101,3 +101,24 @@ fn a_role_is_run_by_hand_and_holds_what_it_does_not_await() {
     let refused = run("Trigger 70000\\n");
     assert!(refused.contains("a value is not of the type that was declared"), "{refused}");
 }
+
+#[test]
+fn the_policies_that_meet_services_are_told_with_reasons_or_what_to_write_instead() {
+    let folder = Scratch::new();
+    let say = |services: &str| {
+        shell(&format!("stackwright explain tailored --with '{services}'"), folder.path())
+    };
+    let met = say("reliable, ordered, flow_control(256), checksum(internet, full)");
+    for line in ["recovery by RACK-TLP", "total ordering", "flow by credit", "connection implicit"]
+    {
+        assert!(met.contains(line), "{met}");
+    }
+    let refused = say("reliable; open(agreed)");
+    assert!(refused.contains("write `open(implicit)`"), "{refused}");
+    assert!(say("ordered").contains("add `reliable;`"));
+    let jis = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/spec/tests/sources/jis.protocol");
+    let image = say(jis);
+    assert!(image.contains("recovery by selective repeat"), "{image}");
+    let other = shell("stackwright explain artp --with reliable", folder.path());
+    assert!(other.contains("`tailored` alone"), "{other}");
+}

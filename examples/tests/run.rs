@@ -10,6 +10,7 @@ const CHAT: &str = env!("CARGO_BIN_EXE_chat");
 const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
 const RELAY: &str = env!("CARGO_BIN_EXE_relay");
 const MY_JUDGE: &str = env!("CARGO_BIN_EXE_my-judge");
+const TAILORED: &str = env!("CARGO_BIN_EXE_tailored");
 const ANYWHERE: &str = "127.0.0.1:0";
 
 /// A program, ended when dropped.
@@ -164,4 +165,67 @@ fn a_judge_of_ones_own_is_put_beside_the_others_as_its_page_says() {
     std::fs::remove_file(&out).expect("it is there");
     // The frame is drawn of lines, and each of four judges has a curve in two charts.
     assert!(curves.matches("<polyline").count() >= 8, "{curves}");
+}
+
+#[test]
+fn messages_cross_a_tailored_transport_between_two_processes() {
+    let (_server, place) = Running::serving(TAILORED, &["serve", ANYWHERE]);
+    let mut caller = Running::start(TAILORED, &["call", &place]);
+    assert_eq!(caller.line(), "1000000 octets arrived");
+    caller.finish();
+}
+
+/// The modules of policies whose functions are in a program.
+fn policies_in(program: &str) -> Vec<&'static str> {
+    const MODULES: &[&str] = &[
+        "recovery/selective_repeat",
+        "recovery/rack_tlp",
+        "recovery/go_back_n",
+        "recovery/individual_timeout",
+        "congestion/cubic",
+        "congestion/bbr",
+        "congestion/aimd",
+        "congestion/new_reno",
+        "congestion/probing",
+        "connection/implicit",
+        "connection/two_stage",
+        "connection/handshake",
+        "connection/unanswered",
+        "acknowledgement/ack_ranges",
+        "acknowledgement/periodic_list",
+        "acknowledgement/on_request",
+        "inquiry/tail_probe",
+        "inquiry/window_end",
+        "inquiry/polls",
+        "integrity/internet",
+        "integrity/crc32c",
+        "ordering/total",
+        "ordering/sequenced",
+        "lifetime/timestamps",
+        "profile/select",
+    ];
+    // Symbols give each word its length: `20stackwright_policies8recovery16selective_repeat`.
+    const CRATE: &[u8] = b"20stackwright_policies";
+    let octets = std::fs::read(program).expect("a program that was built");
+    let starts = (0..octets.len()).filter(|at| octets[*at..].starts_with(CRATE));
+    let symbols: Vec<&[u8]> = starts.map(|at| &octets[at + CRATE.len()..]).collect();
+    let has = |module: &&&str| {
+        let words: Vec<&str> = module.split('/').collect();
+        let name: String = words.iter().map(|word| format!("{}{word}", word.len())).collect();
+        symbols.iter().any(|symbol| symbol.starts_with(name.as_bytes()))
+    };
+    MODULES.iter().filter(has).copied().collect()
+}
+
+#[test]
+fn a_tailored_program_has_the_policies_that_it_names_and_no_other() {
+    let named = [
+        "recovery/selective_repeat",
+        "congestion/cubic",
+        "connection/implicit",
+        "acknowledgement/ack_ranges",
+        "inquiry/tail_probe",
+        "integrity/internet",
+    ];
+    assert_eq!(policies_in(TAILORED), named);
 }

@@ -143,6 +143,9 @@ catalogue! {
     stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])
         => stackwright_stop_and_wait::described,
+    stackwright_tailored::Layer<stackwright_tailored::Planned<M>>: "datagrams with the services that an application names"
+        .with_syntax(stackwright_tailored::SYNTAX)
+        .at_port(stackwright_tailored::PORT),
     stackwright_tls::Tls<M>: "secure streams over streams, from the start or from a command on",
     stackwright_xtp::Layer<M, Stream>:
         "reliable streams of octets, without congestion control"

@@ -8,16 +8,19 @@
 //! | `check.rs` | what it promises is checked |
 //! | `make.rs` | what is made of a text: pictures, Rust, vectors, a text in the style |
 //! | `run.rs`, `host.rs` | a role is run by hand |
+//! | `phases.rs` | the services that phases name |
 
 mod arguments;
 mod begin;
 mod check;
 mod host;
 mod make;
+mod phases;
 mod run;
 mod text;
 
 pub(crate) use arguments::Spec;
+pub(crate) use phases::{Service, phases};
 
 use crate::problem::Problem;
 

@@ -17,6 +17,7 @@ extern crate alloc;
 
 mod configuration;
 mod engine;
+mod graveyard;
 mod limits;
 mod marks;
 mod receipts;
@@ -30,6 +31,7 @@ pub use configuration::{
     Boxed, Configuration, Exchange, FrontOf, IntoPart, Parts, Policies, SLOTS, SlotPart, Slots,
 };
 pub use engine::{Association, Delivery, LossCounts, Memory};
+pub use graveyard::Graveyard;
 pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};

@@ -127,7 +127,7 @@ impl Implicit {
 
     /// Returns when a peer counts as gone that has not shown that it hears us, and is sent no more.
     fn forsaken_at(&self) -> Instant {
-        if self.trusts(0) { Instant::END } else { self.heard.later(STRANGE_MOST) }
+        if self.trusts(HEADERS) { Instant::END } else { self.heard.later(STRANGE_MOST) }
     }
 
     /// Notes that the end was said. A peer that can say little may not be able to ask for it.
@@ -349,7 +349,9 @@ impl Connection for Implicit {
             State::Lingering(at, _) => at.min(self.again.0),
             State::Calling if !self.called => self.opens_at.min(self.halves.deadline()),
             State::Calling => self.halves.deadline(),
-            State::Active if self.trusts(0) => self.halves.deadline().min(self.again.0),
+            State::Active if self.trusts(0) => {
+                self.halves.deadline().min(self.again.0).min(self.forsaken_at())
+            }
             State::Active => self.forsaken_at(),
             _ => Instant::END,
         }

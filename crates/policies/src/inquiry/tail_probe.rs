@@ -36,12 +36,15 @@ pub struct TailProbe {
     waiting: bool,
     latest: u32,
     tries: u32,
+    /// How many were sent since the last answer, for whatever reason.
+    unanswered: u32,
 }
 
 impl TailProbe {
-    /// Creates the policy. A peer that does not answer `retries` inquiries in a row counts as gone.
+    /// Creates the policy. A peer that does not answer `retries` inquiries in a row counts as gone;
+    /// or twice as many where signals, which are repeated as well, ask in between.
     pub const fn new(retries: u32) -> Self {
-        TailProbe { retries, at: Instant::END, waiting: false, latest: 0, tries: 0 }
+        TailProbe { retries, at: Instant::END, waiting: false, latest: 0, tries: 0, unanswered: 0 }
     }
 
     fn wait(&self, view: &View) -> Nanoseconds {
@@ -72,11 +75,13 @@ impl Inquiry for TailProbe {
         if self.waiting && self.at <= view.now {
             self.tries += 1;
         }
+        self.unanswered += 1;
         (self.waiting, self.latest) = (true, number);
         self.at = view.now.later(self.wait(view));
     }
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
+        self.unanswered = 0;
         if number == self.latest {
             (self.waiting, self.tries) = (false, 0);
             self.at = view.now.later(self.wait(view));
@@ -84,7 +89,7 @@ impl Inquiry for TailProbe {
     }
 
     fn gives_up(&self) -> bool {
-        self.tries > self.retries
+        self.tries > self.retries || self.unanswered > 2 * self.retries + 1
     }
 
     fn deadline(&self, view: &View) -> Instant {

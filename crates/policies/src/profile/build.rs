@@ -4,15 +4,16 @@ use core::num::NonZeroU64;
 
 use stackwright_transport::rules::Misfit;
 use stackwright_transport::slots::{Format, Front};
-use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
-use stackwright_transport::{Boxed, IntoPart, Parts, SlotPart, Slots};
+use stackwright_transport::words::{Nanoseconds, SECOND};
+use stackwright_transport::{Boxed, Parts, SlotPart, Slots};
 use stackwright_wire::Message;
 
-use super::Plan;
 use super::select::{
     Asking, Checking, Connecting, Flowing, Framing, Living, Ordering, Pacing, Recovering,
     Reporting, Sharing, Timing,
 };
+use super::values::PolicyValues;
+use super::{FixedRate, Plan};
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
@@ -31,33 +32,29 @@ pub struct Bounds {
     pub fragments: u32,
     /// The silence after which the peer counts as gone, in nanoseconds.
     pub silence: Nanoseconds,
+    /// How long an association that is over answers a peer that may not know it, in nanoseconds.
+    pub linger: Nanoseconds,
     /// The time of day at the start of time, in microseconds since 1970.
     pub epoch: u64,
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
-        Bounds {
-            window: 1024,
-            longest: 10 << 20,
-            fragments: 0xffff,
-            silence: 30 * SECOND,
-            epoch: 0,
-        }
-    }
+impl Bounds {
+    /// The default, for constants.
+    pub const DEFAULT: Bounds = Bounds {
+        window: 1024,
+        longest: 10 << 20,
+        fragments: 0xffff,
+        silence: 30 * SECOND,
+        linger: 60 * SECOND,
+        epoch: 0,
+    };
 }
 
-/// The longest time for which a report is delayed.
-const GATHER_MOST: Nanoseconds = 50 * MILLISECOND;
-
-/// No timeout is shorter than this, or than half of the round trip.
-const TIMEOUT_LEAST: Nanoseconds = 10 * MILLISECOND;
-
-/// Packets between two inquiries.
-const PACKETS_AN_INQUIRY: u32 = 16;
-
-/// Packets that may leave at once where a rate is kept.
-const BURST: u32 = 4;
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds::DEFAULT
+    }
+}
 
 impl Plan {
     /// Builds the policies of a new association in this format.
@@ -70,97 +67,107 @@ impl Plan {
         format: SlotPart<dyn Format<M, Front = F>>,
         bounds: &Bounds,
     ) -> Result<Slots<Boxed<M, F>>, Misfit> {
-        let (select, path) = (&self.select, &self.path);
-        let packet = path.packet as u64;
-        let first = (2 * path.round_trip).max(TIMEOUT_LEAST);
-        let source = if select.inquiry.0 == Asking::Absent {
-            rtt::SampleSource::Units
-        } else {
-            rtt::SampleSource::Answers
-        };
+        let select = &self.select;
+        let values = self.values(bounds);
         let parts = Parts {
             format,
             ordering: match select.ordering.0 {
-                Ordering::Absent => ordering::Absent.part(),
-                Ordering::Sequenced => ordering::Sequenced::default().part(),
-                Ordering::Total => ordering::Total::new().part(),
+                Ordering::Absent => values.part::<_, ordering::Absent>(),
+                Ordering::Sequenced => values.part::<_, ordering::Sequenced>(),
+                Ordering::Total => values.part::<_, ordering::Total<M>>(),
             },
             framing: match select.framing.0 {
-                Framing::Fragments => {
-                    let forgetting = match select.lifetime.0 {
-                        _ if !self.requirements.reliable => {
-                            framing::Forgetting::Lost(bounds.window)
-                        }
-                        Living::Timestamps => framing::Forgetting::Expired,
-                        Living::Deadline | Living::Absent => framing::Forgetting::Nothing,
-                    };
-                    framing::Fragments::new(bounds.fragments, bounds.longest)
-                        .forgetting(forgetting)
-                        .part()
-                }
-                Framing::MessageEnd => framing::MessageEnd::new(bounds.longest).part(),
-                Framing::OctetStream => framing::OctetStream.part(),
+                Framing::Fragments => values.part::<_, framing::Fragments<M>>(),
+                Framing::MessageEnd => values.part::<_, framing::MessageEnd<M>>(),
+                Framing::OctetStream => values.part::<_, framing::OctetStream>(),
             },
             integrity: match select.integrity.0 {
-                Checking::Absent => integrity::Absent.part(),
-                Checking::Internet => integrity::Internet::new().part(),
+                Checking::Absent => values.part::<_, integrity::Absent>(),
+                Checking::Internet => values.part::<_, integrity::Internet>(),
+                Checking::Crc32c => values.part::<_, integrity::Crc32c>(),
             },
             connection: match select.connection.0 {
-                Connecting::Agreed => connection::Agreed::default().part(),
-                Connecting::TwoStage => connection::TwoStage::new(first).part(),
+                Connecting::Agreed => values.part::<_, connection::Agreed>(),
+                Connecting::TwoStage => values.part::<_, connection::TwoStage>(),
+                Connecting::Implicit => values.part::<_, connection::Implicit>(),
+                Connecting::Unanswered => values.part::<_, connection::Unanswered>(),
             },
             acknowledgement: match select.acknowledgement.0 {
-                Reporting::Absent => acknowledgement::Absent.part(),
-                Reporting::PeriodicList => {
-                    acknowledgement::PeriodicList::new((path.round_trip / 4).min(GATHER_MOST), 2)
-                        .part()
+                Reporting::Absent => values.part::<_, acknowledgement::Absent>(),
+                Reporting::PeriodicList => values.part::<_, acknowledgement::PeriodicList>(),
+                Reporting::AckRanges => values.part::<_, acknowledgement::AckRanges>(),
+                Reporting::OnRequest => values.part::<_, acknowledgement::OnRequest<true>>(),
+                Reporting::FirstMissing => values.part::<_, acknowledgement::OnRequest<false>>(),
+                Reporting::GapAtOnce => {
+                    values.part::<_, acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>>()
                 }
-                Reporting::OnRequest => acknowledgement::OnRequest::<true>::new().part(),
+                Reporting::FirstGapAtOnce => values
+                    .part::<_, acknowledgement::GapAtOnce<acknowledgement::OnRequest<false>>>(),
             },
             inquiry: match select.inquiry.0 {
-                Asking::Absent => inquiry::Absent.part(),
-                Asking::Polls => {
-                    inquiry::Polls::new(first, PACKETS_AN_INQUIRY, bounds.silence).part()
-                }
+                Asking::Absent => values.part::<_, inquiry::Absent>(),
+                Asking::Polls => values.part::<_, inquiry::Polls>(),
+                Asking::WindowEnd => values.part::<_, inquiry::KeepAlive<inquiry::WindowEnd>>(),
+                Asking::TailProbe => values.part::<_, inquiry::KeepAlive<inquiry::TailProbe>>(),
             },
             recovery: match select.recovery.0 {
-                Recovering::Absent => recovery::Absent.part(),
-                Recovering::RackTlp => {
-                    let threshold = if path.reorders { 3 } else { 1 };
-                    recovery::RackTlp::new(bounds.silence).threshold(Some(threshold)).part()
-                }
-                Recovering::SelectiveRepeat => recovery::SelectiveRepeat::default().part(),
+                Recovering::Absent => values.part::<_, recovery::Absent>(),
+                Recovering::RackTlp => values.part::<_, recovery::RackTlp>(),
+                Recovering::SelectiveRepeat => values.part::<_, recovery::SelectiveRepeat>(),
+                Recovering::GoBackN => values.part::<_, recovery::GoBackN>(),
             },
             rtt: match select.rtt.0 {
-                Timing::Fixed => rtt::Fixed(first).part(),
-                Timing::Rfc6298 => {
-                    rtt::Rfc6298::new(source, first, (path.round_trip / 2).max(TIMEOUT_LEAST))
-                        .part()
-                }
+                Timing::Fixed => values.part::<_, rtt::Fixed>(),
+                Timing::Rfc6298 => values.part::<_, rtt::Rfc6298>(),
             },
             flow: match select.flow.0 {
-                Flowing::Absent => flow::Absent.part(),
-                Flowing::CreditWindow => flow::CreditWindow::new(bounds.window).part(),
+                Flowing::Absent => values.part::<_, flow::Absent>(),
+                Flowing::CreditWindow => values.part::<_, flow::CreditWindow>(),
             },
             congestion: match select.congestion.0 {
-                Sharing::Absent => congestion::Absent.part(),
-                Sharing::Bbr => congestion::Bbr::new(packet).part(),
-                Sharing::Cubic => congestion::Cubic::new(packet).part(),
-                Sharing::Probing => congestion::Probing::new(packet).part(),
+                Sharing::Absent => values.part::<_, congestion::Absent>(),
+                Sharing::Aimd => values.part::<_, congestion::Aimd>(),
+                Sharing::NewReno => values.part::<_, congestion::NewReno>(),
+                Sharing::Bbr => values.part::<_, congestion::Bbr>(),
+                Sharing::Cubic => values.part::<_, congestion::Cubic>(),
+                Sharing::Probing => values.part::<_, congestion::Probing>(),
             },
-            rate: match (select.rate.0, path.rate.and_then(NonZeroU64::new)) {
-                (Pacing::Paced, Some(rate)) => {
-                    rate::Paced::new(rate, BURST.saturating_mul(path.packet as u32)).part()
-                }
-                (Pacing::PacedByCongestion, _) => rate::PacedByCongestion::new().part(),
-                _ => rate::Absent.part(),
+            rate: match select.rate.0 {
+                Pacing::Absent => values.part::<_, rate::Absent>(),
+                Pacing::Paced => values.part::<_, rate::Paced>(),
+                Pacing::PacedByCongestion => values.part::<_, rate::PacedByCongestion>(),
             },
             lifetime: match select.lifetime.0 {
-                Living::Absent => lifetime::Absent.part(),
-                Living::Timestamps => lifetime::Timestamps::new(bounds.epoch).part(),
-                Living::Deadline => lifetime::Deadline.part(),
+                Living::Absent => values.part::<_, lifetime::Absent>(),
+                Living::Timestamps => values.part::<_, lifetime::Timestamps>(),
+                Living::Deadline => values.part::<_, lifetime::Deadline>(),
             },
         };
         parts.build()
+    }
+
+    /// Returns what the policies of an association need to know beyond their types.
+    pub fn values(&self, bounds: &Bounds) -> PolicyValues {
+        let (select, path) = (&self.select, &self.path);
+        let asks = !matches!(select.inquiry.0, Asking::Absent | Asking::TailProbe);
+        PolicyValues {
+            path: *path,
+            bounds: *bounds,
+            source: if select.inquiry.0 == Asking::Absent {
+                rtt::SampleSource::Units
+            } else {
+                rtt::SampleSource::Answers
+            },
+            reordering: (!asks).then_some(if path.reorders { 3 } else { 1 }),
+            forgetting: match select.lifetime.0 {
+                _ if !self.requirements.reliable => framing::Forgetting::Lost(bounds.window),
+                Living::Timestamps => framing::Forgetting::Expired,
+                Living::Deadline | Living::Absent => framing::Forgetting::Nothing,
+            },
+            rate: self.requirements.rate.or_else(|| {
+                let octets = path.rate.and_then(NonZeroU64::new)?;
+                Some(FixedRate { octets, burst: 0 })
+            }),
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! | [`Path`] | what is known about the path |
 //! | [`plan`] | selects a policy for each slot, or says what is [`Unmet`] |
 //! | [`Plan`] | the [`Choice`]s, with their reasons; builds the policies within [`Bounds`] |
+//! | [`PolicyValues`] | what policies need to know beyond their types; makes those that a program names |
 //!
 //! ```
 //! use stackwright_policies::profile::{DeliveryOrder, Path, Requirements, plan};
@@ -26,9 +27,14 @@ mod choice;
 mod path;
 mod requirements;
 mod select;
+mod values;
 
 pub use build::Bounds;
 pub use choice::{Choice, Plan};
 pub use path::Path;
-pub use requirements::{DeliveryOrder, Requirements, Unmet};
+pub use requirements::{
+    AssociationStart, CheckKind, CongestionKind, DeliveryOrder, FixedRate, Repetition,
+    Requirements, Unmet,
+};
 pub use select::plan;
+pub use values::{FromValues, PolicyValues};

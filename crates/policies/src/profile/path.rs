@@ -29,19 +29,22 @@ pub struct Path {
 impl Default for Path {
     /// Returns a path of the Internet.
     fn default() -> Self {
-        Path {
-            round_trip: 50 * MILLISECOND,
-            rate: None,
-            loss: None,
-            packet: 1200,
-            shared: true,
-            reports_are_dear: false,
-            reorders: true,
-        }
+        Path::DEFAULT
     }
 }
 
 impl Path {
+    /// A path of the Internet.
+    pub const DEFAULT: Path = Path {
+        round_trip: 50 * MILLISECOND,
+        rate: None,
+        loss: None,
+        packet: 1200,
+        shared: true,
+        reports_are_dear: false,
+        reorders: true,
+    };
+
     /// Returns a dedicated line with this rate in octets per second, such as a packet radio link:
     /// half duplex, in order.
     pub fn line(rate: u64, packet: usize) -> Self {

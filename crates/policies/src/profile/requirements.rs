@@ -1,5 +1,7 @@
 //! What an application requires of its transport.
 
+use core::num::NonZeroU64;
+
 use stackwright_transport::rules::{Misfit, Property};
 
 /// The order in which messages are delivered.
@@ -12,6 +14,69 @@ pub enum DeliveryOrder {
     Sequenced,
     /// All of them, in the order in which they were sent.
     Total,
+}
+
+/// How an association begins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum AssociationStart {
+    /// The peer's application decides on it before anything is sent.
+    #[default]
+    Decided,
+    /// Both sides know of it from elsewhere.
+    Known,
+    /// With the first packet, which has data in it.
+    FirstPacket,
+}
+
+/// What is sent again when something is lost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Repetition {
+    /// Whatever suits the path.
+    #[default]
+    Any,
+    /// What is missing, and nothing else.
+    Selective,
+    /// What is missing, and all that followed it.
+    GoBackN,
+}
+
+/// Which check notices altered octets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum CheckKind {
+    /// The Internet checksum, 16 bits.
+    #[default]
+    Internet,
+    /// CRC-32C.
+    Crc32c,
+}
+
+/// Which congestion control is used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum CongestionKind {
+    /// Whatever suits the path.
+    #[default]
+    Any,
+    /// None.
+    Absent,
+    /// AIMD.
+    Aimd,
+    /// NewReno.
+    NewReno,
+    /// CUBIC.
+    Cubic,
+    /// BBR.
+    Bbr,
+    /// Two inquiries find out why something was lost.
+    Probing,
+}
+
+/// A rate that is never exceeded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FixedRate {
+    /// Octets per second.
+    pub octets: NonZeroU64,
+    /// Octets that may leave at once; 0: as many as suit the path.
+    pub burst: u32,
 }
 
 /// What an application requires.
@@ -27,10 +92,22 @@ pub struct Requirements {
     pub expires: bool,
     /// Whether altered octets have to be noticed here: the layer below does not notice them.
     pub checked: bool,
+    /// Which check notices them.
+    pub check: CheckKind,
     /// Whether much is to be sent, as fast as the path takes it.
     pub throughput: bool,
-    /// Whether the peer's application decides on an association before anything is sent.
-    pub decided: bool,
+    /// How an association begins.
+    pub start: AssociationStart,
+    /// What is sent again when something is lost.
+    pub repetition: Repetition,
+    /// Whether a receiver reports a gap as soon as it shows, and else when it is asked.
+    pub gaps_at_once: bool,
+    /// Whether a receiver that does not read must stop the sender.
+    pub flow_control: bool,
+    /// Which congestion control is used.
+    pub congestion: CongestionKind,
+    /// A rate that is never exceeded, whatever the path takes.
+    pub rate: Option<FixedRate>,
 }
 
 impl Default for Requirements {
@@ -42,8 +119,14 @@ impl Default for Requirements {
             bounds: true,
             expires: false,
             checked: false,
+            check: CheckKind::Internet,
             throughput: false,
-            decided: true,
+            start: AssociationStart::Decided,
+            repetition: Repetition::Any,
+            gaps_at_once: false,
+            flow_control: false,
+            congestion: CongestionKind::Any,
+            rate: None,
         }
     }
 }

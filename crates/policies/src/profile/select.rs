@@ -4,7 +4,10 @@
 use stackwright_transport::rules::{Component, Property, check};
 
 use super::choice::{Choice, Plan};
-use super::{DeliveryOrder, Path, Requirements, Unmet};
+use super::{
+    AssociationStart, CheckKind, CongestionKind, DeliveryOrder, Path, Repetition, Requirements,
+    Unmet,
+};
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
@@ -46,22 +49,39 @@ pub(super) trait Selected: Copy {
 type M = stackwright_wire::SingleBuffer;
 
 selected! {
-    Connecting in "connection" { Agreed: connection::Agreed, TwoStage: connection::TwoStage }
+    Connecting in "connection" {
+        Agreed: connection::Agreed,
+        TwoStage: connection::TwoStage,
+        Implicit: connection::Implicit,
+        Unanswered: connection::Unanswered,
+    }
     Reporting in "acknowledgement" {
         Absent: acknowledgement::Absent,
         PeriodicList: acknowledgement::PeriodicList,
+        AckRanges: acknowledgement::AckRanges,
         OnRequest: acknowledgement::OnRequest<true>,
+        FirstMissing: acknowledgement::OnRequest<false>,
+        GapAtOnce: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
+        FirstGapAtOnce: acknowledgement::GapAtOnce<acknowledgement::OnRequest<false>>,
     }
-    Asking in "inquiry" { Absent: inquiry::Absent, Polls: inquiry::Polls }
+    Asking in "inquiry" {
+        Absent: inquiry::Absent,
+        Polls: inquiry::Polls,
+        WindowEnd: inquiry::KeepAlive<inquiry::WindowEnd>,
+        TailProbe: inquiry::KeepAlive<inquiry::TailProbe>,
+    }
     Recovering in "recovery" {
         Absent: recovery::Absent,
         RackTlp: recovery::RackTlp,
         SelectiveRepeat: recovery::SelectiveRepeat,
+        GoBackN: recovery::GoBackN,
     }
     Timing in "rtt" { Fixed: rtt::Fixed, Rfc6298: rtt::Rfc6298 }
     Flowing in "flow" { Absent: flow::Absent, CreditWindow: flow::CreditWindow }
     Sharing in "congestion" {
         Absent: congestion::Absent,
+        Aimd: congestion::Aimd,
+        NewReno: congestion::NewReno,
         Bbr: congestion::Bbr,
         Cubic: congestion::Cubic,
         Probing: congestion::Probing,
@@ -82,7 +102,11 @@ selected! {
         Timestamps: lifetime::Timestamps,
         Deadline: lifetime::Deadline,
     }
-    Checking in "integrity" { Absent: integrity::Absent, Internet: integrity::Internet }
+    Checking in "integrity" {
+        Absent: integrity::Absent,
+        Internet: integrity::Internet,
+        Crc32c: integrity::Crc32c,
+    }
 }
 
 /// One policy per slot, and why.
@@ -134,42 +158,24 @@ impl Selection {
 pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Result<Plan, Unmet> {
     contradictions(requirements)?;
     let carries = |property| format.has(property);
-    // A sender that asks spares the return path; one that is told of everything is quick.
-    let asks = requirements.reliable
-        && carries(Property::INQUIRIES)
-        && carries(Property::SPANS)
-        && (path.reports_are_dear || !carries(Property::COUNTS_PACKETS));
     if requirements.reliable && !carries(Property::SPANS) {
         return Err(Unmet::Format("reliable delivery", Property::SPANS));
     }
+    let at_once = requirements.start == AssociationStart::FirstPacket;
+    if requirements.reliable && at_once && !carries(Property::INQUIRIES) {
+        return Err(Unmet::Format("an opening with the first packet", Property::INQUIRIES));
+    }
+    if requirements.flow_control && !carries(Property::CREDIT) {
+        return Err(Unmet::Format("flow control", Property::CREDIT));
+    }
+    let repair = repair(requirements, path, format);
+    let asks = !matches!(repair.inquiry.0, Asking::Absent | Asking::TailProbe);
     let sharing = congestion(requirements, path, asks);
     let select = Selection {
         connection: connection(requirements, format),
-        acknowledgement: match (requirements.reliable, asks) {
-            (true, true) => {
-                (Reporting::OnRequest, "reports when it is asked: reports are expensive here")
-            }
-            (true, false) => {
-                (Reporting::PeriodicList, "reports soon what arrived, whatever the order")
-            }
-            (false, _) => (Reporting::Absent, "nothing is sent again, so no report is needed"),
-        },
-        inquiry: match asks {
-            true => {
-                (Asking::Polls, "asks now and then, so that one report speaks for many packets")
-            }
-            false => (Asking::Absent, "the receiver reports by itself, or not at all"),
-        },
-        recovery: match (requirements.reliable, asks) {
-            (true, true) => {
-                (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing")
-            }
-            (true, false) => (
-                Recovering::RackTlp,
-                "sends again what later packets have overtaken, and probes the tail",
-            ),
-            (false, _) => (Recovering::Absent, "what is lost is not needed any more"),
-        },
+        acknowledgement: repair.acknowledgement,
+        inquiry: repair.inquiry,
+        recovery: repair.recovery,
         rtt: match requirements.reliable {
             true => (Timing::Rfc6298, "the delay varies, and the timeout must know by how much"),
             false => (Timing::Fixed, "nothing is waited for"),
@@ -204,7 +210,10 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
         },
         integrity: match requirements.checked {
             false => (Checking::Absent, "the layer below checks"),
-            true if carries(Property::CHECK_FIELD) => (Checking::Internet, "no layer below checks"),
+            true if carries(Property::CHECK_FIELD) => match requirements.check {
+                CheckKind::Internet => (Checking::Internet, "no layer below checks"),
+                CheckKind::Crc32c => (Checking::Crc32c, "CRC-32C was asked for, and finds more"),
+            },
             true => return Err(Unmet::Format("a check for altered octets", Property::CHECK_FIELD)),
         },
     };
@@ -213,34 +222,164 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
 }
 
 fn contradictions(requirements: &Requirements) -> Result<(), Unmet> {
-    if requirements.order == DeliveryOrder::Total && !requirements.reliable {
-        return Err(Unmet::Contradiction("total order", "delivery that is not reliable"));
+    let Requirements { reliable, order, .. } = *requirements;
+    let (total, go_back_n) =
+        (order == DeliveryOrder::Total, requirements.repetition == Repetition::GoBackN);
+    let controls = !matches!(requirements.congestion, CongestionKind::Any | CongestionKind::Absent);
+    let late = "an order in which the late are lost";
+    let unreliable = "delivery that is not reliable";
+    let expiry = "messages that expire";
+    let at_once = requirements.start == AssociationStart::FirstPacket;
+    let pairs = [
+        (total && !reliable, "total order", unreliable),
+        (total && requirements.expires, "total order", expiry),
+        (order == DeliveryOrder::Sequenced && reliable, late, "reliable delivery"),
+        (
+            requirements.repetition != Repetition::Any && !reliable,
+            "sending again what is lost",
+            unreliable,
+        ),
+        (go_back_n && !total, "sending again all that followed a loss", "any other order"),
+        (requirements.gaps_at_once && !reliable, "reports of gaps", unreliable),
+        (requirements.flow_control && !reliable, "flow control", unreliable),
+        (controls && !reliable, "congestion control", unreliable),
+        (requirements.expires && reliable && at_once, expiry, "an opening with the first packet"),
+    ];
+    match pairs.into_iter().find(|(clash, ..)| *clash) {
+        Some((_, one, other)) => Err(Unmet::Contradiction(one, other)),
+        None => Ok(()),
     }
-    if requirements.order == DeliveryOrder::Total && requirements.expires {
-        return Err(Unmet::Contradiction("total order", "messages that expire"));
-    }
-    if requirements.order == DeliveryOrder::Sequenced && requirements.reliable {
-        return Err(Unmet::Contradiction(
-            "an order in which the late are lost",
-            "reliable delivery",
-        ));
-    }
-    Ok(())
 }
 
 fn connection(requirements: &Requirements, format: Property) -> (Connecting, &'static str) {
-    match (requirements.decided, format.has(Property::SIGNALS)) {
-        (true, true) => {
+    use AssociationStart::{Decided, FirstPacket, Known};
+    match (requirements.start, format.has(Property::SIGNALS)) {
+        (Decided, true) => {
             (Connecting::TwoStage, "the other application decides before anything is sent")
         }
-        (true, false) => {
+        (Decided | FirstPacket, false) => {
             (Connecting::Agreed, "the format carries no signals: arrange it elsewhere")
         }
-        (false, _) => (Connecting::Agreed, "both sides know of it: no round trip is lost"),
+        (Known, _) => (Connecting::Agreed, "both sides know of it: no round trip is lost"),
+        (FirstPacket, true) if requirements.reliable => (
+            Connecting::Implicit,
+            "the first packet has data in it; a peer is sent three times what came from it until it shows that it hears",
+        ),
+        (FirstPacket, true) => {
+            (Connecting::Unanswered, "every packet opens, since nothing is answered")
+        }
     }
 }
 
+/// How what is lost is found and sent again.
+struct Repair {
+    acknowledgement: (Reporting, &'static str),
+    inquiry: (Asking, &'static str),
+    recovery: (Recovering, &'static str),
+}
+
+/// The answer says what is missing.
+const ANSWERED: (Recovering, &str) =
+    (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing");
+
+/// Questions of a sender whose first packet opens.
+const INSISTS: (Asking, &str) =
+    (Asking::WindowEnd, "asks with the last packet that may leave, and insists");
+
+fn repair(requirements: &Requirements, path: &Path, format: Property) -> Repair {
+    if !requirements.reliable {
+        return Repair {
+            acknowledgement: (Reporting::Absent, "nothing is sent again, so no report is needed"),
+            inquiry: (Asking::Absent, "the receiver reports by itself, or not at all"),
+            recovery: (Recovering::Absent, "what is lost is not needed any more"),
+        };
+    }
+    // A sender that asks spares the return path; one that is told of everything is quick.
+    let at_once = requirements.start == AssociationStart::FirstPacket;
+    let asks = format.has(Property::INQUIRIES)
+        && (path.reports_are_dear || !format.has(Property::COUNTS_PACKETS));
+    let polls = if at_once {
+        INSISTS
+    } else {
+        (Asking::Polls, "asks now and then, so that one report speaks for many packets")
+    };
+    match (requirements.repetition, requirements.gaps_at_once) {
+        (Repetition::GoBackN, gaps) => Repair {
+            acknowledgement: if gaps {
+                (Reporting::FirstGapAtOnce, "a gap is reported as soon as it shows")
+            } else {
+                (Reporting::FirstMissing, "the first missing number is all that go-back-N needs")
+            },
+            inquiry: polls,
+            recovery: (Recovering::GoBackN, "go-back-N was asked for: a receiver keeps no gaps"),
+        },
+        (_, true) => Repair {
+            acknowledgement: (
+                Reporting::GapAtOnce,
+                "a gap is reported as soon as it shows, and all else when it is asked",
+            ),
+            inquiry: polls,
+            recovery: ANSWERED,
+        },
+        _ if asks => Repair {
+            acknowledgement: (
+                Reporting::OnRequest,
+                "reports when it is asked: reports are expensive here",
+            ),
+            inquiry: polls,
+            recovery: ANSWERED,
+        },
+        (repetition, false) if at_once => Repair {
+            acknowledgement: (
+                Reporting::AckRanges,
+                "every report tells all that arrived, so that one may be lost",
+            ),
+            inquiry: (
+                Asking::TailProbe,
+                "asks where the tail of a burst stays unacknowledged, and carries the opening and the end",
+            ),
+            recovery: match repetition {
+                Repetition::Selective => {
+                    (Recovering::SelectiveRepeat, "sends again what a report misses, and no more")
+                }
+                _ => OVERTAKEN,
+            },
+        },
+        (repetition, false) => Repair {
+            acknowledgement: (
+                Reporting::PeriodicList,
+                "reports soon what arrived, whatever the order",
+            ),
+            inquiry: (Asking::Absent, "the receiver reports by itself, or not at all"),
+            recovery: match repetition {
+                Repetition::Selective => OVERTAKEN_ALONE,
+                _ => OVERTAKEN,
+            },
+        },
+    }
+}
+
+const OVERTAKEN: (Recovering, &str) =
+    (Recovering::RackTlp, "sends again what later packets have overtaken, and probes the tail");
+
+const OVERTAKEN_ALONE: (Recovering, &str) = (
+    Recovering::RackTlp,
+    "sends again, one by one, what later packets have overtaken: the format's lists say which",
+);
+
 fn congestion(requirements: &Requirements, path: &Path, asks: bool) -> (Sharing, &'static str) {
+    let asked_for = "it was asked for";
+    match requirements.congestion {
+        CongestionKind::Any => {}
+        CongestionKind::Absent => {
+            return (Sharing::Absent, "none was asked for: the path must be your own");
+        }
+        CongestionKind::Aimd => return (Sharing::Aimd, asked_for),
+        CongestionKind::NewReno => return (Sharing::NewReno, asked_for),
+        CongestionKind::Cubic => return (Sharing::Cubic, asked_for),
+        CongestionKind::Bbr => return (Sharing::Bbr, asked_for),
+        CongestionKind::Probing => return (Sharing::Probing, asked_for),
+    }
     if !requirements.reliable {
         return (Sharing::Absent, "without reports, loss is not known: choose a rate");
     }
@@ -264,6 +403,9 @@ fn congestion(requirements: &Requirements, path: &Path, asks: bool) -> (Sharing,
 }
 
 fn rate(requirements: &Requirements, path: &Path, sharing: Sharing) -> (Pacing, &'static str) {
+    if requirements.rate.is_some() {
+        return (Pacing::Paced, "a rate was asked for, and is never exceeded");
+    }
     match path.rate.filter(|_| !path.shared || !requirements.reliable) {
         Some(_) => {
             (Pacing::Paced, "the rate is known: what is sent faster would only queue, or be lost")
@@ -272,7 +414,7 @@ fn rate(requirements: &Requirements, path: &Path, sharing: Sharing) -> (Pacing, 
             Pacing::PacedByCongestion,
             "as fast as was measured: a burst would queue, and be measured as a longer path",
         ),
-        None if sharing == Sharing::Cubic => (
+        None if matches!(sharing, Sharing::Cubic | Sharing::NewReno) => (
             Pacing::PacedByCongestion,
             "a window leaves over a round trip: at once, it would overflow a short queue",
         ),

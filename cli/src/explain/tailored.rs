@@ -1,0 +1,55 @@
+//! The transport that meets the services of a phase: its policies, and why.
+
+use serde_json::json;
+use stackwright::tailored::{Demand, demand};
+
+use crate::problem::Problem;
+use crate::report::say;
+use crate::spec::{Service, phases};
+
+pub(super) fn explain(of: &str, json: bool) -> Result<(), Problem> {
+    for (phase, services) in phases(of)? {
+        let said = said(&services);
+        let refused = |why| Problem::Services { services: said.clone(), why };
+        let named = services.iter().map(|(name, arguments)| (name.as_str(), &arguments[..]));
+        let demand = demand(named).map_err(refused)?;
+        let plan = demand.plan().map_err(refused)?;
+        if json {
+            let choice = |choice: stackwright::policies::profile::Choice| json!({ "slot": choice.slot, "policy": choice.name, "reason": choice.reason });
+            let policies: Vec<_> = plan.choices().map(choice).collect();
+            say!("{}", json!({ "phase": phase, "services": said, "policies": policies }));
+            continue;
+        }
+        say!("{phase}: {said}\n");
+        say!("{}", plan.to_string().trim_end());
+        for sentence in remarks(&demand) {
+            say!("\n{sentence}");
+        }
+    }
+    Ok(())
+}
+
+/// The services, as they are written.
+fn said(services: &[Service]) -> String {
+    let each = services.iter().map(|(name, arguments)| match &arguments[..] {
+        [] => name.clone(),
+        arguments => format!("{name}({})", arguments.join(", ")),
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+fn remarks(demand: &Demand) -> Vec<&'static str> {
+    let mut remarks = Vec::new();
+    if !demand.path.shared {
+        remarks.push(
+            "warning: `dedicated` has no congestion control: use it where the path is yours alone.",
+        );
+    }
+    if demand.requirements.checked && !demand.covers_body {
+        remarks.push("warning: the check covers headers alone: a body may arrive altered.");
+    }
+    if !demand.requirements.checked {
+        remarks.push("Nothing is checked here: the layer below must notice what was altered.");
+    }
+    remarks
+}

@@ -1,0 +1,37 @@
+//! The configuration of a station.
+
+use stackwright_contract::services::Credit;
+use stackwright_transport::Limits;
+
+/// The settings that a plan leaves open. The defaults of [`Config::new`] suit the Internet and local
+/// networks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest packet, header included, in octets: 256 … 65507. Packets are not cut below.
+    pub packet: u16,
+    /// The most that may be on its way from the application to the peer.
+    pub send: Credit,
+    /// The limits that all associations share for messages that are not complete.
+    pub limits: Limits,
+    /// How many associations there may be whose peer has not shown that it hears; others that open
+    /// are refused.
+    pub half_open_most: usize,
+    /// A number of the application's protocol: sides with different ones refuse each other.
+    pub protocol: u64,
+    /// Random octets, drawn anew at each start, that nobody else knows: tokens are made with them.
+    pub secret: [u8; 16],
+}
+
+impl Config {
+    /// Returns the defaults with this `secret`, for which there can be no default.
+    pub const fn new(secret: [u8; 16]) -> Self {
+        Config {
+            packet: 1472,
+            send: Credit { octets: 1 << 20, messages: 1024 },
+            limits: Limits { octets: 1 << 28, each: 16 << 10 },
+            half_open_most: 256,
+            protocol: 0,
+            secret,
+        }
+    }
+}

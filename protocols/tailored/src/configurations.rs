@@ -1,0 +1,155 @@
+//! Configurations for usual selections: the types that a plan selects, named, so that a program has
+//! nothing else in it. `stackwright explain tailored --with …` prints which policies a selection
+//! takes; for another one, write a [`configuration!`] of these.
+//!
+//! | configuration | services |
+//! | --- | --- |
+//! | [`AnyOrder`] | `reliable; flow_control(n); checksum(internet); open(implicit)` |
+//! | [`InOrder`] | the same with `ordered` |
+//! | [`Selective`] | `reliable; unordered; selective_retransmission; flow_control(n); checksum(internet); open(implicit)` |
+//! | [`DedicatedLine`] | `reliable; nak; dedicated(rate); flow_control(n); checksum(crc32c); open(implicit)` |
+//! | [`WholeWindow`] | `reliable; ordered; go_back_n; dedicated(rate); checksum(internet); open(implicit)` |
+//! | [`LatestOnly`] | `rising; checksum(internet); open(implicit)` |
+//! | [`BestEffort`] | `rate(r); checksum(internet); open(implicit)` |
+
+use stackwright_policies::{
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
+    rate, recovery, rtt,
+};
+use stackwright_transport::configuration;
+
+use crate::format::TailoredFormat;
+
+configuration! {
+    /// All messages, once, in any order.
+    pub AnyOrder<M> {
+        Format: TailoredFormat<M>,
+        Ordering: ordering::Absent,
+        Framing: framing::Fragments<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::AckRanges,
+        Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
+        Recovery: recovery::RackTlp,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Cubic,
+        Rate: rate::PacedByCongestion,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// All messages, once, in the order in which they were sent.
+    pub InOrder<M> {
+        Format: TailoredFormat<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::Fragments<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::AckRanges,
+        Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
+        Recovery: recovery::RackTlp,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Cubic,
+        Rate: rate::PacedByCongestion,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// All messages, once, in any order; what is missing is sent again, and no more.
+    pub Selective<M> {
+        Format: TailoredFormat<M>,
+        Ordering: ordering::Absent,
+        Framing: framing::Fragments<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::AckRanges,
+        Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
+        Recovery: recovery::SelectiveRepeat,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Cubic,
+        Rate: rate::PacedByCongestion,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// All messages, once, in any order, over a line of its own at a known rate: a gap is reported
+    /// as soon as it shows, and nothing else unless it is asked.
+    pub DedicatedLine<M> {
+        Format: TailoredFormat<M>,
+        Ordering: ordering::Absent,
+        Framing: framing::Fragments<M>,
+        Integrity: integrity::Crc32c,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
+        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
+        Recovery: recovery::SelectiveRepeat,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Absent,
+        Rate: rate::Paced,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// All messages, once, in order; a receiver keeps no gaps.
+    pub WholeWindow<M> {
+        Format: TailoredFormat<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::Fragments<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::OnRequest<false>,
+        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
+        Recovery: recovery::GoBackN,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::CreditWindow,
+        Congestion: congestion::Absent,
+        Rate: rate::Paced,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// Messages that are of no use once a later one has arrived. Nothing is answered.
+    pub LatestOnly<M> {
+        Format: TailoredFormat<M>,
+        Ordering: ordering::Sequenced,
+        Framing: framing::Fragments<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Unanswered,
+        Acknowledgement: acknowledgement::Absent,
+        Inquiry: inquiry::Absent,
+        Recovery: recovery::Absent,
+        Rtt: rtt::Fixed,
+        Flow: flow::Absent,
+        Congestion: congestion::Absent,
+        Rate: rate::Absent,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// Messages as they arrive, each at most once, at a known rate. Nothing is answered.
+    pub BestEffort<M> {
+        Format: TailoredFormat<M>,
+        Ordering: ordering::Absent,
+        Framing: framing::Fragments<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Unanswered,
+        Acknowledgement: acknowledgement::Absent,
+        Inquiry: inquiry::Absent,
+        Recovery: recovery::Absent,
+        Rtt: rtt::Fixed,
+        Flow: flow::Absent,
+        Congestion: congestion::Absent,
+        Rate: rate::Paced,
+        Lifetime: lifetime::Absent,
+    }
+}

@@ -1,0 +1,210 @@
+//! The headers. All numbers are big-endian.
+
+use stackwright_wire::{FieldValue, Header};
+
+/// The header of every packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct TailoredHeader {
+    /// The kind of the packet: what follows.
+    #[bits(2)]
+    pub kind: TailoredKind,
+    /// 0: for bindings that switch the service while data flows.
+    #[bits(6)]
+    #[fixed(0)]
+    pub binding: (),
+    /// Which check follows this header.
+    #[bits(2)]
+    pub check: CheckWidth,
+    /// How far the opening is; a token follows the check unless it is over.
+    #[bits(2)]
+    pub opening: OpeningStage,
+    /// The sender did not open the association.
+    pub called: bool,
+    /// The number of an inquiry follows the token.
+    pub asks: bool,
+    /// The sender sends no more data.
+    pub finish: bool,
+    /// The sender takes no more data, or has all.
+    pub stop: bool,
+    /// The association, as the side that opened it calls it.
+    pub key: u16,
+    /// The number of the packet's unit; without a unit, of the sender's next. Wraps.
+    pub number: u32,
+}
+
+/// The kind of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TailoredKind {
+    /// A message.
+    Unit = 0,
+    /// A piece of a message: [`PieceHeader`].
+    Piece = 1,
+    /// What its sender has received, and what concerns the association: [`ReportHeader`].
+    Report = 2,
+}
+
+/// The check of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckWidth {
+    /// None.
+    Absent = 0,
+    /// [`ShortCheck`].
+    Short = 1,
+    /// [`LongCheck`].
+    Long = 2,
+}
+
+impl CheckWidth {
+    /// Returns its octets.
+    pub const fn octets(self) -> usize {
+        match self {
+            CheckWidth::Absent => 0,
+            CheckWidth::Short => ShortCheck::LENGTH,
+            CheckWidth::Long => LongCheck::LENGTH,
+        }
+    }
+}
+
+/// How far the opening of an association is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpeningStage {
+    /// Both sides know that the other hears.
+    Over = 0,
+    /// The sender opens, and has heard nothing: the token is the hash of its configuration.
+    Asked = 1,
+    /// The sender was called, and does not know whether it is heard: the token is to be returned.
+    Answered = 2,
+    /// The sender returns the token that it heard.
+    Confirmed = 3,
+}
+
+/// The Internet checksum (RFC 1071).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct ShortCheck {
+    /// The sum.
+    pub check: u16,
+}
+
+/// CRC-32C.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct LongCheck {
+    /// The sum.
+    pub check: u32,
+}
+
+/// What [`OpeningStage`] says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct OpeningToken {
+    /// A hash, or a number that only its sender knows.
+    pub token: u32,
+}
+
+/// The inquiry that a packet carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct InquiryNumber {
+    /// Its number, which the answer returns.
+    pub number: u32,
+}
+
+/// The position of a piece in its message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct PieceHeader {
+    /// The number of the message.
+    pub message: u32,
+    /// The index of the piece, from 0.
+    pub index: u16,
+    /// The number of pieces.
+    pub count: u16,
+}
+
+/// What its sender has received. Behind it stand a [`ReasonCode`] with `end` or `refuse`, the spans
+/// that were received beyond `upto`, and those that are missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct ReportHeader {
+    /// The field `credit` is valid.
+    pub credits: bool,
+    /// The field `answers` is valid.
+    pub answered: bool,
+    /// The sender releases the association.
+    pub end: bool,
+    /// The association was not made.
+    pub refuse: bool,
+    /// 0.
+    #[bits(12)]
+    #[fixed(0)]
+    pub reserved: (),
+    /// The spans that were received.
+    pub held: u8,
+    /// The spans that are missing.
+    pub missing: u8,
+    /// All before it was received.
+    pub upto: u32,
+    /// How far the peer may send.
+    pub credit: u32,
+    /// The inquiry that is answered.
+    pub answers: u32,
+}
+
+/// Why an association ends, or was not made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct ReasonCode {
+    /// The application's code, or one of this protocol's.
+    pub code: u32,
+}
+
+impl ReasonCode {
+    /// Nobody listens.
+    pub const NO_LISTENER: u32 = 1;
+    /// The two sides are not configured alike.
+    pub const CONFIGURED_OTHERWISE: u32 = 2;
+    /// There is no memory, or too many peers have not shown that they hear.
+    pub const NO_RESOURCE: u32 = 3;
+}
+
+/// A span of numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct NumberSpan {
+    /// The first.
+    pub start: u32,
+    /// The number after the last.
+    pub end: u32,
+}
+
+impl FieldValue for TailoredKind {
+    #[inline]
+    fn from_bits(bits: u64) -> Option<Self> {
+        use TailoredKind::*;
+        [Unit, Piece, Report].into_iter().find(|kind| *kind as u64 == bits)
+    }
+
+    #[inline]
+    fn to_bits(&self) -> u64 {
+        *self as u64
+    }
+}
+
+impl FieldValue for CheckWidth {
+    #[inline]
+    fn from_bits(bits: u64) -> Option<Self> {
+        use CheckWidth::*;
+        [Absent, Short, Long].into_iter().find(|width| *width as u64 == bits)
+    }
+
+    #[inline]
+    fn to_bits(&self) -> u64 {
+        *self as u64
+    }
+}
+
+impl FieldValue for OpeningStage {
+    #[inline]
+    fn from_bits(bits: u64) -> Option<Self> {
+        use OpeningStage::*;
+        [Over, Asked, Answered, Confirmed].into_iter().find(|stage| *stage as u64 == bits)
+    }
+
+    #[inline]
+    fn to_bits(&self) -> u64 {
+        *self as u64
+    }
+}

@@ -1,0 +1,281 @@
+//! The associations of a station: which are made, how their keys are chosen, and what others are
+//! told.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
+use siphasher::sip::SipHasher13;
+use stackwright_base::{Arrival, Origin};
+use stackwright_contract::services::{Code, Credit, Datagrams, Ended};
+use stackwright_contract::{Context, Facts, Handle, Participant};
+use stackwright_transport::slots::Integrity as _;
+use stackwright_transport::words::Nanoseconds;
+use stackwright_transport::{Graveyard, Host, Limits, Slots};
+use stackwright_wire::{Header as _, Malformed, Message};
+
+use crate::config::Config;
+use crate::format::{self, HEADER_MOST, PacketTerms, TailoredFormat};
+use crate::header::{
+    OpeningStage, OpeningToken, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+};
+use crate::tailoring::Tailoring;
+
+/// The octets that are free before a packet, for the layers below.
+const HEADROOM: usize = 64;
+
+/// The shortest packet that a configuration may have as its longest, in octets.
+const PACKET_LEAST: u16 = 256;
+
+/// What tells the associations with a peer apart: who opened it, and the number that the opener
+/// gave it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct TailoredKey {
+    /// Whether this side opened it.
+    pub ours: bool,
+    /// Its number.
+    pub number: u16,
+}
+
+/// The associations of a station, all of one configuration.
+pub struct TailoredHost<T> {
+    tailoring: T,
+    config: Config,
+    terms: PacketTerms,
+    over: Graveyard<TailoredKey>,
+    /// The number of the last association that this side opened.
+    last: u16,
+    /// A clone for each association whose peer has not shown that it hears.
+    half_open: Arc<()>,
+}
+
+impl<T: Tailoring> TailoredHost<T> {
+    /// Creates the associations of a station, with checks that cover bodies.
+    ///
+    /// # Panics
+    /// If packets are shorter than 256 octets.
+    pub fn new(tailoring: T, config: Config) -> Self {
+        assert!(config.packet >= PACKET_LEAST, "a packet has at least {PACKET_LEAST} octets");
+        let terms = PacketTerms {
+            packet: usize::from(config.packet),
+            check: tailoring.check(),
+            covers_body: true,
+            answers: tailoring.answers(),
+            hash: 0,
+        };
+        let mut host = TailoredHost {
+            tailoring,
+            config,
+            terms,
+            over: Graveyard::default(),
+            last: 0,
+            half_open: Arc::new(()),
+        };
+        host.terms.hash = host.hash();
+        host.last = host.secret(|_| ()) as u16;
+        host
+    }
+
+    /// Lets checks cover headers alone: a body may arrive altered.
+    #[must_use]
+    pub fn checking_headers(mut self) -> Self {
+        self.terms.covers_body = false;
+        self.terms.hash = self.hash();
+        self
+    }
+
+    /// Returns how many associations there are whose peer has not shown that it hears.
+    pub fn half_open(&self) -> usize {
+        Arc::strong_count(&self.half_open) - 1
+    }
+
+    /// Makes the policies of an association; a peer that opened it has to return `token`.
+    pub fn association(&self, key: TailoredKey, token: u32) -> Slots<T::Configuration> {
+        if key.ours {
+            return self.tailoring.slots(TailoredFormat::calling(self.terms, key.number));
+        }
+        let half_open = self.terms.answers.then(|| Arc::clone(&self.half_open));
+        self.tailoring.slots(TailoredFormat::called(self.terms, key.number, token, half_open))
+    }
+
+    /// Returns the hash of what both sides must have in common.
+    fn hash(&self) -> u32 {
+        let mut hasher = SipHasher13::new();
+        self.tailoring.agreed(&mut |name| hasher.write(name.as_bytes()));
+        hasher.write_u64(self.tailoring.values().bounds.window);
+        hasher.write_u8(u8::from(self.terms.covers_body));
+        hasher.write_u64(self.config.protocol);
+        hasher.finish() as u32
+    }
+
+    /// Returns a number that nobody else can work out.
+    fn secret(&self, of: impl FnOnce(&mut SipHasher13)) -> u64 {
+        let mut hasher = SipHasher13::new_with_key(&self.config.secret);
+        of(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Returns the header of a packet that opens and that arrived as it was sent, and why no
+    /// association is made of it, if none is.
+    fn read_opening(&self, packet: &mut T::Message) -> Option<(TailoredHeader, Option<Code>)> {
+        let octets = packet.len();
+        let front = packet.front(octets.min(HEADER_MOST))?;
+        let header = TailoredHeader::decode(front).ok()?;
+        if header.called || header.opening != OpeningStage::Asked {
+            return None;
+        }
+        // What has another check is told so, though it cannot be checked.
+        if header.check != self.terms.check {
+            return Some((header, Some(ReasonCode::CONFIGURED_OTHERWISE)));
+        }
+        let at = TailoredHeader::LENGTH + header.check.octets();
+        let token = OpeningToken::decode(front.get(at..)?).ok()?.token;
+        let at = format::check(&self.terms, front, octets);
+        self.tailoring.integrity().verify(packet, at).ok()?;
+        let differs = token != self.terms.hash;
+        Some((header, differs.then_some(ReasonCode::CONFIGURED_OTHERWISE)))
+    }
+
+    /// Makes the answer that an association is not made. It has the check of the packet that asks.
+    fn refusal(&self, asked: &TailoredHeader, code: Code) -> T::Message {
+        let mut octets = Vec::new();
+        let header = TailoredHeader {
+            kind: TailoredKind::Report,
+            opening: OpeningStage::Over,
+            called: true,
+            asks: false,
+            finish: false,
+            stop: false,
+            number: 0,
+            ..*asked
+        };
+        let report = ReportHeader { refuse: true, ..format::silent() };
+        format::tell(header, report, None, code, &mut octets);
+        // A peer with another check drops it, and ends when nothing answers.
+        let at = format::check(&self.terms, &octets, octets.len());
+        self.tailoring.integrity().seal(&mut octets, None::<&T::Message>, at);
+        T::Message::with_headroom(HEADROOM, &octets)
+    }
+}
+
+impl<T: Tailoring> Host for TailoredHost<T> {
+    type Configuration = T::Configuration;
+    type Transfer = Datagrams<T::Message>;
+    type Key = TailoredKey;
+
+    const FACTS: Facts = Facts {
+        gives: T::GIVES,
+        header_room: HEADER_MOST,
+        reads_payload: true,
+        ..Facts::named("tailored")
+    };
+    const REFUSES: bool = true;
+    const SPREADS: bool = true;
+
+    #[inline]
+    fn locate(header: &TailoredHeader, _: &mut T::Message) -> Result<TailoredKey, Malformed> {
+        Ok(TailoredKey { ours: header.called, number: header.key })
+    }
+
+    fn open(&mut self, _: &Context, _: Handle, _: Participant) -> Result<TailoredKey, Ended> {
+        self.last = self.last.wrapping_add(1);
+        Ok(TailoredKey { ours: true, number: self.last })
+    }
+
+    fn free_key(
+        &mut self,
+        key: TailoredKey,
+        is_taken: impl Fn(&TailoredKey) -> bool,
+    ) -> Option<TailoredKey> {
+        let mut keys = (0..=u16::MAX)
+            .map(|nth| TailoredKey { ours: true, number: key.number.wrapping_add(nth) });
+        let free = keys.find(|key| !is_taken(key))?;
+        self.last = free.number;
+        Some(free)
+    }
+
+    fn arrival(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        key: &TailoredKey,
+        packet: &mut T::Message,
+        _: usize,
+    ) -> Arrival<T::Message> {
+        if let Some(answer) = self.over.arrival(cx.now(), remote, *key, HEADROOM) {
+            return answer;
+        }
+        match self.read_opening(packet) {
+            None => Arrival::Ignored("a packet of no association"),
+            Some((header, Some(code))) => Arrival::Answered(self.refusal(&header, code)),
+            Some((header, None)) if self.half_open() >= self.config.half_open_most => {
+                Arrival::Answered(self.refusal(&header, ReasonCode::NO_RESOURCE))
+            }
+            Some((_, None)) => Arrival::Welcome,
+        }
+    }
+
+    fn refuse(&mut self, packet: &mut T::Message) -> Arrival<T::Message> {
+        match self.read_opening(packet) {
+            Some((header, _)) => Arrival::Answered(self.refusal(&header, ReasonCode::NO_RESOURCE)),
+            None => Arrival::Ignored("a packet of no association"),
+        }
+    }
+
+    fn unawaited(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        key: &TailoredKey,
+        packet: &mut T::Message,
+    ) -> Option<T::Message> {
+        match self.over.arrival(cx.now(), remote, *key, HEADROOM) {
+            Some(Arrival::Answered(answer)) => Some(answer),
+            Some(_) => None,
+            None => {
+                let (header, why) = self.read_opening(packet)?;
+                Some(self.refusal(&header, why.unwrap_or(ReasonCode::NO_LISTENER)))
+            }
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        self.config.limits
+    }
+
+    fn create(
+        &mut self,
+        _: &Context,
+        name: Handle,
+        key: &TailoredKey,
+        remote: Participant,
+        _: Origin,
+        _: Credit,
+    ) -> Slots<T::Configuration> {
+        // Another association with the same peer and key has another name, and so another token.
+        let token = self.secret(|hasher| {
+            (remote, key, name.index, name.generation).hash(hasher);
+        });
+        self.association(*key, token as u32)
+    }
+
+    fn bury(
+        &mut self,
+        cx: &Context,
+        (key, remote): (&TailoredKey, Participant),
+        packet: &[u8],
+        wait: Nanoseconds,
+        _: bool,
+    ) {
+        let linger = self.tailoring.values().bounds.linger;
+        self.over.bury(remote, *key, packet, cx.now().later(wait.max(linger)));
+    }
+
+    fn room(&self) -> Credit {
+        self.config.send
+    }
+
+    fn packet(&self) -> (usize, usize) {
+        (usize::from(self.config.packet), HEADROOM)
+    }
+}

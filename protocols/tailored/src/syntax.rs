@@ -1,0 +1,70 @@
+//! The syntax of a packet, for programs that display packets. The layouts are those of `header.rs`.
+
+use stackwright_wire::Header;
+use stackwright_wire::syntax::{Case, Discriminant, Layout, Step, field};
+
+use crate::header::{
+    CheckWidth, InquiryNumber, LongCheck, NumberSpan, OpeningStage, OpeningToken, PieceHeader,
+    ReasonCode, ReportHeader, ShortCheck, TailoredHeader, TailoredKind,
+};
+
+/// Any packet.
+pub const SYNTAX: &[Step] = &[
+    of::<TailoredHeader>(),
+    Step::Choice {
+        by: of_header("check"),
+        cases: &[
+            Case {
+                value: CheckWidth::Short as u64,
+                name: "Internet check",
+                steps: &[of::<ShortCheck>()],
+            },
+            Case { value: CheckWidth::Long as u64, name: "CRC-32C", steps: &[of::<LongCheck>()] },
+        ],
+        otherwise: &[],
+    },
+    Step::Choice {
+        by: of_header("opening"),
+        cases: &[Case { value: OpeningStage::Over as u64, name: "open", steps: &[] }],
+        otherwise: &[of::<OpeningToken>()],
+    },
+    Step::Choice {
+        by: of_header("asks"),
+        cases: &[Case { value: 1, name: "inquiry", steps: &[of::<InquiryNumber>()] }],
+        otherwise: &[],
+    },
+    Step::Choice {
+        by: of_header("kind"),
+        cases: &[
+            Case { value: TailoredKind::Unit as u64, name: "unit", steps: &[] },
+            Case {
+                value: TailoredKind::Piece as u64,
+                name: "piece",
+                steps: &[of::<PieceHeader>()],
+            },
+            Case { value: TailoredKind::Report as u64, name: "report", steps: REPORT },
+        ],
+        otherwise: &[],
+    },
+];
+
+const REPORT: &[Step] = &[of::<ReportHeader>(), REASON[0], Step::Repeat(&[of::<NumberSpan>()])];
+
+/// An end or a refusal has a reason, and never both.
+const REASON: [Step; 1] = [Step::Choice {
+    by: Discriminant::Value(field(ReportHeader::NAME, "end")),
+    cases: &[Case { value: 1, name: "end", steps: &[of::<ReasonCode>()] }],
+    otherwise: &[Step::Choice {
+        by: Discriminant::Value(field(ReportHeader::NAME, "refuse")),
+        cases: &[Case { value: 1, name: "refusal", steps: &[of::<ReasonCode>()] }],
+        otherwise: &[],
+    }],
+}];
+
+const fn of_header(name: &'static str) -> Discriminant {
+    Discriminant::Value(field(TailoredHeader::NAME, name))
+}
+
+const fn of<H: Header>() -> Step {
+    Step::Header(Layout::of::<H>())
+}

@@ -1,0 +1,198 @@
+//! Where the policies come from: types that a program names, or a plan that it makes.
+
+use alloc::boxed::Box;
+
+use stackwright_contract::Guarantees;
+use stackwright_policies::profile::{Bounds, FromValues, Plan, PolicyValues};
+use stackwright_transport::rules::{Component, Facts, Misfit, Property, given, promised};
+use stackwright_transport::slots::{self, Format};
+use stackwright_transport::{Boxed, Configuration, IntoPart, Policies, SLOTS, Slots};
+use stackwright_wire::Message;
+
+use crate::format::{PacketTerms, TailoredFormat};
+use crate::header::{CheckWidth, TailoredHeader};
+
+/// Where the policies of associations come from.
+pub trait Tailoring: 'static {
+    /// How messages are held.
+    type Message: Message;
+    /// The configuration.
+    type Configuration: Configuration<
+            Message = Self::Message,
+            Format: Format<Self::Message, Front = TailoredHeader>,
+        >;
+    /// What is promised to the layer above, as far as it is known when the program is compiled.
+    const GIVES: Guarantees;
+
+    /// Returns what the policies need to know beyond their types.
+    fn values(&self) -> &PolicyValues;
+
+    /// Calls `see` with the name of the policy in each slot that both sides must agree on.
+    fn agreed(&self, see: &mut dyn FnMut(&'static str));
+
+    /// Returns whether peers answer: what is lost is sent again.
+    fn answers(&self) -> bool;
+
+    /// Returns the check of packets.
+    fn check(&self) -> CheckWidth;
+
+    /// Returns the check of packets that belong to no association.
+    fn integrity(&self) -> &<Self::Configuration as Configuration>::Integrity;
+
+    /// Makes the policies of an association.
+    fn slots(&self, format: TailoredFormat<Self::Message>) -> Slots<Self::Configuration>;
+}
+
+/// The slots in which both sides must have the same policy. The others are a sender's own.
+const AGREED: [&str; 6] =
+    ["ordering", "framing", "integrity", "connection", "acknowledgement", "flow"];
+
+/// The name of the CRC's policy, by which its width is told.
+const LONG: &str = stackwright_policies::integrity::Crc32c::FACTS.name;
+
+fn width(gives: Property, integrity: &Facts) -> CheckWidth {
+    match gives.has(Property::CHECKS) {
+        false => CheckWidth::Absent,
+        true if integrity.name == LONG => CheckWidth::Long,
+        true => CheckWidth::Short,
+    }
+}
+
+fn place(slot: &str) -> usize {
+    SLOTS.iter().position(|other| *other == slot).unwrap_or(0)
+}
+
+/// Policies that a program names by a [configuration](stackwright_transport::configuration): what is
+/// not named is not in it.
+pub struct Named<C: Configuration> {
+    values: PolicyValues,
+    integrity: C::Integrity,
+}
+
+impl<C: Configuration<Integrity: FromValues>> Named<C> {
+    /// Fills the configuration with `values`.
+    pub fn new(values: PolicyValues) -> Self {
+        Named { values, integrity: C::Integrity::from_values(&values) }
+    }
+}
+
+impl<C> Tailoring for Named<C>
+where
+    C: Configuration<Format = TailoredFormat<<C as Configuration>::Message>>,
+    C::Ordering: FromValues,
+    C::Framing: FromValues,
+    C::Integrity: FromValues,
+    C::Connection: FromValues,
+    C::Acknowledgement: FromValues,
+    C::Inquiry: FromValues,
+    C::Recovery: FromValues,
+    C::Rtt: FromValues,
+    C::Flow: FromValues,
+    C::Congestion: FromValues,
+    C::Rate: FromValues,
+    C::Lifetime: FromValues,
+{
+    type Message = C::Message;
+    type Configuration = C;
+    const GIVES: Guarantees = promised(C::PARTS);
+
+    fn values(&self) -> &PolicyValues {
+        &self.values
+    }
+
+    fn agreed(&self, see: &mut dyn FnMut(&'static str)) {
+        AGREED.iter().for_each(|slot| see(C::PARTS[place(slot)].name));
+    }
+
+    fn answers(&self) -> bool {
+        given(C::PARTS).has(Property::REPEATS)
+    }
+
+    fn check(&self) -> CheckWidth {
+        width(given(C::PARTS), &C::PARTS[place("integrity")])
+    }
+
+    fn integrity(&self) -> &C::Integrity {
+        &self.integrity
+    }
+
+    fn slots(&self, format: TailoredFormat<C::Message>) -> Slots<C> {
+        let values = &self.values;
+        Slots::from(Policies {
+            format,
+            ordering: C::Ordering::from_values(values),
+            framing: C::Framing::from_values(values),
+            integrity: C::Integrity::from_values(values),
+            connection: C::Connection::from_values(values),
+            acknowledgement: C::Acknowledgement::from_values(values),
+            inquiry: C::Inquiry::from_values(values),
+            recovery: C::Recovery::from_values(values),
+            rtt: C::Rtt::from_values(values),
+            flow: C::Flow::from_values(values),
+            congestion: C::Congestion::from_values(values),
+            rate: C::Rate::from_values(values),
+            lifetime: C::Lifetime::from_values(values),
+        })
+    }
+}
+
+/// The policies of a plan, boxed: any that a program makes while it runs.
+///
+/// What is promised to the layer above is known only then, so a stack that needs a promise must
+/// name a configuration.
+pub struct Planned<M: Message> {
+    plan: Plan,
+    values: PolicyValues,
+    /// An association that never begins, to be asked.
+    example: Slots<Boxed<M, TailoredHeader>>,
+}
+
+impl<M: Message> Planned<M> {
+    /// Takes the policies of a plan, within bounds.
+    ///
+    /// # Errors
+    /// A rule that is broken, where the plan was made for another format.
+    pub fn new(plan: Plan, bounds: &Bounds) -> Result<Self, Misfit> {
+        let terms = PacketTerms::LEAST;
+        let example = plan.build(TailoredFormat::<M>::calling(terms, 0).part(), bounds)?;
+        let values = plan.values(bounds);
+        Ok(Planned { plan, values, example })
+    }
+
+    /// Returns the facts of the policies, in the order of [`SLOTS`].
+    pub fn facts(&self) -> &[Facts] {
+        self.example.facts()
+    }
+}
+
+impl<M: Message> Tailoring for Planned<M> {
+    type Message = M;
+    type Configuration = Boxed<M, TailoredHeader>;
+    const GIVES: Guarantees = Guarantees::ONCE;
+
+    fn values(&self) -> &PolicyValues {
+        &self.values
+    }
+
+    fn agreed(&self, see: &mut dyn FnMut(&'static str)) {
+        AGREED.iter().for_each(|slot| see(self.example.facts()[place(slot)].name));
+    }
+
+    fn answers(&self) -> bool {
+        given(self.example.facts()).has(Property::REPEATS)
+    }
+
+    fn check(&self) -> CheckWidth {
+        let facts = self.example.facts();
+        width(given(facts), &facts[place("integrity")])
+    }
+
+    fn integrity(&self) -> &Box<dyn slots::Integrity<M>> {
+        self.example.integrity()
+    }
+
+    fn slots(&self, format: TailoredFormat<M>) -> Slots<Self::Configuration> {
+        let built = self.plan.build(format.part(), &self.values.bounds);
+        built.unwrap_or_else(|misfit| unreachable!("it was built before: {misfit:?}"))
+    }
+}

@@ -1,0 +1,173 @@
+//! Associations on bad links: what a configuration promises is kept. `SEEDS=2000 cargo test
+//! --release -p stackwright-tailored --test talks` tries 2000 seeds of each.
+
+use stackwright_contract::Duration;
+use stackwright_policies::profile::{Bounds, PolicyValues};
+use stackwright_simulator::{Conditions, Deed, Event};
+use stackwright_tailored::configurations::{
+    AnyOrder, BestEffort, DedicatedLine, InOrder, LatestOnly, Selective, WholeWindow,
+};
+use stackwright_tailored::{
+    Config, Demand, Named, Planned, TailoredHost, TailoredKey, Tailoring, demand,
+};
+use stackwright_transport::words::SECOND;
+use stackwright_transport::{Configuration, Slots};
+use stackwright_trial::setting::{M, bad, seeds};
+use stackwright_trial::{Promise, Talk, Trial};
+
+/// Short packets, so that messages have several; the peers are patient.
+const PACKET: u16 = 600;
+const BOUNDS: Bounds =
+    Bounds { window: 64, silence: 120 * SECOND, linger: 600 * SECOND, ..Bounds::DEFAULT };
+
+fn config(side: usize) -> Config {
+    Config { packet: PACKET, ..Config::new([side as u8; 16]) }
+}
+
+/// What these services demand.
+fn demanded(services: &str) -> Demand {
+    let services: Vec<(&str, Vec<&str>)> = services
+        .split(';')
+        .map(str::trim)
+        .map(|service| match service.split_once('(') {
+            None => (service, Vec::new()),
+            Some((name, rest)) => {
+                (name, rest.trim_end_matches(')').split(',').map(str::trim).collect())
+            }
+        })
+        .collect();
+    demand(services.iter().map(|(name, arguments)| (*name, &arguments[..]))).expect(services[0].0)
+}
+
+/// One end of a configuration that is named; the first opens.
+fn named<C: Configuration<Message = M>>(services: &str) -> impl Fn(usize) -> Slots<C>
+where
+    Named<C>: Tailoring<Configuration = C, Message = M>,
+    C::Integrity: stackwright_policies::profile::FromValues,
+{
+    let plan = demanded(services).plan().expect("it can be met");
+    // The types are those that the plan selects.
+    for choice in plan.choices() {
+        let place = stackwright_transport::SLOTS.iter().position(|slot| *slot == choice.slot);
+        assert_eq!(C::PARTS[place.expect("a slot")].name, choice.name, "{services}");
+    }
+    let values = PolicyValues { bounds: BOUNDS, ..plan.values(&BOUNDS) };
+    move |side| ends(Named::<C>::new(values), side)
+}
+
+/// One end of what a plan selects.
+fn planned(services: &str) -> impl Fn(usize) -> Slots<<Planned<M> as Tailoring>::Configuration> {
+    let plan = demanded(services).plan().expect("it can be met");
+    move |side| ends(Planned::new(plan.clone(), &BOUNDS).expect("they fit"), side)
+}
+
+fn ends<T: Tailoring<Message = M>>(tailoring: T, side: usize) -> Slots<T::Configuration> {
+    let key = TailoredKey { ours: side == 0, number: 7 };
+    TailoredHost::new(tailoring, config(side)).association(key, 0x1234_5678)
+}
+
+const ANY_ORDER: &str = "reliable; flow_control(256); checksum(internet); open(implicit)";
+const IN_ORDER: &str = "reliable; ordered; flow_control(256); checksum(internet); open(implicit)";
+const SELECTIVE: &str = "reliable; unordered; selective_retransmission; flow_control(256); \
+                         checksum(internet, full); alf; open(implicit)";
+const DEDICATED: &str = "reliable; nak; dedicated(125000); flow_control(256); checksum(crc32c)";
+const WHOLE_WINDOW: &str = "reliable; ordered; go_back_n; dedicated(125000); checksum(internet)";
+const LATEST: &str = "rising; checksum(internet); open(implicit)";
+const BEST_EFFORT: &str = "rate(125000); checksum(internet); open(implicit)";
+
+fn talks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
+    for seed in seeds(200) {
+        let mut trial = Trial::new(&make, &bad(seed), seed);
+        let talk =
+            Talk { there: 16, back: seed % 2 * 12, longest: 3000, promise, ..Talk::default() };
+        let outcome = trial.talk(&talk, seed, |_, _| {});
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}, {:?}", trial.reasons());
+    }
+}
+
+/// Nothing is answered: there is one direction, and the end may be lost.
+fn speaks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
+    let mut delivered = 0;
+    for seed in seeds(200) {
+        let mut trial = Trial::new(&make, &bad(seed), seed);
+        let talk = Talk { there: 24, back: 0, longest: 1500, promise, ..Talk::default() };
+        let outcome = trial.talk(&talk, seed, |_, _| {});
+        delivered += outcome.unwrap_or_else(|why| panic!("seed {seed}: {why}")).delivered;
+    }
+    assert!(delivered > 0, "something arrives");
+}
+
+/// Whichever packet of the first 64 is lost, doubled, late or altered, in either direction, everything
+/// arrives.
+fn survives<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
+    let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
+    for nth in 0..64 {
+        let by = Duration::from_millis(35);
+        let bit = 77 * nth;
+        for deed in [Deed::Lose, Deed::Duplicate { by }, Deed::HoldBack { by }, Deed::Alter { bit }]
+        {
+            for side in 0..2 {
+                let mut events = [Vec::new(), Vec::new()];
+                events[side].push(Event { nth, deed });
+                let mut trial = Trial::scripted(&make, &conditions, events);
+                let talk = Talk { there: 40, back: 12, longest: 2000, promise, ..Talk::default() };
+                let outcome = trial.talk(&talk, nth, |_, _| {});
+                assert!(outcome.is_ok(), "packet {nth} of {side}, {deed:?}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_order() {
+    talks(named::<AnyOrder<M>>(ANY_ORDER), Promise::Once);
+    survives(named::<AnyOrder<M>>(ANY_ORDER), Promise::Once);
+}
+
+#[test]
+fn in_order() {
+    talks(named::<InOrder<M>>(IN_ORDER), Promise::InOrder);
+    survives(named::<InOrder<M>>(IN_ORDER), Promise::InOrder);
+}
+
+#[test]
+fn selective() {
+    talks(named::<Selective<M>>(SELECTIVE), Promise::Once);
+    survives(named::<Selective<M>>(SELECTIVE), Promise::Once);
+}
+
+#[test]
+fn dedicated_line() {
+    talks(named::<DedicatedLine<M>>(DEDICATED), Promise::Once);
+    survives(named::<DedicatedLine<M>>(DEDICATED), Promise::Once);
+}
+
+#[test]
+fn whole_window() {
+    talks(named::<WholeWindow<M>>(WHOLE_WINDOW), Promise::InOrder);
+    survives(named::<WholeWindow<M>>(WHOLE_WINDOW), Promise::InOrder);
+}
+
+#[test]
+fn latest_only() {
+    speaks(named::<LatestOnly<M>>(LATEST), Promise::Rising);
+}
+
+#[test]
+fn best_effort() {
+    speaks(named::<BestEffort<M>>(BEST_EFFORT), Promise::AtMostOnce);
+}
+
+/// What a plan boxes puts the same on the wire, at the same time, as what a program names.
+#[test]
+fn a_plan_and_a_name_have_the_same_trace() {
+    for seed in 0..20 {
+        let talk = Talk { there: 16, back: 12, longest: 3000, ..Talk::default() };
+        let one = Trial::new(named::<Selective<M>>(SELECTIVE), &bad(seed), seed);
+        let other = Trial::new(planned(SELECTIVE), &bad(seed), seed);
+        let (mut one, mut other) = (one, other);
+        let traces = (one.talk(&talk, seed, |_, _| {}), other.talk(&talk, seed, |_, _| {}));
+        assert!(traces.0.is_ok(), "seed {seed}: {traces:?}");
+        assert_eq!(traces.0, traces.1, "seed {seed}");
+    }
+}
