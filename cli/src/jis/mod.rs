@@ -47,7 +47,7 @@ pub(crate) struct Serve {
 
 #[derive(Args)]
 pub(crate) struct Get {
-    /// The picture's address, jis://HOST[:PORT]/NAME; or the host alone.
+    /// The picture's address, jis://HOST/NAME or jis://HOST:PORT/NAME; or the host alone.
     #[arg(value_name = "URL|HOST")]
     place: String,
     /// The picture's name, behind a host alone.

@@ -181,9 +181,9 @@ pub enum FilesRequest<M> {
         /// The file.
         path: String,
     },
-    /// Nothing is requested for now: what is kept for further requests, such as a connection without
-    /// one, is ended at once, and what is used when its use ends. No answer; a later request begins
-    /// anew.
+    /// Nothing is requested for now: what is kept for further requests, such as a connection
+    /// without one, is ended at once, and what is used when its use ends. No answer; a later
+    /// request begins anew.
     Leave,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! | variant | what is new in it |
 //! | --- | --- |
-//! | [`std`] | the definition: each 16-bit word is XORed twice, and the sum rotated |
+//! | [`std()`] | the definition: each 16-bit word is XORed twice, and the sum rotated |
 //! | [`op1`] | words with the same rotation are XORed first, in an array of 16 sums |
 //! | [`op2`] | 16 variables instead of the array: the loop is unrolled |
 //! | [`op3`] | the plain XOR is made of the 16 sums, not word by word |
