@@ -3,8 +3,8 @@
 use stackwright_contract::services::Credit;
 use stackwright_transport::Limits;
 
-/// The settings that a plan leaves open. The defaults of [`Config::new`] suit the Internet and local
-/// networks.
+/// The settings that a plan leaves open. The defaults of [`Config::new`] suit the Internet and
+/// local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The longest packet, header included, in octets: 256 … 65507. Packets are not cut below.

@@ -62,8 +62,8 @@ fn place(slot: &str) -> usize {
     SLOTS.iter().position(|other| *other == slot).unwrap_or(0)
 }
 
-/// Policies that a program names by a [configuration](stackwright_transport::configuration): what is
-/// not named is not in it.
+/// Policies that a program names by a [configuration](stackwright_transport::configuration): what
+/// is not named is not in it.
 pub struct Named<C: Configuration> {
     values: PolicyValues,
     integrity: C::Integrity,

@@ -97,8 +97,8 @@ fn speaks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promi
     assert!(delivered > 0, "something arrives");
 }
 
-/// Whichever packet of the first 64 is lost, doubled, late or altered, in either direction, everything
-/// arrives.
+/// Whichever packet of the first 64 is lost, doubled, late or altered, in either direction,
+/// everything arrives.
 fn survives<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
     let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
     for nth in 0..64 {

@@ -3,7 +3,8 @@
 //! The trials `speed` and `noise` take minutes, and a machine that does nothing else:
 //!
 //! ```sh
-//! cargo test -p stackwright-tests --test radio -- direwolf/speed direwolf/noise --ignored --nocapture --test-threads 1
+//! cargo test -p stackwright-tests --test radio -- direwolf/speed --ignored --nocapture
+//! cargo test -p stackwright-tests --test radio -- direwolf/noise --ignored --nocapture
 //! ```
 
 use std::thread;

@@ -94,7 +94,8 @@ fn is_called() {
     assert_eq!(line(&mut out), format!("echoed {OCTETS}"));
 }
 
-/// The same program at two stations of ours on a channel of ours, where bits are wrong now and then.
+/// The same program at two stations of ours on a channel of ours, where bits are wrong now and
+/// then.
 fn on_a_channel() {
     let (_channel, tncs) = channel(1e-5);
     let calls = ["N0AAA", "N0BBB"];

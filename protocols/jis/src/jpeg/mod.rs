@@ -11,8 +11,8 @@
 //! | `piece.rs`, `split.rs` | pieces, several to a body |
 //! | `join.rs` | bodies in any order become the file again: [`Assembly`] |
 //!
-//! Each piece begins with DC values of its own; all other bits of the file are copied, so nothing is
-//! lost (ITU-T T.81, which the comments cite).
+//! Each piece begins with DC values of its own; all other bits of the file are copied, so nothing
+//! is lost (ITU-T T.81, which the comments cite).
 
 mod bits;
 mod entropy;
