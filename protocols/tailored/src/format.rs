@@ -355,7 +355,9 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
             Some(_) => say.signals.shared(Signals::FINISH),
         };
         let code = if says.has(Signals::END) { say.signals.code() } else { 0 };
-        let told = says.with(say.signals.shared(Signals::OPEN.with(Signals::ACCEPT)));
+        // How far the opening is, every packet tells: its token is the confirmation.
+        let opens = Signals::OPEN.with(Signals::ACCEPT).with(Signals::CONFIRM);
+        let told = says.with(say.signals.shared(opens));
         say.signals = say.signals.without(told.with(Signals::because(code)));
         let header = TailoredHeader {
             kind: match unit {
