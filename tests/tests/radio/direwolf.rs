@@ -20,8 +20,8 @@ use crate::rig::Rig;
 use crate::station::{Station, Tnc};
 use crate::trial;
 
-/// What is echoed: at 9600 bit/s, ten seconds each way.
-const ECHOED: usize = 8 << 10;
+/// What is echoed: at 9600 bit/s, twenty seconds each way.
+const ECHOED: usize = 16 << 10;
 /// What is measured.
 const MEASURED: usize = 10 << 10;
 const TIMES: usize = 3;
