@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use stackwright::compose::Over;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
@@ -35,13 +37,15 @@ impl Shelf for Folder {
     fn file(&self, name: &str) -> Option<Vec<u8>> {
         let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
         let path = plain.then(|| self.0.join(name))?;
-        // A link, or a device, may be anything.
-        let about = path.symlink_metadata().ok()?;
+        // A link, or a device, may be anything: neither is followed or waited for.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
+        let about = file.metadata().ok()?;
         if !about.is_file() || about.len() > OCTETS_MOST {
             return None;
         }
         let mut octets = Vec::new();
-        File::open(path).ok()?.take(OCTETS_MOST).read_to_end(&mut octets).ok()?;
+        file.take(OCTETS_MOST).read_to_end(&mut octets).ok()?;
         Some(octets)
     }
 }

@@ -96,8 +96,13 @@ fn a_protocol_compiles_or_is_wrong_at_a_place() {
 }
 
 #[test]
+fn a_picture_is_joined_as_it_was_split() {
+    check("jpeg", 3000);
+}
+
+#[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 18);
+    assert_eq!(TARGETS.len(), 19);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use stackwright::ax25::{Config, LinkVersion};
 use stackwright::contract::services::Ended;
 
 use crate::agw::Agw;
+use crate::air::is_as_in_the_model;
 use crate::rig::Rig;
 use crate::station::{Station, Tnc};
 use crate::trial;
@@ -43,7 +44,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(&name, "direwolf", move || speed(baud, least)).with_ignored_flag(true)
     });
     let noise = trial("direwolf/noise", "direwolf", noise).with_ignored_flag(true);
-    calls.into_iter().chain([answers]).chain(speed).chain([noise]).collect()
+    let air = trial("direwolf/air", "direwolf", is_as_in_the_model).with_ignored_flag(true);
+    calls.into_iter().chain([answers]).chain(speed).chain([noise, air]).collect()
 }
 
 fn content(octets: usize) -> Vec<u8> {

@@ -2,6 +2,7 @@
 //! machine counts as ignored; with `CI=true` it fails.
 
 mod agw;
+mod air;
 mod ax25ipd;
 mod channel;
 mod direwolf;
