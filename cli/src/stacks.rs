@@ -135,7 +135,7 @@ impl Ground {
     }
 }
 
-/// Makes streams `S` of a transport of ours in a driver, in packets of at most so many octets.
+/// Makes streams `S` of a transport of ours in a driver, in packets whose length is bounded.
 pub(crate) type MakeStreams<S> = fn(&Driver, &Arc<Pool<Message>>, u16) -> io::Result<S>;
 
 /// How long it is since 1970.

@@ -221,7 +221,7 @@ fn the_pages_commands_send_a_text_from_one_station_to_another() {
     assert!(capture.len() > 100);
 }
 
-/// Whoever waits for one station takes no call of another.
+/// A station that waits for one caller does not accept another.
 #[test]
 fn a_station_that_is_not_awaited_is_turned_away() {
     let folder = Scratch::new();

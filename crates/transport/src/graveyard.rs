@@ -42,8 +42,19 @@ impl<K: Copy + Ord> Graveyard<K> {
     /// Remembers that an association is over until then, and the packet that tells it.
     pub fn bury(&mut self, remote: Participant, key: K, packet: &[u8], until: Instant) {
         let grave = Grave { until, packet: packet.into(), answers: ANSWERS_MOST };
-        if self.graves.insert((remote, key), grave).is_none() {
-            self.oldest.push_back((remote, key));
+        self.enter((remote, key), grave);
+    }
+
+    /// Remembers the same association under another key.
+    pub fn also(&mut self, remote: Participant, key: K, other: K) {
+        if let Some(grave) = self.graves.get(&(remote, key)).cloned() {
+            self.enter((remote, other), grave);
+        }
+    }
+
+    fn enter(&mut self, place: (Participant, K), grave: Grave) {
+        if self.graves.insert(place, grave).is_none() {
+            self.oldest.push_back(place);
         }
         while self.oldest.len() > MOST
             && let Some(oldest) = self.oldest.pop_front()

@@ -9,12 +9,11 @@ use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::Integrity;
 use stackwright_transport::words::Nanoseconds;
-use stackwright_transport::{Host, Limits, Slots};
+use stackwright_transport::{Graveyard, Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{Config, PACKET_LEAST};
 use crate::format::{self, HEADER_MOST};
-use crate::graveyard::Graveyard;
 use crate::header::{AddressHeader, DiagnosticSegment, XtpKind, XtpOptions, XtpPacket};
 use crate::key::ContextKey;
 use crate::services::{self, XtpService};
@@ -25,7 +24,7 @@ const HEADROOM: usize = 64;
 /// The contexts of one service.
 pub struct Contexts<M, S> {
     config: Config,
-    over: Graveyard,
+    over: Graveyard<ContextKey>,
     service: PhantomData<fn() -> (M, S)>,
 }
 

@@ -18,7 +18,7 @@ const GENERATION: u32 = 32;
 const TAG: u32 = 63 - INDEX - GENERATION;
 
 /// A key, and whose it is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ContextKey {
     /// Whether it is one of ours, which the peer returns (RTN).
     pub ours: bool,

@@ -11,7 +11,6 @@
 //! | `format.rs` | words and octets of one context |
 //! | `services.rs` | the services, each a configuration |
 //! | `contexts.rs` | the contexts of a station: which are made, and what the others are told |
-//! | `graveyard.rs` | contexts that are over |
 //! | `config.rs` | the configuration |
 //! | `syntax.rs` | the syntax of a packet, for programs that display packets |
 //! | `xtp36r/` | XTP 3.6 reconstructed, for comparison with the report |
@@ -23,7 +22,6 @@ extern crate alloc;
 mod config;
 mod contexts;
 mod format;
-mod graveyard;
 pub mod header;
 mod key;
 pub mod services;

@@ -180,7 +180,7 @@ impl Ends {
         Ends { caller: station(rig, 0, "N0AAA", LinkVersion::Auto, baud), callee }
     }
 
-    /// Moves so many octets over a link of their own; returns how long that takes from when the
+    /// Moves `octets` octets over a link of their own; returns how long that takes from when the
     /// link is open.
     fn transfer(&mut self, rig: &Rig, octets: usize) -> Duration {
         let Ends { caller, callee } = self;

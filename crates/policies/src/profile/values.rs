@@ -29,7 +29,7 @@ const BURST: u32 = 4;
 /// Inquiries in a row without an answer after which the peer counts as gone.
 const RETRIES: u32 = 12;
 
-/// A report for every so many packets, where all arrive in order.
+/// How many packets one report acknowledges, where all arrive in order.
 const PACKETS_A_REPORT: u32 = 2;
 
 /// What policies need to know beyond their types.

@@ -7,8 +7,6 @@ use crate::header::Modulus;
 const LENGTHS: [u16; 7] = [32, 48, 64, 96, 128, 192, 256];
 /// The length on a link of which nothing is known.
 const FIRST: u16 = 64;
-/// Frames of a length that was never acknowledged which leave at once.
-pub(super) const TRY: usize = 4;
 /// First transmissions that the estimate looks back at.
 const SAMPLES: usize = 32;
 /// Octets of a frame beside its information: addresses, control field, protocol identifier, and a

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use stackwright_contract::Duration;
 use stackwright_wire::{Message, Pool};
 
-use super::length::{Learned, Lengths, TRY};
+use super::length::{Learned, Lengths};
 use crate::config::Config;
 use crate::header::{HEAD_MOST, Modulus};
 
@@ -15,6 +15,8 @@ pub(crate) const HEADROOM: usize = HEAD_MOST + 16;
 
 /// How long one transmission is on the air at most: others wait for the channel meanwhile.
 const BURST_MOST: Duration = Duration::from_secs(30);
+/// Frames of a length that was never acknowledged which leave at once.
+const TRY: usize = 4;
 
 /// A frame that has its number: it was sent at least once, and is never cut again, because the peer
 /// may hold it.

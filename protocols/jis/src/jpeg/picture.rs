@@ -82,7 +82,7 @@ impl Picture {
         &self.layout
     }
 
-    /// Returns bodies of pieces, each of at most so many octets.
+    /// Returns bodies of pieces, each of `most` octets or less.
     ///
     /// # Errors
     /// Returns a flaw where a unit does not fit a body.

@@ -37,7 +37,7 @@ impl Bodies {
     }
 }
 
-/// Splits a picture into bodies of at most so many octets.
+/// Splits a picture into bodies of `most` octets or less.
 ///
 /// A piece has units of one row of one scan; several fill a body. What is no picture data goes
 /// last: the picture does not need it.
