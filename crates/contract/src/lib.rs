@@ -11,6 +11,7 @@
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
 //! | [`Batches`] | which protocol takes several messages at once, and where they are split |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
+//! | [`Backlog`] | what waits for the credit of a stream |
 //! | [`ask`] | questions: how long a message may be, which peer, what round-trip time |
 //! | [`services`] | the closed set of vocabularies |
 //! | [`Word`] | what any word tells of itself: its name, its life, what it carries |
@@ -25,6 +26,7 @@
 extern crate alloc;
 
 pub mod ask;
+mod backlog;
 mod batches;
 mod call_sign;
 mod command;
@@ -45,6 +47,7 @@ mod time;
 mod word;
 pub mod words;
 
+pub use backlog::Backlog;
 pub use batches::{Batches, hand_down, hand_up};
 pub use call_sign::{BadCallSign, CallSign};
 pub use command::{Command, CommandError};

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use stackwright_contract::services::{Credit, StreamsRequest};
-use stackwright_contract::{CallSign, Duration, Handle, Instant};
+use stackwright_contract::{Backlog, CallSign, Duration, Handle, Instant};
 use stackwright_wire::Message;
 
 use crate::{Agw, LINK_ROOM, Out};
@@ -36,8 +36,7 @@ pub(crate) struct Link<M> {
     pub(crate) pid: u8,
     pub(crate) opened: bool,
     /// Credit of AX.25, and what waits for it.
-    credit: usize,
-    queue: VecDeque<M>,
+    queue: Backlog<M>,
     /// Octets of each frame of the program that the peer has not acknowledged, the oldest first.
     unacknowledged: VecDeque<usize>,
     /// A frame came since the program asked how many are outstanding.
@@ -79,8 +78,7 @@ impl<M: Message> Link<M> {
             remote,
             pid,
             opened: false,
-            credit: 0,
-            queue: VecDeque::new(),
+            queue: Backlog::new(0),
             unacknowledged: VecDeque::new(),
             uncounted: false,
             owed: 0,
@@ -91,14 +89,14 @@ impl<M: Message> Link<M> {
 
     pub(crate) fn open(&mut self, credit: usize, out: Out<'_, M>) {
         self.opened = true;
-        self.credit = credit;
+        self.queue.allow(credit);
         self.pump(out);
     }
 
     /// Returns whether it takes `octets` more: nothing waits, or there is room for all of them.
     pub(crate) fn takes(&self, octets: usize) -> bool {
         // An entry of the queue has a price, too: frames may be short.
-        let queued = self.waiting() + ENTRY * self.queue.len();
+        let queued = self.waiting() + ENTRY * self.queue.messages();
         self.queue.is_empty() || queued + octets <= LINK_ROOM
     }
 
@@ -118,13 +116,13 @@ impl<M: Message> Link<M> {
         } else if let Some(last) = self.unacknowledged.back_mut() {
             *last += data.len();
         }
-        self.queue.push_back(M::with_headroom(0, data));
+        self.queue.push(M::with_headroom(0, data));
         self.pump(out);
     }
 
     /// The peer has acknowledged octets.
     pub(crate) fn acknowledged(&mut self, octets: usize, out: Out<'_, M>) {
-        self.credit += octets;
+        self.queue.allow(octets);
         let mut left = octets;
         while let Some(first) = self.unacknowledged.front_mut() {
             if *first > left {
@@ -138,14 +136,7 @@ impl<M: Message> Link<M> {
     }
 
     fn pump(&mut self, out: Out<'_, M>) {
-        while self.credit > 0
-            && let Some(first) = self.queue.front_mut()
-        {
-            let part = first.split_to(first.len().min(self.credit));
-            self.credit -= part.len();
-            if first.is_empty() {
-                self.queue.pop_front();
-            }
+        while let Some(part) = self.queue.next_part() {
             let (association, batch) = (self.name, part.into());
             let properties = Default::default();
             Agw::ask_links(out, StreamsRequest::Send { association, batch, properties });
@@ -206,7 +197,7 @@ impl<M: Message> Link<M> {
 
     /// Returns how many octets wait for AX.25.
     pub(crate) fn waiting(&self) -> usize {
-        self.queue.iter().map(M::len).sum()
+        self.queue.octets()
     }
 }
 

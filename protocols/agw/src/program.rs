@@ -1,10 +1,9 @@
 //! One program: what it sends, and what waits for it.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Credit, StreamsRequest};
-use stackwright_contract::{Context, Either, Handle};
+use stackwright_contract::{Backlog, Context, Either, Handle};
 use stackwright_wire::{Header, Message};
 
 use crate::header::{AgwHeader, DATA_MOST};
@@ -39,8 +38,7 @@ pub(crate) struct Program<M> {
     incoming: Option<M>,
     pub(crate) waits: Option<Waits>,
     /// Credit of the stream, and what waits for it.
-    credit: usize,
-    queue: VecDeque<M>,
+    queue: Backlog<M>,
     /// Octets that wait here or in the stream.
     held: usize,
     /// It is over: what it still sends is ignored.
@@ -60,8 +58,7 @@ impl<M: Message> Program<M> {
             name,
             incoming: None,
             waits: None,
-            credit,
-            queue: VecDeque::new(),
+            queue: Backlog::new(credit),
             held: 0,
             ends: false,
         }
@@ -111,26 +108,19 @@ impl<M: Message> Program<M> {
     /// Queues a frame for it.
     pub(crate) fn tell(&mut self, frame: M, out: Out<'_, M>) {
         self.held += frame.len();
-        self.queue.push_back(frame);
+        self.queue.push(frame);
         self.speak(out);
     }
 
     /// The stream has transmitted octets.
     pub(crate) fn sent(&mut self, octets: usize, out: Out<'_, M>) {
-        self.credit += octets;
+        self.queue.allow(octets);
         self.held = self.held.saturating_sub(octets);
         self.speak(out);
     }
 
     fn speak(&mut self, out: Out<'_, M>) {
-        while self.credit > 0
-            && let Some(first) = self.queue.front_mut()
-        {
-            let part = first.split_to(first.len().min(self.credit));
-            self.credit -= part.len();
-            if first.is_empty() {
-                self.queue.pop_front();
-            }
+        while let Some(part) = self.queue.next_part() {
             out.request(Either::Left(StreamsRequest::Send {
                 association: self.name,
                 batch: part.into(),
@@ -146,8 +136,7 @@ impl<M: Message> Program<M> {
 
     /// Returns how many octets are held here, in both directions together.
     pub(crate) fn held(&self) -> usize {
-        let queue: usize = self.queue.iter().map(M::len).sum();
-        queue + self.incoming.as_ref().map_or(0, M::len)
+        self.queue.octets() + self.incoming.as_ref().map_or(0, M::len)
     }
 }
 

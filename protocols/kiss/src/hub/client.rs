@@ -1,9 +1,7 @@
 //! One program that shares the TNC.
 
-use alloc::collections::VecDeque;
-
 use stackwright_contract::services::{Credit, StreamsRequest};
-use stackwright_contract::{Either, Handle};
+use stackwright_contract::{Backlog, Either, Handle};
 use stackwright_wire::{Leaf, Message};
 
 use super::{CLIENT_ROOM, Hub, Out};
@@ -23,8 +21,7 @@ pub(super) struct Client<M> {
     /// A frame of it waits for the TNC: it is not read before that has gone.
     pub(super) waits: bool,
     /// Credit of the stream, and what waits for it.
-    credit: usize,
-    queue: VecDeque<M>,
+    queue: Backlog<M>,
     /// Octets that wait here or in the stream.
     held: usize,
     /// It has finished, or is closed for another reason.
@@ -38,8 +35,7 @@ impl<M: Message> Client<M> {
             incoming: None,
             deframer: Deframer::new(longest + OVERHEAD),
             waits: false,
-            credit,
-            queue: VecDeque::new(),
+            queue: Backlog::new(credit),
             held: 0,
             ends: false,
         }
@@ -86,27 +82,20 @@ impl<M: Message> Client<M> {
             return false;
         }
         self.held += octets.len();
-        self.queue.push_back(octets);
+        self.queue.push(octets);
         self.speak(out);
         true
     }
 
     /// The stream has transmitted octets.
     pub(super) fn sent(&mut self, octets: usize, out: Out<'_, M>) {
-        self.credit += octets;
+        self.queue.allow(octets);
         self.held = self.held.saturating_sub(octets);
         self.speak(out);
     }
 
     fn speak(&mut self, out: Out<'_, M>) {
-        while self.credit > 0
-            && let Some(first) = self.queue.front_mut()
-        {
-            let part = first.split_to(first.len().min(self.credit));
-            self.credit -= part.len();
-            if first.is_empty() {
-                self.queue.pop_front();
-            }
+        while let Some(part) = self.queue.next_part() {
             out.request(Either::Left(StreamsRequest::Send {
                 association: self.name,
                 batch: part.into(),
@@ -117,8 +106,7 @@ impl<M: Message> Client<M> {
 
     /// Returns how many octets are held, in both directions together.
     pub(super) fn held(&self) -> usize {
-        let queue: usize = self.queue.iter().map(M::len).sum();
-        queue + self.incoming.as_ref().map_or(0, M::len)
+        self.queue.octets() + self.incoming.as_ref().map_or(0, M::len)
     }
 }
 
