@@ -18,6 +18,9 @@ pub struct Config {
     pub send: Credit,
     /// The limits that all contexts share for messages that are not complete.
     pub limits: Limits,
+    /// How many contexts there may be whose peer has not shown that it hears: it opened, and has not
+    /// returned our key. Others that open are refused.
+    pub half_open_most: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,
     /// How long the first answer is waited for (wtimer).
@@ -55,6 +58,7 @@ impl Config {
             window: 1 << 20,
             send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 16 << 10 },
+            half_open_most: 1024,
             checks_data: true,
             timeout_first: SECOND,
             timeout_least: 20 * MILLISECOND,

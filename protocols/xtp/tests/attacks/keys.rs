@@ -115,7 +115,10 @@ fn a_return_key_with_a_wrong_generation_is_nobodys_and_gets_no_diag() {
         for (nth, packet) in [
             data(XtpPacket { sequence: 7, ..returned(key ^ 1 << bit, XtpKind::Data) }, b"guess"),
             control(
-                XtpPacket { options: XtpOptions::END, ..returned(key ^ 1 << bit, XtpKind::Control) },
+                XtpPacket {
+                    options: XtpOptions::END,
+                    ..returned(key ^ 1 << bit, XtpKind::Control)
+                },
                 Said { received: 0, allocated: 1 << 20, echo: 0 },
             ),
             diagnostic(returned(key ^ 1 << bit, XtpKind::Diagnostic), 2, 1),

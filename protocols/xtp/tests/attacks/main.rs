@@ -4,8 +4,13 @@
 //! | --- | --- |
 //! | `keys.rs` | packets of an earlier context, and guesses of keys |
 //! | `diagnostics.rs` | DIAG that is not the peer's |
+//! | `reports.rs` | a peer whose reports, lengths and questions are not so, or old |
+//! | `strangers.rs` | thousands of addresses that may be false |
 
 mod diagnostics;
 mod keys;
 mod packets;
+mod reports;
+mod scene;
 mod station;
+mod strangers;

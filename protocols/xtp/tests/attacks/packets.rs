@@ -95,7 +95,8 @@ pub(crate) fn control(header: XtpPacket, said: Said) -> Vec<u8> {
 /// An ECNTL that counts its spans.
 pub(crate) fn error_control(header: XtpPacket, said: Said, spans: &[(u64, u64)]) -> Vec<u8> {
     let count = encoded(&SpanCount { spans: spans.len() as u32 });
-    let spans = spans.iter().map(|(left, right)| encoded(&SpanSegment { left: *left, right: *right }));
+    let spans =
+        spans.iter().map(|(left, right)| encoded(&SpanSegment { left: *left, right: *right }));
     let spans = spans.collect::<Vec<_>>().concat();
     packet(XtpPacket { format: XtpKind::ErrorControl, ..header }, &[&segment(said), &count, &spans])
 }

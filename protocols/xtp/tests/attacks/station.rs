@@ -24,7 +24,7 @@ const EVERYTHING: Credit = Credit { octets: 1 << 40, messages: 1 << 40 };
 const ROOM: Credit = Credit { octets: 1 << 20, messages: 64 };
 
 /// How many names wait for arrivals, above and below.
-const AWAITED: usize = 4;
+pub(crate) const AWAITED: usize = 4;
 
 struct Words<S: Service> {
     down: VecDeque<RequestOf<Layer<M, S>>>,
@@ -58,7 +58,8 @@ pub(crate) struct Station<S: Service> {
     pub(crate) layer: Layer<M, S>,
     words: Words<S>,
     listener: Handle,
-    listens: bool,
+    /// Whether the application awaits another context for each that is opened.
+    pub(crate) listens: bool,
     names: Names<()>,
     awaited: VecDeque<Handle>,
     below: BTreeMap<Handle, SocketAddr>,
