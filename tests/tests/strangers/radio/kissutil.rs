@@ -1,6 +1,6 @@
 //! Direwolf's `kissutil`: a program that speaks KISS, and that a person types frames into.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write, pipe};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
@@ -37,9 +37,11 @@ impl Kissutil {
     fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new("kissutil");
         command.args(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let (output, both) = pipe().expect("a pipe");
+        command.stdin(Stdio::piped()).stderr(both.try_clone().expect("a second end")).stdout(both);
         let mut running = Running::start(&mut command);
-        let (input, output) = (running.input(), running.output());
+        let input = running.input();
+        drop(command); // it holds the ends that kissutil writes to
         let (told, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
