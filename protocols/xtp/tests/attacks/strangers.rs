@@ -178,7 +178,9 @@ fn twenty_thousand_datagrams_leave_what_one_leaves() {
         station.closes(opened);
         assert_eq!(station.layer.associations(), 0);
         station.sent();
-        (station.heard.clear(), station.ended.clear(), station.opened.clear());
+        station.opened.clear();
+        station.heard.clear();
+        station.ended.clear();
         // The graveyard is full.
         if nth == 9000 {
             first_held = Some((station.layer.names(), held()));
