@@ -4,6 +4,7 @@ mod crowd;
 mod dissected;
 mod files;
 mod relay;
+mod services;
 mod stacks;
 mod wireshark;
 mod xtp;
