@@ -12,7 +12,7 @@ use toml::de::DeTable;
 
 use super::reader::{Entry, Mistake, Table};
 use crate::call::{other_call, own_call};
-use crate::line::LineAddress;
+use crate::tnc::TncAddress;
 
 /// How long a file may be, in octets.
 pub(super) const FILE_MOST: usize = 64 << 10;
@@ -45,7 +45,7 @@ pub(super) struct TncEntry {
     pub(super) name: String,
     /// As it is written.
     pub(super) shown: String,
-    pub(super) line: LineAddress,
+    pub(super) line: TncAddress,
     /// Its port that is used.
     pub(super) port: u8,
     pub(super) kiss: kiss::Config,
@@ -143,7 +143,7 @@ fn tnc(top: &Table<'_>) -> Read<TncEntry> {
     table.only(&["line", "rate", "kiss"])?;
     const LINE: &str = "a line to a TNC, such as \"tcp://127.0.0.1:8001\"";
     let entry = table.get("line").ok_or_else(|| table.mistake(format!("`line` is {LINE}")))?;
-    let line = entry.parsed(LINE, LineAddress::parse)?;
+    let line = entry.parsed(LINE, TncAddress::parse)?;
     let mut config = kiss::Config::default();
     if let Some(entry) = table.get("rate") {
         let rate = entry.number(50..10_000_001)?;

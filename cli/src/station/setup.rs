@@ -5,20 +5,20 @@ use stackwright::ax25::header::DigipeaterPath;
 use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Route};
 use stackwright::compose::{Beside, Over, stack};
 use stackwright::contract::Protocol as _;
-use stackwright::kiss::{Hub, HubConfig, Kiss};
+use stackwright::kiss::{Hub, HubConfig};
 use stackwright_drivers::Driver;
-use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
 
 use super::file::{StationFile, TncEntry};
 use crate::problem::Problem;
 use crate::stacks::{self, Message};
+use crate::tnc::TncFrames;
 
 stack! {
     /// Programs share the links of a station, and its TNC.
     pub(crate) StationStack = Agw<Message> over (
         Tcp<Message> beside (Ax25<Message> over Hub<Message> over (
-            Tcp<Message> beside (AirRules<Message> over Kiss<Message> over Line<Message>)
+            Tcp<Message> beside (AirRules<Message> over TncFrames)
         ))
     )
 }
@@ -85,9 +85,8 @@ impl Setup {
             rate,
         };
         let registry = || driver.registry();
-        let line = line.clone().open(&driver, LINE, pool.clone())?;
-        let kiss = Over::new(Kiss::sharing(kiss.clone(), pool.clone()), line);
-        let tnc = Over::new(AirRules::new(rules), kiss);
+        let tnc = line.clone().open(kiss.clone(), &driver, LINE, pool.clone())?;
+        let tnc = Over::new(AirRules::new(rules), tnc);
         let shared = Beside::new(Tcp::new(registry(), HUB, pool.clone()), tnc);
         let hub = Over::new(Hub::new(hub, pool.clone()), shared);
         let links = Over::new(Ax25::sharing(links, pool.clone()), hub);
@@ -112,5 +111,5 @@ pub(super) fn has_sent_all(stack: &StationStack) -> bool {
 
 /// Takes the TNC out of KISS, where the file says so.
 pub(super) fn leave(stack: &mut StationStack) {
-    stack.lower.right.lower.lower.right.lower.upper.leave();
+    stack.lower.right.lower.lower.right.lower.leave();
 }

@@ -6,7 +6,7 @@ mod agw;
 mod hub;
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -37,9 +37,13 @@ struct Station {
 }
 
 fn text(call: &str, line: SocketAddr) -> String {
+    text_at(call, &format!("tcp://{line}"))
+}
+
+fn text_at(call: &str, line: &str) -> String {
     format!(
         "call = \"{call}\"\naliases = [\"{call}-7\"]\n\
-         [tnc.test]\nline = \"tcp://{line}\"\nrate = 200_000\n\
+         [tnc.test]\nline = \"{line}\"\nrate = 200_000\n\
          kiss = {{ txdelay = \"10 ms\", persistence = 1.0, slot = \"10 ms\" }}\n\
          [serve]\nagw = \"127.0.0.1:0\"\nkiss = \"127.0.0.1:0\"\n"
     )
@@ -124,6 +128,30 @@ fn programs_of_two_stations_exchange_16_kib() {
         said.contains("Transmitted") && said.contains("N0AAA is connected to N0BBB-7"),
         "{said}"
     );
+}
+
+/// Two stations without any TNC: frames are in UDP. Neither has to be there first.
+#[test]
+fn stations_over_axudp_exchange_16_kib() {
+    let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a port"));
+    let [one, other] = sockets.map(|socket| socket.local_addr().expect("it is bound").port());
+    let line = |to, local| format!("axudp://127.0.0.1:{to}?local={local}");
+    let early = Station::start(&text_at("N0AAA", &line(other, one)), &[]);
+    let mut caller = Program::registered(early.agw, "N0AAA");
+    caller.ask(b'C', "N0AAA", "N0BBB", b"");
+    thread::sleep(Duration::from_millis(500)); // nobody is there yet
+    let late = Station::start(&text_at("N0BBB", &line(one, other)), &[]);
+    let mut called = Program::registered(late.agw, "N0BBB");
+    assert_eq!(caller.expect('C'), b"*** CONNECTED With Station N0BBB\r\0");
+    assert_eq!(called.expect('C'), b"*** CONNECTED To Station N0AAA\r\0");
+    let mut sender = caller.another();
+    let sends = thread::spawn(move || {
+        content(1).chunks(500).for_each(|data| sender.ask(b'D', "N0AAA", "N0BBB", data));
+    });
+    assert!(called.data(16 << 10) == content(1), "what the caller sent");
+    sends.join().expect("no panic");
+    let said = early.stop();
+    assert!(said.contains(&format!("TNC test at {}", line(other, one))), "{said}");
 }
 
 /// A program is killed in mid-transfer: the peer is told, and the next program has its calls.
