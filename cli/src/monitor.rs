@@ -91,7 +91,7 @@ impl Outlet<TncFrames> for Heard {
                 message.copy_to(&mut frame);
                 self.frames.push((port, frame));
             }
-            FramesIndication::State { up } => self.up = Some(up),
+            FramesIndication::State { up, .. } => self.up = Some(up),
             // Nothing is sent.
             FramesIndication::Credit { .. } | FramesIndication::Left { .. } => {}
         }

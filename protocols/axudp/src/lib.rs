@@ -138,7 +138,7 @@ impl<M: Message> Axudp<M> {
         }
         self.is_up = up;
         self.up = Credit::NONE;
-        out.indicate(FramesIndication::State { up });
+        out.indicate(FramesIndication::State { port: ONLY, up });
         if up {
             out.indicate(FramesIndication::Credit { port: ONLY, credit: ROOM });
         }
@@ -269,7 +269,7 @@ impl<M: Message> Protocol for Axudp<M> {
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if !core::mem::replace(&mut self.begun, true) {
-            out.indicate(FramesIndication::State { up: false });
+            out.indicate(FramesIndication::State { port: 0, up: false });
             self.open(cx.now(), out);
         }
     }

@@ -60,7 +60,7 @@ impl Scene {
         let mut scene = Scene { stack, cx: Context::new(1), words: Words::default() };
         assert!(scene.stack.wants_flush());
         scene.stack.flush(&scene.cx, &mut scene.words);
-        assert!(matches!(scene.words.up[..], [FramesIndication::State { up: false }]));
+        assert!(matches!(scene.words.up[..], [FramesIndication::State { port: 0, up: false }]));
         scene.words.up.clear();
         scene
     }
@@ -115,7 +115,7 @@ fn a_frame_goes_to_all_peers_with_its_check() {
     let names = scene.opened();
     assert!(matches!(
         scene.words.up[..],
-        [FramesIndication::State { up: true }, FramesIndication::Credit { port: 0, .. }]
+        [FramesIndication::State { port: 0, up: true }, FramesIndication::Credit { port: 0, .. }]
     ));
     scene.words.up.clear();
     scene.send(FRAME, Some(7));
@@ -217,5 +217,5 @@ fn a_peer_that_refuses_is_silent_and_the_line_stays_up() {
     };
     scene.words.up.clear();
     scene.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable });
-    assert!(matches!(scene.words.up[..], [FramesIndication::State { up: false }]));
+    assert!(matches!(scene.words.up[..], [FramesIndication::State { port: 0, up: false }]));
 }
