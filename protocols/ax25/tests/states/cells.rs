@@ -52,6 +52,7 @@ fn apply(machine: &mut Machine, input: Input) {
             machine.hear(Response, control, b"xy");
         }
         Input::ILong => machine.hear_i(0, 0, true, &[7; 300]),
+        Input::IOfAnother => machine.hear_of_another(0, b"xy"),
         Input::RrAsks => machine.hear_s(Command, ReceiveReady, 0, true),
         Input::RrAcknowledges => machine.hear_s(Response, ReceiveReady, 1, false),
         Input::RrAnswersAll => machine.hear_s(Response, ReceiveReady, 1, true),
