@@ -37,7 +37,7 @@ fn with_python(run: impl FnOnce()) {
     }
 }
 
-fn program(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
+pub(crate) fn program(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
     python("program.py", arguments)
 }
 
@@ -50,7 +50,7 @@ fn python(name: &str, arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
     (running, out)
 }
 
-fn line(out: &mut BufReader<ChildStdout>) -> String {
+pub(crate) fn line(out: &mut BufReader<ChildStdout>) -> String {
     let mut line = String::new();
     out.read_line(&mut line).expect("text");
     line.trim_end().to_owned()
