@@ -1,11 +1,7 @@
-//! The client of `jis-tailored` with a role that is written by hand.
+//! The client of `jis-tailored` as an application by hand over an association of an endpoint.
 
-use stackwright::compose::Over;
-use stackwright_examples::jis::{ByHand, Picture, Wrong, fetch, tailored};
+use stackwright_examples::jis::{Wrong, fetch_by_hand};
 
 fn main() -> Result<(), Wrong> {
-    fetch(|driver, view| {
-        let (below, most) = tailored(driver)?;
-        Ok((Over::new(ByHand::<Picture>::new(view), below), most))
-    })
+    fetch_by_hand()
 }

@@ -40,9 +40,84 @@ impl<S: Protocol<Provides = Speaking<Input<Picture>, Output<Picture>>>> Outlet<S
     }
 }
 
-/// Fetches a picture several times, as the command line says: the server's address, the picture's
-/// name, how often (once), and the most octets of an ADU's body. Prints the octets, the seconds
-/// from the opening until all is painted, and those until the first units are, as sums.
+/// What the command line asks for: the server's address, the picture's name, how often (once), and
+/// the most octets of an ADU's body.
+pub(super) struct Asked {
+    pub(super) server: SocketAddr,
+    pub(super) name: String,
+    pub(super) times: u32,
+    pub(super) most: Option<usize>,
+}
+
+impl Asked {
+    pub(super) fn read() -> Result<Self, Wrong> {
+        let mut arguments = env::args().skip(1);
+        let usage = "usage: ADDRESS:PORT NAME [TIMES [OCTETS]]";
+        Ok(Asked {
+            server: arguments.next().ok_or(usage)?.parse()?,
+            name: arguments.next().ok_or(usage)?,
+            times: arguments.next().map_or(Ok(1), |times| times.parse())?,
+            most: arguments.next().map(|octets| octets.parse()).transpose()?,
+        })
+    }
+
+    /// The most octets of a body, where the transport carries `carried` in one packet.
+    pub(super) fn most(&self, carried: usize) -> u16 {
+        self.most.unwrap_or(carried).min(carried) as u16
+    }
+}
+
+/// When a picture was asked for, had its first units, and had all.
+pub(super) struct Watch {
+    begin: Instant,
+    painted: Option<Duration>,
+    done: Option<Duration>,
+}
+
+impl Watch {
+    pub(super) fn start() -> Self {
+        Watch { begin: Instant::now(), painted: None, done: None }
+    }
+
+    pub(super) fn see(&mut self, view: &PictureView, done: bool) {
+        let units = view.progress().map_or(0, |progress| progress.units);
+        if units > 0 && self.painted.is_none() {
+            self.painted = Some(self.begin.elapsed());
+        }
+        if done && self.done.is_none() {
+            self.done = Some(self.begin.elapsed());
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.begin.elapsed() > PATIENCE
+    }
+}
+
+/// Sums over all pictures.
+#[derive(Default)]
+pub(super) struct Sums {
+    octets: usize,
+    whole: Duration,
+    first: Duration,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, view: &PictureView, watch: &Watch) -> Result<(), Wrong> {
+        self.octets += view.fetched().ok_or("the picture is not whole")?.file.len();
+        self.whole += watch.done.unwrap_or_else(|| watch.begin.elapsed());
+        self.first += watch.painted.unwrap_or_else(|| watch.begin.elapsed());
+        Ok(())
+    }
+
+    /// Prints the octets, the seconds from the opening until all is painted, and those until the
+    /// first units are.
+    pub(super) fn print(&self) {
+        println!("{} {} {}", self.octets, self.whole.as_secs_f64(), self.first.as_secs_f64());
+    }
+}
+
+/// Fetches a picture as the command line says, and prints what it took.
 ///
 /// # Errors
 /// If a picture does not arrive.
@@ -50,46 +125,26 @@ pub fn fetch<S>(make: impl Fn(&Driver, PictureView) -> io::Result<(S, usize)>) -
 where
     S: Protocol<Provides = Speaking<Input<Picture>, Output<Picture>>, Uses: Lanes>,
 {
-    let mut arguments = env::args().skip(1);
-    let usage = "usage: ADDRESS:PORT NAME [TIMES [OCTETS]]";
-    let server: SocketAddr = arguments.next().ok_or(usage)?.parse()?;
-    let name = arguments.next().ok_or(usage)?;
-    let times: u32 = arguments.next().map_or(Ok(1), |times| times.parse())?;
-    let most: Option<usize> = arguments.next().map(|octets| octets.parse()).transpose()?;
-    let (mut octets, mut whole, mut first) = (0, Duration::ZERO, Duration::ZERO);
-    for _ in 0..times {
+    let (asked, mut sums) = (Asked::read()?, Sums::default());
+    for _ in 0..asked.times {
         let (view, mut told) = (PictureView::default(), Told::default());
         let mut driver = Driver::new(fastrand::u64(..))?;
         let (mut stack, carried) = make(&driver, view.clone())?;
-        let begin = Instant::now();
-        let (remote, association) = (server.into(), ASSOCIATION);
+        let mut watch = Watch::start();
+        let (remote, association) = (asked.server.into(), ASSOCIATION);
         let open = RoleRequest::Open { association, remote, local: None, credit: CREDIT };
         driver.request(&mut stack, open, &mut told);
-        let mut name = Some(requested(&name).ok_or("the name is too long")?);
-        let (mut painted, mut done) = (None, None);
-        while told.ended.is_none() && begin.elapsed() < PATIENCE {
+        let mut name = Some(requested(&asked.name).ok_or("the name is too long")?);
+        while told.ended.is_none() && !watch.is_over() {
             if let Some(name) = name.take_if(|_| told.open) {
-                let most = most.unwrap_or(carried).min(carried) as u16;
-                let input = Input::Get { most, name };
+                let input = Input::Get { most: asked.most(carried), name };
                 driver.request(&mut stack, RoleRequest::Tell { association, input }, &mut told);
             }
             driver.turn(&mut stack, &mut told, Some(Duration::from_millis(100)))?;
-            let units = view.progress().map_or(0, |progress| progress.units);
-            if painted.is_none() && units > 0 {
-                painted = Some(begin.elapsed());
-            }
-            if done.is_none() && told.done {
-                done = Some(begin.elapsed());
-            }
+            watch.see(&view, told.done);
         }
-        let fetched = view.fetched().ok_or_else(|| match told.ended {
-            Some(why) => why.to_string(),
-            None => "nothing answers".into(),
-        })?;
-        octets += fetched.file.len();
-        whole += done.unwrap_or_else(|| begin.elapsed());
-        first += painted.unwrap_or_else(|| begin.elapsed());
+        sums.add(&view, &watch)?;
     }
-    println!("{octets} {} {}", whole.as_secs_f64(), first.as_secs_f64());
+    sums.print();
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Pictures by JIS over several transports: the same pictures, clients and servers, so that programs
 //! differ in the protocol alone. The lab's tables `jis-size` and `jis` measure them.
 
+mod blocking;
 mod by_hand;
 mod client;
 mod server;
@@ -19,6 +20,7 @@ use stackwright::wire::{BufferTree, Pool};
 use stackwright_jis::body_most;
 use stackwright_jis::generated::HASH;
 
+pub use blocking::fetch_by_hand;
 pub use by_hand::ByHand;
 pub use client::fetch;
 pub use server::serve;
@@ -30,7 +32,7 @@ pub type Picture = BufferTree;
 pub type Wrong = Box<dyn Error>;
 
 /// The transport that the phase of JIS selects.
-pub type Tailored = Over<tailored::Layer<Named<Selective<Picture>>>, Udp<Picture>>;
+pub type Tailored = Over<tailored::Layer<Images>, Udp<Picture>>;
 
 /// Makes the transport that the phase of JIS selects, and returns the longest body of an ADU.
 ///
@@ -39,12 +41,22 @@ pub type Tailored = Over<tailored::Layer<Named<Selective<Picture>>>, Udp<Picture
 pub fn tailored(driver: &Driver) -> io::Result<(Tailored, usize)> {
     let mut secret = [0; 16];
     getrandom::fill(&mut secret)?;
+    let (host, most) = host(secret);
+    let udp = Udp::new(driver.registry(), 0, pool());
+    Ok((layer(host, fastrand::u64(..), udp), most))
+}
+
+type Images = Named<Selective<Picture>>;
+
+fn host(secret: [u8; 16]) -> (TailoredHost<Images>, usize) {
     let config = tailored::Config { protocol: HASH, ..tailored::Config::new(secret) };
     let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);
     let most = body_most(host.unit_most());
-    let layer =
-        tailored::layer_of(host, u64::from_ne_bytes(secret[..8].try_into().unwrap_or_default()));
-    Ok((Over::new(layer, Udp::new(driver.registry(), 0, pool())), most))
+    (host, most)
+}
+
+fn layer(host: TailoredHost<Images>, seed: u64, udp: Udp<Picture>) -> Tailored {
+    Over::new(tailored::layer_of(host, seed), udp)
 }
 
 /// Messages over the kernel's TCP.

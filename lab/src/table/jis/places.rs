@@ -50,7 +50,7 @@ impl Table for Jis {
             title: "pictures beside TCP",
             measures: "A client fetches one JPEG of 2.5 MB by turns over the transport that JIS’s phase selects and over the kernel’s TCP, both with \
                        the same client and server and ADUs of at most 640 or 1453 octets, each over a new association: octets of the file by the time from \
-                       the opening until all units are painted. loopback, veth: bound by the processor. link: a modelled link of 100 Mb/s without \
+                       the first units that are painted until all are: before, the server reads the picture. loopback, veth: bound by the processor. link: a modelled link of 100 Mb/s without \
                        link headers, where TCP packs several ADUs into a packet. 20ms, 100ms: the same at 20 Mb/s with that round trip, and packets that \
                        are lost.",
             source: "De Silva et al., 1996, tables 2 and 3",
@@ -156,7 +156,7 @@ impl Cells for Places {
             let run = move || {
                 let [seconds, first] = fetch(asked, client, server.place)?;
                 firsts.borrow_mut()[nth].push(first);
-                Ok(8e-6 * octets as f64 / seconds)
+                Ok(8e-6 * octets as f64 / (seconds - first))
             };
             match *name {
                 OURS => Contestant::ours(*name, run),

@@ -10,11 +10,13 @@ use crate::problem::Problem;
 
 /// The client whose role is generated, over the transport that its phase selects.
 pub(super) const TAILORED: &str = "jis-tailored";
-/// The same with a role that is written by hand.
+/// An application by hand over an association of an endpoint, over the same transport.
 pub(super) const BY_HAND: &str = "jis-by-hand";
-/// The same, generated, over the kernel's TCP.
+/// A layer by hand, for one association alone, over the same transport.
+pub(super) const LAYER: &str = "jis-by-hand-layer";
+/// The generated client over the kernel's TCP.
 pub(super) const TCP: &str = "jis-tcp";
-/// The server of the first two.
+/// The server of the first three.
 pub(super) const SERVER: &str = "jis-server";
 /// The server over TCP.
 pub(super) const TCP_SERVER: &str = "jis-tcp-server";
@@ -26,7 +28,7 @@ pub(super) const TCP_SERVER: &str = "jis-tcp-server";
 pub(super) fn build() -> Result<(), Problem> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--quiet", "--package", "stackwright-examples"]);
-    for name in [TAILORED, BY_HAND, TCP, SERVER, TCP_SERVER] {
+    for name in [TAILORED, BY_HAND, LAYER, TCP, SERVER, TCP_SERVER] {
         cargo.args(["--bin", name]);
     }
     cargo.current_dir(source()).stdin(Stdio::null());

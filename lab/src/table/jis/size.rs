@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::programs::{self, BY_HAND, SERVER, TAILORED, TCP, TCP_SERVER};
+use super::programs::{self, BY_HAND, LAYER, SERVER, TAILORED, TCP, TCP_SERVER};
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
 use crate::table::outcome::{Axes, Column, Figure, Row, Sample};
@@ -32,8 +32,9 @@ impl Table for JisSize {
             name: "jis-size",
             title: "code of a picture client and a server",
             measures: "The section .text of the examples’ programs, built as releases: the same reading and joining of pictures, the same loop, \
-                       and a generated client over the transport that its phase selects, one by hand over the same transport, and \
-                       the generated one over the kernel’s TCP, which has no transport in the file. A size is exact.",
+                       and a generated client over the transport that its phase selects; one by hand over the same transport, as an application over an \
+                       endpoint, and as a layer for one association alone; and the generated one over the kernel’s TCP, which has no transport in the file. A \
+                       size is exact.",
             source: "De Silva et al., 1996, table 1",
             axes: Axes::default(),
             limit: Limit::Work,
@@ -58,7 +59,7 @@ struct Sizes;
 impl Cells for Sizes {
     fn measure(&mut self, key: &str, _: &mut Course) -> Result<Row, Problem> {
         let (side, names): (usize, &[&str]) = match key {
-            "client" => (0, &[TAILORED, BY_HAND, TCP]),
+            "client" => (0, &[TAILORED, BY_HAND, LAYER, TCP]),
             "server" => (1, &[SERVER, TCP_SERVER]),
             _ => return Err(Problem::usage(format!("this table has no cell {key}"))),
         };
@@ -71,16 +72,18 @@ impl Cells for Sizes {
                 unit: "KB, whole program".into(),
             })
             .collect();
-        let by_hand = if side == 0 { Some(sizes(BY_HAND)?.code) } else { None };
+        let by_hand: &[(&str, &str, Option<Target>)] = &[
+            (BY_HAND, "code beyond the application by hand", Some(Target::AtMost(GENERATED_MOST))),
+            (LAYER, "code beyond the layer by hand", None),
+        ];
         for name in names {
             let Parts { code, loaded } = sizes(name)?;
             let mut column = Column::new(name, true);
             column.samples.push(Sample { value: code as f64, probes: [0.0; 2], slow: false });
             column.tell("all that is loaded", "B", &[loaded as f64], None);
-            if let (TAILORED, Some(by_hand)) = (*name, by_hand) {
-                let beyond = code as f64 - by_hand as f64;
-                let target = Some(Target::AtMost(GENERATED_MOST));
-                column.tell("code beyond the one by hand", "B", &[beyond], target);
+            for (other, says, target) in by_hand.iter().filter(|_| *name == TAILORED) {
+                let beyond = code as f64 - sizes(other)?.code as f64;
+                column.tell(says, "B", &[beyond], *target);
             }
             row.columns.push(column);
         }
