@@ -23,16 +23,19 @@ pub(crate) enum Transport {
     Xtp,
     /// Messages, each behind its length, over streams of XTP over UDP.
     StreamXtp,
+    /// Messages over a transport that is tailored to them, over UDP.
+    Tailored,
 }
 
 impl Transport {
-    const ALL: [Transport; 6] = [
+    const ALL: [Transport; 7] = [
         Transport::Artp,
         Transport::Udp,
         Transport::Tcp,
         Transport::OrderedArtp,
         Transport::Xtp,
         Transport::StreamXtp,
+        Transport::Tailored,
     ];
 
     /// How an address begins.
@@ -44,6 +47,7 @@ impl Transport {
             Transport::OrderedArtp => "ordered+artp",
             Transport::Xtp => "xtp",
             Transport::StreamXtp => "stream+xtp",
+            Transport::Tailored => "tailored",
         }
     }
 }

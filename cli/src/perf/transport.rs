@@ -9,6 +9,9 @@ use stackwright::compose::Over;
 use stackwright::contract::services::Credit;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
+use stackwright::policies::profile::{Bounds, Path, PolicyValues};
+use stackwright::tailored::configurations::AnyOrder;
+use stackwright::tailored::{self, Named};
 use stackwright::wire::Pool;
 use stackwright::xtp;
 use stackwright::xtp::services::{Connection, Stream, XtpService};
@@ -78,6 +81,9 @@ impl Transport {
             Transport::StreamXtp => user.with(move |system: &System| {
                 Over::new(Framed::default(), xtp::<Stream>(system, address, &tuning))
             }),
+            Transport::Tailored => {
+                user.with(move |system: &System| tailored(system, address, &tuning))
+            }
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
             Transport::Tcp => {
@@ -95,6 +101,7 @@ impl Transport {
         match self {
             Transport::Udp | Transport::Xtp | Transport::StreamXtp => None,
             Transport::Tcp => kernels(congestion),
+            Transport::Tailored => Some("cubic"),
             Transport::Artp | Transport::OrderedArtp => Some(match congestion {
                 Congestion::Document => "document",
                 Congestion::NewReno => "new-reno",
@@ -159,6 +166,26 @@ fn xtp<S: XtpService>(
         ..usual
     };
     Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
+}
+
+/// `reliable; flow_control(4096); checksum(internet)`.
+fn tailored(
+    system: &System,
+    address: IpAddr,
+    tuning: &Tuning,
+) -> Over<tailored::Layer<Named<AnyOrder<Message>>>, Udp<Message>> {
+    let packet = tuning.packet.unwrap_or_else(|| packet(address)).max(tailored::PACKET_LEAST);
+    let longest = tuning.longest.max(Bounds::DEFAULT.longest);
+    let values = PolicyValues {
+        path: Path { packet: packet.into(), ..Path::DEFAULT },
+        bounds: Bounds { window: 4096, longest, ..Bounds::DEFAULT },
+        ..PolicyValues::RELIABLE
+    };
+    let usual = tailored::Config::new(system.secret());
+    let send = Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 };
+    let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
+    let upper = tailored::layer(Named::new(values), config, system.seed());
+    Over::new(upper, system.udp_with(blocks()))
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {
