@@ -18,8 +18,8 @@ pub struct Config {
     pub routes: Vec<AgwRoute>,
     /// Stations that are reached by one of these routes where a program names no digipeaters.
     pub peers: Vec<(CallSign, u16)>,
-    /// The rate on the air, in bit/s, for programs that ask.
-    pub rate: u32,
+    /// The rates on the air of the ports, in bit/s, for programs that ask.
+    pub rates: Vec<u32>,
 }
 
 /// A route of the AX.25 below.
@@ -42,7 +42,7 @@ impl Config {
             ports: Vec::from([String::from("radio")]),
             routes: Vec::new(),
             peers: Vec::new(),
-            rate: 1200,
+            rates: Vec::from([1200]),
         }
     }
 
@@ -55,8 +55,9 @@ impl Config {
 
     /// Returns the number of the route to a station where a program names no digipeaters.
     pub(crate) fn route_to(&self, port: u8, peer: CallSign) -> Option<u16> {
-        let number = self.peers.iter().find(|(call, _)| *call == peer).map(|(_, number)| *number);
         let there = |number| self.routes.iter().any(|r| r.number == number && r.port == port);
-        number.filter(|number| there(*number)).or_else(|| self.route(port, &[]))
+        let is = |(call, number): &&(CallSign, u16)| *call == peer && there(*number);
+        let known = self.peers.iter().find(is).map(|(_, number)| *number);
+        known.or_else(|| self.route(port, &[]))
     }
 }

@@ -137,8 +137,10 @@ impl<M: Message> Ax25<M> {
         else {
             return;
         };
-        let (pid, number) = (*pid, self.routes.number(*route));
-        let station = |call, route| Address::Station { call, pid, route }.into();
+        let (pid, port, number) = (*pid, route.port, self.routes.number(*route));
+        let station = |call, route| -> Participant {
+            Participant::from(Address::Station { call, pid, route }).through(port.into())
+        };
         let longest = self.config.longest;
         Self::tell_datagrams(
             out,
@@ -147,7 +149,7 @@ impl<M: Message> Ax25<M> {
                 local: station(*local, 0),
                 remote: station(*remote, number),
                 credit: Credit { octets: WAITING_MOST * longest, messages: WAITING_MOST },
-                path: PathLimits { longest: longest as u32, frame_time: self.frame_time() },
+                path: PathLimits { longest: longest as u32, frame_time: self.frame_time(port) },
             },
         );
     }

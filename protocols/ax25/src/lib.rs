@@ -81,10 +81,7 @@ const BLOCKS_MOST: usize = 128;
 /// AX.25, over the frames of a TNC.
 pub struct Ax25<M: Message> {
     config: Config,
-    /// Whether the TNC is there.
-    up: bool,
-    /// Credit of each port.
-    ports: [Credit; PORTS_MOST],
+    ports: [Port; PORTS_MOST],
     links: Links<M>,
     streams: Mirror<Stream>,
     datagrams: Mirror<Datagram>,
@@ -99,13 +96,21 @@ pub struct Ax25<M: Message> {
     /// Marks under way: port, mark, and the link whose T1 starts.
     marks: VecDeque<(u8, u16, Handle)>,
     mark: u16,
-    /// Which link sends next.
-    turn: usize,
     /// Whether something may leave.
     due: bool,
     /// Empty between two words: kept for its memory.
     acts: VecDeque<Act<M>>,
     pool: Arc<Pool<M>>,
+}
+
+/// A port of a TNC.
+#[derive(Clone, Copy)]
+struct Port {
+    /// Whether the TNC is there.
+    is_up: bool,
+    credit: Credit,
+    /// Which link sends next.
+    turn: usize,
 }
 
 /// A link, for displays and tests.
@@ -146,8 +151,7 @@ impl<M: Message> Ax25<M> {
     pub fn sharing(config: Config, pool: Arc<Pool<M>>) -> Self {
         config.check();
         Ax25 {
-            up: false,
-            ports: [Credit::NONE; PORTS_MOST],
+            ports: [Port { is_up: false, credit: Credit::NONE, turn: 0 }; PORTS_MOST],
             links: Links::default(),
             streams: Mirror::new(),
             datagrams: Mirror::new(),
@@ -158,7 +162,6 @@ impl<M: Message> Ax25<M> {
             ui: VecDeque::new(),
             marks: VecDeque::new(),
             mark: 0,
-            turn: 0,
             due: false,
             acts: VecDeque::new(),
             pool,
@@ -187,8 +190,13 @@ impl<M: Message> Ax25<M> {
         self.links.find(key)
     }
 
-    fn frame_time(&self) -> u32 {
-        u32::try_from(self.config.air(self.config.longest).as_micros()).unwrap_or(u32::MAX)
+    /// Returns the air time of the longest frame on a port, in microseconds.
+    fn frame_time(&self, port: u8) -> u32 {
+        u32::try_from(self.config.air(port, self.config.longest).as_micros()).unwrap_or(u32::MAX)
+    }
+
+    fn is_up(&self, port: u8) -> bool {
+        self.ports.get(usize::from(port)).is_some_and(|port| port.is_up)
     }
 
     /// Returns the version that a peer is asked for, and what was learned of it.
@@ -252,12 +260,11 @@ impl<M: Message> Protocol for Ax25<M> {
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        if !self.up {
-            return;
-        }
         let mut place = 0;
         while let Some(name) = self.links.at(place) {
-            let is_due = |link: &Link<M>| link.deadline().is_some_and(|at| at <= cx.now());
+            let is_due = |link: &Link<M>| {
+                link.deadline().is_some_and(|at| at <= cx.now()) && self.is_up(link.key.port)
+            };
             if self.links.get(name).is_some_and(is_due) {
                 self.with_link(cx, name, out, |link, env| link.expire(env));
             }
@@ -267,7 +274,8 @@ impl<M: Message> Protocol for Ax25<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         // Without a TNC, nothing can be late.
-        self.up.then(|| self.links.iter().filter_map(|(_, link)| link.deadline()).min()).flatten()
+        let up = |(_, link): &(Handle, &Link<M>)| self.is_up(link.key.port);
+        self.links.iter().filter(up).filter_map(|(_, link)| link.deadline()).min()
     }
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
@@ -293,14 +301,13 @@ impl<M: Message> Protocol for Ax25<M> {
         question: &mut Question<'_>,
         _below: &dyn Ask<Self::Uses>,
     ) {
-        let frame_time = self.config.air(self.config.longest);
-        question.answer::<FrameTime>(|_| Some(frame_time));
+        let frame_time = |port| self.config.air(port, self.config.longest);
         match about {
             Either::Left(name) => {
                 question.answer::<Longest>(|_| Some(usize::MAX));
                 let Some(Stream::Link(link)) = self.streams.get(name) else { return };
                 let Some(link) = self.links.get(*link) else { return };
-                let Key { remote: call, .. } = link.key;
+                let Key { remote: call, port, .. } = link.key;
                 let peer = Address::Station { call, pid: pid::NONE, route: 0 };
                 let counts = PacketCounts {
                     sent: link.counts.sent,
@@ -309,17 +316,21 @@ impl<M: Message> Protocol for Ax25<M> {
                 };
                 question
                     .answer::<RoundTrip>(|_| Some(link.round_trip()))
+                    .answer::<FrameTime>(|_| Some(frame_time(port)))
                     .answer::<Counters>(|_| Some(counts))
                     .answer::<Peer>(|_| Some(peer.into()));
             }
             Either::Right(name) => {
                 question.answer::<Longest>(|_| Some(self.config.longest));
-                let Some(Datagram::Open { remote: call, pid, .. }) = self.datagrams.get(name)
+                let Some(Datagram::Open { remote: call, pid, route, .. }) =
+                    self.datagrams.get(name)
                 else {
                     return;
                 };
                 let peer = Address::Station { call: *call, pid: *pid, route: 0 };
-                question.answer::<Peer>(|_| Some(peer.into()));
+                question
+                    .answer::<FrameTime>(|_| Some(frame_time(route.port)))
+                    .answer::<Peer>(|_| Some(peer.into()));
             }
         }
     }

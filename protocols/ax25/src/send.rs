@@ -44,7 +44,7 @@ impl<M> Reply<M> {
         }
     }
 
-    fn port(&self) -> u8 {
+    pub(crate) fn port(&self) -> u8 {
         match self {
             Reply::Own(Queued { port, .. }) | Reply::Repeated { port, .. } => *port,
         }
@@ -162,15 +162,18 @@ impl<M: Message> Ax25<M> {
     /// Hands frames on, as far as there is credit.
     pub(crate) fn transmit(&mut self, cx: &Context, out: Out<'_, M>) {
         self.due = false;
-        if !self.up {
-            return;
-        }
-        while let Some(reply) = self.replies.front() {
-            if !self.fits(reply.port()) {
-                // Another port may have credit; but what waits here is little.
-                break;
+        for port in 0..self.ports.len() as u8 {
+            if self.is_up(port) {
+                self.transmit_on(cx, port, out);
             }
-            match self.replies.pop_front() {
+        }
+    }
+
+    fn transmit_on(&mut self, cx: &Context, port: u8, out: Out<'_, M>) {
+        while let Some(place) = self.replies.iter().position(|reply| reply.port() == port)
+            && self.fits(port)
+        {
+            match self.replies.remove(place) {
                 Some(Reply::Own(queued)) => self.send_queued(queued, out),
                 Some(Reply::Repeated { port, addresses, rest }) => {
                     let mut octets = [0; HEAD_MOST];
@@ -182,8 +185,10 @@ impl<M: Message> Ax25<M> {
                 None => {}
             }
         }
-        while self.ui.front().is_some_and(|queued| self.fits(queued.port)) {
-            let Some(queued) = self.ui.pop_front() else { break };
+        while let Some(place) = self.ui.iter().position(|queued| queued.port == port)
+            && self.fits(port)
+            && let Some(queued) = self.ui.remove(place)
+        {
             let credit = queued.credit;
             self.send_queued(queued, out);
             if let Some((association, credit)) = credit
@@ -194,11 +199,13 @@ impl<M: Message> Ax25<M> {
             }
         }
         for _ in 0..self.links.len() {
-            let Some(name) = self.links.at(self.turn).or_else(|| self.links.at(0)) else { break };
-            if !self.send_burst(cx, name, out) {
+            let turn = self.ports[usize::from(port)].turn;
+            let Some(name) = self.links.at(turn).or_else(|| self.links.at(0)) else { break };
+            let is_here = self.links.get(name).is_some_and(|link| link.key.port == port);
+            if is_here && !self.send_burst(cx, name, out) {
                 break; // it goes on with this one
             }
-            self.turn = (self.turn + 1) % self.links.len().max(1);
+            self.ports[usize::from(port)].turn = (turn + 1) % self.links.len().max(1);
         }
     }
 
@@ -222,7 +229,7 @@ impl<M: Message> Ax25<M> {
     /// Returns whether any frame of this station may be handed on.
     fn fits(&self, port: u8) -> bool {
         let longest = Credit { octets: HEAD_MOST + self.config.longest, messages: 1 };
-        self.ports.get(usize::from(port)).is_some_and(|credit| credit.covers(longest))
+        self.ports.get(usize::from(port)).is_some_and(|port| port.credit.covers(longest))
     }
 
     fn send_queued(&mut self, queued: Queued<M>, out: Out<'_, M>) {
@@ -247,7 +254,7 @@ impl<M: Message> Ax25<M> {
             }
             self.mark
         });
-        self.ports[usize::from(port)] -= Credit { octets: frame.len(), messages: 1 };
+        self.ports[usize::from(port)].credit -= Credit { octets: frame.len(), messages: 1 };
         out.request(FramesRequest::Send { port, batch: frame.into(), mark });
     }
 

@@ -153,7 +153,7 @@ pub struct EndHead {
 }
 
 /// What both ends have to have in common.
-pub const HASH: u64 = 0xd30b1bbcd3bedd4c;
+pub const HASH: u64 = 0x3efcf543277a200b;
 
 /// The role `Client`: 7 states.
 pub mod client {
@@ -967,7 +967,7 @@ pub mod server {
         }
 
         fn decode(mut message: M) -> Result<Self::Adu, M> {
-            if message.len() <= ReqHead::LENGTH + 255
+            if message.len() <= ReqHead::LENGTH + 1200
                 && let Ok(head) = message.pull::<ReqHead>()
             {
                 return Ok(Adu::Req { head, body: message });

@@ -84,6 +84,11 @@ impl<T: Tailoring> TailoredHost<T> {
         self
     }
 
+    /// Returns the longest message that always travels in one packet, in octets.
+    pub fn unit_most(&self) -> usize {
+        self.terms.unit_most()
+    }
+
     /// Returns how many associations there are whose peer has not shown that it hears.
     pub fn half_open(&self) -> usize {
         Arc::strong_count(&self.half_open) - 1

@@ -18,6 +18,9 @@ pub struct Config {
     pub send: Credit,
     /// The limits that all contexts share for messages that are not complete.
     pub limits: Limits,
+    /// How many octets of packets are written one behind the other, at most, for a driver that
+    /// sends them in one system call; 0: each has memory of its own.
+    pub run: usize,
     /// How many contexts there may be whose peer has not shown that it hears: it opened, and has not
     /// returned our key. Others that open are refused.
     pub half_open_most: usize,
@@ -58,6 +61,7 @@ impl Config {
             window: 1 << 20,
             send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 16 << 10 },
+            run: 65_507,
             half_open_most: 1024,
             checks_data: true,
             timeout_first: SECOND,

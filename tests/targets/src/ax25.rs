@@ -119,7 +119,7 @@ impl Scene {
         self.up = up;
         self.words.frames.clear();
         self.words.credit = Credit::NONE;
-        self.indicate(FramesIndication::State { up });
+        self.indicate(FramesIndication::State { port: 0, up });
         if up {
             self.words.credit = TNC;
             self.indicate(FramesIndication::Credit { port: 0, credit: TNC });

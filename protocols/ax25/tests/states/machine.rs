@@ -147,7 +147,7 @@ impl Machine {
     }
 
     pub(crate) fn line(&mut self, up: bool) {
-        self.indicate(FramesIndication::State { up });
+        self.indicate(FramesIndication::State { port: 0, up });
         if up {
             let credit = Credit { octets: 100_000, messages: 1000 };
             self.indicate(FramesIndication::Credit { port: 0, credit });
