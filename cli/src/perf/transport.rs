@@ -12,15 +12,18 @@ use stackwright::ordered::{self, Ordered};
 use stackwright::policies::profile::{Bounds, Path, PolicyValues};
 use stackwright::tailored::configurations::AnyOrder;
 use stackwright::tailored::{self, Named};
+use stackwright::transport::words::SECOND;
 use stackwright::wire::Pool;
 use stackwright::xtp;
-use stackwright::xtp::services::{Connection, Stream, XtpService};
+use stackwright::xtp::services::{
+    AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
+};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
 use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
-use super::arguments::{Cipher, Key, Tuning};
+use super::arguments::{Cipher, Key, Run, Tuning};
 use super::place::{Place, Transport};
 use crate::problem::Problem;
 use crate::stacks::{Message, SHORT, Xtp, packet, pool};
@@ -84,6 +87,14 @@ impl Transport {
             Transport::Tailored => {
                 user.with(move |system: &System| tailored(system, address, &tuning))
             }
+            Transport::TransactionXtp => {
+                user.with(move |system: &System| xtp::<Transaction>(system, address, &tuning))
+            }
+            Transport::AcknowledgedXtp => user
+                .with(move |system: &System| xtp::<AcknowledgedDatagram>(system, address, &tuning)),
+            Transport::UnacknowledgedXtp => user.with(move |system: &System| {
+                xtp::<UnacknowledgedDatagram>(system, address, &tuning)
+            }),
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
             Transport::Tcp => {
@@ -99,10 +110,11 @@ impl Transport {
     pub(super) fn congestion(self, tuning: &Tuning) -> Option<&'static str> {
         let congestion = tuning.congestion.unwrap_or_default();
         match self {
-            Transport::Udp | Transport::Xtp | Transport::StreamXtp => None,
+            Transport::Udp => None,
+            transport if transport.is_xtp() => None,
             Transport::Tcp => kernels(congestion),
             Transport::Tailored => Some("cubic"),
-            Transport::Artp | Transport::OrderedArtp => Some(match congestion {
+            _ => Some(match congestion {
                 Congestion::Document => "document",
                 Congestion::NewReno => "new-reno",
                 Congestion::Cubic => "cubic",
@@ -112,13 +124,30 @@ impl Transport {
         }
     }
 
+    /// Whether an association can do what is measured.
+    ///
+    /// # Errors
+    /// What to measure instead.
+    pub(super) fn allows(self, run: &Run, place: &Place) -> Result<(), Problem> {
+        let why = match self {
+            Transport::TransactionXtp if !run.requests => {
+                "a transaction is a request and its answer; measure it with --requests"
+            }
+            Transport::UnacknowledgedXtp if run.requests || run.associations.is_some() => {
+                "nothing is answered here; measure it without --requests and --associations"
+            }
+            _ => return Ok(()),
+        };
+        Err(Problem::Measurement { url: place.url(), why: why.into() })
+    }
+
     /// Whether the system has what `tuning` asks of its TCP.
     ///
     /// # Errors
     /// What it does not have.
     pub(super) fn check(self, place: &Place, tuning: &Tuning) -> Result<(), Problem> {
         let short = tuning.packet.is_some_and(|octets| octets < xtp::PACKET_LEAST);
-        if short && matches!(self, Transport::Xtp | Transport::StreamXtp) {
+        if short && self.is_xtp() {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
         }
         let known = self.congestion(tuning);
@@ -163,6 +192,8 @@ fn xtp<S: XtpService>(
         packet: tuning.packet.unwrap_or(packet(address)),
         window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
+        // Of many transactions in a row each keeps memory, and a name, for as long.
+        linger: if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger },
         ..usual
     };
     Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
