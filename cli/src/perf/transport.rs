@@ -12,6 +12,7 @@ use stackwright::ordered::{self, Ordered};
 use stackwright::wire::Pool;
 use stackwright::xtp;
 use stackwright::xtp::services::{Connection, Stream, XtpService};
+use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
 use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
@@ -78,6 +79,13 @@ impl Transport {
             Transport::StreamXtp => user.with(move |system: &System| {
                 Over::new(Framed::default(), xtp::<Stream>(system, address, &tuning))
             }),
+            Transport::XtpIp => user.with(move |system: &System| {
+                let ip = Ip::<Message>::new(ip::XTP, system.registry(), 0, blocks());
+                // There is no header of UDP.
+                let most = tuning.packet.unwrap_or(packet(address) + 8);
+                let tuning = Tuning { packet: Some(most), ..tuning };
+                Over::new(xtp_layer::<Connection>(system, address, &tuning), ip)
+            }),
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
             Transport::Tcp => {
@@ -93,7 +101,7 @@ impl Transport {
     pub(super) fn congestion(self, tuning: &Tuning) -> Option<&'static str> {
         let congestion = tuning.congestion.unwrap_or_default();
         match self {
-            Transport::Udp | Transport::Xtp | Transport::StreamXtp => None,
+            Transport::Udp | Transport::Xtp | Transport::StreamXtp | Transport::XtpIp => None,
             Transport::Tcp => kernels(congestion),
             Transport::Artp | Transport::OrderedArtp => Some(match congestion {
                 Congestion::Document => "document",
@@ -111,8 +119,12 @@ impl Transport {
     /// What it does not have.
     pub(super) fn check(self, place: &Place, tuning: &Tuning) -> Result<(), Problem> {
         let short = tuning.packet.is_some_and(|octets| octets < xtp::PACKET_LEAST);
-        if short && matches!(self, Transport::Xtp | Transport::StreamXtp) {
+        if short && matches!(self, Transport::Xtp | Transport::StreamXtp | Transport::XtpIp) {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
+        }
+        if self == Transport::XtpIp {
+            ip::is_permitted(ip::XTP)
+                .map_err(|why| Problem::Measurement { url: place.url(), why: why.to_string() })?;
         }
         let known = self.congestion(tuning);
         if self != Transport::Tcp || known.is_some_and(has_congestion) {
@@ -151,6 +163,10 @@ fn xtp<S: XtpService>(
     address: IpAddr,
     tuning: &Tuning,
 ) -> Over<Xtp<S>, Udp<Message>> {
+    Over::new(xtp_layer(system, address, tuning), system.udp_with(blocks()))
+}
+
+fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
     let usual = xtp::Config::new(system.secret());
     let config = xtp::Config {
         packet: tuning.packet.unwrap_or(packet(address)),
@@ -158,7 +174,7 @@ fn xtp<S: XtpService>(
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
         ..usual
     };
-    Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
+    xtp::layer(config, system.seed())
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {

@@ -7,6 +7,7 @@ use core::net::SocketAddr;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::MessageProperties;
+use stackwright_contract::{Address, Participant};
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{
@@ -15,6 +16,7 @@ use stackwright_transport::words::{
 };
 use stackwright_wire::{Header, Malformed, Message};
 
+use crate::config::Config;
 use crate::header::{
     AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
     KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpOptions, XtpPacket,
@@ -145,6 +147,14 @@ impl<M> Xtp4<M> {
         let service = self.terms.service;
         put(&TrafficHeader { length: TRAFFIC as u16, service, format: 0 }, octets);
         octets.extend_from_slice(&[0; 4]);
+    }
+}
+
+/// Returns the address of a peer, for the address segment of FIRST; over IP it has no port.
+pub(crate) fn place(peer: Participant) -> SocketAddr {
+    match peer.address {
+        Address::InternetProtocol { host, .. } => SocketAddr::new(host, 0),
+        _ => peer.internet().unwrap_or(Config::UNSPECIFIED),
     }
 }
 
@@ -451,7 +461,6 @@ mod tests {
     use stackwright_wire::BufferTree;
 
     use super::*;
-    use crate::config::Config;
 
     type M = BufferTree;
 

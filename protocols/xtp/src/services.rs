@@ -10,7 +10,7 @@ use stackwright_transport::{Configuration, Policies, Slots, configuration};
 use stackwright_wire::Message;
 
 use crate::config::Config;
-use crate::format::{Terms, Xtp4};
+use crate::format::{self, Terms, Xtp4};
 use crate::header::XtpOptions;
 use crate::key::ContextKey;
 
@@ -49,7 +49,7 @@ pub fn context<M: Message, S: XtpService>(
         options: S::OPTIONS.with(XtpOptions::NOCHECK.when(!config.checks_data)),
         opens_always: S::OPENS_ALWAYS,
     };
-    let there = remote.internet().unwrap_or(Config::UNSPECIFIED);
+    let there = format::place(remote);
     S::slots(Xtp4::new(terms, own, peer, (config.local, there)), config)
 }
 

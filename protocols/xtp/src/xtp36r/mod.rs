@@ -74,7 +74,7 @@ pub fn connection<M: Message>(
         options: XtpOptions::NOCHECK.when(!config.checks_data),
         opens_always: false,
     };
-    let there = remote.internet().unwrap_or(Config::UNSPECIFIED);
+    let there = crate::format::place(remote);
     Slots::from(Policies {
         format: Xtp36r::new(terms, own, peer, (config.local, there), first),
         ordering: ordering::Total::new(),
