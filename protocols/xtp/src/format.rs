@@ -285,14 +285,11 @@ impl<M: Message> Format<M> for Xtp4<M> {
         if !self.knows(&header) {
             return Err(Dropped::NotOurs);
         }
-        let patient = header.options.has(XtpOptions::DREQ);
-        let asks = header.options.has(XtpOptions::SREQ.with(XtpOptions::DREQ));
+        let [at_once, when_taken] =
+            [XtpOptions::SREQ, XtpOptions::DREQ].map(|option| header.options.has(option));
+        let question = ReportRequest { number: header.sync, at_once, when_taken };
         let mut incoming = Incoming {
-            // What asks for a report at once asks for more than what is patient.
-            inquiry: asks.then_some(ReportRequest {
-                number: header.sync,
-                patient: patient && !header.options.has(XtpOptions::SREQ),
-            }),
+            inquiry: Some(question).filter(|_| at_once || when_taken),
             signals: Signals::CONFIRM.when(header.returned),
             next: Some(header.sequence),
             ..Incoming::silent()
@@ -366,7 +363,10 @@ impl<M: Message> Format<M> for Xtp4<M> {
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
-        options = options.with(XtpOptions::SREQ.when(inquiry.is_some()));
+        let asks = |kind: fn(&ReportRequest) -> bool| inquiry.as_ref().is_some_and(kind);
+        options = options
+            .with(XtpOptions::SREQ.when(asks(|question| question.at_once)))
+            .with(XtpOptions::DREQ.when(asks(|question| question.when_taken)));
         // The end of a half rides on its last data; all else tells what was received as well, and
         // so on none.
         let says = match &unit {

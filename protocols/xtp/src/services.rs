@@ -149,7 +149,7 @@ macro_rules! answered {
                 acknowledgement::OnRequest::<true>::new(),
             ),
             inquiry: inquiry::KeepAlive::new(
-                inquiry::WindowEnd::new(config.retries),
+                inquiry::WindowEnd::new(config.retries, u64::from(config.window / 2)),
                 config.keepalive,
                 config.silence,
             ),

@@ -11,46 +11,69 @@ const DOUBLED_MOST: u32 = 6;
 /// The longest wait for an answer, unless the timeout is longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// Asks with the last packet that the window allows, and with signals (XTP's SREQ). Where no answer
-/// comes in time (WTIMER), data stop and inquiries of their own leave until the newest is answered,
-/// at most `retries` in a row: the synchronizing handshake (XTP §5). Older answers count, but do
-/// not end it.
+/// Asks with the last packet that the window allows, with one in between after every so many
+/// numbers, and with signals (XTP's SREQ). Where no answer comes in time (WTIMER), data stop and
+/// inquiries of their own leave until the newest is answered, at most `retries` in a row: the
+/// synchronizing handshake (XTP §5). Older answers count, but do not end it.
 ///
-/// Choose it where whole windows are sent at a time: it costs one report a window.
+/// Where data wait behind it, it also asks to be told when the application has taken what arrived
+/// (XTP's DREQ): an answer at once would grant little of a window that the application has not read
+/// yet, and the next one would come a timeout later.
+///
+/// Choose it where the sender knows best when a report is of use: it costs few reports a window.
 ///
 /// ```
 /// use stackwright_policies::inquiry::WindowEnd;
 /// use stackwright_transport::slots::Inquiry;
-/// assert!(WindowEnd::new(6).heeds_last());
+/// assert!(WindowEnd::new(6, 1 << 19).heeds_last());
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WindowEnd {
     retries: u32,
-    /// When the answer is due.
+    every: u64,
+    /// When the answer to the oldest inquiry without one is due.
     at: Instant,
     latest: u32,
+    /// Up to which number data had left when it last asked.
+    asked_upto: u64,
     /// How many inquiries in a row were sent because no answer came.
     tries: u32,
-    /// How many were sent since the last answer, for whatever reason.
-    unanswered: u32,
 }
 
 impl WindowEnd {
-    /// Creates the policy. A peer that does not answer `retries` inquiries in a row counts as gone;
-    /// or twice as many where signals, which are repeated as well, ask in between.
-    pub const fn new(retries: u32) -> Self {
-        WindowEnd { retries, at: Instant::END, latest: 0, tries: 0, unanswered: 0 }
+    /// Creates the policy. It asks after every `every` numbers, unless the window ends before; half
+    /// of the window keeps data flowing. A peer that does not answer `retries` inquiries in a row
+    /// in time counts as gone.
+    pub const fn new(retries: u32, every: u64) -> Self {
+        WindowEnd { retries, every, at: Instant::END, latest: 0, asked_upto: 0, tries: 0 }
     }
 
     fn wait(&self, view: &View) -> Nanoseconds {
         (view.rtt.timeout << self.tries.min(DOUBLED_MOST)).min(WAIT_MOST.max(view.rtt.timeout))
     }
+
+    fn is_overdue(&self, view: &View) -> bool {
+        self.at <= view.now
+    }
 }
 
 impl Inquiry for WindowEnd {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
-        matches!(occasion, Occasion::Unit { last: true, .. } | Occasion::Signal)
-            || self.at <= view.now
+        if self.is_overdue(view) {
+            return true;
+        }
+        match occasion {
+            Occasion::Unit { last, .. } => {
+                last || view.sent_upto.saturating_sub(self.asked_upto) >= self.every
+            }
+            Occasion::Signal => true,
+            // What waits may not leave, and no answer that allows it is on its way.
+            Occasion::Nothing => !view.drained && view.idle && self.at == Instant::END,
+        }
+    }
+
+    fn awaits_taking(&self, occasion: Occasion) -> bool {
+        !matches!(occasion, Occasion::Signal | Occasion::Unit { lone: true, .. })
     }
 
     fn heeds_last(&self) -> bool {
@@ -66,31 +89,30 @@ impl Inquiry for WindowEnd {
     }
 
     fn on_asked(&mut self, view: &View, number: u32) {
-        if self.at <= view.now {
-            self.tries += 1;
+        if self.is_overdue(view) {
+            (self.tries, self.at) = (self.tries + 1, Instant::END);
         }
-        self.unanswered += 1;
-        self.latest = number;
-        self.at = view.now.later(self.wait(view));
+        self.at = self.at.min(view.now.later(self.wait(view)));
+        (self.latest, self.asked_upto) = (number, view.sent_upto);
     }
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
-        self.unanswered = 0;
-        if number != self.latest {
+        if number == self.latest {
+            self.tries = 0;
+        } else if self.tries > 0 {
             return;
         }
-        self.tries = 0;
         // What is still in flight, or waits for credit, is asked about again.
-        let over = view.idle && view.drained;
+        let over = number == self.latest && view.idle && view.drained;
         self.at = if over { Instant::END } else { view.now.later(view.rtt.timeout) };
     }
 
     fn holds(&self, view: &View) -> bool {
-        self.tries > 0 || self.at <= view.now
+        self.tries > 0 || self.is_overdue(view)
     }
 
     fn gives_up(&self) -> bool {
-        self.tries > self.retries || self.unanswered / 2 > self.retries
+        self.tries > self.retries
     }
 
     fn deadline(&self, _: &View) -> Instant {
@@ -101,4 +123,81 @@ impl Inquiry for WindowEnd {
 component! {
     WindowEnd: "inquiry at the window's end", "asks with the last packet that may leave, and insists",
     needs: Property::INQUIRIES.and(Property::ANSWERS), gives: Property::ASKS,
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::{Estimate, MILLISECOND};
+
+    use super::*;
+
+    const RTT: Estimate = Estimate {
+        smoothed: 20 * MILLISECOND,
+        variation: 0,
+        least: 20 * MILLISECOND,
+        timeout: 100 * MILLISECOND,
+    };
+
+    fn at(milliseconds: u64) -> View {
+        let now = Instant::START.later(milliseconds * MILLISECOND);
+        View { now, rtt: RTT, idle: false, ..View::START }
+    }
+
+    /// Sends a unit that nothing may follow, which asks.
+    fn ask(policy: &mut WindowEnd, view: &View, number: u32) {
+        let unit = Occasion::Unit { last: true, lone: true };
+        assert!(policy.due(view, unit));
+        policy.on_sent(view);
+        policy.on_asked(view, number);
+    }
+
+    /// An application that sends one message at a time asks with each.
+    #[test]
+    fn inquiries_in_one_round_trip_are_no_silence() {
+        let mut policy = WindowEnd::new(3, 1000);
+        (1..=50).for_each(|number| ask(&mut policy, &at(u64::from(number)), number));
+        assert!(!policy.gives_up() && !policy.holds(&at(50)));
+        assert_eq!(policy.deadline(&at(50)), at(101).now, "the first answer is due");
+        policy.on_answer(&at(60), 1, 0);
+        assert_eq!(policy.deadline(&at(60)), at(160).now, "then the others");
+    }
+
+    #[test]
+    fn a_peer_that_does_not_answer_in_time_is_asked_again_and_counts_as_gone() {
+        let mut policy = WindowEnd::new(3, 1000);
+        ask(&mut policy, &at(0), 0);
+        let mut number = 0;
+        while !policy.gives_up() {
+            let now = policy.deadline(&at(0));
+            let view = View { now, ..at(0) };
+            assert!(policy.holds(&view) && policy.due(&view, Occasion::Nothing));
+            number += 1;
+            policy.on_asked(&view, number);
+        }
+        assert_eq!(number, 4);
+        assert_eq!(policy.deadline(&at(0)), at(100 + 200 + 400 + 800 + 1600).now);
+    }
+
+    #[test]
+    fn it_asks_in_the_middle_of_a_long_window() {
+        let mut policy = WindowEnd::new(3, 1000);
+        let unit = Occasion::Unit { last: false, lone: false };
+        let sent = |upto| View { sent_upto: upto, ..at(0) };
+        assert!(!policy.due(&sent(900), unit));
+        assert!(policy.due(&sent(1000), unit));
+        policy.on_asked(&sent(1000), 1);
+        assert!(!policy.due(&sent(1900), unit));
+        assert!(policy.due(&sent(2000), unit));
+    }
+
+    #[test]
+    fn what_may_not_leave_asks_though_nothing_is_in_flight() {
+        let mut policy = WindowEnd::new(3, 1000);
+        let shut = View { idle: true, drained: false, ..at(0) };
+        assert!(policy.due(&shut, Occasion::Nothing));
+        policy.on_asked(&shut, 1);
+        assert!(!policy.due(&shut, Occasion::Nothing), "once, until an answer is overdue");
+        assert!(policy.awaits_taking(Occasion::Nothing));
+        assert!(!policy.awaits_taking(Occasion::Unit { last: true, lone: true }));
+    }
 }

@@ -16,7 +16,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{MILLISECOND, Occasion, Outgoing, Signals, View};
+use crate::words::{MILLISECOND, Occasion, Outgoing, ReportRequest, Signals, View};
 
 /// The octets that need to leave together at most: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
@@ -123,6 +123,7 @@ impl<C: Configuration> Association<C> {
 
         let slots = &mut self.slots;
         let number = self.asked.wrapping_add(1);
+        let when_taken = asking && slots.inquiry.awaits_taking(occasion);
         let (since, lifetime) = next.map_or((view.now, None), |next| next.wish);
         let credit = slots.flow.credit(&view);
         let span = next.map_or(0..0, Next::span);
@@ -130,7 +131,7 @@ impl<C: Configuration> Association<C> {
             unit: next.map(|next| next.pieces.cargo(&span)),
             part: None,
             report: reporting.then_some(&memory.saying),
-            inquiry: asking.then_some(number.into()),
+            inquiry: asking.then_some(ReportRequest { when_taken, ..number.into() }),
             credit,
             signals,
             stamp: slots.lifetime.stamp(&view, since, lifetime),

@@ -110,6 +110,9 @@ slot! {
     trait Inquiry {
         /// Returns whether to ask now.
         fn due(&self, view: &View, occasion: Occasion) -> bool;
+        /// Returns whether a question that leaves with it is to be answered once more when the
+        /// application has taken what arrived before it.
+        fn awaits_taking(&self, occasion: Occasion) -> bool = false;
         /// Returns whether it depends on whether a unit is the last that may leave.
         fn heeds_last(&self) -> bool = false;
         /// Returns whether packets that leave at a moment change its answers for others that leave

@@ -174,15 +174,16 @@ pub struct Timestamp {
 pub struct ReportRequest {
     /// Its number, which the answer bears.
     pub number: u32,
-    /// Whether it is answered when the application has taken what arrived before it; otherwise at
-    /// once.
-    pub patient: bool,
+    /// Whether it is answered at once.
+    pub at_once: bool,
+    /// Whether it is answered when the application has taken what arrived before it.
+    pub when_taken: bool,
 }
 
 impl From<u32> for ReportRequest {
     /// Returns a question of this number that is answered at once.
     fn from(number: u32) -> Self {
-        ReportRequest { number, patient: false }
+        ReportRequest { number, at_once: true, when_taken: false }
     }
 }
 

@@ -101,10 +101,10 @@ choices! { |at|
     ];
     inquiry: dyn slots::Inquiry = [
         inquiry::Absent,
-        inquiry::WindowEnd::new(60),
+        inquiry::WindowEnd::new(60, 32),
         inquiry::Polls::new(50 * MILLISECOND, 8, 60 * SECOND),
         inquiry::TailProbe::new(60),
-        inquiry::KeepAlive::new(inquiry::WindowEnd::new(60), 20 * SECOND, 60 * SECOND),
+        inquiry::KeepAlive::new(inquiry::WindowEnd::new(60, 32), 20 * SECOND, 60 * SECOND),
     ];
     recovery: dyn slots::Recovery = [
         recovery::Absent,

@@ -83,7 +83,7 @@ pub fn connection<M: Message>(
         connection: connection::Implicit::new(config.linger).validating(),
         acknowledgement: acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::new()),
         inquiry: inquiry::KeepAlive::new(
-            inquiry::WindowEnd::new(config.retries),
+            inquiry::WindowEnd::new(config.retries, u64::from(config.window / 2)),
             config.keepalive,
             config.silence,
         ),
