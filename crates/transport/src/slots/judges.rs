@@ -8,7 +8,9 @@ use stackwright_contract::Instant;
 use super::slot;
 use crate::sending::Acknowledged;
 pub use crate::sending::Suspect;
-use crate::words::{Dropped, Estimate, Nanoseconds, Opening, Report, Sample, Timestamp, View};
+use crate::words::{
+    Dropped, Estimate, Nanoseconds, Opening, Report, Sample, Terms, Timestamp, View,
+};
 
 /// What a report makes suspect: determined first, or each report would cost a pass over all packets
 /// in flight.
@@ -164,6 +166,17 @@ slot! {
         /// per second: it measures the rate at which they arrive, without what precedes them.
         /// `None`: only the window bounds it.
         fn on_pace(&mut self, view: &View, pace: Option<NonZeroU64>) = ();
+        /// Records how fast the peer takes data.
+        fn on_terms(&mut self, view: &View, terms: Terms) = ();
+        /// Returns how fast this side takes data, for the packets that carry it; `None`: the peer
+        /// is not told.
+        fn terms(&self) -> Option<Terms> = None;
+        /// Sets how fast this side takes data. Returns whether the peer is told.
+        fn set_terms(&mut self, terms: Terms) -> bool = false;
+        /// Returns whether a packet must leave to tell the peer.
+        fn owes_terms(&self) -> bool = false;
+        /// Records that a packet that carries them left.
+        fn on_terms_said(&mut self) = ();
     }
 }
 
