@@ -18,6 +18,9 @@ pub struct Config {
     pub send: Credit,
     /// The limits that all contexts share for messages that are not complete.
     pub limits: Limits,
+    /// How many octets of packets are written one behind the other, at most, for a driver that
+    /// sends them in one system call; 0: each has memory of its own.
+    pub run: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,
     /// How long the first answer is waited for (wtimer).
@@ -55,6 +58,7 @@ impl Config {
             window: 1 << 20,
             send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 16 << 10 },
+            run: 65_507,
             checks_data: true,
             timeout_first: SECOND,
             timeout_least: 20 * MILLISECOND,

@@ -200,4 +200,8 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
     fn packet(&self) -> (usize, usize) {
         (usize::from(self.config.packet), HEADROOM)
     }
+
+    fn run(&self) -> usize {
+        self.config.run
+    }
 }

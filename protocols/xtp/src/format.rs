@@ -261,6 +261,11 @@ impl<M: Message> Format<M> for Xtp4<M> {
             / SpanSegment::LENGTH
     }
 
+    fn runs(&self, _: u64) -> bool {
+        // A FIRST says more.
+        !self.terms.opens_always
+    }
+
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
         Some(check(&XtpPacket::decode(front).ok()?, octets))
     }

@@ -12,7 +12,8 @@ const DOUBLED_MOST: u32 = 6;
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
 /// Asks with the last packet that the window allows, with one in between after every so many
-/// numbers, and with signals (XTP's SREQ). Where no answer comes in time (WTIMER), data stop and
+/// numbers, with signals (XTP's SREQ), and with what leaves last where nothing else waits: once a
+/// round trip, and then about the rest. Where no answer comes in time (WTIMER), data stop and
 /// inquiries of their own leave until the newest is answered, at most `retries` in a row: the
 /// synchronizing handshake (XTP §5). Older answers count, but do not end it.
 ///
@@ -38,6 +39,20 @@ pub struct WindowEnd {
     asked_upto: u64,
     /// How many inquiries in a row were sent because no answer came.
     tries: u32,
+    asked: Asked,
+}
+
+/// What of the data that left was asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asked {
+    /// All of it was, and answered; or nobody has asked yet.
+    Answered,
+    /// All of it is.
+    All,
+    /// More has left since.
+    Some,
+    /// What had left before was, and answered; more has left since.
+    Rest,
 }
 
 impl WindowEnd {
@@ -45,11 +60,17 @@ impl WindowEnd {
     /// of the window keeps data flowing. A peer that does not answer `retries` inquiries in a row
     /// in time counts as gone.
     pub const fn new(retries: u32, every: u64) -> Self {
-        WindowEnd { retries, every, at: Instant::END, latest: 0, asked_upto: 0, tries: 0 }
+        let (at, latest, asked_upto, tries) = (Instant::END, 0, 0, 0);
+        WindowEnd { retries, every, at, latest, asked_upto, tries, asked: Asked::Answered }
     }
 
     fn wait(&self, view: &View) -> Nanoseconds {
         (view.rtt.timeout << self.tries.min(DOUBLED_MOST)).min(WAIT_MOST.max(view.rtt.timeout))
+    }
+
+    /// Returns whether it asks about the rest, with which nothing more leaves.
+    fn asks_about_rest(&self, view: &View) -> bool {
+        self.asked == Asked::Rest && view.drained && !view.idle
     }
 
     fn is_overdue(&self, view: &View) -> bool {
@@ -59,12 +80,14 @@ impl WindowEnd {
 
 impl Inquiry for WindowEnd {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
-        if self.is_overdue(view) {
+        if self.is_overdue(view) || self.asks_about_rest(view) {
             return true;
         }
         match occasion {
-            Occasion::Unit { last, .. } => {
-                last || view.sent_upto.saturating_sub(self.asked_upto) >= self.every
+            Occasion::Unit { last, lone } => {
+                let is_far = view.sent_upto.saturating_sub(self.asked_upto) >= self.every;
+                let waits = lone && matches!(self.asked, Asked::All | Asked::Some);
+                last && !waits || is_far
             }
             Occasion::Signal => true,
             // What waits may not leave, and no answer that allows it is on its way.
@@ -86,6 +109,9 @@ impl Inquiry for WindowEnd {
         if self.at == Instant::END {
             self.at = view.now.later(self.wait(view));
         }
+        if self.asked == Asked::All {
+            self.asked = Asked::Some;
+        }
     }
 
     fn on_asked(&mut self, view: &View, number: u32) {
@@ -93,12 +119,13 @@ impl Inquiry for WindowEnd {
             (self.tries, self.at) = (self.tries + 1, Instant::END);
         }
         self.at = self.at.min(view.now.later(self.wait(view)));
-        (self.latest, self.asked_upto) = (number, view.sent_upto);
+        (self.latest, self.asked_upto, self.asked) = (number, view.sent_upto, Asked::All);
     }
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
         if number == self.latest {
             self.tries = 0;
+            self.asked = if self.asked == Asked::All { Asked::Answered } else { Asked::Rest };
         } else if self.tries > 0 {
             return;
         }
@@ -143,15 +170,36 @@ mod tests {
         View { now, rtt: RTT, idle: false, ..View::START }
     }
 
+    const LONE: Occasion = Occasion::Unit { last: true, lone: true };
+
     /// Sends a unit that nothing may follow, which asks.
     fn ask(policy: &mut WindowEnd, view: &View, number: u32) {
-        let unit = Occasion::Unit { last: true, lone: true };
-        assert!(policy.due(view, unit));
+        assert!(policy.due(view, Occasion::Unit { last: true, lone: false }));
         policy.on_sent(view);
         policy.on_asked(view, number);
     }
 
-    /// An application that sends one message at a time asks with each.
+    /// An application that sends one message at a time asks with the first, and then about the
+    /// rest.
+    #[test]
+    fn what_leaves_alone_is_asked_about_once_a_round_trip() {
+        let mut policy = WindowEnd::new(3, 1000);
+        assert!(policy.due(&at(0), LONE));
+        policy.on_sent(&at(0));
+        policy.on_asked(&at(0), 1);
+        for time in 1..20 {
+            assert!(!policy.due(&at(time), LONE));
+            policy.on_sent(&at(time));
+        }
+        policy.on_answer(&at(20), 1, 0);
+        assert!(policy.due(&at(20), Occasion::Nothing));
+        policy.on_asked(&at(20), 2);
+        assert!(!policy.due(&at(21), Occasion::Nothing));
+        policy.on_answer(&View { idle: true, ..at(40) }, 2, 0);
+        assert_eq!(policy.deadline(&at(40)), Instant::END, "it is over");
+        assert!(policy.due(&at(50), LONE));
+    }
+
     #[test]
     fn inquiries_in_one_round_trip_are_no_silence() {
         let mut policy = WindowEnd::new(3, 1000);
