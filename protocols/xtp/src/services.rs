@@ -6,6 +6,7 @@ use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
 };
+use stackwright_transport::words::{Nanoseconds, SECOND};
 use stackwright_transport::{Configuration, Policies, Slots, configuration};
 use stackwright_wire::Message;
 
@@ -22,8 +23,14 @@ pub trait XtpService: Sized + 'static {
     const NUMBER: u8;
     /// What it promises, for the rule book of stacks.
     const GIVES: Guarantees;
-    /// Whether every packet of data opens: nobody answers.
+    /// Whether every packet of data opens until the peer has answered: nothing is sent again.
     const OPENS_ALWAYS: bool = false;
+    /// Whether the peer answers.
+    const ANSWERED: bool = true;
+    /// Whether all messages have a number: nothing is sent again, and a message is known to begin.
+    const NUMBERS: bool = false;
+    /// Whether the sides tell each other how fast they send and take data.
+    const TERMS: bool = false;
     /// XtpOptions that all its packets bear.
     const OPTIONS: XtpOptions = XtpOptions::NONE;
     /// What it offers to the layer above.
@@ -48,6 +55,9 @@ pub fn context<M: Message, S: XtpService>(
         packet: usize::from(config.packet),
         options: S::OPTIONS.with(XtpOptions::NOCHECK.when(!config.checks_data)),
         opens_always: S::OPENS_ALWAYS,
+        is_answered: S::ANSWERED,
+        numbers: S::NUMBERS,
+        sends: S::TERMS.then_some(config.sends),
     };
     let there = format::place(remote);
     S::slots(Xtp4::new(terms, own, peer, (config.local, there)), config)
@@ -74,6 +84,10 @@ pub enum AcknowledgedDatagram {}
 /// Datagrams that nobody acknowledges (UnackDgram).
 #[derive(Debug)]
 pub enum UnacknowledgedDatagram {}
+
+/// Messages at a rate that both sides agree on; what is lost is not sent again (IsoStream).
+#[derive(Debug)]
+pub enum IsochronousStream {}
 
 configuration! {
     /// Messages: a Connection, a Transaction, acknowledged datagrams.
@@ -125,12 +139,34 @@ configuration! {
         Inquiry: inquiry::Absent,
         Recovery: recovery::Absent,
         Rtt: rtt::Fixed,
-        Flow: flow::Absent,
+        Flow: flow::Bounded,
         Congestion: congestion::Absent,
         Rate: rate::Absent,
         Lifetime: lifetime::Absent,
     }
 }
+
+configuration! {
+    /// Messages at a rate, of which some are lost.
+    pub Isochronous<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Sequenced,
+        Framing: framing::MessageEnd<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::OnRequest<false>,
+        Inquiry: inquiry::KeepAlive<inquiry::Polls>,
+        Recovery: recovery::Absent,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::Bounded,
+        Congestion: congestion::Absent,
+        Rate: rate::PacedByTerms,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+/// How often the peer of an isochronous stream is asked what it has.
+const POLLED: Nanoseconds = SECOND;
 
 /// The longest message, in octets: no more is held for one that is not complete.
 pub(crate) const MESSAGE_MOST: usize = 64 << 20;
@@ -226,6 +262,7 @@ impl XtpService for UnacknowledgedDatagram {
     const NUMBER: u8 = 1;
     const GIVES: Guarantees = Guarantees::CHECKED;
     const OPENS_ALWAYS: bool = true;
+    const ANSWERED: bool = false;
     const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
     type Transfer<M: Message> = Datagrams<M>;
     type Configuration<M: Message> = Unacknowledged<M>;
@@ -241,9 +278,48 @@ impl XtpService for UnacknowledgedDatagram {
             inquiry: inquiry::Absent,
             recovery: recovery::Absent,
             rtt: rtt::Fixed(config.timeout_first),
-            flow: flow::Absent,
+            flow: flow::Bounded::new(u64::from(config.window)),
             congestion: congestion::Absent,
             rate: rate::Absent,
+            lifetime: lifetime::Absent,
+        })
+    }
+}
+
+impl XtpService for IsochronousStream {
+    const NAME: &'static str = "xtp isochronous";
+    // 4.0 has no number for it: *unspecified*.
+    const NUMBER: u8 = 0;
+    const GIVES: Guarantees = Guarantees::ORDERED.and(Guarantees::ONCE).and(Guarantees::CHECKED);
+    const OPENS_ALWAYS: bool = true;
+    const NUMBERS: bool = true;
+    const TERMS: bool = true;
+    const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
+    type Transfer<M: Message> = Datagrams<M>;
+    type Configuration<M: Message> = Isochronous<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Isochronous<M>> {
+        Slots::from(Policies {
+            format,
+            ordering: ordering::Sequenced::default(),
+            framing: framing::MessageEnd::new(MESSAGE_MOST).numbering(),
+            integrity: integrity::Internet::new(),
+            connection: connection::Implicit::new(config.linger).validating(),
+            acknowledgement: acknowledgement::OnRequest::new(),
+            inquiry: inquiry::KeepAlive::new(
+                inquiry::Polls::new(POLLED, u32::MAX, config.silence),
+                config.keepalive,
+                config.silence,
+            ),
+            recovery: recovery::Absent,
+            rtt: rtt::Rfc6298::new(
+                rtt::SampleSource::Answers,
+                config.timeout_first,
+                config.timeout_least,
+            ),
+            flow: flow::Bounded::new(u64::from(config.window)),
+            congestion: congestion::Absent,
+            rate: rate::PacedByTerms::new(config.sends, config.takes),
             lifetime: lifetime::Absent,
         })
     }

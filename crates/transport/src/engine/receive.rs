@@ -328,7 +328,12 @@ impl<C: Configuration> Association<C> {
             let mut part = body.split_to((span.end - span.start) as usize);
             at = span.end;
             self.pending += span.end - span.start;
-            let label = Label { last: unit.label.last && at == unit.span.end, ..unit.label };
+            let label = Label {
+                last: unit.label.last && at == unit.span.end,
+                // What does not begin the unit does not begin its message.
+                index: unit.label.index + u32::from(span.start > unit.span.start),
+                ..unit.label
+            };
             let unit = UnitHeader { span, piece: part.len(), label, ..*unit };
             result = self.deliver(view, &unit, &mut part, pool);
             result.as_ref().map_err(|dropped| *dropped)?;

@@ -73,6 +73,9 @@ pub fn connection<M: Message>(
         packet: usize::from(config.packet),
         options: XtpOptions::NOCHECK.when(!config.checks_data),
         opens_always: false,
+        is_answered: true,
+        numbers: false,
+        sends: None,
     };
     let there = crate::format::place(remote);
     Slots::from(Policies {
