@@ -85,6 +85,11 @@ pub enum AcknowledgedDatagram {}
 #[derive(Debug)]
 pub enum UnacknowledgedDatagram {}
 
+/// A stream of octets of which no more is on its way than the receiver has buffers for, at a rate
+/// that both sides agree on (BulkData). It is a Connection to the peer.
+#[derive(Debug)]
+pub enum BulkData {}
+
 /// Messages at a rate that both sides agree on; what is lost is not sent again (IsoStream).
 #[derive(Debug)]
 pub enum IsochronousStream {}
@@ -147,6 +152,25 @@ configuration! {
 }
 
 configuration! {
+    /// A stream of octets into the buffers of the receiver.
+    pub Bulk<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::OctetStream,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
+        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
+        Recovery: recovery::SelectiveRepeat,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::Posted,
+        Congestion: congestion::Absent,
+        Rate: rate::PacedByTerms,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
     /// Messages at a rate, of which some are lost.
     pub Isochronous<M> {
         Format: Xtp4<M>,
@@ -165,6 +189,9 @@ configuration! {
     }
 }
 
+/// How many octets may leave before the peer has told what it has buffers for.
+const UNPOSTED: u64 = 16 << 10;
+
 /// How often the peer of an isochronous stream is asked what it has.
 const POLLED: Nanoseconds = SECOND;
 
@@ -173,7 +200,17 @@ pub(crate) const MESSAGE_MOST: usize = 64 << 20;
 
 /// The policies that all services with answers have, but for the framing.
 macro_rules! answered {
-    ($format:expr, $config:expr, $framing:expr, $connection:expr) => {{
+    ($format:expr, $config:expr, $framing:expr, $connection:expr) => {
+        answered!(
+            $format,
+            $config,
+            $framing,
+            $connection,
+            flow::CreditWindow::new(u64::from($config.window)).asked_about(),
+            rate::Absent
+        )
+    };
+    ($format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr) => {{
         let config: &Config = $config;
         Slots::from(Policies {
             format: $format,
@@ -195,9 +232,9 @@ macro_rules! answered {
                 config.timeout_first,
                 config.timeout_least,
             ),
-            flow: flow::CreditWindow::new(u64::from(config.window)).asked_about(),
+            flow: $flow,
             congestion: congestion::Absent,
-            rate: rate::Absent,
+            rate: $rate,
             lifetime: lifetime::Absent,
         })
     }};
@@ -283,6 +320,23 @@ impl XtpService for UnacknowledgedDatagram {
             rate: rate::Absent,
             lifetime: lifetime::Absent,
         })
+    }
+}
+
+impl XtpService for BulkData {
+    const NAME: &'static str = "xtp bulk";
+    const NUMBER: u8 = 4;
+    const GIVES: Guarantees = RELIABLE;
+    const TERMS: bool = true;
+    const OPTIONS: XtpOptions = XtpOptions::RES;
+    type Transfer<M: Message> = Streams<M>;
+    type Configuration<M: Message> = Bulk<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Bulk<M>> {
+        let connection = connection::Implicit::new(config.linger).validating();
+        let rate = rate::PacedByTerms::new(config.sends, config.takes);
+        let flow = flow::Posted::new(UNPOSTED, config.packet.into()).asked_about();
+        answered!(format, config, framing::OctetStream, connection, flow, rate)
     }
 }
 

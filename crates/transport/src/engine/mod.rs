@@ -271,6 +271,17 @@ impl<C: Configuration> Association<C> {
         self.set_pace(&view);
     }
 
+    /// Records how many octets the layer above has room for, where the flow judge heeds that.
+    #[inline]
+    pub fn set_room(&mut self, now: Instant, octets: usize) {
+        if self.slots.flow.heeds_room() {
+            let view = self.view(now);
+            if self.slots.flow.on_room(&view, octets) == CreditUpdate::Tell {
+                self.slots.acknowledgement.on_room(&view, &self.receipts);
+            }
+        }
+    }
+
     /// Sets how fast this side takes data. Returns whether the peer is told.
     pub fn set_terms(&mut self, terms: Terms) -> bool {
         self.slots.rate.set_terms(terms)

@@ -108,6 +108,10 @@ slot! {
         /// Records how many octets are reserved. Of more than before, it may be any part; fewer
         /// are as many as it asked for.
         fn on_reserved(&mut self, view: &View, octets: usize) = ();
+        /// Returns whether it depends on how much the application has room for.
+        fn heeds_room(&self) -> bool = false;
+        /// Records how many octets the application has room for. Returns what is due for it.
+        fn on_room(&mut self, view: &View, octets: usize) -> CreditUpdate = CreditUpdate::None;
         /// Returns after what time a shut window is tried again; `None`: it never shuts.
         fn tries_after(&self, view: &View) -> Option<Nanoseconds> = None;
     }

@@ -33,7 +33,7 @@ use stackwright_wire::{Message as _, Pool};
 
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
-use crate::slots::{Congestion as _, Format as _, Rtt as _};
+use crate::slots::{Congestion as _, Flow as _, Format as _, Rtt as _};
 use crate::words::{Ending, Nanoseconds, Phase, Terms};
 use allowance::Allowance;
 
@@ -386,6 +386,9 @@ impl<H: Host> Hooks for Associations<H> {
             // The end may have waited for what is delivered now.
             at.association().only_messages = false;
             self.turn(at);
+        }
+        if at.association().engine.slots().flow.heeds_room() {
+            at.later();
         }
     }
 

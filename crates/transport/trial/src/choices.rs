@@ -122,6 +122,7 @@ choices! { |at|
         flow::Absent,
         flow::CreditWindow::new(at.window),
         flow::Bounded::new(at.window),
+        flow::Posted::new(at.window, PACKET),
     ];
     congestion: dyn slots::Congestion = [
         congestion::Absent,

@@ -1,5 +1,6 @@
 //! Services with terms of rate and burst, between two stations of a world.
 
+mod bulk;
 mod scene;
 
 use stackwright_contract::Duration;
