@@ -105,7 +105,7 @@ impl<M> Xtp4<M> {
         (self.peer.is_some(), self.peer.unwrap_or(own))
     }
 
-    fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
+    pub(crate) fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
         let (returned, key) = self.key();
         let options = options.with(self.terms.options);
         XtpPacket {
@@ -122,7 +122,7 @@ impl<M> Xtp4<M> {
         }
     }
 
-    fn put_addresses(&self, octets: &mut Vec<u8>) {
+    pub(crate) fn put_addresses(&self, octets: &mut Vec<u8>) {
         let head = |length: usize, format| AddressHeader {
             length: (AddressHeader::LENGTH + length) as u16,
             domain: 0,
@@ -153,7 +153,7 @@ impl<M> Xtp4<M> {
         }
     }
 
-    fn put_traffic(&self, octets: &mut Vec<u8>) {
+    pub(crate) fn put_traffic(&self, octets: &mut Vec<u8>) {
         let service = self.terms.service;
         put(&TrafficHeader { length: TRAFFIC as u16, service, format: 0 }, octets);
         octets.extend_from_slice(&[0; 4]);
@@ -189,7 +189,7 @@ pub(crate) fn pull_opening<M: Message>(packet: &mut M) -> Result<(AddressHeader,
     Ok((address, pull_traffic(packet)?))
 }
 
-fn pull_traffic<M: Message>(packet: &mut M) -> Result<u8, Malformed> {
+pub(crate) fn pull_traffic<M: Message>(packet: &mut M) -> Result<u8, Malformed> {
     let traffic = packet.pull::<TrafficHeader>()?;
     skip(packet, usize::from(traffic.length), TrafficHeader::LENGTH)?;
     Ok(traffic.service)
@@ -210,7 +210,7 @@ fn unit<M: Message>(view: &View, header: &XtpPacket, body: M) -> Result<Option<U
 }
 
 /// Reads spans: they rise, and none touches another, or they are not what a receiver has.
-fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
+pub(crate) fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
     let count = packet.pull::<SpanCount>().map_err(malformed)?.spans as usize;
     if count.checked_mul(SpanSegment::LENGTH) != Some(packet.len()) {
         return Err(Dropped::Malformed);
