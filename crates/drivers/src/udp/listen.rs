@@ -32,6 +32,9 @@ impl<M: Message> Udp<M> {
             }
             return Ok(socket);
         }
+        if local.ip().is_multicast() {
+            return self.join(local, Some(name));
+        }
         // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with
         // the option two programs could take the same one.
         let socket = if self.shared_port { share(local)? } else { UdpSocket::bind(local)? };

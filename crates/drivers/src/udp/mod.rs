@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `listen.rs` | arrivals: the first datagram of an unknown peer takes the next name that waits |
 //! | `connect.rs` | associations that this side opens, and the canonical form of a peer's address |
+//! | `group.rs` | groups: sockets that have joined one |
 //! | `receive.rs` | socket → datagrams, upward, within the credit of the layer above |
 //! | `fill.rs` | blocks that one system call fills |
 //! | `coalesced.rs` | the datagrams of one peer in one block, as the kernel has coalesced them |
@@ -35,6 +36,7 @@ mod burst;
 mod coalesced;
 mod connect;
 mod fill;
+mod group;
 mod listen;
 mod mark;
 mod receive;
@@ -65,6 +67,7 @@ use crate::registry::{Registry, Watched};
 use burst::Waiting;
 use coalesced::Coalesced;
 use fill::Came;
+pub use group::Multicast;
 use segmentation::Segmentation;
 
 /// How much of one association may wait for the socket: the initial credit downward.
@@ -119,6 +122,7 @@ pub struct Udp<M: Message> {
     came: [Came; BLOCKS],
     /// Whether other sockets may listen where its listeners do.
     shared_port: bool,
+    multicast: Multicast,
 }
 
 /// What the upper layer's name denotes.
@@ -215,6 +219,7 @@ impl<M: Message> Udp<M> {
             lent: Vec::new(),
             came: [Came::default(); BLOCKS],
             shared_port: false,
+            multicast: Multicast::default(),
         }
     }
 

@@ -68,6 +68,7 @@ impl<M: Message> Udp<M> {
                 }
                 let (mut coalesced, spent) =
                     Coalesced::new(came, block, lent.len() < LENT_MOST, pool);
+                coalesced.from = socket.sender(coalesced.from);
                 match spent {
                     Spent::Lent(whole) => lent.push(whole),
                     Spent::Free(block) => pool.give(block),
