@@ -8,6 +8,7 @@
 //! | `words.rs` | what the two sides say to each other |
 //! | `serve.rs`, `cores.rs`, `guest.rs` | the side that counts, and answers |
 //! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
+//! | `group.rs` | what it does to a group |
 //! | `alone.rs` | both sides in one process |
 //! | `outcome.rs` | what came of it |
 //! | `shown.rs` | what a person sees meanwhile |
@@ -17,6 +18,7 @@ mod arguments;
 mod associations;
 mod bulk;
 mod cores;
+mod group;
 mod guest;
 mod outcome;
 mod place;
@@ -70,6 +72,9 @@ impl Use for Client<'_> {
 
     fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
         let Client { run, place } = self;
+        if place.is_group() {
+            return group::measure(run, place, make);
+        }
         match (run.associations, run.requests) {
             (Some(many), _) => associations::measure(run, place, many, make),
             (None, true) => requests::measure(run, place, make),

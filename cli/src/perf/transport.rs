@@ -18,6 +18,7 @@ pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
 use super::arguments::{Cipher, Key, Tuning};
+use super::group;
 use super::place::{Place, Transport};
 use crate::problem::Problem;
 use crate::stacks::{Message, SHORT, Xtp, packet, pool};
@@ -72,6 +73,10 @@ impl Transport {
             }
         };
         match self {
+            Transport::Xtp if place.is_group() => user.with(move |system: &System| {
+                let common = xtp_config(system, address, &tuning);
+                group::stack(system, common, tuning.members, system.udp_with(blocks()))
+            }),
             Transport::Xtp => {
                 user.with(move |system: &System| xtp::<Connection>(system, address, &tuning))
             }
@@ -114,6 +119,10 @@ impl Transport {
         if short && matches!(self, Transport::Xtp | Transport::StreamXtp) {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
         }
+        if place.is_group() && self != Transport::Xtp {
+            let why = "only xtp:// sends to a group".into();
+            return Err(Problem::Measurement { url: place.url(), why });
+        }
         let known = self.congestion(tuning);
         if self != Transport::Tcp || known.is_some_and(has_congestion) {
             return Ok(());
@@ -151,14 +160,18 @@ fn xtp<S: XtpService>(
     address: IpAddr,
     tuning: &Tuning,
 ) -> Over<Xtp<S>, Udp<Message>> {
+    let config = xtp_config(system, address, tuning);
+    Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
+}
+
+fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config {
     let usual = xtp::Config::new(system.secret());
-    let config = xtp::Config {
+    xtp::Config {
         packet: tuning.packet.unwrap_or(packet(address)),
         window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
         ..usual
-    };
-    Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
+    }
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {
