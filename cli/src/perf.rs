@@ -8,6 +8,7 @@
 //! | `words.rs` | what the two sides say to each other |
 //! | `serve.rs`, `cores.rs`, `guest.rs` | the side that counts, and answers |
 //! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
+//! | `transactions.rs`, `one_way.rs` | what it does where an association is one exchange, or has one direction |
 //! | `group.rs` | what it does to a group |
 //! | `alone.rs` | both sides in one process |
 //! | `outcome.rs` | what came of it |
@@ -20,11 +21,13 @@ mod bulk;
 mod cores;
 mod group;
 mod guest;
+mod one_way;
 mod outcome;
 mod place;
 mod requests;
 mod serve;
 mod shown;
+mod transactions;
 mod transport;
 mod words;
 
@@ -38,7 +41,7 @@ use nix::time::ClockId;
 use crate::problem::Problem;
 use arguments::Run;
 use outcome::Outcome;
-use place::Place;
+use place::{Place, Transport};
 use transport::{Make, Stack, Use};
 
 pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
@@ -56,6 +59,7 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     let place = Place::parse(&run.url)?;
     let tuning = run.tuning.with_size(run.size)?;
     place.transport.check(&place, &tuning)?;
+    place.transport.allows(run, &place)?;
     let congestion = place.transport.congestion(&tuning);
     let outcome = place.transport.lend(&place, &tuning, Client { run, place: &place })?;
     Ok(outcome.controlled(congestion))
@@ -77,6 +81,9 @@ impl Use for Client<'_> {
         }
         match (run.associations, run.requests) {
             (Some(many), _) => associations::measure(run, place, many, make),
+            (None, true) if place.transport == Transport::TransactionXtp => {
+                transactions::measure(run, place, make)
+            }
             (None, true) => requests::measure(run, place, make),
             (None, false) => bulk::measure(run, place, make),
         }

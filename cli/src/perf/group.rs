@@ -23,7 +23,6 @@ use super::shown::Intervals;
 use super::transport::{Make, endpoint, failed};
 use super::words::{Kind, Report, SHORTEST, Word};
 use crate::problem::Problem;
-use crate::report::say;
 use crate::stacks::Message;
 
 /// The octets of a message where nobody says it.
@@ -88,10 +87,6 @@ pub(super) fn measure<S: Stack>(
     let octets = sent * size as u64;
     let report = Report { octets, messages: sent, took, processor: 0 };
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
-    if !run.json {
-        let GroupCounts { members, left, dropped } = counts;
-        say!("{members} receivers have everything; {left} left, {dropped} were dropped.");
-    }
     part(association);
     Ok(outcome.to_group(counts))
 }

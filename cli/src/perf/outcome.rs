@@ -156,8 +156,9 @@ impl Outcome {
             }
             _ => {
                 let lost = self.sent.saturating_sub(messages);
+                let by = if self.members.is_some() { "each receiver" } else { "the server" };
                 say!(
-                    "{} in {seconds:.2} s: {} received by the server",
+                    "{} in {seconds:.2} s: {} received by {by}",
                     shown::amount(octets),
                     shown::rate(octets, took)
                 );
@@ -169,6 +170,13 @@ impl Outcome {
                     say!("  {lost} of {} messages were lost, {percent:.2} %", self.sent);
                 }
                 let gigabytes = octets as f64 / 1e9;
+                if let Some(GroupCounts { members, left, dropped }) = self.members {
+                    say!(
+                        "  receivers: {members} have everything, {left} left, {dropped} were dropped"
+                    );
+                    say!("  processor time: {} per gigabyte here", each(self.sender, gigabytes));
+                    return;
+                }
                 say!(
                     "  processor time: {} per gigabyte here, {} at the server",
                     each(self.sender, gigabytes),

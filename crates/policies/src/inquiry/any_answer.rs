@@ -34,8 +34,8 @@ impl<I: Inquiry> Inquiry for AnyAnswer<I> {
         self.other.due(view, occasion)
     }
 
-    fn awaits_taking(&self, occasion: Occasion) -> bool {
-        self.other.awaits_taking(occasion)
+    fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool {
+        self.other.awaits_taking(view, occasion)
     }
 
     fn heeds_last(&self) -> bool {
