@@ -44,13 +44,13 @@ impl Switch {
         all.names[1..].iter().for_each(|name| ip(&["netns", "add", name]));
         let switch = all.names.last().expect("there are some");
         // Whoever joins is not known to a switch that looks before it has looked.
-        ip(&["-n", switch, "link", "add", "all", "type", "bridge", "mcast_snooping", "0"]);
-        ip(&["-n", switch, "link", "set", "all", "up"]);
+        ip(&["-n", switch, "link", "add", "switch", "type", "bridge", "mcast_snooping", "0"]);
+        ip(&["-n", switch, "link", "set", "switch", "up"]);
         for (nth, name) in all.names[..=RECEIVERS].iter().enumerate() {
             let (port, address) = (format!("port{nth}"), format!("10.99.0.{}/24", nth + 1));
             let near = ["link", "add", "name", "wire", "netns", name, "type", "veth"];
             ip(&[&near[..], &["peer", "name", &port, "netns", switch]].concat());
-            ip(&["-n", switch, "link", "set", &port, "master", "all", "up"]);
+            ip(&["-n", switch, "link", "set", &port, "master", "switch", "up"]);
             ip(&["-n", name, "address", "add", &address, "dev", "wire"]);
             ip(&["-n", name, "link", "set", "wire", "up"]);
             ip(&["-n", name, "route", "add", "default", "dev", "wire"]);
