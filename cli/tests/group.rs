@@ -1,5 +1,5 @@
-//! `perf` to a group: a sender and three receivers, each a process in a network namespace of its own
-//! (as root), or all on one host.
+//! `perf` to a group: a sender and three receivers, each a process in a network namespace of its
+//! own (as root), or all on one host.
 
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
@@ -43,7 +43,7 @@ impl Switch {
         let all = Switch { names };
         all.names[1..].iter().for_each(|name| ip(&["netns", "add", name]));
         let switch = all.names.last().expect("there are some");
-        // Whoever joins is not known to a switch that looks before it has looked.
+        // A switch that tracks members does not know those that have just joined.
         ip(&["-n", switch, "link", "add", "switch", "type", "bridge", "mcast_snooping", "0"]);
         ip(&["-n", switch, "link", "set", "switch", "up"]);
         for (nth, name) in all.names[..=RECEIVERS].iter().enumerate() {

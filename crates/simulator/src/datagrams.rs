@@ -28,7 +28,7 @@ const FRESH_FIRST: u16 = 49_152;
 /// An arrival at a listener gets the next name that waits; without one, and without credit, a
 /// datagram is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
 ///
-/// A multicast address is one peer, whoever sends to it: what is sent to it reaches the other
+/// A multicast address is one peer, no matter which member sends: what is sent to it reaches the other
 /// members of the [group](crate::Network::group), and whatever one of them sends arrives from it. A
 /// listener at that address has one arrival. Both ends use the port of the group.
 #[derive(Debug)]
@@ -351,7 +351,10 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
     }
 
     fn listener_at(&self, wanted: u16, joined: Option<IpAddr>) -> Option<Handle> {
-        let listens = |named: &Named| matches!(named, Named::Listener { port, group, .. } if *port == wanted && *group == joined);
+        let listens = |named: &Named| match named {
+            Named::Listener { port, group, .. } => (*port, *group) == (wanted, joined),
+            _ => false,
+        };
         self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
     }
 

@@ -260,14 +260,21 @@ slots! {
 macro_rules! configuration {
     (@membership) => { () };
     (@membership $Membership:ty) => { $Membership };
-    ($(#[$doc:meta])* $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $SlotPart:ty),* $(,)? } $(with $Membership:ty)?) => {
+    (
+        $(#[$doc:meta])*
+        $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $SlotPart:ty),* $(,)? }
+        $(with $Membership:ty)?
+    ) => {
         $(#[$doc])*
         $vis struct $Name<$M>(::core::marker::PhantomData<fn() -> $M>);
 
         impl<$M: $crate::Message> $crate::Configuration for $Name<$M> {
             type Message = $M;
             const PARTS: &'static [$crate::rules::Facts] =
-                &[$(<$SlotPart as $crate::rules::Component>::FACTS,)* $(<$Membership as $crate::rules::Component>::FACTS)?];
+                &[
+                    $(<$SlotPart as $crate::rules::Component>::FACTS,)*
+                    $(<$Membership as $crate::rules::Component>::FACTS)?
+                ];
             $(type $Slot = $SlotPart;)*
             type Membership = $crate::configuration!(@membership $($Membership)?);
         }
@@ -277,7 +284,10 @@ macro_rules! configuration {
         const _: () = {
             #[allow(dead_code, reason = "not every policy holds messages")]
             type $M = $crate::SingleBuffer;
-            $crate::rules::insist(&[$(<$SlotPart as $crate::rules::Component>::FACTS,)* $(<$Membership as $crate::rules::Component>::FACTS)?])
+            $crate::rules::insist(&[
+                $(<$SlotPart as $crate::rules::Component>::FACTS,)*
+                $(<$Membership as $crate::rules::Component>::FACTS)?
+            ])
         };
     };
 }

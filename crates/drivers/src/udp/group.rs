@@ -19,8 +19,8 @@ pub struct Multicast {
     pub hops: u8,
     /// Whether other members on this host receive what is sent; and so does the sender itself.
     pub loops: bool,
-    /// The index of the interface (if_nametoindex(3)); `None`: the scope of an IPv6 address, or what
-    /// the system's routes say.
+    /// The index of the interface (if_nametoindex(3)); `None`: the scope of an IPv6 address, or
+    /// what the system's routes say.
     pub interface: Option<u32>,
 }
 
@@ -34,8 +34,8 @@ impl Default for Multicast {
 impl<M: Message> Udp<M> {
     /// Joins groups as `multicast` says.
     ///
-    /// A group is one peer, whoever sends to it: a listener at its address has one arrival, and what
-    /// is sent to an association with it reaches all members. Members use the port of the group.
+    /// A group is one peer, no matter which member sends: a listener at its address has one arrival,
+    /// and what is sent to an association with it reaches all members, which use its port.
     #[must_use]
     pub fn joining(self, multicast: Multicast) -> Self {
         Udp { multicast, ..self }
@@ -89,7 +89,7 @@ impl<M: Message> Udp<M> {
 }
 
 impl<M: Message> Socket<M> {
-    /// Returns from whom a datagram comes: whoever sends to a group does so in its name.
+    /// Returns from where a datagram comes: from the group, no matter which member sent it.
     #[inline]
     pub(super) fn sender(&self, from: Option<SocketAddr>) -> Option<SocketAddr> {
         if self.local.ip().is_multicast() { Some(self.local) } else { from }

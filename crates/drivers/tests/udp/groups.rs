@@ -51,7 +51,7 @@ fn members(group: &str) -> [Side; 3] {
 }
 
 #[test]
-fn a_group_is_one_peer_whoever_sends() {
+fn a_group_is_one_peer_no_matter_which_member_sends() {
     for group in groups() {
         let mut sides = members(&group);
         sides[0].send(name(1), b"one");

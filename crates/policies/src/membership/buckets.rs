@@ -21,15 +21,16 @@ const DROPPED_MOST: usize = 64;
 /// the least of what the members have said, once all of them have answered (XTP's bucket
 /// algorithm). What a member reports as missing without being asked counts at once.
 ///
-/// A member is whoever reports. Nothing is acknowledged before the group has formed: before as many
-/// members as [expected](Buckets::new) have reported, or for some time if none are expected. Whoever
-/// joins later begins with what is sent then.
+/// A member is any peer that reports. Nothing is acknowledged before the group has formed: before
+/// as many members as [expected](Buckets::new) have reported, or for some time if none are
+/// expected. One that joins later begins with what is sent then.
 ///
 /// What one member may cost the others is bounded. One that answers none of several questions in a
-/// row (`mc_sreqs`), for as many timeouts, is dropped; so is one that [holds up](Buckets::patient) the others for long. An
-/// association with a group that has dropped a member does not end as finished.
+/// row (`mc_sreqs`), for as many timeouts, is dropped; so is one that [holds up](Buckets::patient)
+/// the others for long. An association with a group that has dropped a member does not end as
+/// finished.
 ///
-/// Reports are not authenticated: whoever can send to the group can speak for its members.
+/// Reports are not authenticated: a host that can send to the group can speak for its members.
 ///
 /// ```
 /// use stackwright_policies::membership::Buckets;
@@ -155,8 +156,8 @@ impl Buckets {
         }
     }
 
-    /// Records what a member reports. Returns its place, and the question that it answers; `None` if
-    /// it is no member.
+    /// Records what a member reports. Returns its place, and the question that it answers; `None`
+    /// if it is no member.
     fn record(
         &mut self,
         view: &View,

@@ -20,8 +20,8 @@
 //! | [`Membership`] | does one peer report, or a group? |
 //!
 //! Format, ordering and framing hold data, and stay what they are for the life of an association;
-//! the others are judges. The membership is fixed, too: it is a part of the type of a configuration,
-//! and absent unless that names one.
+//! the others are judges. The membership is fixed, too: it is a part of the type of a
+//! configuration, and absent unless that names one.
 
 mod control;
 mod format;

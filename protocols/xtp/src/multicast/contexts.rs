@@ -49,8 +49,8 @@ impl<M: Message, S: GroupService> GroupContexts<M, S> {
         hasher.finish()
     }
 
-    /// Returns whether a packet that belongs to no context may make one: it is the sender's, arrived
-    /// as it was sent, and tells of no end. One that opens names the service.
+    /// Returns whether a packet that belongs to no context may make one: it is the sender's, has
+    /// arrived as it was sent, and tells of no end. One that opens names the service.
     fn is_from_sender(packet: &mut M) -> bool {
         let Some(header) =
             packet.front(XtpPacket::LENGTH).and_then(|front| XtpPacket::decode(front).ok())

@@ -6,8 +6,8 @@
 //! | `contexts.rs` | the contexts of a station |
 //! | here | the services, each a configuration; what may be set |
 //!
-//! A context is found by the sender's key on both sides: packets of the sender bear it, and those of
-//! receivers return it. All go to the group, so receivers hear each other.
+//! A context is found by the sender's key on both sides: packets of the sender bear it, and those
+//! of receivers return it. All go to the group, so receivers hear each other.
 //!
 //! | packet | from | says |
 //! | --- | --- | --- |
@@ -16,8 +16,8 @@
 //! | TCNTL | a receiver | answers, and misses nothing; with END, that it leaves |
 //! | ECNTL | a receiver | answers, or tells unasked (NAK), and misses something |
 //! | JCNTL | a receiver | asks to join: it has heard the sender, and no FIRST |
-//! | JCNTL | the sender | whoever joins begins with `seq`; with EOM, that is where a message begins |
-//! | DIAG 4, 11 | the sender | what is below `seq` is not sent again: who misses some is too late |
+//! | JCNTL | the sender | a receiver that joins begins with `seq`; with EOM, a message begins there |
+//! | DIAG 4, 11 | the sender | what is below `seq` is not sent again, to a receiver that misses some |
 //!
 //! *Chosen*: the definition is not to be had. What `seq` and EOM of JCNTL and `seq` of DIAG mean is
 //! ours; and so is `sync` of what receivers send, which tells them apart: they ask nothing, and

@@ -1,5 +1,5 @@
-//! Members that come late, are slow, leave or vanish: what they cost the others is bounded, and both
-//! sides are told.
+//! Members that come late, are slow, leave or vanish: what they cost the others is bounded, and
+//! both sides are told.
 
 use std::num::NonZeroU64;
 
