@@ -18,6 +18,7 @@ use stackwright::xtp;
 use stackwright::xtp::services::{
     AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
 };
+use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
 use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
@@ -100,6 +101,13 @@ impl Transport {
             Transport::UnacknowledgedXtp => user.with(move |system: &System| {
                 xtp::<UnacknowledgedDatagram>(system, address, &tuning)
             }),
+            Transport::XtpIp => user.with(move |system: &System| {
+                let ip = Ip::<Message>::new(ip::XTP, system.registry(), 0, blocks());
+                // There is no header of UDP.
+                let most = tuning.packet.unwrap_or(packet(address) + 8);
+                let tuning = Tuning { packet: Some(most), ..tuning };
+                Over::new(xtp_layer::<Connection>(system, address, &tuning), ip)
+            }),
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
             Transport::Tcp => {
@@ -159,6 +167,10 @@ impl Transport {
             let why = "only xtp:// sends to a group".into();
             return Err(Problem::Measurement { url: place.url(), why });
         }
+        if self == Transport::XtpIp {
+            ip::is_permitted(ip::XTP)
+                .map_err(|why| Problem::Measurement { url: place.url(), why: why.to_string() })?;
+        }
         let known = self.congestion(tuning);
         if self != Transport::Tcp || known.is_some_and(has_congestion) {
             return Ok(());
@@ -196,11 +208,14 @@ fn xtp<S: XtpService>(
     address: IpAddr,
     tuning: &Tuning,
 ) -> Over<Xtp<S>, Udp<Message>> {
+    Over::new(xtp_layer(system, address, tuning), system.udp_with(blocks()))
+}
+
+fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
     let usual = xtp_config(system, address, tuning);
     // Of many transactions in a row each keeps memory, and a name, for as long.
     let linger = if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger };
-    let config = xtp::Config { linger, ..usual };
-    Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
+    xtp::layer(xtp::Config { linger, ..usual }, system.seed())
 }
 
 fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config {

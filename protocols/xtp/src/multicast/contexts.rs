@@ -70,7 +70,7 @@ impl<M: Message, S: GroupService> GroupContexts<M, S> {
         }
         let mut rest = packet.share();
         rest.advance(XtpPacket::LENGTH);
-        format::pull_opening(&mut rest).is_ok_and(|(_, service)| service == S::NUMBER)
+        format::pull_opening(&mut rest).is_ok_and(|(_, (service, _))| service == S::NUMBER)
     }
 }
 
@@ -144,6 +144,9 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
                 .with(XtpOptions::MULTI)
                 .with(XtpOptions::NOCHECK.when(!common.checks_data)),
             opens_always: S::UNANSWERED,
+            is_answered: !S::UNANSWERED,
+            numbers: false,
+            sends: None,
         };
         let ends = (common.local, remote.internet().unwrap_or(Config::UNSPECIFIED));
         let place = u64::from(name.generation) << 32 | u64::from(name.index);

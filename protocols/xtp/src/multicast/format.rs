@@ -74,7 +74,7 @@ impl<M> XtpGroup<M> {
         put(&control, octets);
         put(&KeyExchange { reserved: 0, key: name }, octets);
         self.packets.put_addresses(octets);
-        self.packets.put_traffic(octets);
+        self.packets.put_traffic(None, octets);
         let length = octets.len() - XtpPacket::LENGTH;
         octets[LENGTH..][..4].copy_from_slice(&(length as u32).to_be_bytes());
     }
