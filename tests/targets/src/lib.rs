@@ -18,6 +18,7 @@ mod captures;
 mod client;
 mod commands;
 mod descriptions;
+mod endpoints;
 mod forms;
 mod headers;
 mod jpeg;
@@ -27,8 +28,10 @@ mod lower;
 mod mutation;
 mod protocols;
 mod replies;
+mod roles;
 mod server;
 mod sessions;
+mod tailored;
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -50,8 +53,10 @@ pub use listings::listings;
 pub use mutation::{Mutations, shortened};
 pub use protocols::protocols;
 pub use replies::replies;
+pub use roles::roles;
 pub use server::server;
 pub use sessions::sessions;
+pub use tailored::tailored;
 
 /// One target.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +88,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ax25_frames", run: ax25_frames },
     Target { name: "ax25", run: ax25 },
     Target { name: "agw", run: agw },
+    Target { name: "tailored", run: tailored },
+    Target { name: "roles", run: roles },
 ];
 
 /// The committed inputs of a target.

@@ -68,12 +68,12 @@ const AMPLIFIED_MOST: u64 = 3;
 /// The octets of headers that a packet has at most, besides its data.
 const HEADERS: u64 = 128;
 
+/// How long a peer may be silent that has not shown that it hears us: a genuine one repeats itself.
+const STRANGE_MOST: Nanoseconds = 60 * SECOND;
+
 /// How long the first packet waits for data: a layer above that sends at once is told before that
 /// the association is open.
 const DATA_WAIT: Nanoseconds = MILLISECOND;
-
-/// How long such a peer may be silent once it is sent no more: a genuine one repeats itself.
-const STRANGE_MOST: Nanoseconds = 60 * SECOND;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -125,9 +125,13 @@ impl Implicit {
         self.stranger.is_none_or(|(heard, said)| said + octets < AMPLIFIED_MOST * heard)
     }
 
-    /// Returns when a peer counts as gone that has not shown that it hears us, and is sent no more.
+    /// Returns when a peer counts as gone that has not shown that it hears us: what waits may be
+    /// longer than it may be sent, and then nothing else has a deadline.
     fn forsaken_at(&self) -> Instant {
-        if self.trusts(HEADERS) { Instant::END } else { self.heard.later(STRANGE_MOST) }
+        match self.stranger {
+            Some(_) => self.heard.later(STRANGE_MOST),
+            None => Instant::END,
+        }
     }
 
     /// Notes that the end was said. A peer that can say little may not be able to ask for it.
