@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Dissect(Dissect),
     /// Print a Wireshark plug-in (Lua) that decodes a protocol.
     Dissector(Dissector),
-    /// Serve and fetch pictures: JPEGs whose pieces arrive in any order (JIS, over ARTP).
+    /// Serve and fetch pictures: JPEGs whose pieces arrive in any order (JIS).
     #[command(subcommand)]
     Jis(crate::jis::Jis),
     /// Compile protocols from a specification: check, draw, generate, run.

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use stackwright_programs::picture::Picture;
 use stackwright_programs::processes::{Running, run};
 use stackwright_programs::scratch::Scratch;
 
@@ -104,7 +105,7 @@ fn a_picture_is_fetched_as_file_as_png_and_into_the_terminal() {
 /// A picture of hundreds of packets, over IPv4 and IPv6, whose packets are shorter.
 #[test]
 fn a_long_picture_is_fetched_over_both_versions_of_ip() {
-    let Some(file) = photograph() else { return };
+    let file = Picture { columns: 80, rows: 50, coefficients: 50 }.file(1);
     let scratch = Scratch::new();
     fs::write(scratch.path().join("long.jpg"), &file).expect("a folder of ours");
     for loopback in ["127.0.0.1", "[::1]"] {
@@ -121,21 +122,4 @@ fn a_long_picture_is_fetched_over_both_versions_of_ip() {
         assert!(run(&mut command).status.success(), "{loopback}");
         assert!(fs::read(&png).expect("it was written").len() > 100_000);
     }
-}
-
-/// A picture of noise, by libjpeg's program, where it is installed.
-fn photograph() -> Option<Vec<u8>> {
-    let mut ppm = b"P6 480 320 255\n".to_vec();
-    let mut random = fastrand::Rng::with_seed(1);
-    ppm.extend((0..480 * 320 * 3).map(|_| random.u8(..)));
-    let folder = Scratch::new();
-    let source = folder.path().join("noise.ppm");
-    fs::write(&source, ppm).expect("a folder of ours");
-    let made = Command::new("cjpeg").arg(&source).output();
-    if made.is_err() {
-        let advice = "`tests/strangers/install cjpeg` installs it";
-        assert!(std::env::var_os("CI").is_none(), "{advice}");
-        eprintln!("skipped: libjpeg's programs are not there; {advice}");
-    }
-    made.ok().map(|made| made.stdout)
 }

@@ -29,10 +29,14 @@ pub(crate) enum Transport {
     AcknowledgedXtp,
     /// Unacknowledged datagrams of XTP over UDP: an association has one direction.
     UnacknowledgedXtp,
+    /// Messages of a Connection of XTP over IP, as protocol 36.
+    XtpIp,
+    /// Messages over a transport that is tailored to them, over UDP.
+    Tailored,
 }
 
 impl Transport {
-    const ALL: [Transport; 9] = [
+    const ALL: [Transport; 11] = [
         Transport::Artp,
         Transport::Udp,
         Transport::Tcp,
@@ -42,6 +46,8 @@ impl Transport {
         Transport::TransactionXtp,
         Transport::AcknowledgedXtp,
         Transport::UnacknowledgedXtp,
+        Transport::XtpIp,
+        Transport::Tailored,
     ];
 
     /// How an address begins.
@@ -56,12 +62,14 @@ impl Transport {
             Transport::TransactionXtp => "transaction+xtp",
             Transport::AcknowledgedXtp => "acknowledged+xtp",
             Transport::UnacknowledgedXtp => "unacknowledged+xtp",
+            Transport::XtpIp => "xtp+ip",
+            Transport::Tailored => "tailored",
         }
     }
 
     /// Whether it is XTP, with any service.
     pub(crate) fn is_xtp(self) -> bool {
-        self.scheme().ends_with("xtp")
+        self.scheme().contains("xtp")
     }
 }
 
@@ -84,13 +92,23 @@ impl Place {
         if !matches!(url.path, "" | "/") || url.user.or(url.password).is_some() {
             return Err(wrong("only a host and a port are allowed"));
         }
+        if transport == Transport::XtpIp && url.port.is_some() {
+            return Err(wrong("IP has no ports: leave out the port"));
+        }
         let addresses = address::resolve(&url.host, url.port.unwrap_or(PORT))?;
         Ok(Place { transport, address: addresses[0] })
     }
 
     /// As it is said.
     pub(crate) fn url(&self) -> String {
-        format!("{}://{}", self.transport.scheme(), self.address)
+        match self.transport {
+            // IP has no ports.
+            Transport::XtpIp if self.address.is_ipv4() => {
+                format!("{}://{}", self.transport.scheme(), self.address.ip())
+            }
+            Transport::XtpIp => format!("{}://[{}]", self.transport.scheme(), self.address.ip()),
+            _ => format!("{}://{}", self.transport.scheme(), self.address),
+        }
     }
 }
 
@@ -105,9 +123,12 @@ mod tests {
         assert_eq!(read("127.0.0.1:7").as_deref(), Some("artp://127.0.0.1:7"));
         assert_eq!(read("ordered+artp://[::1]:9/").as_deref(), Some("ordered+artp://[::1]:9"));
         assert_eq!(read("tcp://127.0.0.1:80").as_deref(), Some("tcp://127.0.0.1:80"));
+        assert_eq!(read("xtp+ip://127.0.0.2/").as_deref(), Some("xtp+ip://127.0.0.2"));
+        assert_eq!(read("xtp+ip://[::1]").as_deref(), Some("xtp+ip://[::1]"));
         assert_eq!(read("[fe80::1%252]").as_deref(), Some("artp://[fe80::1%2]:4330"));
         for wrong in [
             "quic://127.0.0.1",
+            "xtp+ip://127.0.0.1:7",
             "tcp://",
             "udp://127.0.0.1/path",
             "udp://127.0.0.1?a",

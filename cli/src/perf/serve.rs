@@ -179,7 +179,8 @@ impl Told<'_> {
         say!("Measuring at {url}. Press Ctrl-C to stop. From another terminal:");
         say!("  stackwright perf run {url}");
         if !address.ip().is_loopback() {
-            say!("  Other machines can reach {address} and use this server.");
+            let there = url.rsplit('/').next().unwrap_or(&url);
+            say!("  Other machines can reach {there} and use this server.");
         }
     }
 
@@ -196,7 +197,8 @@ impl Told<'_> {
             );
         }
         let (amount, rate) = (shown::amount(octets), shown::rate(octets, took));
-        let peer = remote.unwrap_or_default();
+        // A host without a port has no socket address.
+        let peer = remote.as_deref().unwrap_or("a client");
         say!("{peer}: {amount} in {messages} messages, {:.2} s ({rate})", took.as_secs_f64());
     }
 

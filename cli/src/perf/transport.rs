@@ -9,12 +9,16 @@ use stackwright::compose::Over;
 use stackwright::contract::services::Credit;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
+use stackwright::policies::profile::{Bounds, Path, PolicyValues};
+use stackwright::tailored::configurations::AnyOrder;
+use stackwright::tailored::{self, Named};
 use stackwright::transport::words::SECOND;
 use stackwright::wire::Pool;
 use stackwright::xtp;
 use stackwright::xtp::services::{
     AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
 };
+use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
 use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
@@ -81,6 +85,9 @@ impl Transport {
             Transport::StreamXtp => user.with(move |system: &System| {
                 Over::new(Framed::default(), xtp::<Stream>(system, address, &tuning))
             }),
+            Transport::Tailored => {
+                user.with(move |system: &System| tailored(system, address, &tuning))
+            }
             Transport::TransactionXtp => {
                 user.with(move |system: &System| xtp::<Transaction>(system, address, &tuning))
             }
@@ -88,6 +95,13 @@ impl Transport {
                 .with(move |system: &System| xtp::<AcknowledgedDatagram>(system, address, &tuning)),
             Transport::UnacknowledgedXtp => user.with(move |system: &System| {
                 xtp::<UnacknowledgedDatagram>(system, address, &tuning)
+            }),
+            Transport::XtpIp => user.with(move |system: &System| {
+                let ip = Ip::<Message>::new(ip::XTP, system.registry(), 0, blocks());
+                // There is no header of UDP.
+                let most = tuning.packet.unwrap_or(packet(address) + 8);
+                let tuning = Tuning { packet: Some(most), ..tuning };
+                Over::new(xtp_layer::<Connection>(system, address, &tuning), ip)
             }),
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
@@ -107,6 +121,7 @@ impl Transport {
             Transport::Udp => None,
             transport if transport.is_xtp() => None,
             Transport::Tcp => kernels(congestion),
+            Transport::Tailored => Some("cubic"),
             _ => Some(match congestion {
                 Congestion::Document => "document",
                 Congestion::NewReno => "new-reno",
@@ -142,6 +157,10 @@ impl Transport {
         let short = tuning.packet.is_some_and(|octets| octets < xtp::PACKET_LEAST);
         if short && self.is_xtp() {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
+        }
+        if self == Transport::XtpIp {
+            ip::is_permitted(ip::XTP)
+                .map_err(|why| Problem::Measurement { url: place.url(), why: why.to_string() })?;
         }
         let known = self.congestion(tuning);
         if self != Transport::Tcp || known.is_some_and(has_congestion) {
@@ -180,6 +199,10 @@ fn xtp<S: XtpService>(
     address: IpAddr,
     tuning: &Tuning,
 ) -> Over<Xtp<S>, Udp<Message>> {
+    Over::new(xtp_layer(system, address, tuning), system.udp_with(blocks()))
+}
+
+fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
     let usual = xtp::Config::new(system.secret());
     let config = xtp::Config {
         packet: tuning.packet.unwrap_or(packet(address)),
@@ -189,7 +212,27 @@ fn xtp<S: XtpService>(
         linger: if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger },
         ..usual
     };
-    Over::new(xtp::layer(config, system.seed()), system.udp_with(blocks()))
+    xtp::layer(config, system.seed())
+}
+
+/// `reliable; flow_control(4096); checksum(internet)`.
+fn tailored(
+    system: &System,
+    address: IpAddr,
+    tuning: &Tuning,
+) -> Over<tailored::Layer<Named<AnyOrder<Message>>>, Udp<Message>> {
+    let packet = tuning.packet.unwrap_or_else(|| packet(address)).max(tailored::PACKET_LEAST);
+    let longest = tuning.longest.max(Bounds::DEFAULT.longest);
+    let values = PolicyValues {
+        path: Path { packet: packet.into(), ..Path::DEFAULT },
+        bounds: Bounds { window: 4096, longest, ..Bounds::DEFAULT },
+        ..PolicyValues::RELIABLE
+    };
+    let usual = tailored::Config::new(system.secret());
+    let send = Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 };
+    let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
+    let upper = tailored::layer(Named::new(values), config, system.seed());
+    Over::new(upper, system.udp_with(blocks()))
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {

@@ -67,6 +67,7 @@ impl Setup {
             peers: file.peers.iter().map(|peer| peer.call).zip(numbers).collect(),
             routes: known,
             rates,
+            day: stacks::since_1970().unwrap_or_default(),
         };
         let kiss::Config { longest, room, .. } = kiss::Config::default();
         let hub = HubConfig {

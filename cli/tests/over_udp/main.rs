@@ -3,6 +3,7 @@
 mod crowd;
 mod dissected;
 mod files;
+mod jis;
 mod relay;
 mod services;
 mod stacks;

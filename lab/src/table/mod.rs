@@ -14,6 +14,7 @@
 //! | [`recovery`] | E16: selective repeat beside go-back-N |
 //! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
+//! | [`jis`] | E17, E18, E20: pictures by a generated protocol |
 //! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
@@ -23,6 +24,7 @@ mod details;
 mod draw;
 mod fairness;
 mod ftp;
+mod jis;
 mod keep;
 mod loss;
 mod map;
@@ -114,6 +116,9 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(xtp::Xtp),
         Box::new(recovery::Recovery),
         Box::new(fairness::Fairness),
+        Box::new(jis::JisSize),
+        Box::new(jis::Jis),
+        Box::new(jis::JisLosses),
         Box::new(soak::Soak),
     ]
 }

@@ -21,7 +21,7 @@ impl<M: Message> Agw<M> {
                 let link = self.find(program, header.port, ends).filter(|link| !link.takes(length));
                 link.map(|link| Waits::Link(link.name))
             }
-            b'M' | b'V' => (!self.takes_unproto(program)).then_some(Waits::Unproto),
+            b'M' | b'V' | b'K' => (!self.takes_unproto(program)).then_some(Waits::Unproto),
             _ => None,
         }
     }
@@ -78,9 +78,8 @@ impl<M: Message> Agw<M> {
             (b'M' | b'V', Some(ends)) => self.unnumbered(cx, program, header, ends, data, out),
             // A password is not asked for; what was heard is not kept.
             (b'P' | b'H', _) => {}
-            (b'k' | b'K' | b'm', _) => {
-                cx.dropped(NAME, "a request for raw frames, which are at the port for KISS");
-            }
+            (kind @ (b'k' | b'm'), _) => self.toggle(program, kind, out),
+            (b'K', _) => self.send_raw(cx, program, header.port, data, out),
             (b'D' | b'd' | b'Y' | b'M' | b'V', None) => {
                 cx.dropped(NAME, "a frame with a malformed call sign");
             }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use stackwright_contract::{CallSign, Participant};
+use stackwright_contract::{CallSign, Duration, Participant};
 
 /// The configuration of an [`Agw`](crate::Agw).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +18,9 @@ pub struct Config {
     pub routes: Vec<AgwRoute>,
     /// Stations that are reached by one of these routes where a program names no digipeaters.
     pub peers: Vec<(CallSign, u16)>,
+    /// The time when the clock of the stack was at its start, from any midnight: the time of day
+    /// in what is monitored.
+    pub day: Duration,
     /// The rates on the air of the ports, in bit/s, for programs that ask.
     pub rates: Vec<u32>,
 }
@@ -42,6 +45,7 @@ impl Config {
             ports: Vec::from([String::from("radio")]),
             routes: Vec::new(),
             peers: Vec::new(),
+            day: Duration::ZERO,
             rates: Vec::from([1200]),
         }
     }

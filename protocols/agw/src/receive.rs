@@ -82,6 +82,7 @@ impl<M: Message> Agw<M> {
         for link in self.all_links_mut().filter(|link| link.program == Some(name)) {
             link.orphan(cx.now(), out);
         }
+        self.hear_ports(out);
         was_there
     }
 

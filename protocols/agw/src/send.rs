@@ -15,7 +15,13 @@ use crate::{Agw, HELD_MOST, NAME, Out};
 const VERSION: [u32; 2] = [2005, 127];
 
 impl<M: Message> Agw<M> {
-    fn tell(&mut self, name: Handle, mut header: AgwHeader, data: &[u8], out: Out<'_, M>) {
+    pub(crate) fn tell(
+        &mut self,
+        name: Handle,
+        mut header: AgwHeader,
+        data: &[u8],
+        out: Out<'_, M>,
+    ) {
         header.length = data.len() as u32;
         let mut frame = M::with_headroom(AgwHeader::LENGTH, data);
         frame.push(&header);

@@ -2,7 +2,8 @@
 //!
 //! It provides two services. Its left face is `Streams`: octets over a link, cut into I frames of
 //! the length that gets most through, acknowledged and in order. Its right face is `Datagrams`: UI
-//! frames, which nobody acknowledges. Both use one TNC, so it is one protocol: whose frame leaves
+//! frames, which nobody acknowledges; an association with [`Participant::OTHER_END`] is a port of
+//! the TNC itself, and carries whole frames. Both use one TNC, so it is one protocol: whose frame leaves
 //! next, and what is heard on the channel, concerns both.
 //!
 //! | file | what |
@@ -16,6 +17,7 @@
 //! | `link/` | one link: states, windows, timers |
 //! | `links.rs` | all of them |
 //! | `streams.rs`, `datagrams.rs` | the two faces |
+//! | `raw.rs` | whole frames, as they are heard and sent |
 //! | `receive.rs`, `send.rs` | from below, and downward |
 //! | `rules/` | the rules of the air, a layer of its own below |
 //! | `routes.rs`, `repeated.rs` | digipeaters to a peer; this station as a digipeater |
@@ -30,6 +32,7 @@ mod described;
 pub mod header;
 mod link;
 mod links;
+mod raw;
 mod receive;
 mod repeated;
 mod routes;
@@ -49,6 +52,7 @@ pub use syntax::SYNTAX;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use stackwright_contract::ask::{
     Ask, Counters, FrameTime, Longest, PacketCounts, Peer, Question, RoundTrip,
@@ -56,7 +60,7 @@ use stackwright_contract::ask::{
 use stackwright_contract::services::{Credit, Datagrams, Frames, Streams};
 use stackwright_contract::{
     Address, Both, CallSign, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant,
-    Mirror, NameAbove, Outlet, Protocol, RequestTo,
+    Mirror, NameAbove, Outlet, Participant, Protocol, RequestTo,
 };
 use stackwright_wire::{Message, Pool};
 
@@ -66,7 +70,7 @@ use link::{Act, HEADROOM, Key, Learned, Link};
 use links::Links;
 use repeated::Repeated;
 use routes::Routes;
-use send::{Queued, Reply};
+use send::{Reply, Unacknowledged};
 use streams::Stream;
 
 const NAME: &str = "ax25";
@@ -91,8 +95,10 @@ pub struct Ax25<M: Message> {
     peers: VecDeque<(CallSign, Learned)>,
     /// Frames that answer, and those that are repeated.
     replies: VecDeque<Reply<M>>,
-    /// UI frames.
-    ui: VecDeque<Queued<M>>,
+    /// UI frames, and raw ones.
+    ui: VecDeque<Unacknowledged<M>>,
+    /// The associations that hear raw frames.
+    raw: Vec<Handle>,
     /// Marks under way: port, mark, and the link whose T1 starts.
     marks: VecDeque<(u8, u16, Handle)>,
     mark: u16,
@@ -160,6 +166,7 @@ impl<M: Message> Ax25<M> {
             peers: VecDeque::new(),
             replies: VecDeque::new(),
             ui: VecDeque::new(),
+            raw: Vec::new(),
             marks: VecDeque::new(),
             mark: 0,
             due: false,
@@ -321,16 +328,20 @@ impl<M: Message> Protocol for Ax25<M> {
                     .answer::<Peer>(|_| Some(peer.into()));
             }
             Either::Right(name) => {
-                question.answer::<Longest>(|_| Some(self.config.longest));
-                let Some(Datagram::Open { remote: call, pid, route, .. }) =
-                    self.datagrams.get(name)
-                else {
-                    return;
+                let (longest, peer, port) = match self.datagrams.get(name) {
+                    Some(Datagram::Open { remote: call, pid, route, .. }) => {
+                        let peer = Address::Station { call: *call, pid: *pid, route: 0 };
+                        (self.config.longest, peer.into(), route.port)
+                    }
+                    Some(Datagram::Raw { port, .. }) => {
+                        (self.raw_most(), Participant::OTHER_END.through((*port).into()), *port)
+                    }
+                    Some(Datagram::Listener { .. } | Datagram::Awaited { .. }) | None => return,
                 };
-                let peer = Address::Station { call: *call, pid: *pid, route: 0 };
                 question
-                    .answer::<FrameTime>(|_| Some(frame_time(route.port)))
-                    .answer::<Peer>(|_| Some(peer.into()));
+                    .answer::<Longest>(|_| Some(longest))
+                    .answer::<FrameTime>(|_| Some(frame_time(port)))
+                    .answer::<Peer>(|_| Some(peer));
             }
         }
     }

@@ -66,6 +66,7 @@ impl<M: Message> Ax25<M> {
     }
 
     fn on_frame(&mut self, cx: &Context, port: u8, mut message: M, out: Out<'_, M>) {
+        self.hear_raw(port, &message, out);
         let mut octets = [0; HEAD_MOST];
         let length = message.copy_to(&mut octets);
         let (addresses, at) = match Addresses::decode(&octets[..length]) {
@@ -195,7 +196,6 @@ impl<M: Message> Ax25<M> {
                 pid: None,
                 information: information_back,
                 timed: None,
-                credit: None,
             },
         );
     }

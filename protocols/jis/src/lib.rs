@@ -34,6 +34,12 @@ pub type ClientPart = generated::client::Part<PictureView>;
 /// The role that a server has on each association.
 pub type ServerPart<S> = generated::server::Part<Answer<S>>;
 
+/// A client as a layer, of which something is asked before it is made.
+pub type ClientLayer<M> = RoleLayer<M, ClientPart, fn() -> ClientPart>;
+
+/// The specification.
+pub const SPECIFICATION: &str = include_str!("jis.protocol");
+
 /// The default UDP port of a server.
 pub const PORT: u16 = 4331;
 

@@ -1,5 +1,6 @@
 //! What a server sends: the functions of its role.
 
+use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -21,6 +22,13 @@ const TEXT_MOST: usize = 255;
 pub trait Shelf {
     /// Returns the file of this name.
     fn file(&self, name: &str) -> Option<Vec<u8>>;
+}
+
+/// Pictures in memory.
+impl Shelf for BTreeMap<String, Vec<u8>> {
+    fn file(&self, name: &str) -> Option<Vec<u8>> {
+        self.get(name).cloned()
+    }
 }
 
 /// The server's end of one association.

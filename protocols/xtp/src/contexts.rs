@@ -60,7 +60,7 @@ fn read_first<M: Message, S: XtpService>(packet: &mut M) -> Option<(XtpPacket, O
         && Internet::new().verify(packet, Some(at)).is_ok();
     let mut rest = packet.share();
     rest.advance(XtpPacket::LENGTH);
-    let (address, service) = format::pull_opening(&mut rest).ok().filter(|_| is_first)?;
+    let (address, (service, _)) = format::pull_opening(&mut rest).ok().filter(|_| is_first)?;
     let known = [AddressHeader::NULL, AddressHeader::INTERNET, AddressHeader::INTERNET_6];
     let refused = if !known.contains(&address.format) {
         Some(DiagnosticSegment::ADDRESS_FORMAT)

@@ -9,7 +9,9 @@ use stackwright_trial::Promise;
 use stackwright_trial::setting::{M, have_the_same_trace, may_be_exchanged, talks, withstands};
 use stackwright_trial::streams::streams;
 use stackwright_xtp::header::{DiagnosticSegment, XtpPacket};
-use stackwright_xtp::services::{Connection, Messages, Octets, Stream, XtpService, context};
+use stackwright_xtp::services::{
+    BulkData, Connection, IsochronousStream, Messages, Octets, Stream, XtpService, context,
+};
 use stackwright_xtp::{Config, ContextKey, Contexts};
 
 /// Short packets, so that messages have several; the peers are patient.
@@ -55,6 +57,23 @@ fn messages_arrive_in_order_with_go_back_n() {
 #[test]
 fn octets_arrive_in_order() {
     talks(end::<Stream>, Promise::Octets);
+}
+
+#[test]
+fn bulk_data_arrive_in_order() {
+    talks(end::<BulkData>, Promise::Octets);
+}
+
+#[test]
+fn isochronous_messages_rise() {
+    talks(end::<IsochronousStream>, Promise::Rising);
+}
+
+#[test]
+fn bulk_data_end_by_halves_or_with_a_code_and_are_refused_with_one() {
+    streams(DiagnosticSegment::NO_LISTENER, |last| {
+        Contexts::<M, BulkData>::new(Config { retries: 20, ..config(last, 60 * SECOND) })
+    });
 }
 
 #[test]

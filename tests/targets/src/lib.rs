@@ -40,7 +40,7 @@ pub use addresses::addresses;
 pub use agw::agw;
 pub use artp::artp;
 pub use artp_headers::artp_headers;
-pub use ax25::{ax25, ax25_frames};
+pub use ax25::{ax25, ax25_frames, ax25_xid};
 pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
@@ -86,6 +86,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "artp", run: artp },
     Target { name: "protocols", run: protocols },
     Target { name: "ax25_frames", run: ax25_frames },
+    Target { name: "ax25_xid", run: ax25_xid },
     Target { name: "ax25", run: ax25 },
     Target { name: "agw", run: agw },
     Target { name: "xtp_headers", run: xtp_headers },

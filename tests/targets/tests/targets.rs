@@ -102,7 +102,7 @@ fn a_picture_is_joined_as_it_was_split() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 22);
+    assert_eq!(TARGETS.len(), 23);
 }
 
 #[test]
@@ -110,6 +110,11 @@ fn an_input_is_shortened_to_what_matters() {
     let input = b"some octets, then the one that matters: ! and some more";
     assert_eq!(shortened(input, |octets| octets.contains(&b'!')), b"!");
     assert_eq!(shortened(input, |_| true), b"");
+}
+
+#[test]
+fn the_information_of_xid_is_read_as_it_is_written() {
+    check("ax25_xid", 5000);
 }
 
 #[test]

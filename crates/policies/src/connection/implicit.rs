@@ -380,6 +380,7 @@ impl Connection for Implicit {
 component! {
     Implicit: "connection implicit", "opens with the first packet",
     // Inquiries carry and repeat its signals; and it is over only when nothing is missing.
-    needs: Property::SIGNALS.and(Property::ASKS).and(Property::REPEATS),
+    needs: Property::SIGNALS.and(Property::ASKS),
+    needs_one_of: Property::REPEATS.and(Property::FORGIVES),
     shuns: Property::EXPIRES,
 }

@@ -112,8 +112,12 @@ impl Inquiry for WindowEnd {
         }
     }
 
-    fn awaits_taking(&self, occasion: Occasion) -> bool {
-        !matches!(occasion, Occasion::Signal | Occasion::Unit { lone: true, .. })
+    fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool {
+        match occasion {
+            Occasion::Unit { lone, .. } => !lone,
+            Occasion::Nothing => !view.drained,
+            Occasion::Signal => false,
+        }
     }
 
     fn heeds_last(&self) -> bool {
@@ -137,6 +141,10 @@ impl Inquiry for WindowEnd {
         }
         self.at = self.at.min(view.now.later(self.wait(view)));
         (self.latest, self.asked_upto, self.asked) = (number, view.sent_upto, Asked::All);
+    }
+
+    fn believes(&self, number: u32) -> bool {
+        self.tries == 0 || number == self.latest
     }
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
@@ -232,6 +240,16 @@ mod tests {
     }
 
     #[test]
+    fn an_old_answer_is_no_round_trip_once_it_was_asked_again() {
+        let mut policy = WindowEnd::new(3, 1000);
+        ask(&mut policy, &at(0), 1);
+        ask(&mut policy, &at(10), 2);
+        assert!(policy.believes(1), "the other one is not there yet");
+        policy.on_asked(&at(100), 3);
+        assert!(!policy.believes(2) && policy.believes(3));
+    }
+
+    #[test]
     fn a_peer_that_does_not_answer_in_time_is_asked_again_and_counts_as_gone() {
         let mut policy = WindowEnd::new(3, 1000);
         ask(&mut policy, &at(0), 0);
@@ -285,7 +303,7 @@ mod tests {
         assert!(policy.due(&shut, Occasion::Nothing));
         policy.on_asked(&shut, 1);
         assert!(!policy.due(&shut, Occasion::Nothing), "once, until an answer is overdue");
-        assert!(policy.awaits_taking(Occasion::Nothing));
-        assert!(!policy.awaits_taking(Occasion::Unit { last: true, lone: true }));
+        assert!(policy.awaits_taking(&shut, Occasion::Nothing));
+        assert!(!policy.awaits_taking(&shut, LONE));
     }
 }

@@ -328,6 +328,7 @@ impl<C: Configuration> Association<C> {
             inquiry: None,
             credit: None,
             signals: Signals::NONE,
+            terms: None,
             stamp: slots.lifetime.stamp(view, since, lifetime),
             clock: slots.lifetime.clock(view),
         };

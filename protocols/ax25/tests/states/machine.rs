@@ -219,6 +219,16 @@ impl Machine {
         self.hear(Role::Command, control, octets);
     }
 
+    /// The peer sends an I frame of NET/ROM.
+    pub(crate) fn hear_of_another(&mut self, sent: u8, octets: &[u8]) {
+        let (destination, source) = (call("A"), call("B"));
+        let (role, path) = (Role::Command, DigipeaterPath::DIRECT);
+        let addresses = Addresses { destination, source, role, path };
+        let control = ControlField::Information { sent, received: 0, poll: false };
+        let head = Head::new(&addresses, control, Modulus::Eight, Some(0xcf));
+        self.hear_octets(&[head.as_octets(), octets].concat());
+    }
+
     /// Lets time pass until a timer does something, or none is left.
     pub(crate) fn wait(&mut self) {
         let before = self.words.does.len();

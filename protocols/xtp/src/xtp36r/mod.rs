@@ -73,8 +73,11 @@ pub fn connection<M: Message>(
         packet: usize::from(config.packet),
         options: XtpOptions::NOCHECK.when(!config.checks_data),
         opens_always: false,
+        is_answered: true,
+        numbers: false,
+        sends: None,
     };
-    let there = remote.internet().unwrap_or(Config::UNSPECIFIED);
+    let there = crate::format::place(remote);
     Slots::from(Policies {
         format: Xtp36r::new(terms, own, peer, (config.local, there), first),
         ordering: ordering::Total::new(),
