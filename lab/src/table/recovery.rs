@@ -44,9 +44,11 @@ impl Table for Recovery {
         About {
             name: "recovery",
             title: "selective repeat beside go-back-N in XTP",
-            measures: "In the simulator: 2 MB in messages of 10 kB over a Connection of XTP with packets of 1472 octets and a window of \
-                       1 MiB, from the opening to the last octet, on a link of 100 Mb/s that loses each packet, reports too, with that \
-                       probability. 20 seeds for each cell (3 with --quick), which are the same for all contestants.",
+            measures: "In the simulator: 2 MB in messages of 10 kB over a Connection of XTP with \
+                       packets of 1472 octets and a window of 1 MiB, from the opening to the last \
+                       octet, on a link of 100 Mb/s that loses each packet, reports too, with that \
+                       probability. 20 seeds for each cell (3 with --quick), which are the same \
+                       for all contestants.",
             source: "",
             axes: Axes {
                 x: "% of packets lost".into(),

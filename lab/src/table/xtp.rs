@@ -34,10 +34,12 @@ impl Table for Xtp {
         About {
             name: "xtp",
             title: "XTP beside TCP and UDP by the length of messages",
-            measures: "Messages over a Connection of XTP over UDP, over the kernel's TCP and over UDP (where they fit into a packet), each \
-                       counted by the receiver's application between the first and the last. Modelled links of 10 Mb/s with packets \
-                       of 1500 octets and of 100 Mb/s with packets of 4352, a millisecond to and fro; and the loopback interface. The \
-                       limit of XTP is what its headers and those below leave of the link's rate.",
+            measures: "Messages over a Connection of XTP over UDP, over the kernel's TCP and over UDP \
+                       (where they fit into a packet), each counted by the receiver's application \
+                       between the first and the last. Modelled links of 10 Mb/s with packets of \
+                       1500 octets and of 100 Mb/s with packets of 4352, a millisecond to and fro; \
+                       and the loopback interface. The limit of XTP is what its headers and those \
+                       below leave of the link's rate.",
             source: "",
             axes: Axes {
                 x: "octets of a message".into(),
