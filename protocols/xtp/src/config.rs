@@ -23,6 +23,9 @@ pub struct Config {
     pub run: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,
+    /// How urgent a context is among others with the same peer (sort), unless its messages have a
+    /// priority: the smaller, the more urgent; 128 is not said.
+    pub sort: u8,
     /// How fast the services with terms send, and take data (output and input rate and burst), in
     /// packets of this protocol, headers included.
     pub sends: Terms,
@@ -48,6 +51,9 @@ pub struct Config {
     pub secret: [u8; 16],
 }
 
+/// The sort that is not said.
+pub(crate) const USUAL: u8 = 128;
+
 /// The shortest that the longest packet may be, in octets.
 pub const PACKET_LEAST: u16 = 256;
 
@@ -65,6 +71,7 @@ impl Config {
             limits: Limits { octets: 1 << 28, each: 16 << 10 },
             run: 65_507,
             checks_data: true,
+            sort: USUAL,
             sends: Terms::NONE,
             takes: Terms::NONE,
             timeout_first: SECOND,
