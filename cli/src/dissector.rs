@@ -114,6 +114,7 @@ impl Known {
                             self.need(field).extend(names);
                         }
                         Discriminant::Occurred(field, _) => drop(self.need(field)),
+                        Discriminant::Ahead => {}
                     }
                     cases.iter().for_each(|case| self.look(case.steps));
                     self.look(otherwise);
@@ -207,6 +208,7 @@ fn step(step: &Step, depth: usize) -> String {
                 Discriminant::Occurred(field, value) => {
                     format!("field = {}, occurred = {value}", name(field))
                 }
+                Discriminant::Ahead => "ahead = true".into(),
             };
             let inner = "  ".repeat(depth);
             let cases =

@@ -9,6 +9,7 @@ use std::path::Path;
 use serde_json::json;
 use stackwright::catalogue;
 use stackwright::compose::graph::{Graph, Parameter, ParameterKind, Unasked};
+use stackwright::jis;
 use stackwright_drivers::Readiness;
 
 use crate::arguments::{Draw, Explain};
@@ -32,7 +33,10 @@ pub(crate) fn explain(explain: &Explain) -> Result<(), Problem> {
     };
     if let Some(entry) = stack.to_str().and_then(catalogue::find).filter(|_| !stack.is_file()) {
         protocol::explain(entry, explain.json);
-        return Ok(());
+        return match entry.facts.name {
+            "jis" => tailored::explain_specification("jis", jis::SPECIFICATION, explain.json),
+            _ => Ok(()),
+        };
     }
     let described = Described::load(stack)?;
     let graph = look(&described)?;

@@ -149,7 +149,7 @@ pub(crate) fn epoch() -> Option<u64> {
 }
 
 /// What no stranger can guess, from the operating system.
-fn entropy<const OCTETS: usize>() -> io::Result<[u8; OCTETS]> {
+pub(crate) fn entropy<const OCTETS: usize>() -> io::Result<[u8; OCTETS]> {
     let mut octets = [0; OCTETS];
     getrandom::fill(&mut octets)?;
     Ok(octets)

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use stackwright_programs::picture::Picture;
 use stackwright_programs::processes::{Running, run};
 use stackwright_programs::scratch::Scratch;
 
@@ -43,16 +44,17 @@ fn said(command: &mut Command) -> Said {
     }
 }
 
-/// Starts a server, and returns it with its address.
-fn serve(folder: &Path) -> (Running, String) {
+/// Starts a server on a loopback address, and returns it with its address.
+fn serve(folder: &Path, loopback: &str) -> (Running, String) {
     let mut command = Command::new(PROGRAM);
-    command.args(["jis", "serve", ".", "--listen", "127.0.0.1:0"]).current_dir(folder);
+    let listen = format!("{loopback}:0");
+    command.args(["jis", "serve", ".", "--listen", &listen]).current_dir(folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut running = Running::start(&mut command);
     let mut line = String::new();
     BufReader::new(running.output()).read_line(&mut line).expect("text");
     let address = line.trim().rsplit(' ').next().expect("an address").to_owned();
-    assert!(address.starts_with("jis://127.0.0.1:"), "{line}");
+    assert!(address.starts_with(&format!("jis://{loopback}:")), "{line}");
     (running, address)
 }
 
@@ -64,7 +66,7 @@ fn a_picture_is_fetched_as_file_as_png_and_into_the_terminal() {
     fs::create_dir(&here).expect("a folder of ours");
     fs::write(served.join("two tones.jpg"), jpeg()).expect("a folder of ours");
     fs::write(served.join("notes.txt"), "no picture").expect("a folder of ours");
-    let (_server, address) = serve(&served);
+    let (_server, address) = serve(&served, "127.0.0.1");
     let get = |arguments: &[&str]| {
         let mut command = Command::new(PROGRAM);
         said(command.args(["jis", "get"]).args(arguments).current_dir(&here))
@@ -98,4 +100,26 @@ fn a_picture_is_fetched_as_file_as_png_and_into_the_terminal() {
     let wrong = get(&["ftp://127.0.0.1/x.jpg"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.stderr.contains("write jis://"), "{}", wrong.stderr);
+}
+
+/// A picture of hundreds of packets, over IPv4 and IPv6, whose packets are shorter.
+#[test]
+fn a_long_picture_is_fetched_over_both_versions_of_ip() {
+    let file = Picture { columns: 80, rows: 50, coefficients: 50 }.file(1);
+    let scratch = Scratch::new();
+    fs::write(scratch.path().join("long.jpg"), &file).expect("a folder of ours");
+    for loopback in ["127.0.0.1", "[::1]"] {
+        let (_server, address) = serve(scratch.path(), loopback);
+        let url = format!("{address}long.jpg");
+        let mut command = Command::new(PROGRAM);
+        command.args(["jis", "get", &url, "-o", "-"]);
+        let outcome = run(&mut command);
+        assert!(outcome.status.success(), "{loopback}");
+        assert!(outcome.output == file, "{loopback}: {} octets", outcome.output.len());
+        let png = scratch.path().join(format!("{}.png", loopback.len()));
+        let mut command = Command::new(PROGRAM);
+        command.args(["jis", "get", &url, "--png"]).arg(&png);
+        assert!(run(&mut command).status.success(), "{loopback}");
+        assert!(fs::read(&png).expect("it was written").len() > 100_000);
+    }
 }

@@ -1,5 +1,7 @@
 //! What several examples share: the stack that they stand on.
 
+pub mod jis;
+
 use stackwright::endpoint::blocking::{Association, Endpoint};
 pub use stackwright::stacks::{Artp, artp, artp_with};
 

@@ -5,12 +5,21 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use stackwright_programs::picture::Picture;
+
 const HELLO: &str = env!("CARGO_BIN_EXE_hello");
 const CHAT: &str = env!("CARGO_BIN_EXE_chat");
 const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
 const RELAY: &str = env!("CARGO_BIN_EXE_relay");
 const MY_JUDGE: &str = env!("CARGO_BIN_EXE_my-judge");
 const TAILORED: &str = env!("CARGO_BIN_EXE_tailored");
+const JIS_CLIENTS: [&str; 3] = [
+    env!("CARGO_BIN_EXE_jis-tailored"),
+    env!("CARGO_BIN_EXE_jis-by-hand"),
+    env!("CARGO_BIN_EXE_jis-by-hand-layer"),
+];
+const JIS_SERVER: &str = env!("CARGO_BIN_EXE_jis-server");
+const JIS_TCP: [&str; 2] = [env!("CARGO_BIN_EXE_jis-tcp-server"), env!("CARGO_BIN_EXE_jis-tcp")];
 const ANYWHERE: &str = "127.0.0.1:0";
 
 /// A program, ended when dropped.
@@ -175,6 +184,28 @@ fn messages_cross_a_tailored_transport_between_two_processes() {
     caller.finish();
 }
 
+#[test]
+fn a_picture_is_fetched_by_generated_clients_and_by_hand() {
+    let file = Picture { columns: 40, rows: 30, coefficients: 30 }.file(1);
+    let path = std::env::temp_dir().join(format!("jis-{}.jpg", std::process::id()));
+    std::fs::write(&path, &file).expect("a place for temporary files");
+    let name = path.to_str().expect("its name is text");
+    let fetch = |client: &str, place: &str| {
+        let output = Command::new(client).args([place, "any", "2", "639"]).output();
+        let output = output.expect("an example that was built");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{client}: {complaints}");
+        let octets = said.split(' ').next().map(str::parse);
+        assert_eq!(octets, Some(Ok(2 * file.len())), "{client}: {said}");
+    };
+    let (_server, place) = Running::serving(JIS_SERVER, &[ANYWHERE, name]);
+    JIS_CLIENTS.into_iter().for_each(|client| fetch(client, &place));
+    let (_server, place) = Running::serving(JIS_TCP[0], &[ANYWHERE, name]);
+    fetch(JIS_TCP[1], &place);
+    std::fs::remove_file(&path).expect("it is there");
+}
+
 /// The modules of policies whose functions are in a program.
 fn policies_in(program: &str) -> Vec<&'static str> {
     const MODULES: &[&str] = &[
@@ -228,4 +259,5 @@ fn a_tailored_program_has_the_policies_that_it_names_and_no_other() {
         "integrity/internet",
     ];
     assert_eq!(policies_in(TAILORED), named);
+    assert_eq!(policies_in(JIS_CLIENTS[0]), named, "a protocol of a specification");
 }

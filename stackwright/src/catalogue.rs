@@ -39,6 +39,11 @@ impl CatalogueEntry {
         (self.services)()
     }
 
+    /// Sets the name of a protocol of which this is one role.
+    const fn called(self, name: &'static str) -> Self {
+        CatalogueEntry { facts: Facts { name, ..self.facts }, ..self }
+    }
+
     /// Sets the parts of its packets.
     const fn with_syntax(self, syntax: &'static [Step]) -> Self {
         CatalogueEntry { syntax, ..self }
@@ -132,6 +137,10 @@ catalogue! {
         => stackwright_framed::described,
     stackwright_ftp::Client<M>: "files that lie on an FTP server",
     stackwright_ftp::Server<M>: "serves files to FTP clients",
+    stackwright_jis::ClientLayer<M>: "pictures as pieces that arrive in any order"
+        .called("jis")
+        .with_syntax(JIS)
+        .at_port(stackwright_jis::PORT),
     stackwright_kiss::Kiss<M>: "frames of a TNC over a line of octets"
         .with_syntax(stackwright_kiss::SYNTAX)
         => stackwright_kiss::described,
@@ -169,3 +178,6 @@ catalogue! {
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Unacknowledged<M>>(),
 }
+
+/// JIS's ADUs in the packets of the transport below it.
+const JIS: &[Step] = &stackwright_tailored::syntax_of(stackwright_jis::generated::SYNTAX);

@@ -68,7 +68,12 @@ local steps = {
   end,
   rest = function(packet, step, at, stop) return raw(packet, step.shown, at, stop) end,
   choice = function(packet, step, at, stop)
-    local found = step.occurred and occurred(packet.seen, step.field, step.occurred) or value(packet.seen, step.field)
+    local found
+    if step.ahead then
+      found = at < stop and packet.octets(at, 1):uint() or -1
+    else
+      found = step.occurred and occurred(packet.seen, step.field, step.occurred) or value(packet.seen, step.field)
+    end
     local case = step.cases[found]
     if case and case.name then table.insert(packet.names, case.name) end
     return go(packet, case and case.steps or step.otherwise, at, stop)

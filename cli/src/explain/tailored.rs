@@ -1,14 +1,28 @@
 //! The transport that meets the services of a phase: its policies, and why.
 
+use std::path::Path;
+
 use serde_json::json;
 use stackwright::tailored::{Demand, demand};
 
 use crate::problem::Problem;
 use crate::report::say;
-use crate::spec::{Service, phases};
+use crate::spec::{Phase, Service, phases, phases_of};
 
 pub(super) fn explain(of: &str, json: bool) -> Result<(), Problem> {
-    for (phase, services) in phases(of)? {
+    tell(phases(of)?, json)
+}
+
+/// The transport below a protocol of ours, by the phases of its specification.
+pub(super) fn explain_specification(name: &str, text: &str, json: bool) -> Result<(), Problem> {
+    if !json {
+        say!("\nIt stands on `tailored`, with the policies that its phase selects:\n");
+    }
+    tell(phases_of(Path::new(name), text)?, json)
+}
+
+fn tell(phases: Vec<Phase>, json: bool) -> Result<(), Problem> {
+    for (phase, services) in phases {
         let said = said(&services);
         let refused = |why| Problem::Services { services: said.clone(), why };
         let named = services.iter().map(|(name, arguments)| (name.as_str(), &arguments[..]));

@@ -11,15 +11,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use stackwright::compose::Over;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
-use stackwright::wire::Message as _;
+use stackwright::tailored::header::ReasonCode;
 use stackwright_drivers::Driver;
-use stackwright_jis::PictureView;
 use stackwright_jis::generated::Why;
 use stackwright_jis::generated::client::{Input, Output};
+use stackwright_jis::{PORT, PictureView, requested};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
 use super::show::Screen;
-use super::{CREDIT, Get, PORT, below, png};
+use super::{CREDIT, Get, below, png};
 use crate::address::{self, Address};
 use crate::interrupts::interrupts;
 use crate::printable::Printable;
@@ -33,8 +33,7 @@ const FRAME: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
 struct Told {
-    /// What fits a packet, once it is open.
-    longest: Option<usize>,
+    open: bool,
     done: bool,
     partial: bool,
     ended: Option<Ended>,
@@ -43,7 +42,7 @@ struct Told {
 impl<S: Protocol<Provides = Speaking<Input<Message>, Output<Message>>>> Outlet<S> for Told {
     fn indicate(&mut self, indication: RoleIndication<Output<Message>>) {
         match indication {
-            RoleIndication::Opened { path, .. } => self.longest = Some(path.longest as usize),
+            RoleIndication::Opened { .. } => self.open = true,
             RoleIndication::Told { output: Output::Done, .. } => self.done = true,
             RoleIndication::Told { output: Output::Partial, .. } => self.partial = true,
             RoleIndication::Ended { why, .. } => self.ended = Some(why),
@@ -83,9 +82,8 @@ fn sought(get: &Get) -> Result<Sought, Problem> {
 
 pub(super) fn run(get: &Get) -> Result<(), Problem> {
     let sought = sought(get)?;
-    if sought.name.len() > 255 {
-        return Err(Problem::PictureUrl { url: get.place.clone(), why: "its name is too long" });
-    }
+    let too_long = || Problem::PictureUrl { url: get.place.clone(), why: "its name is too long" };
+    let name = requested(&sought.name).ok_or_else(too_long)?;
     let file = target(get, &sought.name)?;
     for path in file.iter().chain(&get.png) {
         if path.exists() && !get.force && path.as_os_str() != "-" {
@@ -95,7 +93,7 @@ pub(super) fn run(get: &Get) -> Result<(), Problem> {
         }
     }
     let server = address::resolve(&sought.host, sought.port)?[0];
-    let (view, told) = fetch(get, &sought, server)?;
+    let (view, told) = fetch(get, &sought, name, server)?;
     let failed = |why: String, advice| Problem::Picture {
         server: server.to_string(),
         name: Printable(&sought.name).to_string(),
@@ -115,6 +113,9 @@ pub(super) fn run(get: &Get) -> Result<(), Problem> {
             return Err(failed(flaw.to_string(), "the server sends what is no picture of its own"));
         }
         let why = match told.ended {
+            Some(Ended::Refused(ReasonCode::CONFIGURED_OTHERWISE)) => {
+                "the server speaks another version of this protocol".into()
+            }
             Some(why) if !told.partial && why != Ended::Finished => why.to_string(),
             _ => "it did not arrive whole in time".into(),
         };
@@ -148,12 +149,18 @@ fn target(get: &Get, name: &str) -> Result<Option<PathBuf>, Problem> {
     }
 }
 
-fn fetch(get: &Get, sought: &Sought, server: SocketAddr) -> Result<(PictureView, Told), Problem> {
+fn fetch(
+    get: &Get,
+    sought: &Sought,
+    name: Message,
+    server: SocketAddr,
+) -> Result<(PictureView, Told), Problem> {
     let view = PictureView::default();
     let mut told = Told::default();
     let mut driver = Driver::new(fastrand::u64(..))?;
     let layer = stackwright_jis::client::<Message>(view.clone());
-    let mut stack = Over::new(layer, below(&driver, server.ip())?);
+    let (below, most) = below(&driver, server.ip())?;
+    let mut stack = Over::new(layer, below);
     let interrupted = interrupts()?;
     let remote = server.into();
     let open = RoleRequest::Open { association: ASSOCIATION, remote, local: None, credit: CREDIT };
@@ -162,18 +169,14 @@ fn fetch(get: &Get, sought: &Sought, server: SocketAddr) -> Result<(PictureView,
     let bar = ProgressBar::new(0).with_message(Printable(&sought.name).to_string());
     bar.set_style(ProgressStyle::with_template(style).expect("a template of ours"));
     let mut screen = get.show.then(Screen::default);
-    let (mut asked, mut shown) = (false, Instant::now());
+    let (mut name, mut shown) = (Some(name), Instant::now());
     while told.ended.is_none() {
         if interrupted.load(Ordering::Relaxed) {
             return Err(Problem::Interrupted);
         }
-        if let Some(longest) = told.longest.filter(|_| !asked) {
-            asked = true;
-            // An ADU is an octet longer than its pieces.
-            let most = longest.saturating_sub(1).min(stackwright_jis::jpeg::BODY_MOST) as u16;
-            let name = Message::with_headroom(64, sought.name.as_bytes());
-            let tell =
-                RoleRequest::Tell { association: ASSOCIATION, input: Input::Get { most, name } };
+        if let Some(name) = name.take_if(|_| told.open) {
+            let input = Input::Get { most: most as u16, name };
+            let tell = RoleRequest::Tell { association: ASSOCIATION, input };
             driver.request(&mut stack, tell, &mut told);
         }
         driver.turn(&mut stack, &mut told, Some(FRAME))?;

@@ -10,18 +10,18 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use stackwright::artp;
 use stackwright::compose::Over;
 use stackwright::contract::services::Credit;
 use stackwright::contract::{Guarantees, Protocol};
+use stackwright::tailored::configurations::Selective;
+use stackwright::tailored::{self, Named, TailoredHost};
 use stackwright_drivers::Driver;
 use stackwright_drivers::udp::Udp;
+use stackwright_jis::{PORT, body_most};
 
 use crate::problem::Problem;
-use crate::stacks::{self, Artp, Message};
+use crate::stacks::{self, Message};
 
-/// The port where nobody says it, of UDP.
-const PORT: u16 = 4331;
 const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
 /// What may arrive and wait: the window that `jis.protocol` names.
@@ -73,14 +73,21 @@ pub(crate) fn run(jis: &Jis) -> Result<(), Problem> {
     }
 }
 
-/// What is below both roles.
-type Below = Over<Artp, Udp<Message>>;
+/// What is below both roles: the transport that the phase `image` selects.
+type Below = Over<tailored::Layer<Named<Selective<Message>>>, Udp<Message>>;
 
 // Roles stand on datagrams that all arrive, in any order.
 const _: () = assert!(<Below as Protocol>::FACTS.gives.has(Guarantees::RELIABLE));
 
-fn below(driver: &Driver, address: IpAddr) -> io::Result<Below> {
-    let config = artp::Config { packet: stacks::packet(address), ..stacks::artp_config()? };
-    let udp = Udp::new(driver.registry(), 0, stacks::pool());
-    Ok(Over::new(stacks::artp(config)?, udp))
+/// Makes it, and returns the longest body of an ADU that it carries in one packet.
+fn below(driver: &Driver, address: IpAddr) -> io::Result<(Below, usize)> {
+    let config = tailored::Config {
+        packet: stacks::packet(address),
+        protocol: stackwright_jis::generated::HASH,
+        ..tailored::Config::new(stacks::entropy()?)
+    };
+    let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);
+    let most = body_most(host.unit_most());
+    let layer = tailored::layer_of(host, u64::from_ne_bytes(stacks::entropy()?));
+    Ok((Over::new(layer, Udp::new(driver.registry(), 0, stacks::pool())), most))
 }

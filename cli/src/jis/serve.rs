@@ -91,8 +91,9 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     }
     let mut driver = Driver::new(fastrand::u64(..))?;
     let mut told = Told { folder: folder.display().to_string(), ..Told::default() };
-    let layer = stackwright_jis::server::<Message, _>(Rc::new(Folder(folder)));
-    let mut stack = Over::new(layer, below(&driver, serve.listen.ip())?);
+    let (below, most) = below(&driver, serve.listen.ip())?;
+    let layer = stackwright_jis::server::<Message, _>(Rc::new(Folder(folder)), most);
+    let mut stack = Over::new(layer, below);
     let interrupted = interrupts()?;
     let listen = RoleRequest::Listen { listener: LISTENER, local: serve.listen.into() };
     driver.request(&mut stack, listen, &mut told);

@@ -23,19 +23,31 @@ pub(crate) enum Transport {
     Xtp,
     /// Messages, each behind its length, over streams of XTP over UDP.
     StreamXtp,
+    /// Transactions of XTP over UDP: each association is a request and its answer.
+    TransactionXtp,
+    /// Acknowledged datagrams of XTP over UDP.
+    AcknowledgedXtp,
+    /// Unacknowledged datagrams of XTP over UDP: an association has one direction.
+    UnacknowledgedXtp,
     /// Messages of a Connection of XTP over IP, as protocol 36.
     XtpIp,
+    /// Messages over a transport that is tailored to them, over UDP.
+    Tailored,
 }
 
 impl Transport {
-    const ALL: [Transport; 7] = [
+    const ALL: [Transport; 11] = [
         Transport::Artp,
         Transport::Udp,
         Transport::Tcp,
         Transport::OrderedArtp,
         Transport::Xtp,
         Transport::StreamXtp,
+        Transport::TransactionXtp,
+        Transport::AcknowledgedXtp,
+        Transport::UnacknowledgedXtp,
         Transport::XtpIp,
+        Transport::Tailored,
     ];
 
     /// How an address begins.
@@ -47,8 +59,17 @@ impl Transport {
             Transport::OrderedArtp => "ordered+artp",
             Transport::Xtp => "xtp",
             Transport::StreamXtp => "stream+xtp",
+            Transport::TransactionXtp => "transaction+xtp",
+            Transport::AcknowledgedXtp => "acknowledged+xtp",
+            Transport::UnacknowledgedXtp => "unacknowledged+xtp",
             Transport::XtpIp => "xtp+ip",
+            Transport::Tailored => "tailored",
         }
+    }
+
+    /// Whether it is XTP, with any service.
+    pub(crate) fn is_xtp(self) -> bool {
+        self.scheme().contains("xtp")
     }
 }
 

@@ -16,6 +16,7 @@ use stackwright_endpoint::blocking::Endpoint;
 use super::arguments::Serve;
 use super::cores;
 use super::guest::Guest;
+use super::one_way;
 use super::place::Place;
 use super::processor;
 use super::shown;
@@ -116,6 +117,9 @@ pub(super) fn attend<S: Stack>(
             let Some(guest) = guests.get_mut(&name) else { return };
             if let Some(report) = guest.turn() {
                 told(guest.remote(), report);
+            }
+            if let Some((there, message)) = guest.take_report() {
+                one_way::report(endpoint, there, message);
             }
             if guest.is_pending() {
                 pending.insert(name);

@@ -20,7 +20,7 @@ mod run;
 mod text;
 
 pub(crate) use arguments::Spec;
-pub(crate) use phases::{Service, phases};
+pub(crate) use phases::{Phase, Service, phases, phases_of};
 
 use crate::problem::Problem;
 

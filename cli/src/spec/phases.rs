@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stackwright_spec::compile;
+use stackwright_spec::{Compiled, compile};
 
 use super::text::{self, Source};
 use crate::problem::Problem;
@@ -10,37 +10,47 @@ use crate::problem::Problem;
 /// A service, with its arguments.
 pub(crate) type Service = (String, Vec<String>);
 
+/// A phase: its name, and its services.
+pub(crate) type Phase = (String, Vec<Service>);
+
 /// What a list is called where it is shown.
 const LIST: &str = "--with";
 
 /// Returns the phases of the file `of`, each with its services; or the services of the list `of`,
 /// such as `reliable; ordered; flow_control(256)`, as one phase.
-pub(crate) fn phases(of: &str) -> Result<Vec<(String, Vec<Service>)>, Problem> {
+pub(crate) fn phases(of: &str) -> Result<Vec<Phase>, Problem> {
     let path = Path::new(of);
-    let compiled = if path.is_file() {
-        Source::load(path)?.compiled
-    } else {
-        let services = of.trim().trim_end_matches([';', ',']);
-        // Commas between services are taken for what they mean; those of arguments stay.
-        let mut depth = 0;
-        let list: String = services
-            .chars()
-            .map(|letter| {
-                match letter {
-                    '(' => depth += 1,
-                    ')' => depth -= 1,
-                    ',' if depth == 0 => return ';',
-                    _ => {}
-                }
-                letter
-            })
-            .collect();
-        let list = if list.is_empty() { list } else { format!("{list};") };
-        let text = format!(
-            "protocol Asked version 1 {{ phase asked {{ {list} }} binding static; role Any {{ nothing; }} }}\n"
-        );
-        compile(&text).map_err(|told| text::refused(Path::new(LIST), &text, &told))?
-    };
+    if path.is_file() {
+        return Ok(named(Source::load(path)?.compiled));
+    }
+    let services = of.trim().trim_end_matches([';', ',']);
+    // Commas between services are taken for what they mean; those of arguments stay.
+    let mut depth = 0;
+    let list: String = services
+        .chars()
+        .map(|letter| {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                ',' if depth == 0 => return ';',
+                _ => {}
+            }
+            letter
+        })
+        .collect();
+    let list = if list.is_empty() { list } else { format!("{list};") };
+    let text = format!(
+        "protocol Asked version 1 {{ phase asked {{ {list} }} binding static; role Any {{ nothing; }} }}\n"
+    );
+    phases_of(Path::new(LIST), &text)
+}
+
+/// Returns the phases of a text that is called `name` where it is shown.
+pub(crate) fn phases_of(name: &Path, text: &str) -> Result<Vec<Phase>, Problem> {
+    compile(text).map(named).map_err(|told| text::refused(name, text, &told))
+}
+
+fn named(compiled: Compiled) -> Vec<Phase> {
     let phases = compiled.program.phases.into_iter();
-    Ok(phases.map(|phase| (phase.name, phase.services)).collect())
+    phases.map(|phase| (phase.name, phase.services)).collect()
 }

@@ -3,7 +3,9 @@
 mod crowd;
 mod dissected;
 mod files;
+mod jis;
 mod relay;
+mod services;
 mod stacks;
 mod wireshark;
 mod xtp;

@@ -113,7 +113,7 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
     }
 
     /// The oldest held word that is heard now.
-    fn heard_now(&mut self) -> Option<Held<M, P>> {
+    pub(crate) fn heard_now(&mut self) -> Option<Held<M, P>> {
         let place = self.held.iter().position(|(word, _)| self.part.hears(word))?;
         self.held.remove(place)
     }

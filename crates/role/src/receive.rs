@@ -124,10 +124,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
     /// Offers what was held while output waited.
     fn offer_held(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
         let Some(association) = self.associations.get_mut(name) else { return };
-        let heard = association.held.iter().position(|(word, _)| association.part.hears(word));
-        let Some((word, credit)) = heard.and_then(|place| association.held.remove(place)) else {
-            return;
-        };
+        let Some((word, credit)) = association.heard_now() else { return };
         self.react(cx, name, &word, out);
         self.give_back(name, credit, out);
     }

@@ -3,7 +3,9 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::services::{Credit, Ended};
+use stackwright_contract::words::Speaks;
 use stackwright_contract::{Handle, Participant, PathLimits, Service};
+use stackwright_wire::Message;
 
 /// The service of a role: associations, and its own words. `I` are what it is told, `O` what it
 /// tells.
@@ -109,3 +111,5 @@ impl<I, O> Service for Speaking<I, O> {
         Some(RoleIndication::Ended { name, why: Ended::Unreachable })
     }
 }
+
+impl<M: Message, B: Service, I: 'static, O: 'static> Speaks<M, B> for Speaking<I, O> {}

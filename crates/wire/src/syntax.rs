@@ -126,6 +126,8 @@ pub enum Discriminant {
     Value(Reference),
     /// 1 where this field of any header read had that value, else 0.
     Occurred(Reference, u64),
+    /// The octet that comes next, which is not passed; in front of the end, no case is chosen.
+    Ahead,
 }
 
 /// What follows for a value.
@@ -257,12 +259,15 @@ impl Walker<'_> {
                 Step::Rest(name) => self.opaque(name, end),
                 Step::Choice { by, cases, otherwise } => {
                     let value = match by {
-                        Discriminant::Value(field) => self.value(*field),
+                        Discriminant::Value(field) => Some(self.value(*field)),
                         Discriminant::Occurred(field, value) => {
-                            self.values(*field).any(|there| there == *value).into()
+                            Some(self.values(*field).any(|there| there == *value).into())
+                        }
+                        Discriminant::Ahead => {
+                            self.octets[self.at..end].first().map(|octet| u64::from(*octet))
                         }
                     };
-                    let case = cases.iter().find(|case| case.value == value);
+                    let case = cases.iter().find(|case| Some(case.value) == value);
                     self.go(case.map_or(*otherwise, |case| case.steps), end)?;
                 }
                 Step::Repeat(steps) => {

@@ -7,12 +7,13 @@
 //! | [`encrypted`] | the same with TLS, and certificates |
 //! | [`control`], [`raw`] | FTP clients in the process itself |
 //! | [`terminal`] | a program as a person sees it |
-//! | [`content`] | octets that can be made again |
+//! | [`content`], [`picture`] | octets that can be made again, pictures as well |
 //! | [`statistics`] | how sure a ratio is |
 
 pub mod content;
 pub mod control;
 pub mod encrypted;
+pub mod picture;
 pub mod place;
 pub mod processes;
 pub mod raw;

@@ -12,6 +12,7 @@
 //! | [`paths`] | how much of each path is used, slow and fast, near and far |
 //! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
+//! | [`jis`] | E17, E18, E20: pictures by a generated protocol |
 //! | [`octets`] | E11–E13, E15: checks, their operations, several layers in one pass |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
@@ -21,6 +22,7 @@ mod details;
 mod draw;
 mod fairness;
 mod ftp;
+mod jis;
 mod keep;
 mod loss;
 mod map;
@@ -108,6 +110,9 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(loss::Losses),
         Box::new(paths::Paths),
         Box::new(fairness::Fairness),
+        Box::new(jis::JisSize),
+        Box::new(jis::Jis),
+        Box::new(jis::JisLosses),
         Box::new(soak::Soak),
     ]
 }

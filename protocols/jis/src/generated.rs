@@ -14,6 +14,7 @@
 use stackwright_contract::{Duration, Guarantees};
 use stackwright_role::{RoleEvent, RoleOutlet, RolePart, RoleWait};
 use stackwright_wire::Message;
+use stackwright_wire::syntax::{Case, Discriminant, Layout, Step};
 use stackwright_wire::{FieldValue, Header};
 
 /// `TableKind`.
@@ -153,7 +154,20 @@ pub struct EndHead {
 }
 
 /// What both ends have to have in common.
-pub const HASH: u64 = 0xd30b1bbcd3bedd4c;
+pub const HASH: u64 = 0x3efcf543277a200b;
+
+/// The syntax of a message: an ADU, told by its first octet.
+pub const SYNTAX: &[Step] = &[Step::Choice {
+    by: Discriminant::Ahead,
+    cases: &[
+        Case { value: 0, name: "Req", steps: &[Step::Header(Layout::of::<ReqHead>()), Step::Rest("name")] },
+        Case { value: 1, name: "Refused", steps: &[Step::Header(Layout::of::<RefusedHead>()), Step::Rest("text")] },
+        Case { value: 2, name: "Table", steps: &[Step::Header(Layout::of::<TableHead>()), Step::Rest("body")] },
+        Case { value: 3, name: "Blocks", steps: &[Step::Header(Layout::of::<BlocksHead>()), Step::Rest("pieces")] },
+        Case { value: 4, name: "End", steps: &[Step::Header(Layout::of::<EndHead>())] },
+    ],
+    otherwise: &[],
+}];
 
 /// The role `Client`: 7 states.
 pub mod client {
@@ -558,7 +572,7 @@ pub mod client {
         type Input = Input<M>;
         type Output = Output<M>;
 
-        const NAME: &'static str = "client";
+        const NAME: &'static str = "jis client";
         const NEEDS: Guarantees = Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED);
         const HEADER_ROOM: usize = ReqHead::LENGTH;
         const HOLD: Option<usize> = HOLD;
@@ -955,7 +969,7 @@ pub mod server {
         type Input = Input<M>;
         type Output = Output<M>;
 
-        const NAME: &'static str = "server";
+        const NAME: &'static str = "jis server";
         const NEEDS: Guarantees = Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED);
         const HEADER_ROOM: usize = longer(longer(longer(TableHead::LENGTH, BlocksHead::LENGTH), EndHead::LENGTH), RefusedHead::LENGTH);
         const HOLD: Option<usize> = HOLD;
@@ -967,7 +981,7 @@ pub mod server {
         }
 
         fn decode(mut message: M) -> Result<Self::Adu, M> {
-            if message.len() <= ReqHead::LENGTH + 255
+            if message.len() <= ReqHead::LENGTH + 1200
                 && let Ok(head) = message.pull::<ReqHead>()
             {
                 return Ok(Adu::Req { head, body: message });

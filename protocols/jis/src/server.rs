@@ -1,11 +1,13 @@
 //! What a server sends: the functions of its role.
 
+use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use stackwright_wire::Message;
 
+use crate::HEADROOM;
 use crate::client::octets;
 use crate::generated::server::Functions;
 use crate::generated::{ReqHead, Restored, TableKind, Why};
@@ -22,9 +24,18 @@ pub trait Shelf {
     fn file(&self, name: &str) -> Option<Vec<u8>>;
 }
 
+/// Pictures in memory.
+impl Shelf for BTreeMap<String, Vec<u8>> {
+    fn file(&self, name: &str) -> Option<Vec<u8>> {
+        self.get(name).cloned()
+    }
+}
+
 /// The server's end of one association.
 pub struct Answer<S> {
     shelf: Rc<S>,
+    /// The longest body that a packet carries.
+    most: usize,
     found: Option<Found>,
     refused: (Why, String),
     next: usize,
@@ -36,18 +47,21 @@ struct Found {
 }
 
 impl<S: Shelf> Answer<S> {
-    /// Makes one that was asked for nothing yet.
-    pub fn of(shelf: Rc<S>) -> Self {
-        Answer { shelf, found: None, refused: (Why::Unknown, String::new()), next: 0 }
+    /// Makes one that was asked for nothing yet, with bodies of at most `most` octets.
+    pub fn of(shelf: Rc<S>, most: usize) -> Self {
+        let most = most.clamp(LEAST, BODY_MOST);
+        Answer { shelf, most, found: None, refused: (Why::Unknown, String::new()), next: 0 }
     }
 
     fn sought(&self, most: usize, name: &[u8]) -> Result<Found, (Why, String)> {
-        let name = core::str::from_utf8(name).ok();
+        // Behind the name there is padding.
+        let end = name.iter().position(|octet| *octet == 0).unwrap_or(name.len());
+        let name = core::str::from_utf8(&name[..end]).ok();
         let file = name.and_then(|name| self.shelf.file(name));
         let file = file.ok_or((Why::Unknown, "there is no picture of this name".to_string()))?;
         let unsuitable = |flaw: JpegFlaw| (Why::Unsuitable, flaw.to_string());
         let picture = Picture::read(&file).map_err(unsuitable)?;
-        let bodies = picture.split(most.clamp(LEAST, BODY_MOST)).map_err(unsuitable)?;
+        let bodies = picture.split(most.clamp(LEAST, self.most)).map_err(unsuitable)?;
         Ok(Found { picture, bodies })
     }
 
@@ -55,9 +69,6 @@ impl<S: Shelf> Answer<S> {
         self.found.as_ref().map(|found| of(found.picture.summary())).unwrap_or_default()
     }
 }
-
-/// Room in front of a body: for the head of its ADU, and for the layers below.
-const HEADROOM: usize = 64;
 
 fn message<M: Message>(octets: &[u8]) -> M {
     M::with_headroom(HEADROOM, octets)

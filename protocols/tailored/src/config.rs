@@ -3,6 +3,9 @@
 use stackwright_contract::services::Credit;
 use stackwright_transport::Limits;
 
+/// The shortest packet that a configuration may have as its longest, in octets.
+pub const PACKET_LEAST: u16 = 256;
+
 /// The settings that a plan leaves open. The defaults of [`Config::new`] suit the Internet and
 /// local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

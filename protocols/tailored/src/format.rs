@@ -50,6 +50,16 @@ pub(crate) struct PacketTerms {
 }
 
 impl PacketTerms {
+    /// Returns the most octets before a body.
+    const fn headroom(&self) -> usize {
+        HEADER_MOST - CheckWidth::Long.octets() + self.check.octets()
+    }
+
+    /// Returns the longest message that always travels in one packet, in octets.
+    pub(crate) const fn unit_most(&self) -> usize {
+        self.packet - (self.headroom() - PieceHeader::LENGTH)
+    }
+
     /// Those of no association.
     pub(crate) const LEAST: PacketTerms = PacketTerms {
         packet: 256,
@@ -247,12 +257,12 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
     }
 
     fn room(&self, octets: usize, _: &MessageProperties) -> usize {
-        let unit = self.terms.packet - (Format::<M>::headroom(self) - PieceHeader::LENGTH);
+        let unit = self.terms.unit_most();
         if octets <= unit { unit } else { unit - PieceHeader::LENGTH }
     }
 
     fn headroom(&self) -> usize {
-        HEADER_MOST - CheckWidth::Long.octets() + self.terms.check.octets()
+        self.terms.headroom()
     }
 
     fn report_room(&self) -> usize {

@@ -14,7 +14,7 @@ use stackwright_transport::words::Nanoseconds;
 use stackwright_transport::{Graveyard, Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
-use crate::config::Config;
+use crate::config::{Config, PACKET_LEAST};
 use crate::format::{self, HEADER_MOST, PacketTerms, TailoredFormat};
 use crate::header::{
     OpeningStage, OpeningToken, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
@@ -23,9 +23,6 @@ use crate::tailoring::Tailoring;
 
 /// The octets that are free before a packet, for the layers below.
 const HEADROOM: usize = 64;
-
-/// The shortest packet that a configuration may have as its longest, in octets.
-const PACKET_LEAST: u16 = 256;
 
 /// What tells the associations with a peer apart: who opened it, and the number that the opener
 /// gave it.
@@ -82,6 +79,11 @@ impl<T: Tailoring> TailoredHost<T> {
         self.terms.covers_body = false;
         self.terms.hash = self.hash();
         self
+    }
+
+    /// Returns the longest message that always travels in one packet, in octets.
+    pub fn unit_most(&self) -> usize {
+        self.terms.unit_most()
     }
 
     /// Returns how many associations there are whose peer has not shown that it hears.

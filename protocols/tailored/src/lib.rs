@@ -27,11 +27,11 @@ mod services;
 mod syntax;
 mod tailoring;
 
-pub use config::Config;
+pub use config::{Config, PACKET_LEAST};
 pub use format::TailoredFormat;
 pub use host::{TailoredHost, TailoredKey};
 pub use services::{Demand, ServiceRefusal, demand};
-pub use syntax::SYNTAX;
+pub use syntax::{SYNTAX, syntax_of};
 pub use tailoring::{Named, Planned, Tailoring};
 
 use stackwright_transport::{Associations, Transport};

@@ -10,6 +10,7 @@ use stackwright_policies::profile::{
 };
 use stackwright_transport::rules::{Component, Property};
 
+use crate::config::PACKET_LEAST;
 use crate::format::{PRIORITY, TailoredFormat};
 
 /// What the packets of this transport carry.
@@ -171,7 +172,7 @@ pub fn demand<'a, A: AsRef<str> + 'a>(
             }
         }
     }
-    if !(PACKET_LEAST..=PACKET_MOST).contains(&demand.path.packet) {
+    if !(usize::from(PACKET_LEAST)..=PACKET_MOST).contains(&demand.path.packet) {
         return Err(refused("`alf` takes the octets of a packet", "write `alf(1500)`"));
     }
     match opening {
@@ -191,7 +192,6 @@ pub fn demand<'a, A: AsRef<str> + 'a>(
 /// The longest window, in packets.
 const WINDOW_MOST: u64 = 1 << 16;
 
-const PACKET_LEAST: usize = 256;
 const PACKET_MOST: usize = 65_535;
 
 impl Demand {

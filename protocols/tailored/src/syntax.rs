@@ -9,7 +9,23 @@ use crate::header::{
 };
 
 /// Any packet.
-pub const SYNTAX: &[Step] = &[
+pub const SYNTAX: &[Step] = &PACKET;
+
+/// Returns the syntax of packets with messages of `message`, which are known where they travel in
+/// one packet.
+pub const fn syntax_of(message: &'static [Step]) -> [Step; 6] {
+    let [header, check, token, inquiry, kind] = PACKET;
+    let body = Step::Choice { by: of_header("kind"), cases: OTHERS, otherwise: message };
+    [header, check, token, inquiry, kind, body]
+}
+
+/// What has no whole message in it.
+const OTHERS: &[Case] = &[
+    Case { value: TailoredKind::Piece as u64, name: "", steps: &[Step::Rest("part of a message")] },
+    Case { value: TailoredKind::Report as u64, name: "", steps: &[] },
+];
+
+const PACKET: [Step; 5] = [
     of::<TailoredHeader>(),
     Step::Choice {
         by: of_header("check"),

@@ -10,6 +10,7 @@ use stackwright_tailored::configurations::{
 use stackwright_tailored::{
     Config, Demand, Named, Planned, TailoredHost, TailoredKey, Tailoring, demand,
 };
+use stackwright_transport::slots::Rtt as _;
 use stackwright_transport::words::SECOND;
 use stackwright_transport::{Configuration, Slots};
 use stackwright_trial::setting::{M, bad, seeds};
@@ -156,6 +157,24 @@ fn latest_only() {
 #[test]
 fn best_effort() {
     speaks(named::<BestEffort<M>>(BEST_EFFORT), Promise::AtMostOnce);
+}
+
+/// Where only the tail of a burst is asked about, acknowledgements tell the round trip: a sender
+/// that goes on without a pause knows it, too.
+#[test]
+fn a_sender_that_never_asks_knows_the_round_trip() {
+    let delay = Duration::from_millis(40);
+    let conditions = Conditions { delay, ..Conditions::IDEAL };
+    let mut trial = Trial::new(named::<Selective<M>>(SELECTIVE), &conditions, 1);
+    let now = trial.now();
+    trial.ends[0].open(now);
+    for _ in 0..200 {
+        let now = trial.now();
+        trial.ends[0].send(now, &[7; 400], Default::default());
+        trial.pass(now + Duration::from_millis(1));
+    }
+    let estimate = trial.ends[0].association.slots().rtt().estimate();
+    assert!((80_000_000..120_000_000).contains(&estimate.smoothed), "{estimate:?}");
 }
 
 /// What a plan boxes puts the same on the wire, at the same time, as what a program names.

@@ -21,6 +21,9 @@ pub struct Config {
     /// How many octets of packets are written one behind the other, at most, for a driver that
     /// sends them in one system call; 0: each has memory of its own.
     pub run: usize,
+    /// How many contexts there may be whose peer has not shown that it hears: it opened, and has not
+    /// returned our key. Others that open are refused.
+    pub half_open_most: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,
     /// How urgent a context is among others with the same peer (sort), unless its messages have a
@@ -70,6 +73,7 @@ impl Config {
             send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 16 << 10 },
             run: 65_507,
+            half_open_most: 1024,
             checks_data: true,
             sort: USUAL,
             sends: Terms::NONE,

@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 use core::mem;
 use core::net::SocketAddr;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::MessageProperties;
@@ -66,7 +67,7 @@ pub(crate) struct Terms {
 }
 
 /// The packets of a context: it knows the keys that tell it from others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Xtp4<M> {
     terms: Terms,
     own: Option<ContextKey>,
@@ -74,6 +75,8 @@ pub struct Xtp4<M> {
     peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
     is_known: bool,
+    /// Counts this context among those whose peer has not shown that it hears.
+    half_open: Option<Arc<()>>,
     here: SocketAddr,
     there: SocketAddr,
     /// The most octets that the peer takes in a packet, behind its header; 0: no bound.
@@ -91,15 +94,34 @@ impl<M> Xtp4<M> {
     ) -> Self {
         // What is told of a key is confirmed by its return.
         let is_known = peer.is_none() || own.is_none();
-        Xtp4 { terms, own, peer, is_known, here, there, longest: 0, message: PhantomData }
+        Xtp4 {
+            terms,
+            own,
+            peer,
+            is_known,
+            half_open: None,
+            here,
+            there,
+            longest: 0,
+            message: PhantomData,
+        }
+    }
+
+    /// Holds `half_open` until the peer returns our key.
+    #[must_use]
+    pub(crate) fn holding(self, half_open: Option<Arc<()>>) -> Self {
+        Xtp4 { half_open, ..self }
     }
 
     /// Returns whether a packet is of this context.
     fn knows(&mut self, header: &XtpPacket) -> bool {
         let own = self.own.map(|own| own.number);
         let key = if header.returned { own } else { self.peer };
-        self.is_known |= header.returned && key == Some(header.key);
-        key == Some(header.key)
+        let is_ours = key == Some(header.key);
+        if is_ours && header.returned {
+            (self.is_known, self.half_open) = (true, None);
+        }
+        is_ours
     }
 
     /// Returns the key of what leaves: the peer's, once it is known.

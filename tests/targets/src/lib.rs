@@ -25,10 +25,13 @@ mod kiss;
 mod listings;
 mod lower;
 mod mutation;
+mod pair;
 mod protocols;
 mod replies;
 mod server;
 mod sessions;
+mod xtp;
+mod xtp_packets;
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -37,7 +40,7 @@ pub use addresses::addresses;
 pub use agw::agw;
 pub use artp::artp;
 pub use artp_headers::artp_headers;
-pub use ax25::{ax25, ax25_frames};
+pub use ax25::{ax25, ax25_frames, ax25_xid};
 pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
@@ -52,6 +55,8 @@ pub use protocols::protocols;
 pub use replies::replies;
 pub use server::server;
 pub use sessions::sessions;
+pub use xtp::xtp;
+pub use xtp_packets::{xtp_headers, xtp_packets};
 
 /// One target.
 #[derive(Clone, Copy, Debug)]
@@ -81,8 +86,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "artp", run: artp },
     Target { name: "protocols", run: protocols },
     Target { name: "ax25_frames", run: ax25_frames },
+    Target { name: "ax25_xid", run: ax25_xid },
     Target { name: "ax25", run: ax25 },
     Target { name: "agw", run: agw },
+    Target { name: "xtp_headers", run: xtp_headers },
+    Target { name: "xtp_packets", run: xtp_packets },
+    Target { name: "xtp", run: xtp },
 ];
 
 /// The committed inputs of a target.

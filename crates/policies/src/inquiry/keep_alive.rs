@@ -53,8 +53,8 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
         self.is_due && Self::rests(view) || self.other.due(view, occasion)
     }
 
-    fn awaits_taking(&self, occasion: Occasion) -> bool {
-        self.other.awaits_taking(occasion)
+    fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool {
+        self.other.awaits_taking(view, occasion)
     }
 
     fn heeds_last(&self) -> bool {
@@ -94,6 +94,10 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
             self.since = Some((since, tries + 1));
             self.at = view.now.later(view.rtt.timeout << tries.min(DOUBLED_MOST));
         }
+    }
+
+    fn believes(&self, number: u32) -> bool {
+        self.other.believes(number)
     }
 
     fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) {

@@ -19,7 +19,8 @@ const WAIT_MOST: Nanoseconds = 8 * SECOND;
 ///
 /// Where data wait behind it, it also asks to be told when the application has taken what arrived
 /// (XTP's DREQ): an answer at once would grant little of a window that the application has not read
-/// yet, and the next one would come a timeout later.
+/// yet, and the next one would come a timeout later. A window that stays shut is asked about less
+/// and less often, for the answer that opens it may be lost.
 ///
 /// Choose it where the sender knows best when a report is of use: it costs few reports a window.
 ///
@@ -40,6 +41,14 @@ pub struct WindowEnd {
     /// How many inquiries in a row were sent because no answer came.
     tries: u32,
     asked: Asked,
+    /// Up to which number data had left at the last answer, and how many answers in a row let none
+    /// leave.
+    shut: (u64, u32),
+}
+
+/// Returns the wait behind `times` that were in vain.
+fn doubled(timeout: Nanoseconds, times: u32) -> Nanoseconds {
+    (timeout << times.min(DOUBLED_MOST)).min(WAIT_MOST.max(timeout))
 }
 
 /// What of the data that left was asked about.
@@ -60,12 +69,20 @@ impl WindowEnd {
     /// of the window keeps data flowing. A peer that does not answer `retries` inquiries in a row
     /// in time counts as gone.
     pub const fn new(retries: u32, every: u64) -> Self {
-        let (at, latest, asked_upto, tries) = (Instant::END, 0, 0, 0);
-        WindowEnd { retries, every, at, latest, asked_upto, tries, asked: Asked::Answered }
+        WindowEnd {
+            retries,
+            every,
+            at: Instant::END,
+            latest: 0,
+            asked_upto: 0,
+            tries: 0,
+            asked: Asked::Answered,
+            shut: (0, 0),
+        }
     }
 
     fn wait(&self, view: &View) -> Nanoseconds {
-        (view.rtt.timeout << self.tries.min(DOUBLED_MOST)).min(WAIT_MOST.max(view.rtt.timeout))
+        doubled(view.rtt.timeout, self.tries)
     }
 
     /// Returns whether it asks about the rest, with which nothing more leaves.
@@ -95,8 +112,12 @@ impl Inquiry for WindowEnd {
         }
     }
 
-    fn awaits_taking(&self, occasion: Occasion) -> bool {
-        !matches!(occasion, Occasion::Signal | Occasion::Unit { lone: true, .. })
+    fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool {
+        match occasion {
+            Occasion::Unit { lone, .. } => !lone,
+            Occasion::Nothing => !view.drained,
+            Occasion::Signal => false,
+        }
     }
 
     fn heeds_last(&self) -> bool {
@@ -122,6 +143,10 @@ impl Inquiry for WindowEnd {
         (self.latest, self.asked_upto, self.asked) = (number, view.sent_upto, Asked::All);
     }
 
+    fn believes(&self, number: u32) -> bool {
+        self.tries == 0 || number == self.latest
+    }
+
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
         if number == self.latest {
             self.tries = 0;
@@ -131,7 +156,11 @@ impl Inquiry for WindowEnd {
         }
         // What is still in flight, or waits for credit, is asked about again.
         let over = number == self.latest && view.idle && view.drained;
-        self.at = if over { Instant::END } else { view.now.later(view.rtt.timeout) };
+        let (upto, times) = self.shut;
+        let stays_shut = view.idle && !view.drained && view.sent_upto == upto;
+        self.shut = (view.sent_upto, if stays_shut { times + 1 } else { 0 });
+        let wait = doubled(view.rtt.timeout, self.shut.1);
+        self.at = if over { Instant::END } else { view.now.later(wait) };
     }
 
     fn holds(&self, view: &View) -> bool {
@@ -211,6 +240,16 @@ mod tests {
     }
 
     #[test]
+    fn an_old_answer_is_no_round_trip_once_it_was_asked_again() {
+        let mut policy = WindowEnd::new(3, 1000);
+        ask(&mut policy, &at(0), 1);
+        ask(&mut policy, &at(10), 2);
+        assert!(policy.believes(1), "the other one is not there yet");
+        policy.on_asked(&at(100), 3);
+        assert!(!policy.believes(2) && policy.believes(3));
+    }
+
+    #[test]
     fn a_peer_that_does_not_answer_in_time_is_asked_again_and_counts_as_gone() {
         let mut policy = WindowEnd::new(3, 1000);
         ask(&mut policy, &at(0), 0);
@@ -238,6 +277,25 @@ mod tests {
         assert!(policy.due(&sent(2000), unit));
     }
 
+    /// As long as nothing leaves; what leaves then is waited for as ever.
+    #[test]
+    fn a_window_that_stays_shut_is_asked_about_less_and_less_often() {
+        let mut policy = WindowEnd::new(3, 1000);
+        let shut =
+            |milliseconds| View { idle: true, drained: false, sent_upto: 500, ..at(milliseconds) };
+        let mut now = 0;
+        for wait in [100, 200, 400, 800, 1600, 3200, 6400, 6400, 6400] {
+            policy.on_asked(&shut(now), 1);
+            policy.on_answer(&shut(now), 1, 0);
+            assert_eq!(policy.deadline(&shut(now)), at(now + wait).now);
+            now += wait;
+        }
+        let leaves = View { sent_upto: 900, idle: false, ..at(now) };
+        policy.on_asked(&leaves, 2);
+        policy.on_answer(&leaves, 2, 0);
+        assert_eq!(policy.deadline(&leaves), at(now + 100).now);
+    }
+
     #[test]
     fn what_may_not_leave_asks_though_nothing_is_in_flight() {
         let mut policy = WindowEnd::new(3, 1000);
@@ -245,7 +303,7 @@ mod tests {
         assert!(policy.due(&shut, Occasion::Nothing));
         policy.on_asked(&shut, 1);
         assert!(!policy.due(&shut, Occasion::Nothing), "once, until an answer is overdue");
-        assert!(policy.awaits_taking(Occasion::Nothing));
-        assert!(!policy.awaits_taking(Occasion::Unit { last: true, lone: true }));
+        assert!(policy.awaits_taking(&shut, Occasion::Nothing));
+        assert!(!policy.awaits_taking(&shut, LONE));
     }
 }

@@ -153,11 +153,8 @@ impl Plan {
         PolicyValues {
             path: *path,
             bounds: *bounds,
-            source: if select.inquiry.0 == Asking::Absent {
-                rtt::SampleSource::Units
-            } else {
-                rtt::SampleSource::Answers
-            },
+            // Where only the tail of a burst is asked about, a sender without a pause never asks.
+            source: if asks { rtt::SampleSource::Answers } else { rtt::SampleSource::Units },
             reordering: (!asks).then_some(if path.reorders { 3 } else { 1 }),
             forgetting: match select.lifetime.0 {
                 _ if !self.requirements.reliable => framing::Forgetting::Lost(bounds.window),

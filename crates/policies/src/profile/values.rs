@@ -50,12 +50,12 @@ pub struct PolicyValues {
 }
 
 impl PolicyValues {
-    /// The values of a reliable association on a path of the Internet that measures the answers to
-    /// its inquiries.
+    /// The values of a reliable association on a path of the Internet that asks about the tails of
+    /// its bursts alone.
     pub const RELIABLE: PolicyValues = PolicyValues {
         path: Path::DEFAULT,
         bounds: Bounds::DEFAULT,
-        source: SampleSource::Answers,
+        source: SampleSource::Units,
         reordering: Some(3),
         forgetting: Forgetting::Nothing,
         rate: None,

@@ -14,6 +14,7 @@
 use stackwright_contract::{Duration, Guarantees};
 use stackwright_role::{RoleEvent, RoleOutlet, RolePart, RoleWait};
 use stackwright_wire::Message;
+use stackwright_wire::syntax::{Case, Discriminant, Layout, Step};
 use stackwright_wire::Header;
 
 /// The fixed part of the ADU `Request`.
@@ -40,6 +41,16 @@ pub struct ResponseHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0x9e6cba41999462c6;
+
+/// The syntax of a message: an ADU, told by its first octet.
+pub const SYNTAX: &[Step] = &[Step::Choice {
+    by: Discriminant::Ahead,
+    cases: &[
+        Case { value: 0, name: "Request", steps: &[Step::Header(Layout::of::<RequestHead>())] },
+        Case { value: 1, name: "Response", steps: &[Step::Header(Layout::of::<ResponseHead>())] },
+    ],
+    otherwise: &[],
+}];
 
 /// The role `Peer`: 3 states.
 pub mod peer {
@@ -271,7 +282,7 @@ pub mod peer {
         type Input = Input;
         type Output = Output;
 
-        const NAME: &'static str = "peer";
+        const NAME: &'static str = "pingpong peer";
         const NEEDS: Guarantees = Guarantees::ABSENT;
         const HEADER_ROOM: usize = longer(RequestHead::LENGTH, ResponseHead::LENGTH);
         const HOLD: Option<usize> = HOLD;

@@ -14,6 +14,7 @@
 use stackwright_contract::{Duration, Guarantees};
 use stackwright_role::{RoleEvent, RoleOutlet, RolePart, RoleWait};
 use stackwright_wire::Message;
+use stackwright_wire::syntax::{Case, Discriminant, Layout, Step};
 use stackwright_wire::Header;
 
 /// The fixed part of the ADU `Data`.
@@ -40,6 +41,16 @@ pub struct AckHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0x7c9671f2887c3109;
+
+/// The syntax of a message: an ADU, told by its first octet.
+pub const SYNTAX: &[Step] = &[Step::Choice {
+    by: Discriminant::Ahead,
+    cases: &[
+        Case { value: 0, name: "Data", steps: &[Step::Header(Layout::of::<DataHead>()), Step::Rest("body")] },
+        Case { value: 1, name: "Ack", steps: &[Step::Header(Layout::of::<AckHead>())] },
+    ],
+    otherwise: &[],
+}];
 
 /// The role `Sender`: 3 states.
 pub mod sender {
@@ -312,7 +323,7 @@ pub mod sender {
         type Input = Input<M>;
         type Output = Output<M>;
 
-        const NAME: &'static str = "sender";
+        const NAME: &'static str = "stopandwait sender";
         const NEEDS: Guarantees = Guarantees::ABSENT;
         const HEADER_ROOM: usize = DataHead::LENGTH;
         const HOLD: Option<usize> = HOLD;
@@ -561,7 +572,7 @@ pub mod receiver {
         type Input = Input<M>;
         type Output = Output<M>;
 
-        const NAME: &'static str = "receiver";
+        const NAME: &'static str = "stopandwait receiver";
         const NEEDS: Guarantees = Guarantees::ABSENT;
         const HEADER_ROOM: usize = AckHead::LENGTH;
         const HOLD: Option<usize> = HOLD;

@@ -133,7 +133,7 @@ impl<C: Configuration> Association<C> {
 
         let slots = &mut self.slots;
         let number = self.asked.wrapping_add(1);
-        let when_taken = asking && slots.inquiry.awaits_taking(occasion);
+        let when_taken = asking && slots.inquiry.awaits_taking(&view, occasion);
         let (since, lifetime) = next.map_or((view.now, None), |next| next.wish);
         let credit = slots.flow.credit(&view);
         let span = next.map_or(0..0, Next::span);

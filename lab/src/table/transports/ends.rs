@@ -62,7 +62,7 @@ impl Ends {
     }
 
     /// The address of a side.
-    pub(super) fn address(&self, side: Side) -> IpAddr {
+    pub(crate) fn address(&self, side: Side) -> IpAddr {
         match self {
             Ends::Loopback => Ipv4Addr::LOCALHOST.into(),
             Ends::Veth(_) | Ends::Wire(_) => side.address(),
@@ -70,7 +70,7 @@ impl Ends {
     }
 
     /// A command that runs there, on one processor where one is named.
-    pub(super) fn command(&self, side: Side, program: &OsStr, core: Option<usize>) -> Command {
+    pub(crate) fn command(&self, side: Side, program: &OsStr, core: Option<usize>) -> Command {
         let core = core.map(|core| core.to_string());
         let first = if core.is_some() { OsStr::new("taskset") } else { program };
         let mut command = match self {

@@ -1,19 +1,31 @@
-//! Client and server in the simulator, over ARTP and a network that loses.
+//! Client and server in the simulator, over the transport that the phase selects and a network that
+//! loses.
+
+#[path = "../pictures/corpus.rs"]
+mod corpus;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use stackwright_artp as artp;
 use stackwright_compose::Over;
 use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Duration, Handle, Protocol};
-use stackwright_jis::generated::{Why, client as role};
-use stackwright_jis::{PictureView, Shelf};
-use stackwright_role::{RoleIndication, RoleRequest, Speaking};
-use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
+use stackwright_jis::generated::{HASH, Why, client as role};
+use stackwright_jis::jpeg::BODY_MOST;
+use stackwright_jis::{ClientPart, PictureView, Shelf, VALUES, body_most, requested};
+use stackwright_policies::profile::Bounds;
+use stackwright_role::{RoleIndication, RoleLayer, RoleRequest, Speaking};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Deed, Event, SimulatedDatagrams, StationId, World,
+};
 use stackwright_spec::{RustForm, compile, rust};
-use stackwright_wire::{Message, SingleBuffer};
+use stackwright_tailored::configurations::Selective;
+use stackwright_tailored::{Config, Layer, Named, TailoredHost, demand, layer_of};
+use stackwright_transport::{Configuration, SLOTS};
+use stackwright_wire::SingleBuffer;
+
+use corpus::{Made, corpus, pixels};
 
 type M = SingleBuffer;
 
@@ -36,6 +48,24 @@ fn the_module_is_that_of_the_text() {
     }
     let committed = include_str!("../../src/generated.rs");
     assert!(written == committed, "UPDATE=1 generates src/generated.rs anew");
+}
+
+/// What the phase demands is what the configuration has, and the values are those that it plans.
+#[test]
+fn the_transport_is_that_of_the_phase() {
+    let compiled = compile(include_str!("../../src/jis.protocol")).expect("it compiles");
+    let phase = &compiled.program.phases[0];
+    let services = phase.services.iter();
+    let demand = demand(services.map(|(name, arguments)| (name.as_str(), &arguments[..])));
+    let demand = demand.expect("there are such services");
+    let plan = demand.plan().expect("it can be met");
+    for choice in plan.choices() {
+        let place = SLOTS.iter().position(|slot| *slot == choice.slot).expect("a slot");
+        assert_eq!(<Selective<M> as Configuration>::PARTS[place].name, choice.name);
+    }
+    let longest = VALUES.bounds.longest;
+    let planned = plan.values(&Bounds { longest, ..demand.bounds });
+    assert_eq!(planned, VALUES);
 }
 
 /// A grey JPEG of noise, in the tables of T.81's annex K cut to what it needs: DC differences of
@@ -100,7 +130,7 @@ where
     fn hear(&mut self, _: &Context, told: RoleIndication<role::Output<M>>, asks: &mut Asks<P>) {
         match told {
             RoleIndication::Opened { association, .. } => {
-                let name = M::with_headroom(64, self.name.as_bytes());
+                let name = requested(self.name).expect("it is short");
                 let input = role::Input::Get { most: 1400, name };
                 asks.push_back(RoleRequest::Tell { association, input });
             }
@@ -130,27 +160,39 @@ impl<P: Protocol> Application<P> for Serving {
     }
 }
 
-/// What came of a request: what the client was told, and what it has.
-fn fetched(seed: u64, loss: f64, name: &'static str, file: &[u8]) -> (Asking, PictureView) {
+type Below = Over<Layer<Named<Selective<M>>>, SimulatedDatagrams<M>>;
+type ClientStack<N> = Over<RoleLayer<M, ClientPart, N>, Below>;
+
+/// A client that asks for a picture, and the server that has it.
+struct Fetching<N: FnMut() -> ClientPart + 'static> {
+    world: World<M>,
+    client: StationId<ClientStack<N>, Asking>,
+    view: PictureView,
+}
+
+fn below(address: IpAddr, seed: u64) -> Below {
+    let config = Config { protocol: HASH, ..Config::new(u128::from(seed).to_be_bytes()) };
+    let host = TailoredHost::new(Named::<Selective<M>>::new(VALUES), config);
+    let most = body_most(host.unit_most());
+    assert_eq!(most, BODY_MOST, "the longest ADU fits a packet");
+    Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, ROOM))
+}
+
+fn fetching(
+    seed: u64,
+    conditions: Conditions,
+    name: &'static str,
+    file: &[u8],
+) -> Fetching<impl FnMut() -> ClientPart + 'static> {
     let mut world = World::<M>::new(seed);
-    let delay = Duration::from_millis(10);
-    let jitter = Duration::from_millis(seed % 30);
-    world.network_mut().set_conditions(Conditions {
-        delay,
-        jitter,
-        loss: loss.into(),
-        ..Conditions::IDEAL
-    });
-    let below = |address, nth: u8| {
-        let config = artp::Config { packet: 1472, epoch: 1, ..artp::Config::new([nth; 16]) };
-        Over::new(artp::layer(config, seed), SimulatedDatagrams::checked(address, ROOM))
-    };
+    world.network_mut().set_conditions(conditions);
     let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
     let view = PictureView::default();
-    let serving = Over::new(stackwright_jis::server(Rc::new(One(file.to_vec()))), below(here, 1));
-    let asking = Over::new(stackwright_jis::client(view.clone()), below(there, 2));
-    let server = world.add(here, serving, Serving);
-    let client = world.add(there, asking, Asking { name, ..Asking::default() });
+    let serving = stackwright_jis::server(Rc::new(One(file.to_vec())), BODY_MOST);
+    let asking = stackwright_jis::client(view.clone());
+    let server = world.add(here, Over::new(serving, below(here, seed)), Serving);
+    let asks = Asking { name, ..Asking::default() };
+    let client = world.add(there, Over::new(asking, below(there, seed + 1)), asks);
     let local = SocketAddr::from((SERVER, 7)).into();
     world.ask(server, RoleRequest::Listen { listener: LISTENER, local });
     let awaits = RoleRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM };
@@ -158,10 +200,18 @@ fn fetched(seed: u64, loss: f64, name: &'static str, file: &[u8]) -> (Asking, Pi
     let open =
         RoleRequest::Open { association: ASSOCIATION, remote: local, local: None, credit: ROOM };
     world.ask(client, open);
-    let ended = |world: &mut World<M>| {
-        world.run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
-    };
-    assert!(ended(&mut world), "seed {seed}: no end was said");
+    Fetching { world, client, view }
+}
+
+/// What came of a request: what the client was told, and what it has.
+fn fetched(seed: u64, loss: f64, name: &'static str, file: &[u8]) -> (Asking, PictureView) {
+    let delay = Duration::from_millis(10);
+    let jitter = Duration::from_millis(seed % 30);
+    let conditions = Conditions { delay, jitter, loss: loss.into(), ..Conditions::IDEAL };
+    let Fetching { mut world, client, view } = fetching(seed, conditions, name, file);
+    let ended = world
+        .run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600));
+    assert!(ended, "seed {seed}: no end was said");
     (std::mem::take(world.application_mut(client)), view)
 }
 
@@ -186,6 +236,50 @@ fn a_picture_arrives_whole_or_its_end_is_said() {
     }
     println!("{whole} whole, {said} ends that were said");
     assert!(whole * 100 >= seeds * 95, "{whole} of {seeds}");
+}
+
+/// Pictures of libjpeg's programs, of every kind, where each twentieth packet is lost.
+#[test]
+fn each_picture_of_the_corpus_arrives_and_libjpeg_agrees() {
+    for (nth, Made { name, file }) in corpus().unwrap_or_default().iter().enumerate() {
+        let (asking, view) = fetched(nth as u64, 0.05, NAME, file);
+        assert_eq!(asking.outputs, ["ready", "done"], "{name}");
+        let fetched = view.fetched().unwrap_or_else(|| panic!("{name}"));
+        assert!(fetched.exact && fetched.file == *file, "{name}");
+        let shown = view.partial().expect("its tables are there");
+        assert!(pixels(&shown) == pixels(file), "{name}");
+    }
+}
+
+/// The first pieces are there after one round trip.
+#[test]
+fn tables_and_pieces_come_with_the_first_answer() {
+    let conditions = Conditions { delay: DELAY, ..Conditions::IDEAL };
+    let Fetching { mut world, view, .. } = fetching(1, conditions, NAME, &jpeg(1000, 1));
+    assert!(world.run_until(|_| units(&view) > 0, DELAY + DELAY + Duration::from_millis(5)));
+}
+
+/// A lost packet holds nothing up: all else is painted before it was sent again.
+#[test]
+fn what_overtakes_a_lost_piece_is_painted() {
+    let conditions = Conditions { delay: DELAY, ..Conditions::IDEAL };
+    for nth in 6..14 {
+        let Fetching { mut world, view, .. } =
+            fetching(nth, conditions.clone(), NAME, &jpeg(1000, 1));
+        let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
+        world.network_mut().script(here, there, vec![Event { nth, deed: Deed::Lose }]);
+        // A body has fewer than 200 units.
+        assert!(world.run_until(|_| units(&view) > 800, Duration::from_secs(1)), "packet {nth}");
+        let rest = world.run_until(|_| view.fetched().is_some(), DELAY);
+        assert!(!rest, "packet {nth} arrives a round trip later");
+        assert!(world.run_until(|_| view.fetched().is_some(), Duration::from_secs(1)));
+    }
+}
+
+const DELAY: Duration = Duration::from_millis(50);
+
+fn units(view: &PictureView) -> usize {
+    view.progress().map_or(0, |progress| progress.units)
 }
 
 #[test]

@@ -27,7 +27,7 @@ const LONGER: usize = Packet36r::LENGTH - XtpPacket::LENGTH;
 const KEY: u32 = 31;
 
 /// The packets of a context. Its words are those of [`Xtp4`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Xtp36r<M> {
     words: Xtp4<M>,
     /// The longest packet, in octets.

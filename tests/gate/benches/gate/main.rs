@@ -19,6 +19,7 @@ mod kiss;
 mod loss;
 mod maps;
 mod messages;
+mod roles;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,7 @@ fn figures() -> Vec<Figure> {
     events::add(&mut figures);
     ftp::add(&mut figures);
     messages::add(&mut figures);
+    roles::add(&mut figures);
     figures
 }
 

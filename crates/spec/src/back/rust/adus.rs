@@ -22,6 +22,25 @@ pub(super) fn write(program: &Program, written: &mut String) {
     }
 }
 
+/// Writes the syntax of a message, for programs that display packets.
+pub(super) fn write_syntax(program: &Program, written: &mut String) {
+    written.push_str(
+        "\n/// The syntax of a message: an ADU, told by its first octet.\npub const SYNTAX: &[Step] = &[Step::Choice {\n    by: Discriminant::Ahead,\n    cases: &[\n",
+    );
+    for (nth, adu) in program.adus.iter().enumerate() {
+        let rest = adu.fields.iter().find(|field| field.kind == ValueType::Bytes);
+        let rest = rest.map(|field| format!(", Step::Rest({:?})", field.name)).unwrap_or_default();
+        let _ = writeln!(
+            written,
+            "        Case {{ value: {}, name: {:?}, steps: &[Step::Header(Layout::of::<{}>()){rest}] }},",
+            adu.code,
+            adu.name,
+            head(program, nth)
+        );
+    }
+    written.push_str("    ],\n    otherwise: &[],\n}];\n");
+}
+
 fn write_enum(program: &Program, nth: usize, written: &mut String) {
     let one = &program.enums[nth];
     let _ = writeln!(

@@ -108,7 +108,7 @@ impl Writing<'_> {
             ("<ELIDED>", elided.to_owned()),
             ("HOST", self.delegates()),
             ("EVENTS", self.conversions()),
-            ("NAME", self.role.name.to_lowercase()),
+            ("NAME", format!("{} {}", self.program.name, self.role.name).to_lowercase()),
             ("NEEDS", self.needs()),
             ("ROOM", room.unwrap_or_else(|| "0".into())),
             ("DECODE", self.decoding()),

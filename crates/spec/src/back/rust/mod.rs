@@ -44,6 +44,7 @@ const LINES_MOST: usize = 100_000;
 const CONTRACT: &str = "use stackwright_contract::{Duration, Guarantees};
 use stackwright_role::{RoleEvent, RoleOutlet, RolePart, RoleWait};
 use stackwright_wire::Message;
+use stackwright_wire::syntax::{Case, Discriminant, Layout, Step};
 ";
 
 /// What has no place on the contract: octets are a message's, and ADUs have a layout.
@@ -93,6 +94,9 @@ pub fn rust(
         "/// What both ends have to have in common.\npub const HASH: u64 = {:#018x};",
         crate::hash::number(program, automata)
     );
+    if form == RustForm::Contract {
+        adus::write_syntax(program, &mut written);
+    }
     for (role, automaton) in program.roles.iter().zip(automata) {
         role::write(program, role, automaton, form, &mut written);
         if written.lines().count() > LINES_MOST {

@@ -1,0 +1,77 @@
+//! Pictures by JIS over several transports: the same pictures, clients and servers, so that programs
+//! differ in the protocol alone. The lab's tables `jis-size` and `jis` measure them.
+
+mod blocking;
+mod by_hand;
+mod client;
+mod server;
+
+use std::error::Error;
+use std::io;
+
+use stackwright::compose::Over;
+use stackwright::drivers::Driver;
+use stackwright::drivers::tcp::Tcp;
+use stackwright::drivers::udp::Udp;
+use stackwright::framed::Framed;
+use stackwright::tailored::configurations::Selective;
+use stackwright::tailored::{self, Named, TailoredHost};
+use stackwright::wire::{BufferTree, Pool};
+use stackwright_jis::body_most;
+use stackwright_jis::generated::HASH;
+
+pub use blocking::fetch_by_hand;
+pub use by_hand::ByHand;
+pub use client::fetch;
+pub use server::serve;
+
+/// How messages are held.
+pub type Picture = BufferTree;
+
+/// What goes wrong.
+pub type Wrong = Box<dyn Error>;
+
+/// The transport that the phase of JIS selects.
+pub type Tailored = Over<tailored::Layer<Images>, Udp<Picture>>;
+
+/// Makes the transport that the phase of JIS selects, and returns the longest body of an ADU.
+///
+/// # Errors
+/// If the system gives no random octets.
+pub fn tailored(driver: &Driver) -> io::Result<(Tailored, usize)> {
+    let mut secret = [0; 16];
+    getrandom::fill(&mut secret)?;
+    let (host, most) = host(secret);
+    let udp = Udp::new(driver.registry(), 0, pool());
+    Ok((layer(host, fastrand::u64(..), udp), most))
+}
+
+type Images = Named<Selective<Picture>>;
+
+fn host(secret: [u8; 16]) -> (TailoredHost<Images>, usize) {
+    let config = tailored::Config { protocol: HASH, ..tailored::Config::new(secret) };
+    let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);
+    let most = body_most(host.unit_most());
+    (host, most)
+}
+
+fn layer(host: TailoredHost<Images>, seed: u64, udp: Udp<Picture>) -> Tailored {
+    Over::new(tailored::layer_of(host, seed), udp)
+}
+
+/// Messages over the kernel's TCP.
+pub type Tcps = Over<Framed<Picture>, Tcp<Picture>>;
+
+/// Makes messages over the kernel's TCP; `congestion` is one of its controls.
+pub fn tcp(driver: &Driver, congestion: Option<&'static str>) -> Tcps {
+    let tcp = Tcp::new(driver.registry(), 0, pool());
+    let tcp = match congestion {
+        Some(name) => tcp.with_congestion(name),
+        None => tcp,
+    };
+    Over::new(Framed::default(), tcp)
+}
+
+fn pool() -> std::sync::Arc<Pool<Picture>> {
+    std::sync::Arc::new(Pool::new(64 << 10, 64))
+}

@@ -1,0 +1,17 @@
+//! Pictures by JIS: what the generated protocol costs, and how fast it is beside TCP.
+//!
+//! | table | experiment |
+//! | --- | --- |
+//! | [`size`] | E17: the code of clients and servers |
+//! | [`places`] | E18, E19: pictures beside TCP, in several places |
+//! | [`losses`] | E20: links that lose packets, in the simulator |
+
+mod losses;
+mod places;
+mod programs;
+mod simulated;
+mod size;
+
+pub(super) use losses::JisLosses;
+pub(super) use places::Jis;
+pub(super) use size::JisSize;

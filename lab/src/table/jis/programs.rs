@@ -1,0 +1,45 @@
+//! The programs that take part: examples, which differ in the protocol alone.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use stackwright_programs::processes::built;
+
+use crate::measure::source;
+use crate::problem::Problem;
+
+/// The client whose role is generated, over the transport that its phase selects.
+pub(super) const TAILORED: &str = "jis-tailored";
+/// An application by hand over an association of an endpoint, over the same transport.
+pub(super) const BY_HAND: &str = "jis-by-hand";
+/// A layer by hand, for one association alone, over the same transport.
+pub(super) const LAYER: &str = "jis-by-hand-layer";
+/// The generated client over the kernel's TCP.
+pub(super) const TCP: &str = "jis-tcp";
+/// The server of the first three.
+pub(super) const SERVER: &str = "jis-server";
+/// The server over TCP.
+pub(super) const TCP_SERVER: &str = "jis-tcp-server";
+
+/// Builds them as releases.
+///
+/// # Errors
+/// If they cannot be built.
+pub(super) fn build() -> Result<(), Problem> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--quiet", "--package", "stackwright-examples"]);
+    for name in [TAILORED, BY_HAND, LAYER, TCP, SERVER, TCP_SERVER] {
+        cargo.args(["--bin", name]);
+    }
+    cargo.current_dir(source()).stdin(Stdio::null());
+    match cargo.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Problem::new(format!("the build of the examples ended with {status}"))),
+        Err(why) => Err(Problem::new(format!("cannot start cargo: {why}"))),
+    }
+}
+
+/// Where one of them is.
+pub(super) fn path(name: &str) -> PathBuf {
+    built("release").join(name)
+}
