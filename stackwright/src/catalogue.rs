@@ -6,6 +6,9 @@ use stackwright_contract::{Facts, Nothing, Protocol, Service};
 use stackwright_transport::{Configuration, rules};
 use stackwright_wire::syntax::{Layout, Step};
 use stackwright_wire::{BufferTree, Message};
+use stackwright_xtp::multicast::{
+    GroupDatagrams, GroupMessages, ReliableMulticast, UnacknowledgedMulticast,
+};
 use stackwright_xtp::services::{
     AcknowledgedDatagram, Bulk, BulkData, Connection, Isochronous, IsochronousStream, Messages,
     Octets, Stream, Transaction, Unacknowledged, UnacknowledgedDatagram,
@@ -27,7 +30,7 @@ pub struct CatalogueEntry {
     /// Its default UDP port.
     pub port: Option<u16>,
     /// The policies of a transport with slots, in the order of
-    /// [`SLOTS`](stackwright_transport::SLOTS); else empty.
+    /// [`SLOTS`](stackwright_transport::SLOTS), and the membership if there is one; else empty.
     pub policies: &'static [rules::Facts],
     services: fn() -> [Vec<&'static str>; 2],
 }
@@ -177,6 +180,10 @@ catalogue! {
         "messages in order at a rate that both sides say; what is lost is not sent again"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Isochronous<M>>(),
+    stackwright_xtp::multicast::GroupLayer<M, ReliableMulticast>:
+        "reliable messages of any size to a group, in order, without congestion control"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<GroupMessages<M>>(),
     stackwright_xtp::Layer<M, Transaction>:
         "a request and its answer, of any size, as one association"
         .with_syntax(stackwright_xtp::SYNTAX)
@@ -185,6 +192,10 @@ catalogue! {
         "datagrams that nobody acknowledges, without a handshake"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Unacknowledged<M>>(),
+    stackwright_xtp::multicast::GroupLayer<M, UnacknowledgedMulticast>:
+        "datagrams to a group that nobody acknowledges"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<GroupDatagrams<M>>(),
 }
 
 /// JIS's ADUs in the packets of the transport below it.

@@ -107,6 +107,11 @@ impl Place {
         Ok(Place { transport, address: addresses[0] })
     }
 
+    /// Whether several may receive there.
+    pub(crate) fn is_group(&self) -> bool {
+        self.address.ip().is_multicast()
+    }
+
     /// As it is said.
     pub(crate) fn url(&self) -> String {
         match self.transport {

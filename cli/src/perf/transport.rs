@@ -27,6 +27,7 @@ pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
 use super::arguments::{Cipher, Key, Run, Tuning};
+use super::group;
 use super::place::{Place, Transport};
 use crate::problem::Problem;
 use crate::stacks::{Message, SHORT, Xtp, packet, pool};
@@ -87,6 +88,10 @@ impl Transport {
             }
         };
         match self {
+            Transport::Xtp if place.is_group() => user.with(move |system: &System| {
+                let common = xtp_config(system, address, &tuning);
+                group::stack(system, common, tuning.members, system.udp_with(blocks()))
+            }),
             Transport::Xtp => {
                 user.with(move |system: &System| xtp::<Connection>(system, address, &tuning))
             }
@@ -173,6 +178,10 @@ impl Transport {
         if short && self.is_xtp() {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
         }
+        if place.is_group() && self != Transport::Xtp {
+            let why = "only xtp:// sends to a group".into();
+            return Err(Problem::Measurement { url: place.url(), why });
+        }
         if self == Transport::XtpIp {
             ip::is_permitted(ip::XTP)
                 .map_err(|why| Problem::Measurement { url: place.url(), why: why.to_string() })?;
@@ -218,8 +227,15 @@ fn xtp<S: XtpService>(
 }
 
 fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
+    let usual = xtp_config(system, address, tuning);
+    // Of many transactions in a row each keeps memory, and a name, for as long.
+    let linger = if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger };
+    xtp::layer(xtp::Config { linger, ..usual }, system.seed())
+}
+
+fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config {
     let usual = xtp::Config::new(system.secret());
-    let config = xtp::Config {
+    xtp::Config {
         packet: tuning.packet.unwrap_or(packet(address)),
         sends: tuning.rate.map_or(usual.sends, |rate| Terms {
             rate: u32::try_from(rate).unwrap_or(u32::MAX),
@@ -227,11 +243,8 @@ fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -
         }),
         window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
-        // Of many transactions in a row each keeps memory, and a name, for as long.
-        linger: if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger },
         ..usual
-    };
-    xtp::layer(config, system.seed())
+    }
 }
 
 /// `reliable; flow_control(4096); checksum(internet)`.

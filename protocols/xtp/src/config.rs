@@ -21,8 +21,8 @@ pub struct Config {
     /// How many octets of packets are written one behind the other, at most, for a driver that
     /// sends them in one system call; 0: each has memory of its own.
     pub run: usize,
-    /// How many contexts there may be whose peer has not shown that it hears: it opened, and has not
-    /// returned our key. Others that open are refused.
+    /// How many contexts there may be whose peer has not shown that it hears: it opened, and has
+    /// not returned our key. Others that open are refused.
     pub half_open_most: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,

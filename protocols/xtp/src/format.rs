@@ -133,7 +133,7 @@ impl<M> Xtp4<M> {
         (self.peer.is_some(), self.peer.unwrap_or(own))
     }
 
-    fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
+    pub(crate) fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
         let (returned, key) = self.key();
         let options = options.with(self.terms.options);
         XtpPacket {
@@ -150,7 +150,7 @@ impl<M> Xtp4<M> {
         }
     }
 
-    fn put_addresses(&self, octets: &mut Vec<u8>) {
+    pub(crate) fn put_addresses(&self, octets: &mut Vec<u8>) {
         let head = |length: usize, format| AddressHeader {
             length: (AddressHeader::LENGTH + length) as u16,
             domain: 0,
@@ -186,7 +186,7 @@ impl<M> Xtp4<M> {
         ADDRESS_MOST + if self.terms.sends.is_some() { TRAFFIC_MOST } else { TRAFFIC_LEAST }
     }
 
-    fn put_traffic(&self, takes: Option<words::Terms>, octets: &mut Vec<u8>) {
+    pub(crate) fn put_traffic(&self, takes: Option<words::Terms>, octets: &mut Vec<u8>) {
         let service = self.terms.service;
         let (Some(takes), Some(sends)) = (takes, self.terms.sends) else {
             put(&TrafficHeader { length: TRAFFIC_LEAST as u16, service, format: 0 }, octets);
@@ -254,7 +254,7 @@ pub(crate) fn pull_opening<M: Message>(
     Ok((address, pull_traffic(packet)?))
 }
 
-fn pull_traffic<M: Message>(packet: &mut M) -> Result<Traffic, Malformed> {
+pub(crate) fn pull_traffic<M: Message>(packet: &mut M) -> Result<Traffic, Malformed> {
     let traffic = packet.pull::<TrafficHeader>()?;
     let (mut read, mut terms) = (TrafficHeader::LENGTH, None);
     if traffic.format == TrafficHeader::TERMS && usize::from(traffic.length) >= TRAFFIC_MOST {
@@ -292,7 +292,7 @@ fn unit<M: Message>(
 }
 
 /// Reads spans: they rise, and none touches another, or they are not what a receiver has.
-fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
+pub(crate) fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
     let count = packet.pull::<SpanCount>().map_err(malformed)?.spans as usize;
     if count.checked_mul(SpanSegment::LENGTH) != Some(packet.len()) {
         return Err(Dropped::Malformed);

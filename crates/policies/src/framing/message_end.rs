@@ -50,6 +50,10 @@ struct Open<M> {
 }
 
 impl<M> MessageEnd<M> {
+    /// What both sides [agreed](stackwright_transport::slots::Format::agreed) on where the first
+    /// number that will come may be within a message: everything up to the next mark is discarded.
+    pub const WITHIN: &'static [u8] = b"within a message";
+
     /// Creates the policy for messages of at most `most` octets.
     pub const fn new(most: usize) -> Self {
         MessageEnd { most, open: None, skips: false, next: 0, counts: None, gone: 0 }
@@ -96,8 +100,8 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         ))
     }
 
-    fn on_begun(&mut self, first: u64, _: &[u8]) {
-        self.next = first;
+    fn on_begun(&mut self, first: u64, agreed: &[u8]) {
+        (self.next, self.skips) = (first, agreed == Self::WITHIN);
     }
 
     fn join(

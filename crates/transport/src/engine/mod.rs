@@ -36,8 +36,8 @@ use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, Flow as _, Format as _,
-    Framing as _, Integrity as _, Rate as _, Recovery as _, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, DroppedMember, Flow as _,
+    Format as _, Framing as _, Integrity as _, Membership as _, Rate as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, Terms, View};
 use batch::Blocks;
@@ -577,8 +577,24 @@ impl<C: Configuration> Association<C> {
     fn phase_in(&self, view: &View) -> Phase {
         match self.given_up {
             Some(ending) => Phase::Ended(ending),
-            None => self.slots.connection.phase(view),
+            None => match self.slots.connection.phase(view) {
+                // Not all members have what was sent.
+                Phase::Ended(Ending::Finished) if self.lacks_members() => {
+                    Phase::Ended(Ending::Silent)
+                }
+                phase => phase,
+            },
         }
+    }
+
+    fn lacks_members(&self) -> bool {
+        self.slots.membership.counts().is_some_and(|counts| counts.dropped > 0)
+    }
+
+    /// Returns the next member of the group that was dropped, once.
+    #[inline]
+    pub fn take_dropped_member(&mut self) -> Option<DroppedMember> {
+        self.slots.membership.take_dropped()
     }
 
     fn has_ended(&self, view: &View) -> bool {

@@ -14,7 +14,7 @@ use crate::configuration::{Configuration, Slots};
 use crate::sending::{Leaving, Next};
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
-    Integrity as _, Lifetime as _, Rate as _, Recovery as _,
+    Integrity as _, Lifetime as _, Membership as _, Rate as _, Recovery as _,
 };
 use crate::words::{MILLISECOND, Occasion, Outgoing, ReportRequest, Signals, View};
 
@@ -265,6 +265,7 @@ impl<C: Configuration> Association<C> {
         asked_at[number as usize % QUESTIONS] = view.now;
         self.slots.inquiry.on_asked(view, number);
         self.slots.congestion.on_asked(view, number);
+        self.slots.membership.on_asked(view, number);
     }
 
     /// Sends the first `count` units, and with them perhaps the inquiry of a number, as the packet

@@ -20,8 +20,8 @@ use core::num::NonZeroU64;
 use stackwright_base::features::Needs;
 use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place, Stray};
 use stackwright_contract::ask::{
-    Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Question, Reserve,
-    RoundTrip,
+    Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Query, Question,
+    Reserve, RoundTrip,
 };
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, MessageProperties, PropertiesOf,
@@ -34,7 +34,9 @@ use stackwright_wire::{Message as _, Pool};
 
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
-use crate::slots::{Congestion as _, Flow as _, Format as _, Rtt as _};
+use crate::slots::{
+    Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Rtt as _,
+};
 use crate::words::{Ending, Nanoseconds, Phase, Terms};
 use allowance::Allowance;
 
@@ -128,6 +130,15 @@ impl<H: Host> HostedAssociation<H> {
     fn longest(&self) -> usize {
         if H::Transfer::MESSAGES { self.engine.slots().format.longest() } else { usize::MAX }
     }
+}
+
+/// Asks how many members the group of an association has: a question that an association with one
+/// peer does not answer.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupMembers;
+
+impl Query for GroupMembers {
+    type Answer = GroupCounts;
 }
 
 /// Returns a time that was measured, unless nothing was.
@@ -386,6 +397,7 @@ impl<H: Host> Hooks for Associations<H> {
                 Some(PacketCounts { sent, received, retransmitted })
             })
             .answer::<PathStatistics>(|_| Some(path_report(engine)))
+            .answer::<GroupMembers>(|_| engine.slots().membership.counts())
             .answer::<Reserve<MessageOf<H>>>(|reserve| self.reserve(engine, reserve));
     }
 

@@ -61,6 +61,11 @@ impl Signals {
     pub const CHALLENGE: Signals = Signals(1 << 19);
     /// The answer to `CHALLENGE`.
     pub const RESPOND: Signals = Signals(1 << 20);
+    /// What the peer misses is not sent again: a group has gone on without it.
+    pub const BEHIND: Signals = Signals(1 << 21);
+    /// Not for this side, but from another member of its group: what it reports is overheard. The
+    /// format says that of a packet that arrives.
+    pub const OVERHEARD: Signals = Signals(1 << 22);
 
     /// Why an association ends.
     const REASONS: u64 = Signals::OVERRUN
