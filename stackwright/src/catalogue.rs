@@ -10,8 +10,8 @@ use stackwright_xtp::multicast::{
     GroupDatagrams, GroupMessages, ReliableMulticast, UnacknowledgedMulticast,
 };
 use stackwright_xtp::services::{
-    AcknowledgedDatagram, Connection, Messages, Octets, Stream, Transaction, Unacknowledged,
-    UnacknowledgedDatagram,
+    AcknowledgedDatagram, Bulk, BulkData, Connection, Isochronous, IsochronousStream, Messages,
+    Octets, Stream, Transaction, Unacknowledged, UnacknowledgedDatagram,
 };
 
 /// A protocol of the catalogue.
@@ -164,6 +164,14 @@ catalogue! {
         .with_syntax(stackwright_xtp::SYNTAX)
         .at_port(stackwright_xtp::PORT)
         .with_policies::<Octets<M>>(),
+    stackwright_xtp::Layer<M, BulkData>:
+        "reliable streams of octets into the buffers of the receiver, at a rate that both sides say"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Bulk<M>>(),
+    stackwright_xtp::Layer<M, IsochronousStream>:
+        "messages in order at a rate that both sides say; what is lost is not sent again"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Isochronous<M>>(),
     stackwright_xtp::Layer<M, AcknowledgedDatagram>:
         "datagrams, each sent again until it is acknowledged"
         .with_syntax(stackwright_xtp::SYNTAX)

@@ -13,10 +13,12 @@ use stackwright::policies::profile::{Bounds, Path, PolicyValues};
 use stackwright::tailored::configurations::AnyOrder;
 use stackwright::tailored::{self, Named};
 use stackwright::transport::words::SECOND;
+use stackwright::transport::words::Terms;
 use stackwright::wire::Pool;
 use stackwright::xtp;
 use stackwright::xtp::services::{
-    AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
+    AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
+    UnacknowledgedDatagram, XtpService,
 };
 use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
@@ -55,6 +57,12 @@ std::thread_local! {
 fn blocks() -> Arc<Pool<Message>> {
     BLOCKS.with(Arc::clone)
 }
+
+/// How fast an isochronous stream is, in octets per second, where nobody says it: 10 Mb/s.
+const RATE: u64 = 1_250_000;
+
+/// How many octets of it leave at once.
+const BURST: u32 = 16 << 10;
 
 /// At least this much may wait to be sent.
 const SEND: usize = 10 << 20;
@@ -101,6 +109,13 @@ impl Transport {
             Transport::UnacknowledgedXtp => user.with(move |system: &System| {
                 xtp::<UnacknowledgedDatagram>(system, address, &tuning)
             }),
+            Transport::BulkXtp => user.with(move |system: &System| {
+                Over::new(Framed::default(), xtp::<BulkData>(system, address, &tuning))
+            }),
+            Transport::IsochronousXtp => {
+                let tuning = Tuning { rate: tuning.rate.or(Some(RATE)), ..tuning };
+                user.with(move |system: &System| xtp::<IsochronousStream>(system, address, &tuning))
+            }
             Transport::XtpIp => user.with(move |system: &System| {
                 let ip = Ip::<Message>::new(ip::XTP, system.registry(), 0, blocks());
                 // There is no header of UDP.
@@ -222,6 +237,10 @@ fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config 
     let usual = xtp::Config::new(system.secret());
     xtp::Config {
         packet: tuning.packet.unwrap_or(packet(address)),
+        sends: tuning.rate.map_or(usual.sends, |rate| Terms {
+            rate: u32::try_from(rate).unwrap_or(u32::MAX),
+            burst: BURST,
+        }),
         window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
         ..usual

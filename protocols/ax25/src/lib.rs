@@ -297,8 +297,9 @@ impl<M: Message> Protocol for Ax25<M> {
         let over = |link: &Link<M>| {
             matches!(link.state, LinkState::AwaitingRelease | LinkState::Disconnected)
         };
-        self.replies.is_empty()
-            && self.ui.is_empty()
+        // Without a TNC, nothing leaves however long one waits.
+        self.replies.iter().all(|reply| !self.is_up(reply.port()))
+            && self.ui.iter().all(|waiting| !self.is_up(waiting.frame.port()))
             && self.links.iter().all(|(_, link)| over(link))
     }
 

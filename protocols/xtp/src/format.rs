@@ -17,7 +17,7 @@ use stackwright_transport::words::{
 };
 use stackwright_wire::{Header, Malformed, Message};
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::header::{
     AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
     KeyExchange, MessageTag, SpanCount, SpanSegment, TrafficHeader, TrafficTerms, XtpKind,
@@ -280,6 +280,9 @@ fn unit<M: Message>(
     } else {
         Label { last, ..Label::default() }
     };
+    let sorts = header.options.has(XtpOptions::SORT);
+    let sort = u8::try_from(header.sort).unwrap_or(u8::MAX);
+    let label = Label { priority: if sorts { sort } else { config::USUAL }, ..label };
     let end = header.sequence.checked_add(body.len() as u64).ok_or(Dropped::Malformed)?;
     let span = header.sequence..end;
     Ok((!span.is_empty()).then_some(Unit { span, label, body, since: view.now, lifetime: None }))
@@ -455,12 +458,15 @@ impl<M: Message> Format<M> for Xtp4<M> {
             (None, None) if !opening => control,
             _ => XtpKind::First,
         };
+        // What is not said ranks after what is (*chosen*: the usual one is in the middle).
+        let sorts = say.priority != config::USUAL;
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
         let begins = |label: &Label| label.count > 0 && label.index == 0;
         let tag = unit.map(|unit| unit.label).filter(|label| begins(label));
         options = options.with(XtpOptions::BTAG.when(tag.is_some()));
+        options = options.with(XtpOptions::SORT.when(sorts));
         let asks = |kind: fn(&ReportRequest) -> bool| inquiry.as_ref().is_some_and(kind);
         options = options
             .with(XtpOptions::SREQ.when(asks(|question| question.at_once)))
@@ -482,6 +488,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         let told = says.without(Signals::OPEN).with(Signals::OPEN.when(first));
         say.signals = say.signals.without(told);
         let header = XtpPacket {
+            sort: if options.has(XtpOptions::SORT) { say.priority.into() } else { 0 },
             sync: inquiry.map_or(view.asked, |question| question.number),
             sequence: unit.map_or(view.sent_upto, |unit| unit.span.start),
             ..self.start(format, options)

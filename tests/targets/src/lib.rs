@@ -28,8 +28,10 @@ mod mutation;
 mod pair;
 mod protocols;
 mod replies;
+mod roles;
 mod server;
 mod sessions;
+mod tailored;
 mod xtp;
 mod xtp_packets;
 
@@ -53,8 +55,10 @@ pub use listings::listings;
 pub use mutation::{Mutations, shortened};
 pub use protocols::protocols;
 pub use replies::replies;
+pub use roles::roles;
 pub use server::server;
 pub use sessions::sessions;
+pub use tailored::tailored;
 pub use xtp::xtp;
 pub use xtp_packets::{xtp_headers, xtp_packets};
 
@@ -92,6 +96,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "xtp_headers", run: xtp_headers },
     Target { name: "xtp_packets", run: xtp_packets },
     Target { name: "xtp", run: xtp },
+    Target { name: "tailored", run: tailored },
+    Target { name: "roles", run: roles },
 ];
 
 /// The committed inputs of a target.

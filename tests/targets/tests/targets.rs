@@ -101,8 +101,18 @@ fn a_picture_is_joined_as_it_was_split() {
 }
 
 #[test]
+fn tailored_transports_keep_their_contract_with_whatever_is_altered() {
+    check("tailored", 2000);
+}
+
+#[test]
+fn roles_keep_within_their_credit_and_end_once() {
+    check("roles", 5000);
+}
+
+#[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 23);
+    assert_eq!(TARGETS.len(), 25);
 }
 
 #[test]

@@ -71,12 +71,12 @@ const AMPLIFIED_MOST: u64 = 3;
 /// The octets of headers that a packet has at most, besides its data.
 const HEADERS: u64 = 128;
 
+/// How long a peer may be silent that has not shown that it hears us: a genuine one repeats itself.
+const STRANGE_MOST: Nanoseconds = 60 * SECOND;
+
 /// How long the first packet waits for data: a layer above that sends at once is told before that
 /// the association is open.
 const DATA_WAIT: Nanoseconds = MILLISECOND;
-
-/// How long such a peer may be silent once it is sent no more: a genuine one repeats itself.
-const STRANGE_MOST: Nanoseconds = 60 * SECOND;
 
 /// How long a side that takes no more waits for a peer that answers and takes nothing: no
 /// application is left that could give up.
@@ -133,9 +133,13 @@ impl Implicit {
         self.stranger.is_none_or(|(heard, said)| said + octets < AMPLIFIED_MOST * heard)
     }
 
-    /// Returns when a peer counts as gone that has not shown that it hears us, and is sent no more.
+    /// Returns when a peer counts as gone that has not shown that it hears us: what waits may be
+    /// longer than it may be sent, and then nothing else has a deadline.
     fn forsaken_at(&self) -> Instant {
-        if self.trusts(HEADERS) { Instant::END } else { self.heard.later(STRANGE_MOST) }
+        match self.stranger {
+            Some(_) => self.heard.later(STRANGE_MOST),
+            None => Instant::END,
+        }
     }
 
     /// Returns when a peer counts as gone that takes nothing of what waits for it.

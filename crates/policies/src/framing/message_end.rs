@@ -89,9 +89,15 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         }
         let number = properties.number.or(self.counts);
         self.counts = self.counts.map(|count| number.unwrap_or(count).wrapping_add(1));
+        // Nothing overtakes: the priority is the association's.
+        let priority = MessageProperties::default().priority;
         // A count says that there is a number.
         let count = u32::from(number.is_some());
-        Ok((message, Label { message: number.unwrap_or(0), count, ..Label::default() }, room))
+        Ok((
+            message,
+            Label { message: number.unwrap_or(0), count, priority, ..Label::default() },
+            room,
+        ))
     }
 
     fn on_begun(&mut self, first: u64, agreed: &[u8]) {
@@ -136,7 +142,11 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         if is_last {
             *message = open.message;
             return Ok(Some(Joined {
-                properties: MessageProperties { number: open.number, ..Default::default() },
+                properties: MessageProperties {
+                    number: open.number,
+                    priority: unit.label.priority,
+                    ..MessageProperties::default()
+                },
                 numbers: open.numbers,
             }));
         }

@@ -155,6 +155,8 @@ pub struct Association<C: Configuration> {
     opening: Option<Opening>,
     /// Whether the layer above takes no more.
     closing: bool,
+    /// How urgent it is among others.
+    priority: u8,
     /// When something was last sent or received.
     stirred: Instant,
     /// When a unit last left.
@@ -219,6 +221,7 @@ impl<C: Configuration> Association<C> {
             overtaken_after: 0,
             opening: None,
             closing: false,
+            priority: MessageProperties::default().priority,
             stirred: Instant::START,
             left_at: Instant::START,
             probed: false,
@@ -280,6 +283,17 @@ impl<C: Configuration> Association<C> {
                 self.slots.acknowledgement.on_room(&view, &self.receipts);
             }
         }
+    }
+
+    /// Returns how urgent the association is among others: the smaller, the more urgent.
+    #[inline]
+    pub(crate) fn priority(&self) -> u8 {
+        self.priority
+    }
+
+    /// Sets how urgent the association is among others.
+    pub fn set_priority(&mut self, priority: u8) {
+        self.priority = priority;
     }
 
     /// Sets how fast this side takes data. Returns whether the peer is told.

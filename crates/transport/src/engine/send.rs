@@ -145,6 +145,7 @@ impl<C: Configuration> Association<C> {
             credit,
             signals,
             terms: slots.rate.terms(),
+            priority: self.priority,
             stamp: slots.lifetime.stamp(&view, since, lifetime),
             clock: slots.lifetime.clock(&view),
         };

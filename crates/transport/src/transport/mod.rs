@@ -24,7 +24,8 @@ use stackwright_contract::ask::{
     Reserve, RoundTrip,
 };
 use stackwright_contract::services::{
-    Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
+    Batch, BatchMessages, Code, Credit, Datagrams, Ended, MessageProperties, PropertiesOf,
+    Transfer as _,
 };
 use stackwright_contract::{
     Command, CommandError, Context, Duration, Facts, Handle, Instant, Participant, PathLimits,
@@ -178,6 +179,7 @@ impl<H: Host> Hooks for Associations<H> {
     const FACTS: Facts = H::FACTS;
     const REFUSES: bool = H::REFUSES;
     const SPREADS: bool = H::SPREADS;
+    const SORTS: bool = H::SORTS;
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
     fn first_room(&self) -> Credit {
@@ -194,6 +196,11 @@ impl<H: Host> Hooks for Associations<H> {
             return Err(Ended::Unavailable);
         }
         Ok((remote, self.host.open(cx, name, remote)?))
+    }
+
+    #[inline]
+    fn urgency(session: &HostedAssociation<H>) -> u8 {
+        session.engine.priority()
     }
 
     fn free_key(&mut self, key: H::Key, is_taken: impl Fn(&H::Key) -> bool) -> Option<H::Key> {
@@ -267,7 +274,8 @@ impl<H: Host> Hooks for Associations<H> {
         credit: Credit,
     ) -> HostedAssociation<H> {
         let slots = self.host.create(cx, name, key, remote, origin, credit);
-        let engine = Association::sharing(slots, &self.memory);
+        let mut engine = Association::sharing(slots, &self.memory);
+        engine.set_priority(self.host.priority());
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
         HostedAssociation {
@@ -313,7 +321,13 @@ impl<H: Host> Hooks for Associations<H> {
         let now = at.cx().now();
         let session = at.association();
         session.allowance.on_sent(message.len());
-        match session.engine.send(now, message, properties.into(), &self.memory) {
+        let properties: MessageProperties = properties.into();
+        if H::SORTS {
+            let usual = properties.priority == MessageProperties::default().priority;
+            let priority = if usual { self.host.priority() } else { properties.priority };
+            session.engine.set_priority(priority);
+        }
+        match session.engine.send(now, message, properties, &self.memory) {
             Ok(()) => {}
             // The layer above was told how long a message may be: it is lost, and so is the rest.
             Err(_) => {

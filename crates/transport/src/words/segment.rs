@@ -258,6 +258,9 @@ pub struct Outgoing<'a> {
     pub signals: Signals,
     /// How fast this side takes data.
     pub terms: Option<Terms>,
+    /// How urgent the association is among others: the smaller, the more urgent; 128 is the
+    /// default.
+    pub priority: u8,
     /// The timestamp for data and everything else with a lifetime.
     pub stamp: Timestamp,
     /// The time of this side's clock, now, in microseconds since 1970.

@@ -1,7 +1,9 @@
 //! Services with terms of rate and burst, between two stations of a world.
 
 mod bulk;
+mod narrow;
 mod scene;
+mod sort;
 
 use stackwright_contract::Duration;
 use stackwright_contract::services::{DatagramsRequest, Ended};

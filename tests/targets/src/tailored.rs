@@ -1,0 +1,55 @@
+//! Two endpoints of a tailored transport, with and without a check: what is altered is read as well.
+
+use stackwright::policies::profile::Bounds;
+use stackwright::tailored::{Config, Layer, Planned, demand, layer};
+use stackwright_contract::services::Credit;
+
+use crate::lower::M;
+use crate::{Input, pair};
+
+type Tailored = Layer<Planned<M>>;
+
+/// The first octet selects services, the next two configure; the others say who acts.
+pub fn tailored(octets: &[u8]) {
+    let mut input = Input(octets);
+    let services = SERVICES[usize::from(input.octet()) % SERVICES.len()];
+    let layers = [0, 1].map(|nth| configured(services, nth, &mut input));
+    pair::run(layers, |_| {}, input);
+}
+
+/// Services, as their names and arguments.
+type Services = &'static [(&'static str, &'static [&'static str])];
+
+const SERVICES: [Services; 6] = [
+    &[("reliable", &[]), ("flow_control", &["16"])],
+    &[("reliable", &[]), ("ordered", &[]), ("flow_control", &["16"])],
+    &[
+        ("reliable", &[]),
+        ("selective_retransmission", &[]),
+        ("flow_control", &["8"]),
+        ("checksum", &["internet"]),
+    ],
+    &[("reliable", &[]), ("nak", &[]), ("dedicated", &["125000"]), ("flow_control", &["32"])],
+    &[
+        ("reliable", &[]),
+        ("ordered", &[]),
+        ("go_back_n", &[]),
+        ("dedicated", &["125000"]),
+        ("checksum", &["crc32c"]),
+    ],
+    &[("rising", &[])],
+];
+
+fn configured(services: Services, nth: u8, input: &mut Input<'_>) -> Tailored {
+    let demanded = demand(services.iter().copied()).expect("there are such services");
+    let plan = demanded.plan().expect("they can be met");
+    let bounds = Bounds { longest: 1 << 18, ..demanded.bounds };
+    let planned = Planned::new(plan, &bounds).expect("it fits");
+    let config = Config {
+        packet: 256 + u16::from(input.octet()),
+        half_open_most: 8,
+        send: Credit { octets: 1 << 20, messages: 64 },
+        ..Config::new([nth; 16])
+    };
+    layer(planned, config, u64::from(nth))
+}
