@@ -88,7 +88,7 @@ pub(super) fn measure<S: Stack>(
     let report = Report { octets, messages: sent, took, processor: 0 };
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
-    Ok(outcome.to_group(counts))
+    Ok(outcome.received_by(counts))
 }
 
 /// Waits until the group has acknowledged everything.

@@ -68,7 +68,7 @@ impl Outcome {
     }
 
     /// With the members of the group that received it.
-    pub(super) fn to_group(self, members: GroupCounts) -> Self {
+    pub(super) fn received_by(self, members: GroupCounts) -> Self {
         Outcome { members: Some(members), ..self }
     }
 

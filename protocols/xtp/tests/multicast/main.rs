@@ -55,7 +55,7 @@ fn lossy() -> Conditions {
 
 #[test]
 fn each_of_many_receivers_gets_all_though_each_loses_others() {
-    for members in [1, 2, 5, 10, 25, 50] {
+    for members in [1, 2, 10, 50] {
         let mut scene = Group::new(members as u64, lossy(), members, config(members));
         scene.send(100, 3000);
         let took = all_have_all(&mut scene, "with loss");
