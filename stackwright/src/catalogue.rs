@@ -164,22 +164,22 @@ catalogue! {
         .with_syntax(stackwright_xtp::SYNTAX)
         .at_port(stackwright_xtp::PORT)
         .with_policies::<Octets<M>>(),
-    stackwright_xtp::Layer<M, BulkData>:
-        "reliable streams of octets into the buffers of the receiver, at a rate that both sides say"
-        .with_syntax(stackwright_xtp::SYNTAX)
-        .with_policies::<Bulk<M>>(),
-    stackwright_xtp::Layer<M, IsochronousStream>:
-        "messages in order at a rate that both sides say; what is lost is not sent again"
-        .with_syntax(stackwright_xtp::SYNTAX)
-        .with_policies::<Isochronous<M>>(),
     stackwright_xtp::Layer<M, AcknowledgedDatagram>:
         "datagrams, each sent again until it is acknowledged"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Messages<M>>(),
+    stackwright_xtp::Layer<M, BulkData>:
+        "reliable streams of octets into the buffers of the receiver, at a rate that both sides say"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Bulk<M>>(),
     stackwright_xtp::Layer<M, Connection>:
         "reliable messages of any size, in order, without congestion control"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Messages<M>>(),
+    stackwright_xtp::Layer<M, IsochronousStream>:
+        "messages in order at a rate that both sides say; what is lost is not sent again"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Isochronous<M>>(),
     stackwright_xtp::multicast::GroupLayer<M, ReliableMulticast>:
         "reliable messages of any size to a group, in order, without congestion control"
         .with_syntax(stackwright_xtp::SYNTAX)

@@ -3,8 +3,8 @@
 //! It provides two services. Its left face is `Streams`: octets over a link, cut into I frames of
 //! the length that gets most through, acknowledged and in order. Its right face is `Datagrams`: UI
 //! frames, which nobody acknowledges; an association with [`Participant::OTHER_END`] is a port of
-//! the TNC itself, and carries whole frames. Both use one TNC, so it is one protocol: whose frame leaves
-//! next, and what is heard on the channel, concerns both.
+//! the TNC itself, and carries whole frames. Both use one TNC, so it is one protocol: whose frame
+//! leaves next, and what is heard on the channel, concerns both.
 //!
 //! | file | what |
 //! | --- | --- |

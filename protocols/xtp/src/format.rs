@@ -75,6 +75,8 @@ pub struct Xtp4<M> {
     peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
     is_known: bool,
+    /// The bit EDGE of the last packet.
+    edge: bool,
     /// Counts this context among those whose peer has not shown that it hears.
     half_open: Option<Arc<()>>,
     here: SocketAddr,
@@ -99,6 +101,7 @@ impl<M> Xtp4<M> {
             own,
             peer,
             is_known,
+            edge: false,
             half_open: None,
             here,
             there,
@@ -380,6 +383,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
         }
         let [at_once, when_taken] =
             [XtpOptions::SREQ, XtpOptions::DREQ].map(|option| header.options.has(option));
+        let edge = header.options.has(XtpOptions::EDGE);
+        let at_once = at_once || edge != mem::replace(&mut self.edge, edge);
         let question = ReportRequest { number: header.sync, at_once, when_taken };
         let mut incoming = Incoming {
             inquiry: Some(question).filter(|_| at_once || when_taken),
@@ -574,8 +579,8 @@ mod tests {
 
     type M = BufferTree;
 
-    /// Returns what arrives with these octets in the context that has `key`, of a peer that has 1.
-    fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
+    /// Returns a context that has `key`, of a peer that has 1.
+    fn context(key: u64) -> Xtp4<M> {
         let own = Some(ContextKey { ours: true, number: key });
         let terms = Terms {
             service: 4,
@@ -587,11 +592,69 @@ mod tests {
             sends: None,
         };
         let ends = (Config::UNSPECIFIED, Config::UNSPECIFIED);
-        let mut format = Xtp4::<M>::new(terms, own, Some(1), ends);
+        Xtp4::new(terms, own, Some(1), ends)
+    }
+
+    /// Returns what arrives with these octets.
+    fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
+        let mut format = context(key);
         let (packet, mut report) = (M::with_headroom(0, octets), Report::default());
         let at = Format::<M>::check(&format, octets, octets.len());
         Internet::new().verify(&packet, at)?;
         Ok((format.decode(&View::START, None, packet, &mut report)?, report))
+    }
+
+    #[test]
+    fn a_change_of_edge_asks_and_nothing_else() {
+        let mut format = context(7);
+        let mut asks = |options| {
+            let header = XtpPacket {
+                returned: true,
+                key: 7,
+                sync: 5,
+                length: 1,
+                ..format.start(XtpKind::Data, options)
+            };
+            let mut octets = Vec::new();
+            put(&header, &mut octets);
+            octets.push(0);
+            let packet = M::with_headroom(0, &octets);
+            let read = format.decode(&View::START, None, packet, &mut Report::default());
+            read.expect("a packet").inquiry
+        };
+        let edges = [XtpOptions::NONE, XtpOptions::EDGE, XtpOptions::EDGE, XtpOptions::NONE];
+        let asked = edges.map(|options| asks(options).map(|question| question.number));
+        assert_eq!(asked, [None, Some(5), None, Some(5)]);
+    }
+
+    /// A message's number (BTAG) and the sort of its context (SORT) are the label's.
+    #[test]
+    fn a_tag_is_no_octet_of_the_data() {
+        let mut format = context(7);
+        let options = XtpOptions::BTAG.with(XtpOptions::SORT).with(XtpOptions::EOM);
+        let header = XtpPacket {
+            returned: true,
+            key: 7,
+            length: 10,
+            sort: 9,
+            sequence: 100,
+            ..format.start(XtpKind::Data, options)
+        };
+        let mut octets = Vec::new();
+        put(&header, &mut octets);
+        octets.extend(b"\0\0\0\0\0\0\x01\x02hi");
+        let packet = M::with_headroom(0, &octets);
+        let read = format.decode(&View::START, None, packet, &mut Report::default());
+        let unit = read.expect("a packet").unit.expect("data");
+        assert_eq!((unit.span, unit.body.len()), (100..102, 2));
+        let Label { message, count, priority, last, .. } = unit.label;
+        assert_eq!((message, count, priority, last), (0x102, 1, 9, true));
+        // A packet that is shorter than its tag is not data.
+        octets.truncate(XtpPacket::LENGTH + 4);
+        octets[LENGTH + 3] = 4;
+        let packet = M::with_headroom(0, &octets);
+        let read = format.decode(&View::START, None, packet, &mut Report::default());
+        assert_eq!(read.unwrap_err(), Dropped::Malformed);
     }
 
     #[test]
