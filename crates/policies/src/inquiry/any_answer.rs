@@ -63,6 +63,10 @@ impl<I: Inquiry> Inquiry for AnyAnswer<I> {
         self.other.on_answer(view, self.latest, took);
     }
 
+    fn believes(&self, number: u32) -> bool {
+        self.other.believes(number)
+    }
+
     fn holds(&self, view: &View) -> bool {
         self.other.holds(view)
     }
