@@ -93,6 +93,11 @@ impl WindowEnd {
     fn is_overdue(&self, view: &View) -> bool {
         self.at <= view.now
     }
+
+    /// Returns whether it asked, and the answer has not come.
+    fn waits(&self) -> bool {
+        matches!(self.asked, Asked::All | Asked::Some)
+    }
 }
 
 impl Inquiry for WindowEnd {
@@ -103,8 +108,7 @@ impl Inquiry for WindowEnd {
         match occasion {
             Occasion::Unit { last, lone } => {
                 let is_far = view.sent_upto.saturating_sub(self.asked_upto) >= self.every;
-                let waits = lone && matches!(self.asked, Asked::All | Asked::Some);
-                last && !waits || is_far
+                last && !(lone && self.waits()) || is_far
             }
             Occasion::Signal => true,
             // What waits may not leave, and no answer that allows it is on its way.
@@ -137,7 +141,8 @@ impl Inquiry for WindowEnd {
 
     fn on_asked(&mut self, view: &View, number: u32) {
         if self.is_overdue(view) {
-            (self.tries, self.at) = (self.tries + 1, Instant::END);
+            // Half a window may take longer than the timeout: then nobody was asked yet.
+            (self.tries, self.at) = (self.tries + u32::from(self.waits()), Instant::END);
         }
         self.at = self.at.min(view.now.later(self.wait(view)));
         (self.latest, self.asked_upto, self.asked) = (number, view.sent_upto, Asked::All);
@@ -164,7 +169,7 @@ impl Inquiry for WindowEnd {
     }
 
     fn holds(&self, view: &View) -> bool {
-        self.tries > 0 || self.is_overdue(view)
+        self.tries > 0 || self.waits() && self.is_overdue(view)
     }
 
     fn gives_up(&self) -> bool {
@@ -263,6 +268,17 @@ mod tests {
         }
         assert_eq!(number, 4);
         assert_eq!(policy.deadline(&at(0)), at(100 + 200 + 400 + 800 + 1600).now);
+    }
+
+    /// Half of it takes longer than the timeout.
+    #[test]
+    fn data_on_a_slow_link_do_not_stop_where_nobody_was_asked() {
+        let mut policy = WindowEnd::new(3, 1000);
+        policy.on_sent(&at(0));
+        assert!(policy.due(&at(100), Occasion::Unit { last: false, lone: false }));
+        assert!(!policy.holds(&at(100)));
+        policy.on_asked(&at(100), 1);
+        assert!(!policy.holds(&at(199)) && policy.holds(&at(200)));
     }
 
     #[test]
