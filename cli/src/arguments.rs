@@ -420,7 +420,8 @@ pub(crate) struct RadioChannel {
 #[derive(Args)]
 pub(crate) struct Monitor {
     /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
-    /// pty:PATH for a terminal that is made there.
+    /// pty:PATH for a terminal that is made there. Without a TNC, frames go over UDP to another
+    /// station: axudp://host:10093, received at ?local=10093.
     ///
     /// While the TNC is not there, it is tried again and again.
     pub(crate) line: String,
@@ -456,7 +457,8 @@ pub(crate) struct Connect {
     #[arg(value_name = "CALL")]
     pub(crate) peer: String,
     /// The line to the TNC, which speaks KISS: tcp://host:8001, serial:///dev/ttyUSB0?baud=9600, or
-    /// pty:PATH for a terminal that is made there.
+    /// pty:PATH for a terminal that is made there. Without a TNC, frames go over UDP to another
+    /// station: axudp://host:10093, received at ?local=10093.
     pub(crate) line: String,
     /// Your call sign; nothing is transmitted without one.
     #[arg(long, value_name = "MYCALL")]

@@ -53,7 +53,7 @@ impl LineAddress {
             _ if rest.bytes().all(|octet| octet.is_ascii_digit()) => {
                 Err("write tcp:// before a host and its port, as in tcp://host:8001")
             }
-            _ => Err("the scheme is not tcp, serial or pty"),
+            _ => Err("the scheme is not tcp, serial, pty or axudp"),
         }
     }
 
@@ -156,7 +156,7 @@ mod tests {
             ("ttyUSB0", "serial:///dev/ttyUSB0"),
             ("/dev/ttyUSB0", "serial:// before"),
             ("localhost:8001", "tcp:// before"),
-            ("udp://host:8001", "tcp, serial or pty"),
+            ("udp://host:8001", "tcp, serial, pty or axudp"),
             ("serial://ttyUSB0", "whole path"),
             ("serial:", "whole path"),
             ("serial:///dev/ttyUSB0?speed=9600", "only baud"),

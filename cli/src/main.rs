@@ -41,6 +41,7 @@ mod spec;
 mod stacks;
 mod start;
 mod station;
+mod tnc;
 mod trust;
 
 use clap::Parser;

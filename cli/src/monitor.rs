@@ -4,40 +4,32 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::atomic::Ordering::Relaxed;
 
-use stackwright::compose::{Over, stack};
 use stackwright::contract::services::{Credit, FramesIndication, FramesRequest};
-use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, Protocol, RequestOf};
-use stackwright::kiss::{Config, Kiss, KissType, LONGEST_MOST, PORTS_MOST};
+use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, RequestOf};
+use stackwright::kiss::{Config, KissType, LONGEST_MOST, PORTS_MOST};
 use stackwright::wire::capture::{Capture, Frame, InterfaceId, LinkType, PacketDirection, Payload};
 use stackwright::wire::{Header, Message as _};
 use stackwright_drivers::Driver;
-use stackwright_drivers::line::Line;
 
 use crate::arguments::Monitor;
 use crate::dissect::{self, Form, Interface, Packet};
 use crate::interrupts::interrupts;
-use crate::line::LineAddress;
 use crate::problem::Problem;
 use crate::report::note;
-use crate::stacks::{self, Message};
-
-stack! {
-    /// Frames of a TNC.
-    pub(crate) TncStack = Kiss<Message> over Line<Message>
-}
+use crate::stacks;
+use crate::tnc::{TncAddress, TncFrames};
 
 /// How many octets of frames may wait to be shown.
 const ROOM: Credit = Credit { octets: 64 << 10, messages: 64 };
 
 pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
     let unfit = |why| Problem::Line { line: monitor.line.clone(), why };
-    let address = LineAddress::parse(&monitor.line).map_err(unfit)?;
+    let address = TncAddress::parse(&monitor.line).map_err(unfit)?;
     let pool = stacks::pool();
     let mut driver = Driver::new(fastrand::u64(..))?;
     // Every port, and frames as long as any TNC has.
     let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
-    let line = address.open(&driver, 0, pool.clone())?;
-    let mut stack: TncStack = Over::new(Kiss::sharing(config, pool), line);
+    let mut stack = address.open(config, &driver, 0, pool)?;
     driver.context().listen(Box::new(States));
     let mut shown = match &monitor.write {
         Some(path) => {
@@ -90,8 +82,8 @@ impl Heard {
     }
 }
 
-impl Outlet<TncStack> for Heard {
-    fn indicate(&mut self, word: IndicationOf<TncStack>) {
+impl Outlet<TncFrames> for Heard {
+    fn indicate(&mut self, word: IndicationOf<TncFrames>) {
         match word {
             FramesIndication::Delivered { port, batch } => {
                 let message = batch.into_single();
@@ -99,13 +91,13 @@ impl Outlet<TncStack> for Heard {
                 message.copy_to(&mut frame);
                 self.frames.push((port, frame));
             }
-            FramesIndication::State { up } => self.up = Some(up),
+            FramesIndication::State { up, .. } => self.up = Some(up),
             // Nothing is sent.
             FramesIndication::Credit { .. } | FramesIndication::Left { .. } => {}
         }
     }
 
-    fn request(&mut self, request: RequestOf<TncStack>) {
+    fn request(&mut self, request: RequestOf<TncFrames>) {
         match request {}
     }
 }
@@ -119,7 +111,7 @@ impl Listener for States {
     }
 
     fn event(&mut self, now: Instant, protocol: &'static str, what: std::fmt::Arguments<'_>) {
-        if protocol == <Line<Message> as Protocol>::FACTS.name {
+        if TncFrames::tells_state(protocol) {
             note(now, protocol, &what);
         }
     }

@@ -8,6 +8,7 @@
 //! | `words.rs` | what the two sides say to each other |
 //! | `serve.rs`, `cores.rs`, `guest.rs` | the side that counts, and answers |
 //! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
+//! | `transactions.rs`, `one_way.rs` | what it does where an association is one exchange, or has one direction |
 //! | `alone.rs` | both sides in one process |
 //! | `outcome.rs` | what came of it |
 //! | `shown.rs` | what a person sees meanwhile |
@@ -18,11 +19,13 @@ mod associations;
 mod bulk;
 mod cores;
 mod guest;
+mod one_way;
 mod outcome;
 mod place;
 mod requests;
 mod serve;
 mod shown;
+mod transactions;
 mod transport;
 mod words;
 
@@ -36,7 +39,7 @@ use nix::time::ClockId;
 use crate::problem::Problem;
 use arguments::Run;
 use outcome::Outcome;
-use place::Place;
+use place::{Place, Transport};
 use transport::{Make, Stack, Use};
 
 pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
@@ -54,6 +57,7 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     let place = Place::parse(&run.url)?;
     let tuning = run.tuning.with_size(run.size)?;
     place.transport.check(&place, &tuning)?;
+    place.transport.allows(run, &place)?;
     let congestion = place.transport.congestion(&tuning);
     let outcome = place.transport.lend(&place, &tuning, Client { run, place: &place })?;
     Ok(outcome.controlled(congestion))
@@ -72,6 +76,9 @@ impl Use for Client<'_> {
         let Client { run, place } = self;
         match (run.associations, run.requests) {
             (Some(many), _) => associations::measure(run, place, many, make),
+            (None, true) if place.transport == Transport::TransactionXtp => {
+                transactions::measure(run, place, make)
+            }
             (None, true) => requests::measure(run, place, make),
             (None, false) => bulk::measure(run, place, make),
         }

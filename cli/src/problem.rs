@@ -297,7 +297,7 @@ impl Problem {
             }
             Problem::Picture { advice, .. } => advice,
             Problem::Measured { .. } => {
-                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, xtp://host:port, stream+xtp://host:port or tailored://host:port; the default port is 4330"
+                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, tailored://host:port, xtp://host:port, or stream+, transaction+, acknowledged+ or unacknowledged+xtp://host:port; the default port is 4330. Without a port: xtp+ip://host"
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"

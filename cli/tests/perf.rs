@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 use stackwright_programs::processes::{Outcome, Running, run};
 
-const TRANSPORTS: [&str; 7] =
-    ["artp", "udp", "tcp", "ordered+artp", "xtp", "stream+xtp", "tailored"];
+const TRANSPORTS: [&str; 8] =
+    ["artp", "udp", "tcp", "ordered+artp", "xtp", "stream+xtp", "acknowledged+xtp", "tailored"];
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_stackwright"))
@@ -61,6 +61,29 @@ fn what_is_counted_is_what_was_sent() {
         let associations = measure(&[&url, "--associations", "20", "--repeat", "3"]);
         assert_eq!(associations["messages"], 60, "{associations}");
     }
+}
+
+#[test]
+fn a_transaction_is_a_request_and_its_answer() {
+    let (_server, url) = serve("transaction+xtp://127.0.0.1:0", &[]);
+    let requests = measure(&[&url, "--requests", "--octets", "192"]);
+    assert_eq!((&requests["messages"], &requests["octets"]), (&3.into(), &192.into()));
+    assert!(requests["processor_receiver"].as_f64().is_some_and(|seconds| seconds > 0.0));
+    for other in [&[&*url][..], &[&url, "--associations", "2"]] {
+        let outcome = run(program().args(["perf", "run"]).args(other)).exited(1);
+        assert!(complaints(&outcome).contains("--requests"), "{}", complaints(&outcome));
+    }
+}
+
+#[test]
+fn what_is_not_acknowledged_is_counted_where_it_arrives() {
+    let (_server, url) = serve("unacknowledged+xtp://127.0.0.1:0", &[]);
+    for _ in 0..2 {
+        let bulk = measure(&[&url, "--size", "1200", "--octets", "60kB"]);
+        assert_eq!((&bulk["messages"], &bulk["octets"]), (&50.into(), &60_000.into()), "{bulk}");
+    }
+    let outcome = run(program().args(["perf", "run", &url, "--requests"])).exited(1);
+    assert!(complaints(&outcome).contains("nothing is answered"), "{}", complaints(&outcome));
 }
 
 #[test]

@@ -19,25 +19,23 @@ use stackwright::contract::services::{Credit, Ended, StreamsIndication, StreamsR
 use stackwright::contract::{
     Address, CallSign, Either, Handle, IndicationOf, Outlet, Protocol as _, RequestOf,
 };
-use stackwright::kiss::Kiss;
 use stackwright::wire::Message as _;
 use stackwright::{ax25, kiss};
 use stackwright_drivers::Driver;
-use stackwright_drivers::line::Line;
 
 use crate::arguments::Connect;
 use crate::call::{other_call, own_call};
 use crate::interrupts::interrupts;
-use crate::line::LineAddress;
 use crate::problem::Problem;
 use crate::stacks::{self, Message};
+use crate::tnc::{TncAddress, TncFrames};
 use terminal::Terminal;
 use tnc::Tnc;
 
 stack! {
     /// Links of a station, through a TNC.
     pub(crate) LinkStack =
-        Ax25<Message> over AirRules<Message> over Kiss<Message> over Line<Message>
+        Ax25<Message> over AirRules<Message> over TncFrames
 }
 
 /// What waits for calls.
@@ -82,13 +80,12 @@ impl Ends {
 
 pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
     let unfit = |why| Problem::Line { line: connect.line.clone(), why };
-    let address = LineAddress::parse(&connect.line).map_err(unfit)?;
+    let address = TncAddress::parse(&connect.line).map_err(unfit)?;
     let ends = Ends::of(connect)?;
     let pool = stacks::pool();
     let mut driver = Driver::new(fastrand::u64(..))?;
     let (tnc, listener) = Tnc::new(connect.line.clone(), connect.verbose);
     driver.context().listen(Box::new(listener));
-    let line = address.open(&driver, 0, pool.clone())?;
     let rate = NonZeroU32::new(connect.rate).unwrap_or(NonZeroU32::MIN);
     let kiss = kiss::Config { rate, ports: connect.port + 1, ..kiss::Config::default() };
     let config = ax25::Config {
@@ -98,9 +95,9 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
         ..ax25::Config::new(ends.own)
     };
     let links = Ax25::sharing(config, pool.clone());
+    let tnc_frames = address.open(kiss, &driver, 0, pool)?;
     let rules = AirRulesConfig { rate: rate.get(), ..AirRulesConfig::of(ends.own) };
-    let frames = Over::new(AirRules::new(rules), Over::new(Kiss::sharing(kiss, pool), line));
-    let mut stack: LinkStack = Over::new(links, frames);
+    let mut stack: LinkStack = Over::new(links, Over::new(AirRules::new(rules), tnc_frames));
     let mut link = Link::default();
     let interrupted = interrupts()?;
     let begun = Instant::now();

@@ -3,12 +3,11 @@
 use std::fmt::Arguments;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use stackwright::contract::{Instant, Listener, Protocol};
-use stackwright_drivers::line::Line;
+use stackwright::contract::{Instant, Listener};
 
 use crate::printable::Printable;
 use crate::report::note;
-use crate::stacks::Message;
+use crate::tnc::TncFrames;
 
 #[derive(Default)]
 struct State {
@@ -60,7 +59,7 @@ impl Listener for Watch {
         if self.verbose {
             note(now, protocol, &what);
         }
-        if protocol != <Line<Message> as Protocol>::FACTS.name {
+        if !TncFrames::tells_state(protocol) {
             return;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

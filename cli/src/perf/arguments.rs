@@ -34,8 +34,9 @@ impl Perf {
 #[derive(Args)]
 pub(crate) struct Serve {
     /// Transport and address: artp://ADDR:PORT, udp://…, tcp://…, ordered+artp://…,
-    /// xtp://…, stream+xtp://… or tailored://…. An address alone means ARTP; port 0 picks a free
-    /// port.
+    /// tailored://…, or XTP with one of its services: xtp://…, stream+xtp://…,
+    /// transaction+xtp://…, acknowledged+xtp://…, unacknowledged+xtp://…; or xtp+ip://ADDR, which
+    /// has no ports and needs a right. An address alone means ARTP; port 0 picks a free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
     /// Run N threads, each with its own stack and socket at the same address; not for tcp.
@@ -53,7 +54,8 @@ pub(crate) struct Serve {
 #[derive(Args, Clone)]
 pub(crate) struct Run {
     /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://…,
-    /// ordered+artp://…, xtp://…, stream+xtp://… or tailored://….
+    /// ordered+artp://…, tailored://…, xtp://…, stream+xtp://…, transaction+xtp://… (with
+    /// --requests), acknowledged+xtp://…, unacknowledged+xtp://… or xtp+ip://host.
     pub(crate) url: String,
     /// Length of a message, at least 16 octets [default: 10kB; 64 with --requests or
     /// --associations].

@@ -9,8 +9,9 @@ use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, SendBuffer, Stack};
 
 use super::arguments::Run;
+use super::one_way;
 use super::outcome::{Outcome, Workload};
-use super::place::Place;
+use super::place::{Place, Transport};
 use super::processor;
 use super::shown::Intervals;
 use super::transport::{Make, endpoint, failed};
@@ -34,8 +35,8 @@ const CLOCK: u64 = 64 << 10;
 /// A peer that says nothing for so long, and takes nothing, is not there.
 pub(super) const PATIENCE: Duration = Duration::from_secs(35);
 /// Where words may be lost, they are said again so soon, and so often.
-const AGAIN: Duration = Duration::from_millis(400);
-const TRIES: u32 = 10;
+pub(super) const AGAIN: Duration = Duration::from_millis(400);
+pub(super) const TRIES: u32 = 10;
 
 pub(super) fn measure<S: Stack>(
     run: &Run,
@@ -46,7 +47,10 @@ pub(super) fn measure<S: Stack>(
     let size =
         run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
     let config = endpoint(&run.tuning);
-    let endpoint = Endpoint::new(config, make).map_err(wrong)?;
+    let is_answered = place.transport != Transport::UnacknowledgedXtp;
+    let endpoint =
+        if is_answered { Endpoint::new(config, make) } else { one_way::bound(place, config, make) };
+    let mut endpoint = endpoint.map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
     let before = processor();
     let mut intervals = Intervals::new(run.json);
@@ -99,7 +103,12 @@ pub(super) fn measure<S: Stack>(
             (sent * size as u64).saturating_sub(waits as u64)
         });
     }
-    let report = ask(&mut association, sent).map_err(wrong)?;
+    let report = if is_answered {
+        ask(&mut association, sent)
+    } else {
+        one_way::ask(&mut endpoint, &association, sent)
+    };
+    let report = report.map_err(wrong)?;
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
     Ok(outcome)

@@ -22,7 +22,7 @@ pub(super) fn serve<S: Stack>(
     make: &impl Make<S>,
     stop: &Arc<AtomicBool>,
 ) -> Result<(), Problem> {
-    if told.place.transport == Transport::Tcp {
+    if matches!(told.place.transport, Transport::Tcp | Transport::XtpIp) {
         let why = "--cores shares a UDP port, so it needs a transport over UDP";
         return Err(Problem::Measured { url: told.place.url(), why });
     }

@@ -38,6 +38,9 @@ pub(super) struct Guest<S: Stack> {
     expected: Option<u64>,
     /// There was no room yet for these.
     answers: VecDeque<S::Message>,
+    /// Where a report is expected that cannot be answered here, and that report.
+    elsewhere: Option<SocketAddr>,
+    report_elsewhere: Option<S::Message>,
 }
 
 impl<S: Stack> Guest<S> {
@@ -53,6 +56,8 @@ impl<S: Stack> Guest<S> {
             last: Instant::now(),
             expected: None,
             answers: VecDeque::new(),
+            elsewhere: None,
+            report_elsewhere: None,
         }
     }
 
@@ -103,7 +108,15 @@ impl<S: Stack> Guest<S> {
                     self.say(message);
                 }
             }
-            Kind::End => self.expected = Some(word.number),
+            Kind::End => {
+                self.expected = Some(word.number);
+                let mut port = [0; 2];
+                if message.len() == port.len() {
+                    message.copy_to(&mut port);
+                    let ip = self.association.remote().map(|remote| remote.ip());
+                    self.elsewhere = ip.map(|ip| (ip, u16::from_be_bytes(port)).into());
+                }
+            }
             Kind::Reply | Kind::Report => {}
         }
     }
@@ -153,7 +166,8 @@ impl<S: Stack> Guest<S> {
         }
         self.expected = None;
         self.is_told = true;
-        let (began, before) = self.began.unwrap_or((self.last, processor()));
+        // Where nothing was counted, it is all that this thread took so far.
+        let (began, before) = self.began.unwrap_or((self.last, Duration::ZERO));
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         // An end that is repeated is answered again: not with the time until then.
         if self.report.took == 0 {
@@ -163,8 +177,16 @@ impl<S: Stack> Guest<S> {
         let mut message = S::Message::with_headroom(HEADROOM, &[]);
         message.push(&self.report);
         message.push(&Word { kind: Kind::Report, number: expected });
-        self.say(message);
+        match self.elsewhere {
+            Some(_) => self.report_elsewhere = Some(message),
+            None => self.say(message),
+        }
         Some(self.report)
+    }
+
+    /// Takes a report that is expected elsewhere, and where.
+    pub(super) fn take_report(&mut self) -> Option<(SocketAddr, S::Message)> {
+        self.elsewhere.zip(self.report_elsewhere.take())
     }
 
     /// What has come from him, in all runs.

@@ -23,18 +23,30 @@ pub(crate) enum Transport {
     Xtp,
     /// Messages, each behind its length, over streams of XTP over UDP.
     StreamXtp,
+    /// Transactions of XTP over UDP: each association is a request and its answer.
+    TransactionXtp,
+    /// Acknowledged datagrams of XTP over UDP.
+    AcknowledgedXtp,
+    /// Unacknowledged datagrams of XTP over UDP: an association has one direction.
+    UnacknowledgedXtp,
+    /// Messages of a Connection of XTP over IP, as protocol 36.
+    XtpIp,
     /// Messages over a transport that is tailored to them, over UDP.
     Tailored,
 }
 
 impl Transport {
-    const ALL: [Transport; 7] = [
+    const ALL: [Transport; 11] = [
         Transport::Artp,
         Transport::Udp,
         Transport::Tcp,
         Transport::OrderedArtp,
         Transport::Xtp,
         Transport::StreamXtp,
+        Transport::TransactionXtp,
+        Transport::AcknowledgedXtp,
+        Transport::UnacknowledgedXtp,
+        Transport::XtpIp,
         Transport::Tailored,
     ];
 
@@ -47,8 +59,17 @@ impl Transport {
             Transport::OrderedArtp => "ordered+artp",
             Transport::Xtp => "xtp",
             Transport::StreamXtp => "stream+xtp",
+            Transport::TransactionXtp => "transaction+xtp",
+            Transport::AcknowledgedXtp => "acknowledged+xtp",
+            Transport::UnacknowledgedXtp => "unacknowledged+xtp",
+            Transport::XtpIp => "xtp+ip",
             Transport::Tailored => "tailored",
         }
+    }
+
+    /// Whether it is XTP, with any service.
+    pub(crate) fn is_xtp(self) -> bool {
+        self.scheme().contains("xtp")
     }
 }
 
@@ -71,13 +92,23 @@ impl Place {
         if !matches!(url.path, "" | "/") || url.user.or(url.password).is_some() {
             return Err(wrong("only a host and a port are allowed"));
         }
+        if transport == Transport::XtpIp && url.port.is_some() {
+            return Err(wrong("IP has no ports: leave out the port"));
+        }
         let addresses = address::resolve(&url.host, url.port.unwrap_or(PORT))?;
         Ok(Place { transport, address: addresses[0] })
     }
 
     /// As it is said.
     pub(crate) fn url(&self) -> String {
-        format!("{}://{}", self.transport.scheme(), self.address)
+        match self.transport {
+            // IP has no ports.
+            Transport::XtpIp if self.address.is_ipv4() => {
+                format!("{}://{}", self.transport.scheme(), self.address.ip())
+            }
+            Transport::XtpIp => format!("{}://[{}]", self.transport.scheme(), self.address.ip()),
+            _ => format!("{}://{}", self.transport.scheme(), self.address),
+        }
     }
 }
 
@@ -92,9 +123,12 @@ mod tests {
         assert_eq!(read("127.0.0.1:7").as_deref(), Some("artp://127.0.0.1:7"));
         assert_eq!(read("ordered+artp://[::1]:9/").as_deref(), Some("ordered+artp://[::1]:9"));
         assert_eq!(read("tcp://127.0.0.1:80").as_deref(), Some("tcp://127.0.0.1:80"));
+        assert_eq!(read("xtp+ip://127.0.0.2/").as_deref(), Some("xtp+ip://127.0.0.2"));
+        assert_eq!(read("xtp+ip://[::1]").as_deref(), Some("xtp+ip://[::1]"));
         assert_eq!(read("[fe80::1%252]").as_deref(), Some("artp://[fe80::1%2]:4330"));
         for wrong in [
             "quic://127.0.0.1",
+            "xtp+ip://127.0.0.1:7",
             "tcp://",
             "udp://127.0.0.1/path",
             "udp://127.0.0.1?a",

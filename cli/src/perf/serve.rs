@@ -16,6 +16,7 @@ use stackwright_endpoint::blocking::Endpoint;
 use super::arguments::Serve;
 use super::cores;
 use super::guest::Guest;
+use super::one_way;
 use super::place::Place;
 use super::processor;
 use super::shown;
@@ -117,6 +118,9 @@ pub(super) fn attend<S: Stack>(
             if let Some(report) = guest.turn() {
                 told(guest.remote(), report);
             }
+            if let Some((there, message)) = guest.take_report() {
+                one_way::report(endpoint, there, message);
+            }
             if guest.is_pending() {
                 pending.insert(name);
             }
@@ -175,7 +179,8 @@ impl Told<'_> {
         say!("Measuring at {url}. Press Ctrl-C to stop. From another terminal:");
         say!("  stackwright perf run {url}");
         if !address.ip().is_loopback() {
-            say!("  Other machines can reach {address} and use this server.");
+            let there = url.rsplit('/').next().unwrap_or(&url);
+            say!("  Other machines can reach {there} and use this server.");
         }
     }
 
@@ -192,7 +197,8 @@ impl Told<'_> {
             );
         }
         let (amount, rate) = (shown::amount(octets), shown::rate(octets, took));
-        let peer = remote.unwrap_or_default();
+        // A host without a port has no socket address.
+        let peer = remote.as_deref().unwrap_or("a client");
         say!("{peer}: {amount} in {messages} messages, {:.2} s ({rate})", took.as_secs_f64());
     }
 

@@ -11,8 +11,10 @@ use stackwright::kiss::{self, ChannelAccess, PORTS_MOST};
 use toml::de::DeTable;
 
 use super::reader::{Entry, Mistake, Table};
+use super::tncs::TNCS_MOST;
 use crate::call::{other_call, own_call};
 use crate::line::LineAddress;
+use crate::tnc::TncAddress;
 
 /// How long a file may be, in octets.
 pub(super) const FILE_MOST: usize = 64 << 10;
@@ -23,7 +25,8 @@ pub(super) struct StationFile {
     pub(super) call: CallSign,
     /// Further call signs of the station.
     pub(super) aliases: Vec<CallSign>,
-    pub(super) tnc: TncEntry,
+    /// One or two, in the order of the file: the ports of programs.
+    pub(super) tncs: Vec<TncEntry>,
     pub(super) version: LinkVersion,
     pub(super) frame: FrameLength,
     pub(super) digipeat: bool,
@@ -37,15 +40,25 @@ pub(super) struct StationFile {
     pub(super) transmit: bool,
     /// In percent.
     pub(super) duty: Option<u8>,
+    pub(super) encryption: Encryption,
 }
 
-/// The TNC of the station.
+/// What becomes of frames that are recognised as encrypted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Encryption {
+    /// They are not transmitted.
+    Refused,
+    /// They are transmitted as any other.
+    AllowedHere,
+}
+
+/// A TNC of the station.
 #[derive(Debug)]
 pub(super) struct TncEntry {
     pub(super) name: String,
     /// As it is written.
     pub(super) shown: String,
-    pub(super) line: LineAddress,
+    pub(super) line: TncAddress,
     /// Its port that is used.
     pub(super) port: u8,
     pub(super) kiss: kiss::Config,
@@ -57,6 +70,8 @@ pub(super) struct PeerEntry {
     pub(super) call: CallSign,
     pub(super) via: Vec<CallSign>,
     pub(super) version: LinkVersion,
+    /// The number of the TNC by which it is reached.
+    pub(super) port: u8,
 }
 
 type Read<T> = Result<T, Mistake>;
@@ -86,7 +101,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
     let mut file = StationFile {
         call,
         aliases,
-        tnc: tnc(&top)?,
+        tncs: tncs(&top)?,
         version: LinkVersion::Auto,
         frame: FrameLength::Adaptive,
         digipeat: false,
@@ -97,6 +112,7 @@ pub(super) fn read(text: &str) -> Read<StationFile> {
         identification: None,
         transmit: true,
         duty: None,
+        encryption: Encryption::Refused,
     };
     if let Some(entry) = top.get("ax25") {
         links(&entry.table()?, &mut file)?;
@@ -130,20 +146,43 @@ fn own_calls(entry: Option<Entry<'_>>) -> Read<Vec<CallSign>> {
     entry.items(CALLS)?.iter().map(|item| item.parsed(CALL, own_call)).collect()
 }
 
-fn tnc(top: &Table<'_>) -> Read<TncEntry> {
+fn tncs(top: &Table<'_>) -> Read<Vec<TncEntry>> {
     const EXAMPLE: &str =
         "a station has a TNC: write [tnc.vhf] with line = \"tcp://127.0.0.1:8001\"";
-    let tnc = top.get("tnc").ok_or_else(|| top.mistake(EXAMPLE))?.table()?;
-    let tables = tnc.tables()?;
-    let Some((name, table)) = tables.first() else { return Err(tnc.mistake(EXAMPLE)) };
-    if let Some((_, second)) = tables.get(1) {
-        let says = "a station has one TNC: write a file of its own for each, and start both";
-        return Err(second.mistake(says));
+    let tables = top.get("tnc").ok_or_else(|| top.mistake(EXAMPLE))?.table()?;
+    let mut tncs: Vec<TncEntry> = Vec::new();
+    for (name, table) in tables.tables()? {
+        if tncs.len() >= TNCS_MOST {
+            let says = "a station has at most two TNCs: write a file of its own for this one";
+            return Err(table.mistake(says));
+        }
+        let next = tnc(name, &table)?;
+        let other = tncs.iter().find(|other| is_taken(other, &next));
+        if let (Some(other), Some(entry)) = (other, table.get("line")) {
+            return Err(entry.mistake(&format!("the TNC {} has it already", other.name)));
+        }
+        tncs.push(next);
     }
+    if tncs.is_empty() { Err(top.mistake(EXAMPLE)) } else { Ok(tncs) }
+}
+
+/// Returns whether two TNCs cannot be at their lines together.
+fn is_taken(one: &TncEntry, other: &TncEntry) -> bool {
+    match (&one.line, &other.line) {
+        // At a server, the ports of one TNC may be two of the station's.
+        (TncAddress::Line(LineAddress::Tcp { .. }), _) => {
+            (&one.line, one.port) == (&other.line, other.port)
+        }
+        (TncAddress::Axudp { local, .. }, TncAddress::Axudp { local: its, .. }) => local == its,
+        (line, its) => line == its,
+    }
+}
+
+fn tnc(name: String, table: &Table<'_>) -> Read<TncEntry> {
     table.only(&["line", "rate", "kiss"])?;
     const LINE: &str = "a line to a TNC, such as \"tcp://127.0.0.1:8001\"";
     let entry = table.get("line").ok_or_else(|| table.mistake(format!("`line` is {LINE}")))?;
-    let line = entry.parsed(LINE, LineAddress::parse)?;
+    let line = entry.parsed(LINE, TncAddress::parse)?;
     let mut config = kiss::Config::default();
     if let Some(entry) = table.get("rate") {
         let rate = entry.number(50..10_000_001)?;
@@ -151,10 +190,13 @@ fn tnc(top: &Table<'_>) -> Read<TncEntry> {
     }
     let mut port = 0;
     if let Some(entry) = table.get("kiss") {
+        if let TncAddress::Axudp { .. } = line {
+            return Err(entry.mistake("over axudp there is no KISS"));
+        }
         port = access(&entry.table()?, &mut config)?;
     }
     config.ports = port + 1;
-    Ok(TncEntry { name: name.clone(), shown: entry.text(LINE)?.into(), line, port, kiss: config })
+    Ok(TncEntry { name, shown: entry.text(LINE)?.into(), line, port, kiss: config })
 }
 
 /// Reads what KISS is told; returns the port.
@@ -228,7 +270,7 @@ fn links(table: &Table<'_>, file: &mut StationFile) -> Read<()> {
     }
     if let Some(entry) = table.get("peer") {
         for item in entry.items("a list of tables: [[ax25.peer]]")? {
-            let peer = peer(&item.table()?)?;
+            let peer = peer(&item.table()?, &file.tncs)?;
             if file.peers.iter().any(|before| before.call == peer.call) {
                 return Err(item.mistake("this station has an entry before"));
             }
@@ -238,8 +280,8 @@ fn links(table: &Table<'_>, file: &mut StationFile) -> Read<()> {
     Ok(())
 }
 
-fn peer(table: &Table<'_>) -> Read<PeerEntry> {
-    table.only(&["call", "via", "version"])?;
+fn peer(table: &Table<'_>, tncs: &[TncEntry]) -> Read<PeerEntry> {
+    table.only(&["call", "via", "version", "tnc"])?;
     let call = table.get("call").ok_or_else(|| table.mistake(format!("its `call` is {CALL}")))?;
     let call = call.parsed(CALL, other_call)?;
     let mut via = Vec::new();
@@ -253,7 +295,15 @@ fn peer(table: &Table<'_>) -> Read<PeerEntry> {
         }
     }
     let version = table.get("version").map(|entry| version(&entry)).transpose()?;
-    Ok(PeerEntry { call, via, version: version.unwrap_or(LinkVersion::Auto) })
+    let mut port = 0;
+    if let Some(entry) = table.get("tnc") {
+        let names: Vec<_> = tncs.iter().map(|tnc| format!("\"{}\"", tnc.name)).collect();
+        let wanted = format!("the name of a TNC: {}", names.join(" or "));
+        let name = entry.text(&wanted)?;
+        let place = tncs.iter().position(|tnc| tnc.name == name);
+        port = place.ok_or_else(|| entry.is_not(&wanted))? as u8;
+    }
+    Ok(PeerEntry { call, via, version: version.unwrap_or(LinkVersion::Auto), port })
 }
 
 fn version(entry: &Entry<'_>) -> Read<LinkVersion> {
@@ -300,7 +350,16 @@ fn identify(top: &Table<'_>, file: &mut StationFile) -> Read<()> {
 fn rules(top: &Table<'_>, file: &mut StationFile) -> Read<()> {
     let Some(entry) = top.get("rules") else { return Ok(()) };
     let table = entry.table()?;
-    table.only(&["transmit", "duty"])?;
+    table.only(&["transmit", "duty", "encryption"])?;
+    if let Some(entry) = table.get("encryption") {
+        const WANTED: &str = "\"refused\", as amateur radio has it, or \"allowed-here\", where your \
+                              licence allows what nobody else can read";
+        file.encryption = match entry.text(WANTED)? {
+            "refused" => Encryption::Refused,
+            "allowed-here" => Encryption::AllowedHere,
+            _ => return Err(entry.is_not(WANTED)),
+        };
+    }
     if let Some(entry) = table.get("transmit") {
         file.transmit = entry.truth()?;
     }
@@ -329,7 +388,7 @@ agw = "127.0.0.1:8000"
     #[test]
     fn little_is_enough() {
         let file = read(LEAST).expect("a station");
-        assert_eq!((file.call.to_string(), file.tnc.name), ("N0BBB-1".into(), "vhf".into()));
+        assert_eq!((file.call.to_string(), &file.tncs[0].name[..]), ("N0BBB-1".into(), "vhf"));
         assert_eq!((file.version, file.frame), (LinkVersion::Auto, FrameLength::Adaptive));
         assert!(file.transmit && !file.digipeat && file.duty.is_none());
         let identification = file.identification.expect("a station identifies");
@@ -368,8 +427,8 @@ duty = "20 %"
 "#,
         )
         .expect("a station");
-        let kiss = &file.tnc.kiss;
-        assert_eq!((kiss.rate.get(), file.tnc.port, kiss.ports), (9600, 1, 2));
+        let kiss = &file.tncs[0].kiss;
+        assert_eq!((kiss.rate.get(), file.tncs[0].port, kiss.ports), (9600, 1, 2));
         let access = ChannelAccess {
             tx_delay: Some(Duration::from_millis(300)),
             persistence: Some(63),
@@ -386,10 +445,42 @@ duty = "20 %"
         assert_eq!((file.aliases.len(), file.kiss_calls.len(), file.duty), (1, 1, Some(20)));
     }
 
+    #[test]
+    fn a_station_has_two_tncs() {
+        let file = read(
+            r#"
+call = "N0BBB-1"
+[tnc.vhf]
+line = "tcp://127.0.0.1:8001"
+[tnc.uhf]
+line = "tcp://127.0.0.1:8001"
+rate = 9600
+kiss = { port = 1 }
+[[ax25.peer]]
+call = "N0AAA"
+via = ["RELAY-1"]
+tnc = "uhf"
+[serve]
+agw = "127.0.0.1:8000"
+[rules]
+encryption = "allowed-here"
+"#,
+        )
+        .expect("two ports of one server of TNCs");
+        let tncs: Vec<_> = file.tncs.iter().map(|tnc| (&tnc.name[..], tnc.port)).collect();
+        assert_eq!(tncs, [("vhf", 0), ("uhf", 1)]);
+        assert_eq!(file.peers[0].port, 1);
+        assert_eq!(file.encryption, Encryption::AllowedHere);
+        assert_eq!(read(LEAST).expect("a station").encryption, Encryption::Refused);
+    }
+
     /// Every mistake has its place, and says what to write.
     #[test]
     fn mistakes_are_told_where_they_are() {
+        const FIRST: &str = "tcp://127.0.0.1:8001";
         let vary = |from: &str, to: &str| LEAST.replace(from, to);
+        let second =
+            |line: &str| vary("[serve]", &format!("[tnc.uhf]\nline = \"{line}\"\n[serve]"));
         for (text, at, says) in [
             (vary("call = \"N0BBB-1\"", ""), "", "call = \"MYCALL\""),
             (vary("N0BBB-1", "N0CALL"), "\"N0CALL\"", "write your own"),
@@ -399,7 +490,16 @@ duty = "20 %"
             (vary("tcp://127.0.0.1:8001", "localhost:8001"), "\"localhost:8001\"", "tcp://"),
             (vary("line =", "rate = 9_600_000_000\nline ="), "9_600_000_000", "50 to 10000000"),
             (vary("[tnc.vhf]\nline = \"tcp://127.0.0.1:8001\"", ""), "", "[tnc.vhf]"),
-            (vary("[serve]", "[tnc.uhf]\nline = \"pty:./tnc\"\n[serve]"), "", "one TNC"),
+            (second(&format!("pty:./a\"\n[tnc.shf]\nline = \"{FIRST}")), "", "at most two TNCs"),
+            (second(FIRST), "\"tcp://127.0.0.1:8001\"", "the TNC vhf has it already"),
+            (second("axudp://192.0.2.7?local=0"), "\"axudp://192.0.2.7?local=0\"", "?local=10093"),
+            (vary(FIRST, "axudp://h").replace("[serve]", "kiss = {}\n[serve]"), "{}", "no KISS"),
+            (
+                second("axudp://192.0.2.7").replace(FIRST, "axudp://192.0.2.8"),
+                "\"axudp://192.0.2.7\"",
+                "the TNC vhf has it already",
+            ),
+            (format!("{LEAST}[[ax25.peer]]\ncall = \"A\"\ntnc = \"uhf\""), "\"uhf\"", "\"vhf\""),
             (vary("127.0.0.1:8000", "8000"), "\"8000\"", "\"127.0.0.1:8000\""),
             (vary("agw =", "ftp ="), "ftp", "there is agw, kiss"),
             (vary("agw =", "kiss_calls = [\"N0BBB-1\"]\nagw ="), "[\"N0BBB-1\"]", "one list each"),
@@ -411,6 +511,8 @@ duty = "20 %"
             (format!("{LEAST}[identify]\nevery = \"10 s\""), "\"10 s\"", "one minute"),
             (format!("{LEAST}[identify]\nevery = 10"), "10", "\"10 min\""),
             (format!("{LEAST}[rules]\nduty = \"0 %\""), "\"0 %\"", "\"1 %\""),
+            (format!("{LEAST}[rules]\nencryption = true"), "true", "\"allowed-here\""),
+            (format!("{LEAST}[rules]\nencryption = \"yes\""), "\"yes\"", "as amateur radio has it"),
             (format!("{LEAST}[rules]\ntransmit = \"no\""), "\"no\"", "true or false"),
             (format!("{LEAST}[ipv4]\n"), "ipv4", "there is call, aliases, tnc"),
             ("call = ".into(), "", "cannot be read"),

@@ -5,10 +5,12 @@
 //! | --- | --- |
 //! | `file.rs`, `reader.rs` | the file |
 //! | `setup.rs` | the stack that it describes |
+//! | `tncs.rs` | its TNCs, as one |
 
 mod file;
 mod reader;
 mod setup;
+mod tncs;
 
 use std::fmt::Arguments;
 use std::fs::File;
@@ -25,7 +27,7 @@ use crate::described::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::{note, say, short};
-use file::{FILE_MOST, StationFile};
+use file::{Encryption, FILE_MOST, StationFile, TncEntry};
 use setup::{Setup, StationStack};
 
 /// How often it is checked whether the program is to end.
@@ -71,9 +73,9 @@ pub(crate) fn run(station: &Station) -> Result<(), Problem> {
             break;
         }
     }
-    setup::leave(&mut stack);
+    setup::tncs(&mut stack).leave();
     driver.turn(&mut stack, &mut Nobody, Some(Duration::ZERO))?;
-    let transmitted = setup::rules(&stack).transmitted();
+    let transmitted = setup::tncs(&mut stack).transmitted();
     say!("Transmitted {} frames, {} on the air.", transmitted.frames, short(transmitted.air));
     Ok(())
 }
@@ -101,15 +103,32 @@ fn load(path: &Path) -> Result<StationFile, Problem> {
 
 /// Tells what the station will do.
 fn describe(file: &StationFile) {
-    let StationFile { call, tnc, .. } = file;
+    let StationFile { call, tncs, .. } = file;
     let aliases: String = file.aliases.iter().map(|alias| format!(", {alias}")).collect();
-    let rate = tnc.kiss.rate;
-    say!("Station {call}{aliases}; TNC {} at {}, {rate} bit/s.", tnc.name, tnc.shown);
+    let tncs: String = tncs
+        .iter()
+        .map(|TncEntry { name, shown, kiss, .. }| {
+            format!("; TNC {name} at {shown}, {} bit/s", kiss.rate)
+        })
+        .collect();
+    say!("Station {call}{aliases}{tncs}.");
+    if file.tncs.len() > 1 {
+        let ports = (0..).zip(&file.tncs).map(|(port, tnc)| format!("{} is {port}", tnc.name));
+        say!("  Ports of programs: {}.", ports.collect::<Vec<_>>().join(", "));
+    }
     if !file.transmit {
         say!("  It only receives: what it would transmit is shown.");
     }
     if let Some(duty) = file.duty {
         say!("  It transmits at most {duty} % of the time.");
+    }
+    match file.encryption {
+        Encryption::Refused => {
+            say!("  What it recognises as encrypted (TLS, SSH, IPsec) is not transmitted.");
+        }
+        Encryption::AllowedHere => {
+            say!("  It transmits what is encrypted, too, which amateur radio does not allow.");
+        }
     }
     if file.digipeat {
         say!("  It repeats frames that name it as a digipeater.");

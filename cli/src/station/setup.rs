@@ -5,12 +5,12 @@ use stackwright::ax25::header::DigipeaterPath;
 use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Route};
 use stackwright::compose::{Beside, Over, stack};
 use stackwright::contract::Protocol as _;
-use stackwright::kiss::{Hub, HubConfig, Kiss};
+use stackwright::kiss::{self, Hub, HubConfig};
 use stackwright_drivers::Driver;
-use stackwright_drivers::line::Line;
 use stackwright_drivers::tcp::Tcp;
 
-use super::file::{StationFile, TncEntry};
+use super::file::{Encryption, StationFile, TncEntry};
+use super::tncs::{PortTnc, Tncs};
 use crate::problem::Problem;
 use crate::stacks::{self, Message};
 
@@ -18,7 +18,7 @@ stack! {
     /// Programs share the links of a station, and its TNC.
     pub(crate) StationStack = Agw<Message> over (
         Tcp<Message> beside (Ax25<Message> over Hub<Message> over (
-            Tcp<Message> beside (AirRules<Message> over Kiss<Message> over Line<Message>)
+            Tcp<Message> beside Tncs
         ))
     )
 }
@@ -26,7 +26,7 @@ stack! {
 /// The lanes of the adapters, from the left.
 const AGW: usize = 0;
 const HUB: usize = 1;
-const LINE: usize = 2;
+const LINE: usize = 2; // and 3 for a second TNC
 
 /// A station that is about to start.
 pub(super) struct Setup {
@@ -36,59 +36,71 @@ pub(super) struct Setup {
 
 impl Setup {
     pub(super) fn of(file: &StationFile) -> Result<Self, Problem> {
-        let TncEntry { line, kiss, port, name, .. } = &file.tnc;
-        let rate = kiss.rate.get();
         let (driver, pool) = (Driver::new(fastrand::u64(..))?, stacks::pool());
         let calls: Vec<_> = [file.call].into_iter().chain(file.aliases.iter().copied()).collect();
-        // Route 1 is the TNC's port itself; behind it, those of stations beyond digipeaters.
-        let mut routes = vec![Route { port: *port, path: DigipeaterPath::DIRECT }];
-        let mut known = vec![AgwRoute { port: 0, path: Vec::new(), number: 1 }];
-        let mut peers = Vec::new();
-        for peer in &file.peers {
-            let path = DigipeaterPath::through(&peer.via).unwrap_or(DigipeaterPath::DIRECT);
-            routes.push(Route { port: *port, path });
-            let number = routes.len() as u16;
-            known.push(AgwRoute { port: 0, path: peer.via.clone(), number });
-            peers.push((peer.call, number));
-        }
+        // The first routes are the TNCs themselves; behind them, those of stations beyond
+        // digipeaters.
+        let direct = (0..file.tncs.len() as u8).map(|port| (port, Vec::new()));
+        let beyond = file.peers.iter().map(|peer| (peer.port, peer.via.clone()));
+        let known: Vec<_> = (1..)
+            .zip(direct.chain(beyond))
+            .map(|(number, (port, path))| AgwRoute { port, path, number })
+            .collect();
+        let path = |path: &[_]| DigipeaterPath::through(path).unwrap_or(DigipeaterPath::DIRECT);
+        let routes = known.iter().map(|route| Route { port: route.port, path: path(&route.path) });
+        let numbers = known.iter().skip(file.tncs.len()).map(|route| route.number);
+        let rates: Vec<_> = file.tncs.iter().map(|tnc| tnc.kiss.rate.get()).collect();
         let links = ax25::Config {
             aliases: file.aliases.clone(),
             version: file.version,
             peers: file.peers.iter().map(|peer| (peer.call, peer.version)).collect(),
-            routes,
+            routes: routes.collect(),
             frame: file.frame,
-            rate,
+            rates: rates.clone(),
             digipeat: file.digipeat,
             ..ax25::Config::new(file.call)
         };
         let programs = agw::Config {
             local: file.agw.map(Into::into),
             calls: calls.clone(),
-            ports: vec![name.clone()],
+            ports: file.tncs.iter().map(|tnc| tnc.name.clone()).collect(),
+            peers: file.peers.iter().map(|peer| peer.call).zip(numbers).collect(),
             routes: known,
-            peers,
-            rate,
+            rates,
+            day: stacks::since_1970().unwrap_or_default(),
         };
-        let longest = kiss.longest;
+        let kiss::Config { longest, room, .. } = kiss::Config::default();
         let hub = HubConfig {
             local: file.kiss.map(Into::into),
             longest,
-            ports: kiss.ports,
+            ports: file.tncs.len() as u8,
             echo: false,
-            room: kiss.room,
+            room,
         };
-        let rules = AirRulesConfig {
-            calls: calls.into_iter().chain(file.kiss_calls.iter().copied()).collect(),
-            transmit: file.transmit,
-            identification: file.identification.clone(),
-            duty: file.duty,
-            rate,
+        let calls: Vec<_> = calls.into_iter().chain(file.kiss_calls.iter().copied()).collect();
+        let open = |tnc: &TncEntry, lane| -> Result<PortTnc, Problem> {
+            let rules = AirRulesConfig {
+                calls: calls.clone(),
+                transmit: file.transmit,
+                identification: file.identification.clone(),
+                duty: file.duty,
+                rate: tnc.kiss.rate.get(),
+                encryption: file.encryption == Encryption::AllowedHere,
+            };
+            let frames = tnc.line.clone().open(tnc.kiss.clone(), &driver, lane, pool.clone())?;
+            let tnc_over = Over::new(AirRules::new(rules), frames);
+            // AXUDP has one port.
+            Ok(PortTnc { name: tnc.name.clone(), tnc: tnc_over, port: tnc.port })
         };
+        let mut opened = Vec::new();
+        for (lane, tnc) in (LINE..).zip(&file.tncs) {
+            opened.push(open(tnc, lane)?);
+        }
+        let mut opened = opened.into_iter();
+        let first = opened.next().expect("a file without a TNC is refused");
+        let tncs = Tncs::new(first, opened.next());
         let registry = || driver.registry();
-        let line = line.clone().open(&driver, LINE, pool.clone())?;
-        let kiss = Over::new(Kiss::sharing(kiss.clone(), pool.clone()), line);
-        let tnc = Over::new(AirRules::new(rules), kiss);
-        let shared = Beside::new(Tcp::new(registry(), HUB, pool.clone()), tnc);
+        let shared = Beside::new(Tcp::new(registry(), HUB, pool.clone()), tncs);
         let hub = Over::new(Hub::new(hub, pool.clone()), shared);
         let links = Over::new(Ax25::sharing(links, pool.clone()), hub);
         let below = Beside::new(Tcp::new(registry(), AGW, pool), links);
@@ -101,16 +113,11 @@ pub(super) fn hub(stack: &StationStack) -> &Hub<Message> {
     &stack.lower.right.lower.upper
 }
 
-pub(super) fn rules(stack: &StationStack) -> &AirRules<Message> {
-    &stack.lower.right.lower.lower.right.upper
+pub(super) fn tncs(stack: &mut StationStack) -> &mut Tncs {
+    &mut stack.lower.right.lower.lower.right
 }
 
 /// Returns whether what was sent is on the line, or nobody is there to take it.
 pub(super) fn has_sent_all(stack: &StationStack) -> bool {
     stack.lower.right.may_exit()
-}
-
-/// Takes the TNC out of KISS, where the file says so.
-pub(super) fn leave(stack: &mut StationStack) {
-    stack.lower.right.lower.lower.right.lower.upper.leave();
 }

@@ -2,6 +2,7 @@
 
 mod odd;
 mod ours;
+mod radio;
 mod strangers;
 
 use std::io::Write;

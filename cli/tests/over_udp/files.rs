@@ -109,9 +109,10 @@ fn losses_are_mended_over_artp() {
 fn losses_are_mended_over_xtp() {
     let segments = ["AddressHeader", "InternetAddress", "TrafficHeader", "ControlSegment"];
     let headers = [&segments[..], &["KeyExchange", "SpanCount", "SpanSegment"]].concat();
-    let kinds = xtp::is_read_alike(&mends(XTP, &headers).packets);
-    let all = ["CNTL", "DATA", "DIAG", "ECNTL", "FIRST", "TCNTL"];
-    assert!(kinds.is_empty() || kinds == all, "{kinds:?}");
+    let read = xtp::is_read_alike(&mends(XTP, &headers).packets);
+    for kind in ["CNTL", "DATA", "DIAG", "ECNTL", "FIRST", "TCNTL"] {
+        assert!(read.is_empty() || read.iter().any(|packet| packet["format"] == kind), "{kind}");
+    }
 }
 
 #[test]

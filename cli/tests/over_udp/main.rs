@@ -5,6 +5,7 @@ mod dissected;
 mod files;
 mod jis;
 mod relay;
+mod services;
 mod stacks;
 mod wireshark;
 mod xtp;

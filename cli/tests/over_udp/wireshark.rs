@@ -109,7 +109,7 @@ fn values(packet: &Value) -> Vec<(String, String, String)> {
     let headers = packet["headers"].as_array().expect("a list");
     let ours = headers
         .iter()
-        .filter(|header| !["Ipv4", "Udp"].iter().any(|known| header["name"] == *known));
+        .filter(|header| !["Ipv4", "Ipv6", "Udp"].iter().any(|known| header["name"] == *known));
     let mut values = Vec::new();
     for header in ours {
         let name = header["name"].as_str().expect("a name").to_owned();

@@ -7,9 +7,10 @@ use std::time::Duration;
 use stackwright::agw::AgwHeader;
 use stackwright::wire::Header;
 
-/// A frame: its kind, between which call signs, its data.
+/// A frame: its port, its kind, between which call signs, its data.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Frame {
+    pub(crate) port: u8,
     pub(crate) kind: char,
     pub(crate) from: String,
     pub(crate) data: Vec<u8>,
@@ -39,8 +40,13 @@ impl Program {
     }
 
     pub(crate) fn ask(&mut self, kind: u8, from: &str, to: &str, data: &[u8]) {
-        let (from, to, length) = (octets(from), octets(to), data.len() as u32);
-        let header = AgwHeader { from, to, length, pid: 0xf0, ..AgwHeader::of(kind) };
+        self.ask_on(0, kind, [from, to], data);
+    }
+
+    /// Says something about a port.
+    pub(crate) fn ask_on(&mut self, port: u8, kind: u8, calls: [&str; 2], data: &[u8]) {
+        let ([from, to], length) = (calls.map(octets), data.len() as u32);
+        let header = AgwHeader { port, from, to, length, pid: 0xf0, ..AgwHeader::of(kind) };
         let mut frame = vec![0; AgwHeader::LENGTH];
         header.encode(&mut frame);
         frame.extend_from_slice(data);
@@ -55,7 +61,7 @@ impl Program {
         self.0.read_exact(&mut data).expect("its data");
         let from = header.from.split(|octet| *octet == 0).next().unwrap_or_default();
         let from = String::from_utf8(from.to_vec()).expect("text");
-        Frame { kind: char::from(header.kind), from, data }
+        Frame { port: header.port, kind: char::from(header.kind), from, data }
     }
 
     /// Returns the data of the next frame, which is of this kind.

@@ -6,7 +6,7 @@ mod agw;
 mod hub;
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -37,9 +37,13 @@ struct Station {
 }
 
 fn text(call: &str, line: SocketAddr) -> String {
+    text_at(call, &format!("tcp://{line}"))
+}
+
+fn text_at(call: &str, line: &str) -> String {
     format!(
         "call = \"{call}\"\naliases = [\"{call}-7\"]\n\
-         [tnc.test]\nline = \"tcp://{line}\"\nrate = 200_000\n\
+         [tnc.test]\nline = \"{line}\"\nrate = 200_000\n\
          kiss = {{ txdelay = \"10 ms\", persistence = 1.0, slot = \"10 ms\" }}\n\
          [serve]\nagw = \"127.0.0.1:0\"\nkiss = \"127.0.0.1:0\"\n"
     )
@@ -124,6 +128,123 @@ fn programs_of_two_stations_exchange_16_kib() {
         said.contains("Transmitted") && said.contains("N0AAA is connected to N0BBB-7"),
         "{said}"
     );
+}
+
+/// Two stations without any TNC: frames are in UDP. Neither has to be there first.
+#[test]
+fn stations_over_axudp_exchange_16_kib() {
+    let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a port"));
+    let [one, other] = sockets.map(|socket| socket.local_addr().expect("it is bound").port());
+    let line = |to, local| format!("axudp://127.0.0.1:{to}?local={local}");
+    let text_at = |call, line: &str| {
+        let text = text_at(call, line);
+        text.lines()
+            .filter(|line| !line.starts_with("kiss = {"))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    let early = Station::start(&text_at("N0AAA", &line(other, one)), &[]);
+    let mut caller = Program::registered(early.agw, "N0AAA");
+    caller.ask(b'C', "N0AAA", "N0BBB", b"");
+    thread::sleep(Duration::from_millis(500)); // nobody is there yet
+    let late = Station::start(&text_at("N0BBB", &line(one, other)), &[]);
+    let mut called = Program::registered(late.agw, "N0BBB");
+    assert_eq!(caller.expect('C'), b"*** CONNECTED With Station N0BBB\r\0");
+    assert_eq!(called.expect('C'), b"*** CONNECTED To Station N0AAA\r\0");
+    let mut sender = caller.another();
+    let sends = thread::spawn(move || {
+        content(1).chunks(500).for_each(|data| sender.ask(b'D', "N0AAA", "N0BBB", data));
+    });
+    assert!(called.data(16 << 10) == content(1), "what the caller sent");
+    sends.join().expect("no panic");
+    let said = early.stop();
+    assert!(said.contains(&format!("TNC test at {}", line(other, one))), "{said}");
+}
+
+/// Links, frames and calls stay on the port of their TNC.
+#[test]
+fn a_station_with_two_tncs() {
+    let channels = [hub(), hub()];
+    let second = format!(
+        "[tnc.second]\nline = \"tcp://{}\"\nrate = 100_000\n\
+         kiss = {{ txdelay = \"10 ms\", persistence = 1.0, slot = \"10 ms\" }}\n[serve]",
+        channels[1]
+    );
+    let text_of_both = text("N0AAA", channels[0]).replace("[serve]", &second);
+    let both = Station::start(&text_of_both, &[]);
+    // The same call sign on both channels: that is two stations.
+    let others = channels.map(|channel| Station::start(&text("N0BBB", channel), &[]));
+    let mut called = [0, 1].map(|port: usize| Program::registered(others[port].agw, "N0BBB"));
+    let mut program = Program::registered(both.agw, "N0AAA");
+    program.ask(b'G', "", "", b"");
+    assert_eq!(program.expect('G'), b"2;Port1 test;Port2 second;\0");
+    let ends = ["N0AAA", "N0BBB"];
+    for port in [1, 0] {
+        program.ask_on(port, b'C', ends, b"");
+        let frame = program.next();
+        assert_eq!((frame.port, frame.kind), (port, 'C'));
+        assert_eq!(called[usize::from(port)].next().kind, 'C');
+    }
+    for port in [0, 1] {
+        program.ask_on(port, b'D', ends, &[port; 300]);
+        assert_eq!(called[usize::from(port)].data(300), [port; 300]);
+        called[usize::from(port)].ask(b'D', "N0BBB", "N0AAA", &[port; 10]);
+        let frame = program.next();
+        assert_eq!((frame.port, frame.kind, frame.data), (port, 'D', vec![port; 10]));
+    }
+    program.ask_on(1, b'd', ends, b"");
+    let frame = program.next();
+    assert_eq!((frame.port, frame.kind), (1, 'd'));
+    called[1].expect('d');
+    // The other one still is. And a call comes in at its port.
+    program.ask_on(0, b'D', ends, b"still");
+    assert_eq!(called[0].data(5), b"still");
+    called[1].ask(b'C', "N0BBB", "N0AAA", b"");
+    let frame = program.next();
+    assert_eq!((frame.port, frame.kind, &frame.data[..16]), (1, 'C', &b"*** CONNECTED To"[..]));
+    // UI goes out at the port that the program says.
+    let mut heard = channels.map(|channel| TcpStream::connect(channel).expect("the hub listens"));
+    thread::sleep(Duration::from_millis(300)); // the hubs know them
+    program.ask_on(1, b'M', ["N0AAA", "CQ"], b"at the second");
+    let mut octets = Vec::new();
+    while !octets.ends_with(b"at the second\xc0") {
+        let mut octet = [0];
+        heard[1].read_exact(&mut octet).expect("frames");
+        octets.push(octet[0]);
+    }
+    heard[0].set_nonblocking(true).expect("a socket");
+    let mut octets = [0; 4096];
+    let length = heard[0].read(&mut octets).unwrap_or(0);
+    let is_there = octets[..length].windows(6).any(|window| window == b"second");
+    assert!(!is_there, "nothing of it at the first");
+    let said = both.stop();
+    assert!(said.contains("Ports of programs: test is 0, second is 1"), "{said}");
+}
+
+/// What amateur radio does not allow is not transmitted, unless the file says so.
+#[test]
+fn what_begins_encryption_is_not_transmitted() {
+    let hello = [22, 3, 1, 1, 0x2e, 1, 0, 1, 0x2a, 3, 3, 0xd5];
+    for (rules, passes) in [("", false), ("[rules]\nencryption = \"allowed-here\"\n", true)] {
+        let channel = hub();
+        let station = Station::start(&(text("N0AAA", channel) + rules), &[]);
+        let mut heard = TcpStream::connect(channel).expect("the hub listens");
+        heard.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
+        thread::sleep(Duration::from_millis(300)); // the hub knows it
+        let mut program = Program::registered(station.agw, "N0AAA");
+        program.ask(b'M', "N0AAA", "CQ", &hello);
+        program.ask(b'M', "N0AAA", "CQ", b"readable");
+        let mut octets = Vec::new();
+        while !octets.ends_with(b"readable\xc0") {
+            let mut octet = [0];
+            heard.read_exact(&mut octet).expect("frames");
+            octets.push(octet[0]);
+        }
+        assert_eq!(octets.windows(hello.len()).any(|window| window == hello), passes);
+        let said = station.stop();
+        assert_eq!(said.contains("not transmitted: a frame that begins TLS"), !passes, "{said}");
+        assert_eq!(said.contains("It transmits what is encrypted, too"), passes, "{said}");
+    }
 }
 
 /// A program is killed in mid-transfer: the peer is told, and the next program has its calls.

@@ -12,7 +12,8 @@ use crate::CallSign;
 /// not fit (a path of digipeaters) is kept by the protocol that needs it, which puts an index here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Participant {
-    /// Which of several lower layers; `None`: any. `Join` sets and reads it.
+    /// Which of several lower layers, or of several ports of one; `None`: any. `Join` sets and
+    /// reads it; AX.25 says with it at which port a station is.
     pub interface: Option<Interface>,
     /// The address there.
     pub address: Address,

@@ -12,6 +12,7 @@ mod coalescing;
 mod drive;
 pub mod files;
 mod flow;
+pub mod ip;
 pub mod line;
 pub mod pipe;
 mod readiness;

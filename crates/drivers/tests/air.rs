@@ -27,7 +27,7 @@ struct Told {
 impl Outlet<Air<SingleBuffer>> for Told {
     fn indicate(&mut self, word: FramesIndication<SingleBuffer>) {
         match word {
-            FramesIndication::State { up } => self.states.push(up),
+            FramesIndication::State { up, .. } => self.states.push(up),
             FramesIndication::Credit { credit, .. } => self.credit += credit,
             FramesIndication::Delivered { batch, .. } => {
                 let mut frame = Vec::new();

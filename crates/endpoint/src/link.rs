@@ -1,6 +1,7 @@
 //! An association as the application sees it.
 
 use std::collections::VecDeque;
+use std::io::IoSliceMut;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use crate::commands::Commands;
 use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
+use crate::placed::{Placed, place};
 use crate::qlog::Qlog;
 use crate::shared::TOGETHER;
 
@@ -207,6 +209,18 @@ impl<M: Message> Link<M> {
                 self.take_batch().map(|(messages, properties)| (messages.into_single(), properties))
             }
         }
+    }
+
+    /// Moves octets of the next message into areas of the application's. What is left of it is the
+    /// next message, and does not expire any more.
+    pub(crate) fn take_into(&mut self, areas: &mut [IoSliceMut<'_>]) -> Option<Placed> {
+        let (mut message, properties) = self.take_message()?;
+        let octets = place(&mut message, areas);
+        let whole = message.len() == 0;
+        if !whole {
+            self.inbox.push_front(Waiting { received: (message.into(), properties), due: None });
+        }
+        Some(Placed { octets, whole, properties })
     }
 
     /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to

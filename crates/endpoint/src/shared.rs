@@ -1,7 +1,7 @@
 //! A stack with the driver below it and the mailbox above it: what an endpoint and its associations
 //! share.
 
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ use crate::flavor::{Flavor, Lock};
 use crate::link::{Link, Received, State};
 use crate::mailbox::Mailbox;
 use crate::offered::{Offered, OfferedProperties, Outbound, Size};
+use crate::placed::Placed;
 use crate::system::System;
 
 /// A stack that an endpoint can run: it provides datagrams or streams over descriptors. Every such
@@ -404,6 +405,19 @@ impl<S: StackAny> Shared<S> {
         name: Handle,
     ) -> Option<Result<Received<S::Message>, Error>> {
         self.take_from(name, Link::take_batch, |(messages, _)| messages.cost())
+    }
+
+    /// Octets of the next message, in areas of the application's, in the same way.
+    pub(crate) fn take_into(
+        &mut self,
+        name: Handle,
+        areas: &mut [IoSliceMut<'_>],
+    ) -> Option<Result<Placed, Error>> {
+        self.take_from(
+            name,
+            |link| link.take_into(areas),
+            |placed| Credit { octets: placed.octets, messages: usize::from(placed.whole) },
+        )
     }
 
     #[inline]

@@ -64,6 +64,8 @@ properties! {
     SETTLES = 20: "a format that says what will not come any more",
     /// The congestion judge gives a rate of sending.
     PACES = 21: "a congestion judge that says how fast",
+    /// The format carries terms of traffic.
+    TERMS = 22: "a format that carries terms of traffic",
 }
 
 impl Property {

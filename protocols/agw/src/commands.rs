@@ -18,10 +18,10 @@ impl<M: Message> Agw<M> {
             b'D' => {
                 let ends = [call(&header.from)?, call(&header.to)?];
                 let length = usize::try_from(header.length).unwrap_or(usize::MAX);
-                let link = self.find(program, ends).filter(|link| !link.takes(length));
+                let link = self.find(program, header.port, ends).filter(|link| !link.takes(length));
                 link.map(|link| Waits::Link(link.name))
             }
-            b'M' | b'V' => (!self.takes_unproto(program)).then_some(Waits::Unproto),
+            b'M' | b'V' | b'K' => (!self.takes_unproto(program)).then_some(Waits::Unproto),
             _ => None,
         }
     }
@@ -57,16 +57,17 @@ impl<M: Message> Agw<M> {
                 }
             }
             (b'C' | b'c' | b'v', _) => self.connect(cx, program, header, data, out),
-            (b'D', Some(ends)) => match self.find(program, ends) {
+            (b'D', Some(ends)) => match self.find(program, header.port, ends) {
                 Some(link) => link.send(data, out),
                 None => cx.dropped(NAME, "data for a link that there is not"),
             },
-            (b'd', Some(ends)) => match self.find(program, ends) {
+            (b'd', Some(ends)) => match self.find(program, header.port, ends) {
                 Some(link) => link.end(out),
                 None => cx.dropped(NAME, "the end of a link that there is not"),
             },
             (b'Y', Some(ends)) => {
-                let outstanding = self.find(program, ends).map_or(0, Link::count_outstanding);
+                let outstanding =
+                    self.find(program, header.port, ends).map_or(0, Link::count_outstanding);
                 self.tell_outstanding(program, header, outstanding, out);
             }
             (b'y', _) => {
@@ -77,9 +78,8 @@ impl<M: Message> Agw<M> {
             (b'M' | b'V', Some(ends)) => self.unnumbered(cx, program, header, ends, data, out),
             // A password is not asked for; what was heard is not kept.
             (b'P' | b'H', _) => {}
-            (b'k' | b'K' | b'm', _) => {
-                cx.dropped(NAME, "a request for raw frames, which are at the port for KISS");
-            }
+            (kind @ (b'k' | b'm'), _) => self.toggle(program, kind, out),
+            (b'K', _) => self.send_raw(cx, program, header.port, data, out),
             (b'D' | b'd' | b'Y' | b'M' | b'V', None) => {
                 cx.dropped(NAME, "a frame with a malformed call sign");
             }
@@ -139,14 +139,16 @@ impl<M: Message> Agw<M> {
         if !self.has(program, local) {
             return Err("its program has not registered the call sign");
         }
-        if self.find(program, [local, remote]).is_some() {
+        if self.find(program, header.port, [local, remote]).is_some() {
             return Err("there is a link between the two");
         }
         if self.links() >= LINKS_MOST {
             return Err("there are as many links as may be");
         }
         // One whose program is gone makes room for it.
-        let is_same = |link: &&mut Link<M>| (link.local, link.remote) == (local, remote);
+        let is_same = |link: &&mut Link<M>| {
+            (link.port, link.local, link.remote) == (header.port, local, remote)
+        };
         if let Some(before) = self.all_links_mut().find(is_same) {
             before.abort(out);
         }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use stackwright_contract::{CallSign, Participant};
+use stackwright_contract::{CallSign, Duration, Participant};
 
 /// The configuration of an [`Agw`](crate::Agw).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,8 +18,11 @@ pub struct Config {
     pub routes: Vec<AgwRoute>,
     /// Stations that are reached by one of these routes where a program names no digipeaters.
     pub peers: Vec<(CallSign, u16)>,
-    /// The rate on the air, in bit/s, for programs that ask.
-    pub rate: u32,
+    /// The time when the clock of the stack was at its start, from any midnight: the time of day
+    /// in what is monitored.
+    pub day: Duration,
+    /// The rates on the air of the ports, in bit/s, for programs that ask.
+    pub rates: Vec<u32>,
 }
 
 /// A route of the AX.25 below.
@@ -42,7 +45,8 @@ impl Config {
             ports: Vec::from([String::from("radio")]),
             routes: Vec::new(),
             peers: Vec::new(),
-            rate: 1200,
+            day: Duration::ZERO,
+            rates: Vec::from([1200]),
         }
     }
 
@@ -55,8 +59,9 @@ impl Config {
 
     /// Returns the number of the route to a station where a program names no digipeaters.
     pub(crate) fn route_to(&self, port: u8, peer: CallSign) -> Option<u16> {
-        let number = self.peers.iter().find(|(call, _)| *call == peer).map(|(_, number)| *number);
         let there = |number| self.routes.iter().any(|r| r.number == number && r.port == port);
-        number.filter(|number| there(*number)).or_else(|| self.route(port, &[]))
+        let is = |(call, number): &&(CallSign, u16)| *call == peer && there(*number);
+        let known = self.peers.iter().find(is).map(|(_, number)| *number);
+        known.or_else(|| self.route(port, &[]))
     }
 }

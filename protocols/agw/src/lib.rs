@@ -18,6 +18,7 @@
 //! | `link.rs` | one link of a program |
 //! | `unproto.rs` | UI frames of programs |
 //! | `routing.rs` | routes that a program names |
+//! | `raw.rs`, `monitor.rs` | raw frames, and those that are monitored; their text |
 //! | `receive.rs` | from below: the streams of programs, links, UI frames |
 //! | `commands.rs` | what a program asks for |
 //! | `send.rs` | what programs are told |
@@ -31,7 +32,9 @@ mod commands;
 mod config;
 mod header;
 mod link;
+mod monitor;
 mod program;
+mod raw;
 mod receive;
 mod routing;
 mod send;
@@ -55,7 +58,7 @@ use calls::Registration;
 use link::LinkName;
 use program::ProgramName;
 use routing::Routing;
-use unproto::Unproto;
+use unproto::DatagramName;
 
 const NAME: &str = "agw";
 
@@ -80,7 +83,7 @@ pub struct Agw<M: Message> {
     /// Names of AX.25's streams.
     links: Names<LinkName<M>>,
     /// Names of AX.25's datagrams.
-    unproto: Names<Unproto<M>>,
+    datagrams: Names<DatagramName<M>>,
     calls: Vec<Registration>,
     /// What waits for the number of its route.
     routings: VecDeque<Routing>,
@@ -106,7 +109,7 @@ impl<M: Message> Agw<M> {
             listener: None,
             listening: None,
             links: Names::new(),
-            unproto: Names::new(),
+            datagrams: Names::new(),
             calls: Vec::new(),
             routings: VecDeque::new(),
             begun: false,
@@ -147,7 +150,7 @@ impl<M: Message> Agw<M> {
             LinkName::Link(link) => link.waiting(),
             LinkName::Listener { .. } | LinkName::Awaited { .. } => 0,
         });
-        let unproto = self.unproto.iter().map(|(_, unproto)| unproto.waiting());
+        let unproto = self.datagrams.iter().map(|(_, name)| name.waiting());
         programs.sum::<usize>() + links.sum::<usize>() + unproto.sum::<usize>()
     }
 }

@@ -230,10 +230,15 @@ impl<M: Message> Agw<M> {
         })
     }
 
-    /// Returns the link of a program between two stations.
-    pub(crate) fn find(&mut self, program: Handle, ends: [CallSign; 2]) -> Option<&mut Link<M>> {
+    /// Returns the link of a program between two stations, on a port.
+    pub(crate) fn find(
+        &mut self,
+        program: Handle,
+        port: u8,
+        ends: [CallSign; 2],
+    ) -> Option<&mut Link<M>> {
         let is = |link: &&mut Link<M>| {
-            link.program == Some(program) && [link.local, link.remote] == ends
+            link.program == Some(program) && (link.port, [link.local, link.remote]) == (port, ends)
         };
         self.all_links_mut().find(is)
     }

@@ -43,6 +43,9 @@ pub(crate) struct Program<M> {
     held: usize,
     /// It is over: what it still sends is ignored.
     pub(crate) ends: bool,
+    /// It wants frames as they are (`k`), and as text (`m`).
+    pub(crate) wants_raw: bool,
+    pub(crate) monitors: bool,
 }
 
 /// What a program sent.
@@ -61,6 +64,8 @@ impl<M: Message> Program<M> {
             queue: Backlog::new(credit),
             held: 0,
             ends: false,
+            wants_raw: false,
+            monitors: false,
         }
     }
 

@@ -82,6 +82,7 @@ impl<M: Message> Agw<M> {
         for link in self.all_links_mut().filter(|link| link.program == Some(name)) {
             link.orphan(cx.now(), out);
         }
+        self.hear_ports(out);
         was_there
     }
 
@@ -125,7 +126,8 @@ impl<M: Message> Agw<M> {
         match word {
             StreamsIndication::Opened { association, local, remote, credit, .. } => {
                 let ends = (station(local), station(remote));
-                self.link_opened(cx, association, ends, credit, out);
+                let port = remote.interface().and_then(|port| u8::try_from(port).ok());
+                self.link_opened(cx, association, ends, port.unwrap_or(0), credit, out);
             }
             StreamsIndication::Delivered { association, batch, .. } => {
                 self.link_delivered(association, batch.into_octets(), out);
@@ -152,6 +154,7 @@ impl<M: Message> Agw<M> {
         cx: &Context,
         name: Handle,
         ends: (Option<CallSign>, Option<CallSign>),
+        port: u8,
         credit: Credit,
         out: Out<'_, M>,
     ) {
@@ -162,7 +165,7 @@ impl<M: Message> Agw<M> {
                 let abort = StreamsRequest::Abort { association: name, code: 0 };
                 return Self::ask_links(out, abort);
             };
-            let mut link = Link::new(name, program, [local, remote], 0, PID);
+            let mut link = Link::new(name, program, [local, remote], port, PID);
             link.open(credit.octets, out);
             self.keep(link);
             self.tell_connected(cx, name, true, out);

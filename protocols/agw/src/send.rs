@@ -15,7 +15,13 @@ use crate::{Agw, HELD_MOST, NAME, Out};
 const VERSION: [u32; 2] = [2005, 127];
 
 impl<M: Message> Agw<M> {
-    fn tell(&mut self, name: Handle, mut header: AgwHeader, data: &[u8], out: Out<'_, M>) {
+    pub(crate) fn tell(
+        &mut self,
+        name: Handle,
+        mut header: AgwHeader,
+        data: &[u8],
+        out: Out<'_, M>,
+    ) {
         header.length = data.len() as u32;
         let mut frame = M::with_headroom(AgwHeader::LENGTH, data);
         frame.push(&header);
@@ -47,10 +53,10 @@ impl<M: Message> Agw<M> {
 
     /// Tells what AGWPE knows of a port; what is not known here is what Direwolf says.
     pub(crate) fn tell_capabilities(&mut self, program: Handle, port: u8, out: Out<'_, M>) {
-        let rate = if self.config.rate == 1200 { 0 } else { 1 };
+        let rate = self.config.rates.get(usize::from(port)).is_some_and(|rate| *rate != 1200);
         let links = self.all_links().filter(|link| link.port == port && link.opened).count();
         let links = u8::try_from(links).unwrap_or(u8::MAX);
-        let data = [rate, 1, 25, 4, 200, 4, 7, links, 1, 0, 0, 0];
+        let data = [u8::from(rate), 1, 25, 4, 200, 4, 7, links, 1, 0, 0, 0];
         self.tell(program, AgwHeader { port, ..AgwHeader::of(b'g') }, &data, out);
     }
 

@@ -1,7 +1,7 @@
 //! UI frames of programs.
 
 use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest};
-use stackwright_contract::{Address, CallSign, Context, Either, Handle};
+use stackwright_contract::{Address, CallSign, Context, Either, Handle, Participant};
 use stackwright_wire::Message;
 
 use crate::program::{ProgramName, Waits};
@@ -10,23 +10,32 @@ use crate::{Agw, NAME, Out};
 /// UI frames of one program that may wait for the TNC; beyond, it is not read.
 const EACH_MOST: usize = 2;
 
-/// A UI frame on its way: an association of its own, until it has left.
-pub(crate) struct Unproto<M> {
-    program: Handle,
-    /// It waits until the association is open.
-    message: Option<M>,
+/// The names of AX.25's datagrams.
+pub(crate) enum DatagramName<M> {
+    /// A UI frame, or a raw one, on its way: an association of its own, until it has left.
+    Unproto {
+        program: Handle,
+        /// It waits until the association is open.
+        message: Option<M>,
+    },
+    /// All frames of a port, for programs that monitor.
+    Heard { port: u8, closes: bool },
 }
 
-impl<M: Message> Unproto<M> {
+impl<M: Message> DatagramName<M> {
     pub(crate) fn waiting(&self) -> usize {
-        self.message.as_ref().map_or(0, M::len)
+        match self {
+            DatagramName::Unproto { message, .. } => message.as_ref().map_or(0, M::len),
+            DatagramName::Heard { .. } => 0,
+        }
     }
 }
 
 impl<M: Message> Agw<M> {
     /// Returns whether the program may send a UI frame now.
     pub(crate) fn takes_unproto(&self, program: Handle) -> bool {
-        self.unproto.iter().filter(|(_, unproto)| unproto.program == program).count() < EACH_MOST
+        let is_its = |(_, name): &(Handle, &DatagramName<M>)| matches!(name, DatagramName::Unproto { program: its, .. } if *its == program);
+        self.datagrams.iter().filter(is_its).count() < EACH_MOST
     }
 
     /// Sends a UI frame.
@@ -38,16 +47,27 @@ impl<M: Message> Agw<M> {
         data: &[u8],
         out: Out<'_, M>,
     ) {
-        let message = Some(M::with_headroom(0, data));
-        let association = self.unproto.name(Unproto { program, message });
         let station = |call, route| Address::Station { call, pid, route }.into();
-        let (remote, local) = (station(remote, route), Some(station(local, 0)));
+        self.send_by(program, station(remote, route), Some(station(local, 0)), data, out);
+    }
+
+    /// Sends a frame of a program by an association of its own.
+    pub(crate) fn send_by(
+        &mut self,
+        program: Handle,
+        remote: Participant,
+        local: Option<Participant>,
+        data: &[u8],
+        out: Out<'_, M>,
+    ) {
+        let message = Some(M::with_headroom(0, data));
+        let association = self.datagrams.name(DatagramName::Unproto { program, message });
         let credit = Credit::NONE;
         let open = DatagramsRequest::Open { association, remote, local, credit };
         Self::ask_unproto(out, open);
     }
 
-    fn ask_unproto(out: Out<'_, M>, request: DatagramsRequest<M>) {
+    pub(crate) fn ask_unproto(out: Out<'_, M>, request: DatagramsRequest<M>) {
         out.request(Either::Right(Either::Right(request)));
     }
 
@@ -59,10 +79,12 @@ impl<M: Message> Agw<M> {
     ) {
         match word {
             DatagramsIndication::Opened { association, credit, .. } => {
-                let unproto = self.unproto.get_mut(association);
-                let Some(message) = unproto.and_then(|unproto| unproto.message.take()) else {
+                let Some(DatagramName::Unproto { message, .. }) =
+                    self.datagrams.get_mut(association)
+                else {
                     return;
                 };
+                let Some(message) = message.take() else { return };
                 if credit.covers(Credit { octets: message.len(), messages: 1 }) {
                     let (batch, properties) = (message.into(), Default::default());
                     let send = DatagramsRequest::Send { association, batch, properties };
@@ -77,7 +99,11 @@ impl<M: Message> Agw<M> {
                 Self::ask_unproto(out, DatagramsRequest::Close { name: association });
             }
             DatagramsIndication::Ended { name, .. } => {
-                let Some(Unproto { program, message }) = self.unproto.forget(name) else { return };
+                let (program, message) = match self.datagrams.forget(name) {
+                    Some(DatagramName::Unproto { program, message }) => (program, message),
+                    Some(DatagramName::Heard { .. }) => return self.hear_ports(out),
+                    None => return,
+                };
                 if message.is_some() {
                     cx.dropped(NAME, "a UI frame that cannot be sent");
                 }
@@ -88,10 +114,17 @@ impl<M: Message> Agw<M> {
                     self.serve(cx, program, out);
                 }
             }
-            // There is no listener, and no credit to deliver.
+            DatagramsIndication::Delivered { association, batch, .. } => {
+                let credit = batch.cost();
+                Self::ask_unproto(out, DatagramsRequest::Credit { association, credit });
+                if let Some(DatagramName::Heard { port, .. }) = self.datagrams.get(association) {
+                    let port = *port;
+                    self.on_heard(cx, port, &batch.into_single(), out);
+                }
+            }
+            // There is no listener.
             DatagramsIndication::Listening { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Delivered { .. }
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Controlled { .. } => {}
         }

@@ -40,6 +40,9 @@ pub struct Config {
     pub idle: Duration,
     /// The rate on the air, in bits per second. At least 1.
     pub rate: u32,
+    /// The rates of ports, from port 0 on, where they are not all the same: beyond the last of
+    /// them, it is `rate`.
+    pub rates: Vec<u32>,
     /// How long it takes on average from the end of one transmission to the first octet of the
     /// next: waiting for the channel, and the key-up.
     pub access: Duration,
@@ -102,6 +105,7 @@ impl Config {
             timeout: Duration::from_secs(3),
             idle: Duration::from_secs(300),
             rate: 1200,
+            rates: Vec::new(),
             access: Duration::from_millis(700),
             digipeat: false,
             buffer: 8192,
@@ -122,14 +126,20 @@ impl Config {
         assert!((1..=7).contains(&self.window), "a window of numbers of three bits is 1 to 7");
         assert!((1..=63).contains(&self.window_extended), "an extended window is 1 to 63");
         assert!((32..=1024).contains(&self.longest), "a frame carries 32 to 1024 octets");
+        assert!(self.rates.iter().all(|rate| *rate > 0), "nothing would ever move");
         assert!(self.rate > 0 && self.tries > 0 && self.buffer > 0, "nothing would ever move");
     }
 
-    /// Returns how long a frame with so many octets of information takes on the air: its head, the
-    /// frame check, two flags, and the bits that are stuffed into octets without a pattern, one in
-    /// 63.
-    pub fn air(&self, information: usize) -> Duration {
-        air_time(2 * AddressField::LENGTH + 2 + information, self.rate)
+    /// Returns the rate on the air of a port, in bits per second.
+    pub fn rate_of(&self, port: u8) -> u32 {
+        self.rates.get(usize::from(port)).copied().unwrap_or(self.rate)
+    }
+
+    /// Returns how long a frame with so many octets of information takes on the air of a port: its
+    /// head, the frame check, two flags, and the bits that are stuffed into octets without a
+    /// pattern, one in 63.
+    pub fn air(&self, port: u8, information: usize) -> Duration {
+        air_time(2 * AddressField::LENGTH + 2 + information, self.rate_of(port))
     }
 }
 

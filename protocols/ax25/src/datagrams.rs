@@ -10,7 +10,7 @@ use stackwright_wire::Message;
 
 use crate::config::Route;
 use crate::header::{Addresses, ControlField, Role, Unnumbered};
-use crate::send::Queued;
+use crate::send::{Queued, Reply, Unacknowledged};
 use crate::{Ax25, NAME, Out};
 
 /// UI frames of one association that may wait for the TNC.
@@ -32,6 +32,12 @@ pub(crate) enum Datagram {
         /// Upward.
         credit: Credit,
     },
+    /// Whole frames on a port.
+    Raw {
+        port: u8,
+        /// Upward.
+        credit: Credit,
+    },
 }
 
 impl<M: Message> Ax25<M> {
@@ -40,7 +46,9 @@ impl<M: Message> Ax25<M> {
     }
 
     fn end_datagrams(&mut self, name: Handle, why: Ended, out: Out<'_, M>) {
-        self.datagrams.remove(name);
+        if let Some(Datagram::Raw { .. }) = self.datagrams.remove(name) {
+            self.raw.retain(|other| *other != name);
+        }
         Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
     }
 
@@ -77,6 +85,9 @@ impl<M: Message> Ax25<M> {
             DatagramsRequest::Open { association, remote, local, credit } => {
                 match self.open_datagrams(remote, local, credit) {
                     Ok(open) => {
+                        if let Datagram::Raw { .. } = open {
+                            self.raw.push(association);
+                        }
                         self.datagrams.insert(association, open);
                         self.datagrams_opened(association, out);
                     }
@@ -90,7 +101,9 @@ impl<M: Message> Ax25<M> {
                 self.send_ui(cx, association, batch.into_single(), out);
             }
             DatagramsRequest::Credit { association, credit: more } => {
-                if let Some(Datagram::Open { credit, .. }) = self.datagrams.get_mut(association) {
+                if let Some(Datagram::Open { credit, .. } | Datagram::Raw { credit, .. }) =
+                    self.datagrams.get_mut(association)
+                {
                     *credit += more;
                 }
             }
@@ -119,8 +132,10 @@ impl<M: Message> Ax25<M> {
         local: Option<Participant>,
         credit: Credit,
     ) -> Result<Datagram, Ended> {
-        let Address::Station { call: remote, pid, route } = remote.address else {
-            return Err(Ended::Unreachable);
+        let (remote, pid, route) = match remote.address {
+            Address::Station { call, pid, route } => (call, pid, route),
+            Address::OtherEnd => return Self::open_raw(remote, credit),
+            _ => return Err(Ended::Unreachable),
         };
         let local = match local.map(|local| local.address) {
             None => self.config.call,
@@ -135,10 +150,12 @@ impl<M: Message> Ax25<M> {
         let Some(Datagram::Open { local, remote, pid, route, .. }) =
             self.datagrams.get(association)
         else {
-            return;
+            return self.raw_opened(association, out);
         };
-        let (pid, number) = (*pid, self.routes.number(*route));
-        let station = |call, route| Address::Station { call, pid, route }.into();
+        let (pid, port, number) = (*pid, route.port, self.routes.number(*route));
+        let station = |call, route| -> Participant {
+            Participant::from(Address::Station { call, pid, route }).through(port.into())
+        };
         let longest = self.config.longest;
         Self::tell_datagrams(
             out,
@@ -146,8 +163,8 @@ impl<M: Message> Ax25<M> {
                 association,
                 local: station(*local, 0),
                 remote: station(*remote, number),
-                credit: Credit { octets: WAITING_MOST * longest, messages: WAITING_MOST },
-                path: PathLimits { longest: longest as u32, frame_time: self.frame_time() },
+                credit: Self::waiting_most(longest),
+                path: PathLimits { longest: longest as u32, frame_time: self.frame_time(port) },
             },
         );
     }
@@ -156,7 +173,7 @@ impl<M: Message> Ax25<M> {
         let Some(Datagram::Open { local, remote, pid, route, .. }) =
             self.datagrams.get(association)
         else {
-            return cx.dropped(NAME, "a message for a name that is not open");
+            return self.send_raw(cx, association, message, out);
         };
         let credit = Credit { octets: message.len(), messages: 1 };
         if message.len() > self.config.longest {
@@ -169,16 +186,15 @@ impl<M: Message> Ax25<M> {
         let role = Role::Command;
         let addresses = Addresses { destination: *remote, source, role, path };
         let control = ControlField::unnumbered(Unnumbered::Ui, false);
-        self.ui.push_back(Queued {
-            port,
-            addresses,
-            control,
-            pid: Some(*pid),
-            information: Some(message),
-            timed: None,
-            credit: Some((association, credit)),
-        });
+        let (pid, information) = (Some(*pid), Some(message));
+        let queued = Queued { port, addresses, control, pid, information, timed: None };
+        self.ui.push_back(Unacknowledged { frame: Reply::Own(queued), association, credit });
         self.due = true;
+    }
+
+    /// Returns what may wait of one association whose messages are at most this long.
+    pub(crate) const fn waiting_most(longest: usize) -> Credit {
+        Credit { octets: WAITING_MOST * longest, messages: WAITING_MOST }
     }
 
     /// Delivers a UI frame.
@@ -258,7 +274,7 @@ impl<M: Message> Ax25<M> {
                 }
                 return Self::tell_datagrams(out, DatagramsIndication::Ended { name, why });
             }
-            Some(Datagram::Open { .. }) => {}
+            Some(Datagram::Open { .. } | Datagram::Raw { .. }) => {}
         }
         self.end_datagrams(name, why, out);
     }

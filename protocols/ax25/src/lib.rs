@@ -2,7 +2,8 @@
 //!
 //! It provides two services. Its left face is `Streams`: octets over a link, cut into I frames of
 //! the length that gets most through, acknowledged and in order. Its right face is `Datagrams`: UI
-//! frames, which nobody acknowledges. Both use one TNC, so it is one protocol: whose frame leaves
+//! frames, which nobody acknowledges; an association with [`Participant::OTHER_END`] is a port of
+//! the TNC itself, and carries whole frames. Both use one TNC, so it is one protocol: whose frame leaves
 //! next, and what is heard on the channel, concerns both.
 //!
 //! | file | what |
@@ -16,6 +17,7 @@
 //! | `link/` | one link: states, windows, timers |
 //! | `links.rs` | all of them |
 //! | `streams.rs`, `datagrams.rs` | the two faces |
+//! | `raw.rs` | whole frames, as they are heard and sent |
 //! | `receive.rs`, `send.rs` | from below, and downward |
 //! | `rules/` | the rules of the air, a layer of its own below |
 //! | `routes.rs`, `repeated.rs` | digipeaters to a peer; this station as a digipeater |
@@ -30,6 +32,7 @@ mod described;
 pub mod header;
 mod link;
 mod links;
+mod raw;
 mod receive;
 mod repeated;
 mod routes;
@@ -49,6 +52,7 @@ pub use syntax::SYNTAX;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use stackwright_contract::ask::{
     Ask, Counters, FrameTime, Longest, PacketCounts, Peer, Question, RoundTrip,
@@ -56,7 +60,7 @@ use stackwright_contract::ask::{
 use stackwright_contract::services::{Credit, Datagrams, Frames, Streams};
 use stackwright_contract::{
     Address, Both, CallSign, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant,
-    Mirror, NameAbove, Outlet, Protocol, RequestTo,
+    Mirror, NameAbove, Outlet, Participant, Protocol, RequestTo,
 };
 use stackwright_wire::{Message, Pool};
 
@@ -66,7 +70,7 @@ use link::{Act, HEADROOM, Key, Learned, Link};
 use links::Links;
 use repeated::Repeated;
 use routes::Routes;
-use send::{Queued, Reply};
+use send::{Reply, Unacknowledged};
 use streams::Stream;
 
 const NAME: &str = "ax25";
@@ -81,10 +85,7 @@ const BLOCKS_MOST: usize = 128;
 /// AX.25, over the frames of a TNC.
 pub struct Ax25<M: Message> {
     config: Config,
-    /// Whether the TNC is there.
-    up: bool,
-    /// Credit of each port.
-    ports: [Credit; PORTS_MOST],
+    ports: [Port; PORTS_MOST],
     links: Links<M>,
     streams: Mirror<Stream>,
     datagrams: Mirror<Datagram>,
@@ -94,18 +95,28 @@ pub struct Ax25<M: Message> {
     peers: VecDeque<(CallSign, Learned)>,
     /// Frames that answer, and those that are repeated.
     replies: VecDeque<Reply<M>>,
-    /// UI frames.
-    ui: VecDeque<Queued<M>>,
+    /// UI frames, and raw ones.
+    ui: VecDeque<Unacknowledged<M>>,
+    /// The associations that hear raw frames.
+    raw: Vec<Handle>,
     /// Marks under way: port, mark, and the link whose T1 starts.
     marks: VecDeque<(u8, u16, Handle)>,
     mark: u16,
-    /// Which link sends next.
-    turn: usize,
     /// Whether something may leave.
     due: bool,
     /// Empty between two words: kept for its memory.
     acts: VecDeque<Act<M>>,
     pool: Arc<Pool<M>>,
+}
+
+/// A port of a TNC.
+#[derive(Clone, Copy)]
+struct Port {
+    /// Whether the TNC is there.
+    is_up: bool,
+    credit: Credit,
+    /// Which link sends next.
+    turn: usize,
 }
 
 /// A link, for displays and tests.
@@ -146,8 +157,7 @@ impl<M: Message> Ax25<M> {
     pub fn sharing(config: Config, pool: Arc<Pool<M>>) -> Self {
         config.check();
         Ax25 {
-            up: false,
-            ports: [Credit::NONE; PORTS_MOST],
+            ports: [Port { is_up: false, credit: Credit::NONE, turn: 0 }; PORTS_MOST],
             links: Links::default(),
             streams: Mirror::new(),
             datagrams: Mirror::new(),
@@ -156,9 +166,9 @@ impl<M: Message> Ax25<M> {
             peers: VecDeque::new(),
             replies: VecDeque::new(),
             ui: VecDeque::new(),
+            raw: Vec::new(),
             marks: VecDeque::new(),
             mark: 0,
-            turn: 0,
             due: false,
             acts: VecDeque::new(),
             pool,
@@ -187,8 +197,13 @@ impl<M: Message> Ax25<M> {
         self.links.find(key)
     }
 
-    fn frame_time(&self) -> u32 {
-        u32::try_from(self.config.air(self.config.longest).as_micros()).unwrap_or(u32::MAX)
+    /// Returns the air time of the longest frame on a port, in microseconds.
+    fn frame_time(&self, port: u8) -> u32 {
+        u32::try_from(self.config.air(port, self.config.longest).as_micros()).unwrap_or(u32::MAX)
+    }
+
+    fn is_up(&self, port: u8) -> bool {
+        self.ports.get(usize::from(port)).is_some_and(|port| port.is_up)
     }
 
     /// Returns the version that a peer is asked for, and what was learned of it.
@@ -252,12 +267,11 @@ impl<M: Message> Protocol for Ax25<M> {
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        if !self.up {
-            return;
-        }
         let mut place = 0;
         while let Some(name) = self.links.at(place) {
-            let is_due = |link: &Link<M>| link.deadline().is_some_and(|at| at <= cx.now());
+            let is_due = |link: &Link<M>| {
+                link.deadline().is_some_and(|at| at <= cx.now()) && self.is_up(link.key.port)
+            };
             if self.links.get(name).is_some_and(is_due) {
                 self.with_link(cx, name, out, |link, env| link.expire(env));
             }
@@ -267,7 +281,8 @@ impl<M: Message> Protocol for Ax25<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         // Without a TNC, nothing can be late.
-        self.up.then(|| self.links.iter().filter_map(|(_, link)| link.deadline()).min()).flatten()
+        let up = |(_, link): &(Handle, &Link<M>)| self.is_up(link.key.port);
+        self.links.iter().filter(up).filter_map(|(_, link)| link.deadline()).min()
     }
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
@@ -293,14 +308,13 @@ impl<M: Message> Protocol for Ax25<M> {
         question: &mut Question<'_>,
         _below: &dyn Ask<Self::Uses>,
     ) {
-        let frame_time = self.config.air(self.config.longest);
-        question.answer::<FrameTime>(|_| Some(frame_time));
+        let frame_time = |port| self.config.air(port, self.config.longest);
         match about {
             Either::Left(name) => {
                 question.answer::<Longest>(|_| Some(usize::MAX));
                 let Some(Stream::Link(link)) = self.streams.get(name) else { return };
                 let Some(link) = self.links.get(*link) else { return };
-                let Key { remote: call, .. } = link.key;
+                let Key { remote: call, port, .. } = link.key;
                 let peer = Address::Station { call, pid: pid::NONE, route: 0 };
                 let counts = PacketCounts {
                     sent: link.counts.sent,
@@ -309,17 +323,25 @@ impl<M: Message> Protocol for Ax25<M> {
                 };
                 question
                     .answer::<RoundTrip>(|_| Some(link.round_trip()))
+                    .answer::<FrameTime>(|_| Some(frame_time(port)))
                     .answer::<Counters>(|_| Some(counts))
                     .answer::<Peer>(|_| Some(peer.into()));
             }
             Either::Right(name) => {
-                question.answer::<Longest>(|_| Some(self.config.longest));
-                let Some(Datagram::Open { remote: call, pid, .. }) = self.datagrams.get(name)
-                else {
-                    return;
+                let (longest, peer, port) = match self.datagrams.get(name) {
+                    Some(Datagram::Open { remote: call, pid, route, .. }) => {
+                        let peer = Address::Station { call: *call, pid: *pid, route: 0 };
+                        (self.config.longest, peer.into(), route.port)
+                    }
+                    Some(Datagram::Raw { port, .. }) => {
+                        (self.raw_most(), Participant::OTHER_END.through((*port).into()), *port)
+                    }
+                    Some(Datagram::Listener { .. } | Datagram::Awaited { .. }) | None => return,
                 };
-                let peer = Address::Station { call: *call, pid: *pid, route: 0 };
-                question.answer::<Peer>(|_| Some(peer.into()));
+                question
+                    .answer::<Longest>(|_| Some(longest))
+                    .answer::<FrameTime>(|_| Some(frame_time(port)))
+                    .answer::<Peer>(|_| Some(peer));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::header::{Addresses, ControlField, HEAD_MOST, Modulus, Role, Unnumbere
 use crate::link::{Key, agree, information};
 use crate::send::Queued;
 use crate::xid::XidParameters;
-use crate::{Ax25, NAME, Out, PORTS_MOST};
+use crate::{Ax25, NAME, Out};
 
 /// The credit upward: it is given back with each frame, which is handled when it arrives.
 const AT_ONCE: Credit = Credit { octets: 1 << 16, messages: 256 };
@@ -24,7 +24,7 @@ impl<M: Message> Ax25<M> {
         match indication {
             FramesIndication::Credit { port, credit } => {
                 if let Some(there) = self.ports.get_mut(usize::from(port)) {
-                    *there += credit;
+                    there.credit += credit;
                     self.due = true;
                 }
             }
@@ -33,36 +33,47 @@ impl<M: Message> Ax25<M> {
                 self.on_frame(cx, port, batch.into_single(), out);
             }
             FramesIndication::Left { port, mark } => self.on_left(cx, port, mark),
-            FramesIndication::State { up } => self.on_state(cx, up, out),
+            FramesIndication::State { port, up } => self.on_state(cx, port, up, out),
         }
     }
 
-    fn on_state(&mut self, cx: &Context, up: bool, out: Out<'_, M>) {
-        self.up = up;
-        self.ports = [Credit::NONE; PORTS_MOST];
-        self.marks.clear();
-        self.replies.clear();
+    fn on_state(&mut self, cx: &Context, port: u8, up: bool, out: Out<'_, M>) {
+        // Credit upward is void where no port is up, and else goes on.
+        let others_are_up = (0..).zip(&self.ports).any(|(other, its)| other != port && its.is_up);
+        let Some(there) = self.ports.get_mut(usize::from(port)) else { return };
+        (there.is_up, there.credit) = (up, Credit::NONE);
+        self.marks.retain(|(at, ..)| *at != port);
+        self.replies.retain(|reply| reply.port() != port);
         if !up {
-            self.links.for_each(crate::Link::line_down);
+            self.links.for_each(|link| {
+                if link.key.port == port {
+                    link.line_down();
+                }
+            });
             return;
         }
-        out.request(FramesRequest::Credit { credit: AT_ONCE });
+        if !others_are_up {
+            out.request(FramesRequest::Credit { credit: AT_ONCE });
+        }
         let mut place = 0;
         while let Some(name) = self.links.at(place) {
-            self.with_link(cx, name, out, |link, env| link.line_up(env));
+            if self.links.get(name).is_some_and(|link| link.key.port == port) {
+                self.with_link(cx, name, out, |link, env| link.line_up(env));
+            }
             place += 1; // none ends by that
         }
         self.due = true;
     }
 
     fn on_frame(&mut self, cx: &Context, port: u8, mut message: M, out: Out<'_, M>) {
+        self.hear_raw(port, &message, out);
         let mut octets = [0; HEAD_MOST];
         let length = message.copy_to(&mut octets);
         let (addresses, at) = match Addresses::decode(&octets[..length]) {
             Ok(decoded) => decoded,
             Err(_) => return cx.dropped(NAME, "a frame whose addresses are malformed"),
         };
-        let air = self.config.air(message.len().saturating_sub(at));
+        let air = self.config.air(port, message.len().saturating_sub(at));
         self.links.for_each(|link| {
             if link.key.port == port {
                 link.heard(air);
@@ -185,7 +196,6 @@ impl<M: Message> Ax25<M> {
                 pid: None,
                 information: information_back,
                 timed: None,
-                credit: None,
             },
         );
     }

@@ -25,14 +25,25 @@ pub(crate) struct Queued<M> {
     pub(crate) information: Option<M>,
     /// The link whose T1 starts when it has left.
     pub(crate) timed: Option<Handle>,
-    /// Who sent it, and what is given back when it is handed on.
-    pub(crate) credit: Option<(Handle, Credit)>,
 }
 
-/// A frame of another station that is repeated: everything behind its addresses is as it came.
+/// A frame that waits for the TNC.
 pub(crate) enum Reply<M> {
     Own(Queued<M>),
-    Repeated { port: u8, addresses: Addresses, rest: M },
+    /// One that is given: everything behind its addresses is as it came.
+    Given {
+        port: u8,
+        addresses: Addresses,
+        rest: M,
+    },
+}
+
+/// A frame of the layer above: UI, or a raw one.
+pub(crate) struct Unacknowledged<M> {
+    pub(crate) frame: Reply<M>,
+    /// Who sent it, and what is given back when it is handed on.
+    pub(crate) association: Handle,
+    pub(crate) credit: Credit,
 }
 
 impl<M> Reply<M> {
@@ -40,13 +51,13 @@ impl<M> Reply<M> {
     fn asks_for(&self) -> Option<Handle> {
         match self {
             Reply::Own(queued) => queued.timed,
-            Reply::Repeated { .. } => None,
+            Reply::Given { .. } => None,
         }
     }
 
-    fn port(&self) -> u8 {
+    pub(crate) fn port(&self) -> u8 {
         match self {
-            Reply::Own(Queued { port, .. }) | Reply::Repeated { port, .. } => *port,
+            Reply::Own(Queued { port, .. }) | Reply::Given { port, .. } => *port,
         }
     }
 }
@@ -98,7 +109,6 @@ impl<M: Message> Ax25<M> {
                         pid: None,
                         information,
                         timed: timed.then_some(name),
-                        credit: None,
                     };
                     self.reply(cx, queued);
                 }
@@ -155,50 +165,47 @@ impl<M: Message> Ax25<M> {
         if self.replies.len() >= REPLIES_MOST {
             return cx.dropped(NAME, "a frame to be repeated beyond those that wait");
         }
-        self.replies.push_front(Reply::Repeated { port, addresses, rest });
+        self.replies.push_front(Reply::Given { port, addresses, rest });
         self.due = true;
     }
 
     /// Hands frames on, as far as there is credit.
     pub(crate) fn transmit(&mut self, cx: &Context, out: Out<'_, M>) {
         self.due = false;
-        if !self.up {
-            return;
-        }
-        while let Some(reply) = self.replies.front() {
-            if !self.fits(reply.port()) {
-                // Another port may have credit; but what waits here is little.
-                break;
-            }
-            match self.replies.pop_front() {
-                Some(Reply::Own(queued)) => self.send_queued(queued, out),
-                Some(Reply::Repeated { port, addresses, rest }) => {
-                    let mut octets = [0; HEAD_MOST];
-                    let length = addresses.encode(&mut octets);
-                    let mut frame = rest;
-                    frame.push_front(length).copy_from_slice(&octets[..length]);
-                    self.hand_on(port, frame, None, out);
-                }
-                None => {}
+        for port in 0..self.ports.len() as u8 {
+            if self.is_up(port) {
+                self.transmit_on(cx, port, out);
             }
         }
-        while self.ui.front().is_some_and(|queued| self.fits(queued.port)) {
-            let Some(queued) = self.ui.pop_front() else { break };
-            let credit = queued.credit;
-            self.send_queued(queued, out);
-            if let Some((association, credit)) = credit
-                && self.datagrams.get(association).is_some()
-            {
+    }
+
+    fn transmit_on(&mut self, cx: &Context, port: u8, out: Out<'_, M>) {
+        while let Some(place) = self.replies.iter().position(|reply| reply.port() == port)
+            && self.fits(port)
+        {
+            if let Some(reply) = self.replies.remove(place) {
+                self.send_reply(reply, out);
+            }
+        }
+        while let Some(place) = self.ui.iter().position(|queued| queued.frame.port() == port)
+            && self.fits(port)
+            && let Some(queued) = self.ui.remove(place)
+        {
+            let Unacknowledged { frame, association, credit } = queued;
+            self.send_reply(frame, out);
+            if self.datagrams.get(association).is_some() {
                 let told = DatagramsIndication::Credit { association, credit };
                 Self::tell_datagrams(out, told);
             }
         }
         for _ in 0..self.links.len() {
-            let Some(name) = self.links.at(self.turn).or_else(|| self.links.at(0)) else { break };
-            if !self.send_burst(cx, name, out) {
+            let turn = self.ports[usize::from(port)].turn;
+            let Some(name) = self.links.at(turn).or_else(|| self.links.at(0)) else { break };
+            let is_here = self.links.get(name).is_some_and(|link| link.key.port == port);
+            if is_here && !self.send_burst(cx, name, out) {
                 break; // it goes on with this one
             }
-            self.turn = (self.turn + 1) % self.links.len().max(1);
+            self.ports[usize::from(port)].turn = (turn + 1) % self.links.len().max(1);
         }
     }
 
@@ -215,6 +222,7 @@ impl<M: Message> Ax25<M> {
             let Some(link) = self.links.get_mut(name) else { return true };
             let mut env = Env { cx, config: &self.config, pool: &self.pool, acts: &mut self.acts };
             let Some(frame) = link.next_frame(&mut env) else { return true };
+            self.hear_raw(port, &frame.octets, out);
             self.hand_on(port, frame.octets, frame.timed.then_some(name), out);
         }
     }
@@ -222,7 +230,24 @@ impl<M: Message> Ax25<M> {
     /// Returns whether any frame of this station may be handed on.
     fn fits(&self, port: u8) -> bool {
         let longest = Credit { octets: HEAD_MOST + self.config.longest, messages: 1 };
-        self.ports.get(usize::from(port)).is_some_and(|credit| credit.covers(longest))
+        self.ports.get(usize::from(port)).is_some_and(|port| port.credit.covers(longest))
+    }
+
+    fn send_reply(&mut self, reply: Reply<M>, out: Out<'_, M>) {
+        match reply {
+            Reply::Own(queued) => self.send_queued(queued, out),
+            Reply::Given { port, addresses, rest } => {
+                let mut octets = [0; HEAD_MOST];
+                let length = addresses.encode(&mut octets);
+                let mut frame = rest;
+                frame.push_front(length).copy_from_slice(&octets[..length]);
+                // What is repeated was heard.
+                if addresses.path.iter().all(|(_, repeated)| !repeated) {
+                    self.hear_raw(port, &frame, out);
+                }
+                self.hand_on(port, frame, None, out);
+            }
+        }
     }
 
     fn send_queued(&mut self, queued: Queued<M>, out: Out<'_, M>) {
@@ -232,6 +257,7 @@ impl<M: Message> Ax25<M> {
             information.unwrap_or_else(|| M::from_block(self.pool.take(), HEADROOM, HEADROOM));
         let octets = head.as_octets();
         frame.push_front(octets.len()).copy_from_slice(octets);
+        self.hear_raw(port, &frame, out);
         self.hand_on(port, frame, timed, out);
     }
 
@@ -247,7 +273,7 @@ impl<M: Message> Ax25<M> {
             }
             self.mark
         });
-        self.ports[usize::from(port)] -= Credit { octets: frame.len(), messages: 1 };
+        self.ports[usize::from(port)].credit -= Credit { octets: frame.len(), messages: 1 };
         out.request(FramesRequest::Send { port, batch: frame.into(), mark });
     }
 

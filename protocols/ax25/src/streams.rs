@@ -207,7 +207,10 @@ impl<M: Message> Ax25<M> {
         let Some(link) = self.links.get(link) else { return };
         let Key { port, local, remote } = link.key;
         let route = self.routes.number(crate::Route { port, path: link.path });
-        let station = |call, route| Address::Station { call, pid: pid::NONE, route }.into();
+        let station = |call, route| -> Participant {
+            let address = Address::Station { call, pid: pid::NONE, route };
+            Participant::from(address).through(port.into())
+        };
         Self::tell(
             out,
             StreamsIndication::Opened {
@@ -215,7 +218,7 @@ impl<M: Message> Ax25<M> {
                 local: station(local, 0),
                 remote: station(remote, route),
                 credit: Credit::of_octets(self.config.buffer),
-                path: PathLimits { longest: u32::MAX, frame_time: self.frame_time() },
+                path: PathLimits { longest: u32::MAX, frame_time: self.frame_time(port) },
             },
         );
     }

@@ -58,7 +58,7 @@ impl End {
     fn new(call: &str, aliases: Vec<CallSign>) -> Self {
         let config = Config { aliases, ..Config::new(call.parse().expect("a call sign")) };
         let mut end = End { stack: Ax25::new(config), cx: Context::new(1), said: Said::default() };
-        end.hear(FramesIndication::State { up: true });
+        end.hear(FramesIndication::State { port: 0, up: true });
         end.hear(FramesIndication::Credit { port: 0, credit: AMPLE });
         end
     }

@@ -65,7 +65,7 @@ impl Rig {
         change(&mut config);
         let mut rig =
             Rig { cx: Context::new(1), rules: AirRules::new(config), said: Said::default() };
-        rig.tnc(FramesIndication::State { up: true });
+        rig.tnc(FramesIndication::State { port: 0, up: true });
         rig.tnc(FramesIndication::Credit { port: 0, credit: TNC });
         rig
     }
@@ -251,10 +251,10 @@ fn a_tnc_that_returns_gives_its_credit_anew() {
     for _ in 0..12 {
         rig.send(&frame("N0AAA", &[b"\x03\xf0", &[7; 200][..]].concat()));
     }
-    rig.tnc(FramesIndication::State { up: false });
+    rig.tnc(FramesIndication::State { port: 0, up: false });
     assert_eq!(rig.rules.next_deadline(), None);
     rig.said.sent.clear();
-    rig.tnc(FramesIndication::State { up: true });
+    rig.tnc(FramesIndication::State { port: 0, up: true });
     rig.tnc(FramesIndication::Credit { port: 0, credit: TNC });
     rig.cx.set_now(Instant::START + 60 * MINUTE);
     rig.rules.handle_timeout(&rig.cx, &mut rig.said);

@@ -80,7 +80,7 @@ impl End {
         let stack = Stack::sharing(config, Arc::clone(&pool));
         let words = Words { frames, pool, octets: 0, credit: 0, datagrams: 0, opened: false };
         let mut end = End { stack, cx: Context::new(1), words };
-        end.indicate(FramesIndication::State { up: true });
+        end.indicate(FramesIndication::State { port: 0, up: true });
         end.indicate(FramesIndication::Credit { port: 0, credit: AMPLE });
         end
     }

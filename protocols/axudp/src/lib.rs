@@ -77,8 +77,23 @@ struct Peer {
 #[derive(Clone, Copy)]
 enum State {
     Opening,
-    Open { association: Handle, credit: Credit },
-    Closed { again: Instant },
+    Open {
+        association: Handle,
+        credit: Credit,
+    },
+    /// It is opened again at that time. One that was open until then still counts as there: no
+    /// answer from a peer is silence on the air.
+    Closed {
+        again: Instant,
+        was_open: bool,
+    },
+}
+
+impl State {
+    /// Returns whether frames for the peer have somewhere to go.
+    const fn is_there(&self) -> bool {
+        matches!(self, State::Open { .. } | State::Closed { was_open: true, .. })
+    }
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Axudp<M>>;
@@ -86,7 +101,8 @@ type Out<'a, M> = &'a mut dyn Outlet<Axudp<M>>;
 impl<M: Message> Axudp<M> {
     /// Makes the protocol.
     pub fn new(config: Config) -> Self {
-        let peer = Peer { state: State::Closed { again: Instant::START }, delay: AGAIN_FIRST };
+        let state = State::Closed { again: Instant::START, was_open: false };
+        let peer = Peer { state, delay: AGAIN_FIRST };
         Axudp {
             peers: config.peers.iter().map(|_| peer).collect(),
             config,
@@ -101,7 +117,7 @@ impl<M: Message> Axudp<M> {
     /// Opens what is due.
     fn open(&mut self, now: Instant, out: Out<'_, M>) {
         for (number, peer) in self.peers.iter_mut().enumerate() {
-            if !matches!(peer.state, State::Closed { again } if again <= now) {
+            if !matches!(peer.state, State::Closed { again, .. } if again <= now) {
                 continue;
             }
             peer.state = State::Opening;
@@ -112,14 +128,17 @@ impl<M: Message> Axudp<M> {
     }
 
     /// Tells whether there is a peer that can be sent to, when that changes.
-    fn tell_state(&mut self, out: Out<'_, M>) {
-        let up = self.peers.iter().any(|peer| matches!(peer.state, State::Open { .. }));
+    fn tell_state(&mut self, cx: &Context, out: Out<'_, M>) {
+        let up = self.peers.iter().any(|peer| peer.state.is_there());
         if up == self.is_up {
             return;
         }
+        if up {
+            cx.event(NAME, format_args!("up"));
+        }
         self.is_up = up;
         self.up = Credit::NONE;
-        out.indicate(FramesIndication::State { up });
+        out.indicate(FramesIndication::State { port: ONLY, up });
         if up {
             out.indicate(FramesIndication::Credit { port: ONLY, credit: ROOM });
         }
@@ -202,7 +221,7 @@ impl<M: Message> Protocol for Axudp<M> {
             DatagramsIndication::Opened { association, credit, .. } => {
                 let state = State::Open { association, credit };
                 self.peers[number] = Peer { state, delay: AGAIN_FIRST };
-                self.tell_state(out);
+                self.tell_state(cx, out);
             }
             DatagramsIndication::Credit { credit: more, .. } => {
                 if let State::Open { credit, .. } = &mut self.peers[number].state {
@@ -214,12 +233,23 @@ impl<M: Message> Protocol for Axudp<M> {
                 out.request(DatagramsRequest::Credit { association, credit });
                 self.deliver(cx, batch.into_single(), out);
             }
-            DatagramsIndication::Ended { name, .. } => {
+            DatagramsIndication::Ended { name, why } => {
                 self.names.forget(name);
-                let delay = self.peers[number].delay;
-                let state = State::Closed { again: cx.now() + delay };
-                self.peers[number] = Peer { state, delay: (delay * 2).min(AGAIN_MOST) };
-                self.tell_state(out);
+                let Peer { state, delay } = self.peers[number];
+                // An open one ends by a datagram that was refused: the peer is not there, and may
+                // be at any time. It is opened at once, to hear it. One that cannot be opened waits.
+                self.peers[number] = if matches!(state, State::Open { .. }) {
+                    let state = State::Closed { again: cx.now(), was_open: true };
+                    Peer { state, delay: AGAIN_FIRST }
+                } else {
+                    if self.is_up || delay == AGAIN_FIRST {
+                        let peer = self.config.peers[number];
+                        cx.event(NAME, format_args!("down: {peer}: {why}"));
+                    }
+                    let state = State::Closed { again: cx.now() + delay, was_open: false };
+                    Peer { state, delay: (delay * 2).min(AGAIN_MOST) }
+                };
+                self.tell_state(cx, out);
             }
             _ => {}
         }
@@ -231,7 +261,7 @@ impl<M: Message> Protocol for Axudp<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         let again = |peer: &Peer| match peer.state {
-            State::Closed { again } => Some(again),
+            State::Closed { again, .. } => Some(again),
             _ => None,
         };
         self.begun.then(|| self.peers.iter().filter_map(again).min()).flatten()
@@ -239,7 +269,7 @@ impl<M: Message> Protocol for Axudp<M> {
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if !core::mem::replace(&mut self.begun, true) {
-            out.indicate(FramesIndication::State { up: false });
+            out.indicate(FramesIndication::State { port: 0, up: false });
             self.open(cx.now(), out);
         }
     }

@@ -60,7 +60,7 @@ impl Scene {
         let mut scene = Scene { stack, cx: Context::new(1), words: Words::default() };
         assert!(scene.stack.wants_flush());
         scene.stack.flush(&scene.cx, &mut scene.words);
-        assert!(matches!(scene.words.up[..], [FramesIndication::State { up: false }]));
+        assert!(matches!(scene.words.up[..], [FramesIndication::State { port: 0, up: false }]));
         scene.words.up.clear();
         scene
     }
@@ -115,7 +115,7 @@ fn a_frame_goes_to_all_peers_with_its_check() {
     let names = scene.opened();
     assert!(matches!(
         scene.words.up[..],
-        [FramesIndication::State { up: true }, FramesIndication::Credit { port: 0, .. }]
+        [FramesIndication::State { port: 0, up: true }, FramesIndication::Credit { port: 0, .. }]
     ));
     scene.words.up.clear();
     scene.send(FRAME, Some(7));
@@ -164,12 +164,15 @@ fn a_frame_is_delivered_if_its_check_agrees() {
 }
 
 #[test]
-fn a_peer_that_is_gone_is_tried_again() {
+fn one_that_cannot_be_opened_is_tried_again() {
     let mut scene = Scene::new(1);
-    let mut name = scene.opened()[0];
+    let DatagramsRequest::Open { association: mut name, .. } = scene.words.down.remove(0).unwrap()
+    else {
+        panic!("it is opened")
+    };
     for delay in [1, 2, 4, 8, 16, 30, 30] {
-        scene.words.up.clear();
-        scene.indicate(DatagramsIndication::Ended { name, why: Ended::Unreachable });
+        scene.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable });
+        assert!(scene.words.up.is_empty(), "it is still down");
         let expected = scene.cx.now() + Duration::from_secs(delay);
         assert_eq!(scene.stack.next_deadline(), Some(expected));
         scene.stack.handle_timeout(&scene.cx, &mut scene.words);
@@ -182,4 +185,37 @@ fn a_peer_that_is_gone_is_tried_again() {
         name = association;
         assert_eq!(scene.stack.next_deadline(), None);
     }
+}
+
+/// A peer that refuses is one whose transmitter is off: its frames are lost, and it is heard as
+/// soon as it is there.
+#[test]
+fn a_peer_that_refuses_is_silent_and_the_line_stays_up() {
+    let mut scene = Scene::new(1);
+    let name = scene.opened()[0];
+    scene.words.up.clear();
+    scene.indicate(DatagramsIndication::Ended { name, why: Ended::Unreachable });
+    assert!(scene.words.up.is_empty(), "it stays up");
+    scene.send(FRAME, Some(3));
+    assert!(scene.sent().is_empty(), "it is lost");
+    assert!(matches!(
+        scene.words.up[..],
+        [FramesIndication::Credit { .. }, FramesIndication::Left { port: 0, mark: 3 }]
+    ));
+    assert_eq!(scene.stack.next_deadline(), Some(scene.cx.now()), "at once");
+    scene.stack.handle_timeout(&scene.cx, &mut scene.words);
+    let name = scene.opened()[0];
+    scene.words.up.clear();
+    scene.send(FRAME, None);
+    assert_eq!(scene.sent().len(), 1);
+    // Where it cannot be opened any more, that is told.
+    scene.indicate(DatagramsIndication::Ended { name, why: Ended::Unreachable });
+    scene.stack.handle_timeout(&scene.cx, &mut scene.words);
+    let Some(DatagramsRequest::Open { association: name, .. }) = scene.words.down.pop_front()
+    else {
+        panic!("it is opened again")
+    };
+    scene.words.up.clear();
+    scene.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable });
+    assert!(matches!(scene.words.up[..], [FramesIndication::State { port: 0, up: false }]));
 }

@@ -16,9 +16,9 @@ impl<M: Message> Kiss<M> {
         self.reset();
         self.is_up = true;
         self.greet();
-        out.indicate(FramesIndication::State { up: true });
         for (port, there) in (0..).zip(&mut self.ports) {
             there.credit = self.config.room;
+            out.indicate(FramesIndication::State { port, up: true });
             out.indicate(FramesIndication::Credit { port, credit: self.config.room });
         }
         out.request(OctetsRequest::Credit { credit: LINE_ROOM });
@@ -27,7 +27,9 @@ impl<M: Message> Kiss<M> {
 
     pub(crate) fn down(&mut self, cx: &Context, out: Out<'_, M>) {
         self.reset();
-        out.indicate(FramesIndication::State { up: false });
+        for port in 0..self.config.ports {
+            out.indicate(FramesIndication::State { port, up: false });
+        }
         cx.event(NAME, format_args!("the line is down"));
     }
 

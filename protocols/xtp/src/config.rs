@@ -4,7 +4,7 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use stackwright_contract::services::Credit;
 use stackwright_transport::Limits;
-use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND, Terms};
 
 /// The settings of XTP, under the names of the report's control block in parentheses. The defaults
 /// of [`Config::new`] suit the Internet and local networks.
@@ -18,8 +18,19 @@ pub struct Config {
     pub send: Credit,
     /// The limits that all contexts share for messages that are not complete.
     pub limits: Limits,
+    /// How many octets of packets are written one behind the other, at most, for a driver that
+    /// sends them in one system call; 0: each has memory of its own.
+    pub run: usize,
+    /// How many contexts there may be whose peer has not shown that it hears: it opened, and has not
+    /// returned our key. Others that open are refused.
+    pub half_open_most: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,
+    /// How fast the services with terms send, and take data (output and input rate and burst), in
+    /// packets of this protocol, headers included.
+    pub sends: Terms,
+    /// How fast they take data; a program changes it by [`Terms::command`].
+    pub takes: Terms,
     /// How long the first answer is waited for (wtimer).
     pub timeout_first: Nanoseconds,
     /// The least time that an answer is waited for.
@@ -55,7 +66,11 @@ impl Config {
             window: 1 << 20,
             send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 16 << 10 },
+            run: 65_507,
+            half_open_most: 1024,
             checks_data: true,
+            sends: Terms::NONE,
+            takes: Terms::NONE,
             timeout_first: SECOND,
             timeout_least: 20 * MILLISECOND,
             retries: 12,

@@ -1,5 +1,6 @@
 //! The contexts of a station: which are made, how their keys are chosen, and what others are told.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
@@ -25,6 +26,8 @@ const HEADROOM: usize = 64;
 pub struct Contexts<M, S> {
     config: Config,
     over: Graveyard<ContextKey>,
+    /// A clone for each context whose peer has not shown that it hears.
+    half_open: Arc<()>,
     service: PhantomData<fn() -> (M, S)>,
 }
 
@@ -35,7 +38,13 @@ impl<M: Message, S: XtpService> Contexts<M, S> {
     /// If packets are shorter than 256 octets.
     pub fn new(config: Config) -> Self {
         assert!(config.packet >= PACKET_LEAST, "a packet has at least 256 octets");
-        Contexts { config, over: Graveyard::default(), service: PhantomData }
+        let (over, half_open) = (Graveyard::default(), Arc::new(()));
+        Contexts { config, over, half_open, service: PhantomData }
+    }
+
+    /// Returns how many contexts there are whose peer has not shown that it hears.
+    fn half_open(&self) -> usize {
+        Arc::strong_count(&self.half_open) - 1
     }
 }
 
@@ -51,7 +60,7 @@ fn read_first<M: Message, S: XtpService>(packet: &mut M) -> Option<(XtpPacket, O
         && Internet::new().verify(packet, Some(at)).is_ok();
     let mut rest = packet.share();
     rest.advance(XtpPacket::LENGTH);
-    let (address, service) = format::pull_opening(&mut rest).ok().filter(|_| is_first)?;
+    let (address, (service, _)) = format::pull_opening(&mut rest).ok().filter(|_| is_first)?;
     let known = [AddressHeader::NULL, AddressHeader::INTERNET, AddressHeader::INTERNET_6];
     let refused = if !known.contains(&address.format) {
         Some(DiagnosticSegment::ADDRESS_FORMAT)
@@ -124,6 +133,9 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         match read_first::<M, S>(packet) {
             None => Arrival::Ignored("a packet of no context"),
             Some((header, Some(value))) => Arrival::Answered(refusal(&header, value)),
+            Some((header, None)) if self.half_open() >= self.config.half_open_most => {
+                Arrival::Answered(refusal(&header, DiagnosticSegment::NO_RESOURCE))
+            }
             Some((_, None)) => Arrival::Welcome,
         }
     }
@@ -172,7 +184,9 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         let peer = (!key.ours).then_some(key.number);
         // Where there is a listener, the graveyard answers.
         let linger = if key.ours { self.config.linger } else { 0 };
-        services::context::<M, S>(&Config { linger, ..self.config }, own, peer, remote)
+        let config = Config { linger, ..self.config };
+        let half_open = (!key.ours).then(|| Arc::clone(&self.half_open));
+        services::counted::<M, S>(&config, own, (peer, remote), half_open)
     }
 
     fn bury(
@@ -199,5 +213,9 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
 
     fn packet(&self) -> (usize, usize) {
         (usize::from(self.config.packet), HEADROOM)
+    }
+
+    fn run(&self) -> usize {
+        self.config.run
     }
 }

@@ -4,20 +4,24 @@ use core::marker::PhantomData;
 use core::mem;
 use core::net::SocketAddr;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::MessageProperties;
+use stackwright_contract::{Address, Participant};
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{
-    Dropped, Ending, Incoming, Label, Numbering, Outgoing, Report, ReportRequest, Signals, Unit,
-    View,
+    self, Dropped, Ending, Incoming, Label, Numbering, Outgoing, Report, ReportRequest, Signals,
+    Unit, View,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
+use crate::config::Config;
 use crate::header::{
     AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
-    KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpOptions, XtpPacket,
+    KeyExchange, MessageTag, SpanCount, SpanSegment, TrafficHeader, TrafficTerms, XtpKind,
+    XtpOptions, XtpPacket,
 };
 use crate::key::ContextKey;
 
@@ -25,12 +29,16 @@ use crate::key::ContextKey;
 const CHECK: usize = 16;
 /// Where its length stands.
 const LENGTH: usize = 12;
-/// The octets of a traffic specifier that says nothing.
-const TRAFFIC: usize = TrafficHeader::LENGTH + 4;
+/// The octets of the longest traffic specifier.
+const TRAFFIC_MOST: usize = TrafficHeader::LENGTH + TrafficTerms::LENGTH;
+/// The octets of one that says nothing.
+const TRAFFIC_LEAST: usize = TrafficHeader::LENGTH + 4;
 /// The longest address segment.
 const ADDRESS_MOST: usize = AddressHeader::LENGTH + Internet6Address::LENGTH;
 /// The most octets before data.
-pub(crate) const HEADER_MOST: usize = XtpPacket::LENGTH + ADDRESS_MOST + TRAFFIC;
+pub(crate) const HEADER_MOST: usize = XtpPacket::LENGTH + ADDRESS_MOST + TRAFFIC_MOST + TAG;
+/// The octets of a tag.
+const TAG: usize = MessageTag::LENGTH;
 
 const SIGNALS: [(Signals, XtpOptions); 3] = [
     (Signals::FINISH, XtpOptions::WCLOSE),
@@ -47,13 +55,19 @@ pub(crate) struct Terms {
     pub(crate) packet: usize,
     /// XtpOptions that every packet bears.
     pub(crate) options: XtpOptions,
-    /// Whether every packet of data is a FIRST: nobody answers, and any may be the first that
-    /// arrives.
+    /// Whether every packet of data is a FIRST until the peer has answered: any may be the first
+    /// that arrives.
     pub(crate) opens_always: bool,
+    /// Whether the peer answers.
+    pub(crate) is_answered: bool,
+    /// Whether all messages have a number.
+    pub(crate) numbers: bool,
+    /// How fast this side sends, where it tells that, and how fast it takes data.
+    pub(crate) sends: Option<words::Terms>,
 }
 
 /// The packets of a context: it knows the keys that tell it from others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Xtp4<M> {
     terms: Terms,
     own: Option<ContextKey>,
@@ -61,8 +75,12 @@ pub struct Xtp4<M> {
     peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
     is_known: bool,
+    /// Counts this context among those whose peer has not shown that it hears.
+    half_open: Option<Arc<()>>,
     here: SocketAddr,
     there: SocketAddr,
+    /// The most octets that the peer takes in a packet, behind its header; 0: no bound.
+    longest: u32,
     message: PhantomData<fn() -> M>,
 }
 
@@ -76,15 +94,34 @@ impl<M> Xtp4<M> {
     ) -> Self {
         // What is told of a key is confirmed by its return.
         let is_known = peer.is_none() || own.is_none();
-        Xtp4 { terms, own, peer, is_known, here, there, message: PhantomData }
+        Xtp4 {
+            terms,
+            own,
+            peer,
+            is_known,
+            half_open: None,
+            here,
+            there,
+            longest: 0,
+            message: PhantomData,
+        }
+    }
+
+    /// Holds `half_open` until the peer returns our key.
+    #[must_use]
+    pub(crate) fn holding(self, half_open: Option<Arc<()>>) -> Self {
+        Xtp4 { half_open, ..self }
     }
 
     /// Returns whether a packet is of this context.
     fn knows(&mut self, header: &XtpPacket) -> bool {
         let own = self.own.map(|own| own.number);
         let key = if header.returned { own } else { self.peer };
-        self.is_known |= header.returned && key == Some(header.key);
-        key == Some(header.key)
+        let is_ours = key == Some(header.key);
+        if is_ours && header.returned {
+            (self.is_known, self.half_open) = (true, None);
+        }
+        is_ours
     }
 
     /// Returns the key of what leaves: the peer's, once it is known.
@@ -141,10 +178,42 @@ impl<M> Xtp4<M> {
         }
     }
 
-    fn put_traffic(&self, octets: &mut Vec<u8>) {
+    /// Returns the most octets between the header and data without a number.
+    fn before(&self) -> usize {
+        ADDRESS_MOST + if self.terms.sends.is_some() { TRAFFIC_MOST } else { TRAFFIC_LEAST }
+    }
+
+    fn put_traffic(&self, takes: Option<words::Terms>, octets: &mut Vec<u8>) {
         let service = self.terms.service;
-        put(&TrafficHeader { length: TRAFFIC as u16, service, format: 0 }, octets);
-        octets.extend_from_slice(&[0; 4]);
+        let (Some(takes), Some(sends)) = (takes, self.terms.sends) else {
+            put(&TrafficHeader { length: TRAFFIC_LEAST as u16, service, format: 0 }, octets);
+            return octets.extend_from_slice(&[0; 4]);
+        };
+        let format = TrafficHeader::TERMS;
+        put(&TrafficHeader { length: TRAFFIC_MOST as u16, service, format }, octets);
+        let terms = TrafficTerms {
+            longest: 0,
+            rate_in: takes.rate,
+            burst_in: takes.burst,
+            rate_out: sends.rate,
+            burst_out: sends.burst,
+        };
+        put(&terms, octets);
+    }
+
+    /// Heeds the terms of a peer, and returns how fast it takes data.
+    fn heed(&mut self, terms: Option<TrafficTerms>) -> Option<words::Terms> {
+        let TrafficTerms { longest, rate_in: rate, burst_in: burst, .. } = terms?;
+        self.longest = longest;
+        Some(words::Terms { rate, burst })
+    }
+}
+
+/// Returns the address of a peer, for the address segment of FIRST; over IP it has no port.
+pub(crate) fn place(peer: Participant) -> SocketAddr {
+    match peer.address {
+        Address::InternetProtocol { host, .. } => SocketAddr::new(host, 0),
+        _ => peer.internet().unwrap_or(Config::UNSPECIFIED),
     }
 }
 
@@ -170,17 +239,26 @@ pub(crate) fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
     header.encode(&mut octets[start..]);
 }
 
-/// Reads the address segment and the traffic specifier of a FIRST, and returns the service.
-pub(crate) fn pull_opening<M: Message>(packet: &mut M) -> Result<(AddressHeader, u8), Malformed> {
+/// What a traffic specifier says: the service, and perhaps terms.
+type Traffic = (u8, Option<TrafficTerms>);
+
+/// Reads the address segment and the traffic specifier of a FIRST.
+pub(crate) fn pull_opening<M: Message>(
+    packet: &mut M,
+) -> Result<(AddressHeader, Traffic), Malformed> {
     let address = packet.pull::<AddressHeader>()?;
     skip(packet, usize::from(address.length), AddressHeader::LENGTH)?;
     Ok((address, pull_traffic(packet)?))
 }
 
-fn pull_traffic<M: Message>(packet: &mut M) -> Result<u8, Malformed> {
+fn pull_traffic<M: Message>(packet: &mut M) -> Result<Traffic, Malformed> {
     let traffic = packet.pull::<TrafficHeader>()?;
-    skip(packet, usize::from(traffic.length), TrafficHeader::LENGTH)?;
-    Ok(traffic.service)
+    let (mut read, mut terms) = (TrafficHeader::LENGTH, None);
+    if traffic.format == TrafficHeader::TERMS && usize::from(traffic.length) >= TRAFFIC_MOST {
+        (read, terms) = (TRAFFIC_MOST, Some(packet.pull::<TrafficTerms>()?));
+    }
+    skip(packet, usize::from(traffic.length), read)?;
+    Ok((traffic.service, terms))
 }
 
 /// Removes what is left of a segment of `length` octets, whose header was read.
@@ -190,9 +268,19 @@ fn skip<M: Message>(packet: &mut M, length: usize, header: usize) -> Result<(), 
     Ok(())
 }
 
-fn unit<M: Message>(view: &View, header: &XtpPacket, body: M) -> Result<Option<Unit<M>>, Dropped> {
+fn unit<M: Message>(
+    view: &View,
+    header: &XtpPacket,
+    mut body: M,
+) -> Result<Option<Unit<M>>, Dropped> {
+    let last = header.options.has(XtpOptions::EOM);
+    let label = if header.options.has(XtpOptions::BTAG) {
+        let MessageTag { number, .. } = body.pull().map_err(malformed)?;
+        Label { message: number, count: 1, last, ..Label::default() }
+    } else {
+        Label { last, ..Label::default() }
+    };
     let end = header.sequence.checked_add(body.len() as u64).ok_or(Dropped::Malformed)?;
-    let label = Label { last: header.options.has(XtpOptions::EOM), ..Label::default() };
     let span = header.sequence..end;
     Ok((!span.is_empty()).then_some(Unit { span, label, body, since: view.now, lifetime: None }))
 }
@@ -238,17 +326,29 @@ impl<M: Message> Format<M> for Xtp4<M> {
         self.own.map_or(0, |own| own.number)
     }
 
-    fn room(&self, _: usize, _: &MessageProperties) -> usize {
-        self.terms.packet - self.headroom()
+    fn room(&self, _: usize, properties: &MessageProperties) -> usize {
+        // Whether FIRST or DATA carries it is not known yet.
+        let tag = if self.terms.numbers || properties.number.is_some() { TAG } else { 0 };
+        let before = self.before() + tag;
+        let own = self.terms.packet - XtpPacket::LENGTH - before;
+        match (self.longest as usize).saturating_sub(before) {
+            0 => own,
+            theirs => own.min(theirs),
+        }
     }
 
     fn headroom(&self) -> usize {
-        HEADER_MOST
+        XtpPacket::LENGTH + self.before() + TAG
     }
 
     fn report_room(&self) -> usize {
         (self.terms.packet - XtpPacket::LENGTH - ControlSegment::LENGTH - SpanCount::LENGTH)
             / SpanSegment::LENGTH
+    }
+
+    fn runs(&self, _: u64) -> bool {
+        // A FIRST says more.
+        !self.terms.opens_always
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
@@ -275,14 +375,11 @@ impl<M: Message> Format<M> for Xtp4<M> {
         if !self.knows(&header) {
             return Err(Dropped::NotOurs);
         }
-        let patient = header.options.has(XtpOptions::DREQ);
-        let asks = header.options.has(XtpOptions::SREQ.with(XtpOptions::DREQ));
+        let [at_once, when_taken] =
+            [XtpOptions::SREQ, XtpOptions::DREQ].map(|option| header.options.has(option));
+        let question = ReportRequest { number: header.sync, at_once, when_taken };
         let mut incoming = Incoming {
-            // What asks for a report at once asks for more than what is patient.
-            inquiry: asks.then_some(ReportRequest {
-                number: header.sync,
-                patient: patient && !header.options.has(XtpOptions::SREQ),
-            }),
+            inquiry: Some(question).filter(|_| at_once || when_taken),
             signals: Signals::CONFIRM.when(header.returned),
             next: Some(header.sequence),
             ..Incoming::silent()
@@ -293,7 +390,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
         match header.format {
             XtpKind::First | XtpKind::Data => {
                 if header.format == XtpKind::First {
-                    pull_opening(&mut packet).map_err(malformed)?;
+                    let (_, (_, terms)) = pull_opening(&mut packet).map_err(malformed)?;
+                    incoming.terms = self.heed(terms);
                     incoming.signals = incoming.signals.with(Signals::OPEN);
                 }
                 incoming.unit = unit(view, &header, packet)?;
@@ -309,9 +407,13 @@ impl<M: Message> Format<M> for Xtp4<M> {
                 }
                 if header.format == XtpKind::TrafficControl {
                     let exchange = packet.pull::<KeyExchange>().map_err(malformed)?;
-                    pull_traffic(&mut packet).map_err(malformed)?;
-                    self.peer.get_or_insert(exchange.key & (u64::MAX >> 1));
-                    incoming.signals = incoming.signals.with(Signals::ACCEPT);
+                    let (_, terms) = pull_traffic(&mut packet).map_err(malformed)?;
+                    incoming.terms = self.heed(terms);
+                    // A peer that knows that we know its key does not say it.
+                    if exchange.key != 0 {
+                        self.peer.get_or_insert(exchange.key & (u64::MAX >> 1));
+                        incoming.signals = incoming.signals.with(Signals::ACCEPT);
+                    }
                 }
                 (incoming.reports, incoming.credit) = (true, Some(control.allocated));
             }
@@ -342,7 +444,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         let control = match report {
             Some(report) if !report.held.is_empty() => XtpKind::ErrorControl,
             // Until the peer returns our key, it may not know it.
-            _ if !self.is_known => XtpKind::TrafficControl,
+            _ if !self.is_known || say.terms.is_some() => XtpKind::TrafficControl,
             _ => XtpKind::Control,
         };
         let format = match (report, unit) {
@@ -356,7 +458,13 @@ impl<M: Message> Format<M> for Xtp4<M> {
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
-        options = options.with(XtpOptions::SREQ.when(inquiry.is_some()));
+        let begins = |label: &Label| label.count > 0 && label.index == 0;
+        let tag = unit.map(|unit| unit.label).filter(|label| begins(label));
+        options = options.with(XtpOptions::BTAG.when(tag.is_some()));
+        let asks = |kind: fn(&ReportRequest) -> bool| inquiry.as_ref().is_some_and(kind);
+        options = options
+            .with(XtpOptions::SREQ.when(asks(|question| question.at_once)))
+            .with(XtpOptions::DREQ.when(asks(|question| question.when_taken)));
         // The end of a half rides on its last data; all else tells what was received as well, and
         // so on none.
         let says = match &unit {
@@ -382,7 +490,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         match format {
             XtpKind::First => {
                 self.put_addresses(octets);
-                self.put_traffic(octets);
+                self.put_traffic(say.terms.take(), octets);
             }
             XtpKind::Control | XtpKind::ErrorControl | XtpKind::TrafficControl => {
                 let allocated = say.credit.take().unwrap_or(view.received_upto);
@@ -399,17 +507,21 @@ impl<M: Message> Format<M> for Xtp4<M> {
                 }
             }
             (XtpKind::TrafficControl, _) => {
-                put(&KeyExchange { reserved: 0, key: Format::<M>::locator(self) }, octets);
-                self.put_traffic(octets);
+                let key = if self.is_known { 0 } else { Format::<M>::locator(self) };
+                put(&KeyExchange { reserved: 0, key }, octets);
+                self.put_traffic(say.terms.take(), octets);
             }
             _ => {}
+        }
+        if let Some(label) = tag {
+            put(&MessageTag { reserved: 0, number: label.message }, octets);
         }
         let length = octets.len() - XtpPacket::LENGTH + unit.map_or(0, |unit| unit.octets);
         octets[LENGTH..][..4].copy_from_slice(&(length as u32).to_be_bytes());
     }
 
     fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
-        if self.terms.opens_always {
+        if !self.terms.is_answered {
             return true; // a copy of a packet makes no other context, and nobody is told
         }
         // A peer that closes both halves is told that it is over, whatever it has not taken.
@@ -441,6 +553,7 @@ component! {
         .and(Property::MARKS)
         .and(Property::SIGNALS)
         .and(Property::CHECK_FIELD)
+        .and(Property::TERMS)
         .and(Property::COUNTS_OCTETS),
 }
 
@@ -451,15 +564,21 @@ mod tests {
     use stackwright_wire::BufferTree;
 
     use super::*;
-    use crate::config::Config;
 
     type M = BufferTree;
 
     /// Returns what arrives with these octets in the context that has `key`, of a peer that has 1.
     fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
         let own = Some(ContextKey { ours: true, number: key });
-        let terms =
-            Terms { service: 4, packet: 600, options: XtpOptions::NONE, opens_always: false };
+        let terms = Terms {
+            service: 4,
+            packet: 600,
+            options: XtpOptions::NONE,
+            opens_always: false,
+            is_answered: true,
+            numbers: false,
+            sends: None,
+        };
         let ends = (Config::UNSPECIFIED, Config::UNSPECIFIED);
         let mut format = Xtp4::<M>::new(terms, own, Some(1), ends);
         let (packet, mut report) = (M::with_headroom(0, octets), Report::default());

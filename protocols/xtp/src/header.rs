@@ -143,8 +143,18 @@ pub struct SpanSegment {
 pub struct KeyExchange {
     /// 0.
     pub reserved: u32,
-    /// The key of the sender's context, which the peer is to return (xkey).
+    /// The key of the sender's context, which the peer is to return (xkey); 0: it knows it.
     pub key: u64,
+}
+
+/// What precedes data with `BTAG`, without a number of its own: a tag that the application chooses.
+/// Which octets of it are used is *chosen*.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct MessageTag {
+    /// 0.
+    pub reserved: u32,
+    /// The number of the message that begins here.
+    pub number: u32,
 }
 
 /// What DIAG begins with; a text for people follows.
@@ -226,6 +236,11 @@ pub struct TrafficHeader {
     pub service: u8,
     /// The format: 0 says nothing in 4 octets, 1 is [`TrafficTerms`].
     pub format: u8,
+}
+
+impl TrafficHeader {
+    /// The format with terms.
+    pub const TERMS: u8 = 1;
 }
 
 /// Terms of traffic, behind [`TrafficHeader`]; 0 is no bound.

@@ -1,16 +1,19 @@
 //! The services, each a configuration of the engine (XTP's report §2; XTP 4.0 numbers them).
 
+use alloc::sync::Arc;
+
 use stackwright_contract::services::{Datagrams, MessageProperties, Streams, Transfer};
 use stackwright_contract::{Guarantees, Participant};
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
     rate, recovery, rtt,
 };
+use stackwright_transport::words::{Nanoseconds, SECOND};
 use stackwright_transport::{Configuration, Policies, Slots, configuration};
 use stackwright_wire::Message;
 
 use crate::config::Config;
-use crate::format::{Terms, Xtp4};
+use crate::format::{self, Terms, Xtp4};
 use crate::header::XtpOptions;
 use crate::key::ContextKey;
 
@@ -22,8 +25,14 @@ pub trait XtpService: Sized + 'static {
     const NUMBER: u8;
     /// What it promises, for the rule book of stacks.
     const GIVES: Guarantees;
-    /// Whether every packet of data opens: nobody answers.
+    /// Whether every packet of data opens until the peer has answered: nothing is sent again.
     const OPENS_ALWAYS: bool = false;
+    /// Whether the peer answers.
+    const ANSWERED: bool = true;
+    /// Whether all messages have a number: nothing is sent again, and a message is known to begin.
+    const NUMBERS: bool = false;
+    /// Whether the sides tell each other how fast they send and take data.
+    const TERMS: bool = false;
     /// XtpOptions that all its packets bear.
     const OPTIONS: XtpOptions = XtpOptions::NONE;
     /// What it offers to the layer above.
@@ -43,14 +52,28 @@ pub fn context<M: Message, S: XtpService>(
     peer: Option<u64>,
     remote: Participant,
 ) -> Slots<S::Configuration<M>> {
+    counted::<M, S>(config, own, (peer, remote), None)
+}
+
+/// Makes the policies of a context that holds `half_open` until its peer has shown that it hears.
+pub(crate) fn counted<M: Message, S: XtpService>(
+    config: &Config,
+    own: Option<ContextKey>,
+    (peer, remote): (Option<u64>, Participant),
+    half_open: Option<Arc<()>>,
+) -> Slots<S::Configuration<M>> {
     let terms = Terms {
         service: S::NUMBER,
         packet: usize::from(config.packet),
         options: S::OPTIONS.with(XtpOptions::NOCHECK.when(!config.checks_data)),
         opens_always: S::OPENS_ALWAYS,
+        is_answered: S::ANSWERED,
+        numbers: S::NUMBERS,
+        sends: S::TERMS.then_some(config.sends),
     };
-    let there = remote.internet().unwrap_or(Config::UNSPECIFIED);
-    S::slots(Xtp4::new(terms, own, peer, (config.local, there)), config)
+    let there = format::place(remote);
+    let format = Xtp4::new(terms, own, peer, (config.local, there)).holding(half_open);
+    S::slots(format, config)
 }
 
 /// Messages of any length, all, once, in order (Connection).
@@ -74,6 +97,15 @@ pub enum AcknowledgedDatagram {}
 /// Datagrams that nobody acknowledges (UnackDgram).
 #[derive(Debug)]
 pub enum UnacknowledgedDatagram {}
+
+/// A stream of octets of which no more is on its way than the receiver has buffers for, at a rate
+/// that both sides agree on (BulkData). It is a Connection to the peer.
+#[derive(Debug)]
+pub enum BulkData {}
+
+/// Messages at a rate that both sides agree on; what is lost is not sent again (IsoStream).
+#[derive(Debug)]
+pub enum IsochronousStream {}
 
 configuration! {
     /// Messages: a Connection, a Transaction, acknowledged datagrams.
@@ -125,19 +157,73 @@ configuration! {
         Inquiry: inquiry::Absent,
         Recovery: recovery::Absent,
         Rtt: rtt::Fixed,
-        Flow: flow::Absent,
+        Flow: flow::Bounded,
         Congestion: congestion::Absent,
         Rate: rate::Absent,
         Lifetime: lifetime::Absent,
     }
 }
 
+configuration! {
+    /// A stream of octets into the buffers of the receiver.
+    pub Bulk<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::OctetStream,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::GapAtOnce<acknowledgement::OnRequest<true>>,
+        Inquiry: inquiry::KeepAlive<inquiry::WindowEnd>,
+        Recovery: recovery::SelectiveRepeat,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::Posted,
+        Congestion: congestion::Absent,
+        Rate: rate::PacedByTerms,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+configuration! {
+    /// Messages at a rate, of which some are lost.
+    pub Isochronous<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Sequenced,
+        Framing: framing::MessageEnd<M>,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::OnRequest<false>,
+        Inquiry: inquiry::KeepAlive<inquiry::Polls>,
+        Recovery: recovery::Absent,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::Bounded,
+        Congestion: congestion::Absent,
+        Rate: rate::PacedByTerms,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+/// How many octets may leave before the peer has told what it has buffers for.
+const UNPOSTED: u64 = 16 << 10;
+
+/// How often the peer of an isochronous stream is asked what it has.
+const POLLED: Nanoseconds = SECOND;
+
 /// The longest message, in octets: no more is held for one that is not complete.
 pub(crate) const MESSAGE_MOST: usize = 64 << 20;
 
 /// The policies that all services with answers have, but for the framing.
 macro_rules! answered {
-    ($format:expr, $config:expr, $framing:expr, $connection:expr) => {{
+    ($format:expr, $config:expr, $framing:expr, $connection:expr) => {
+        answered!(
+            $format,
+            $config,
+            $framing,
+            $connection,
+            flow::CreditWindow::new(u64::from($config.window)).asked_about(),
+            rate::Absent
+        )
+    };
+    ($format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr) => {{
         let config: &Config = $config;
         Slots::from(Policies {
             format: $format,
@@ -149,7 +235,7 @@ macro_rules! answered {
                 acknowledgement::OnRequest::<true>::new(),
             ),
             inquiry: inquiry::KeepAlive::new(
-                inquiry::WindowEnd::new(config.retries),
+                inquiry::WindowEnd::new(config.retries, u64::from(config.window / 2)),
                 config.keepalive,
                 config.silence,
             ),
@@ -159,9 +245,9 @@ macro_rules! answered {
                 config.timeout_first,
                 config.timeout_least,
             ),
-            flow: flow::CreditWindow::new(u64::from(config.window)).asked_about(),
+            flow: $flow,
             congestion: congestion::Absent,
-            rate: rate::Absent,
+            rate: $rate,
             lifetime: lifetime::Absent,
         })
     }};
@@ -226,6 +312,7 @@ impl XtpService for UnacknowledgedDatagram {
     const NUMBER: u8 = 1;
     const GIVES: Guarantees = Guarantees::CHECKED;
     const OPENS_ALWAYS: bool = true;
+    const ANSWERED: bool = false;
     const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
     type Transfer<M: Message> = Datagrams<M>;
     type Configuration<M: Message> = Unacknowledged<M>;
@@ -241,9 +328,65 @@ impl XtpService for UnacknowledgedDatagram {
             inquiry: inquiry::Absent,
             recovery: recovery::Absent,
             rtt: rtt::Fixed(config.timeout_first),
-            flow: flow::Absent,
+            flow: flow::Bounded::new(u64::from(config.window)),
             congestion: congestion::Absent,
             rate: rate::Absent,
+            lifetime: lifetime::Absent,
+        })
+    }
+}
+
+impl XtpService for BulkData {
+    const NAME: &'static str = "xtp bulk";
+    const NUMBER: u8 = 4;
+    const GIVES: Guarantees = RELIABLE;
+    const TERMS: bool = true;
+    const OPTIONS: XtpOptions = XtpOptions::RES;
+    type Transfer<M: Message> = Streams<M>;
+    type Configuration<M: Message> = Bulk<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Bulk<M>> {
+        let connection = connection::Implicit::new(config.linger).validating();
+        let rate = rate::PacedByTerms::new(config.sends, config.takes);
+        let flow = flow::Posted::new(UNPOSTED, config.packet.into()).asked_about();
+        answered!(format, config, framing::OctetStream, connection, flow, rate)
+    }
+}
+
+impl XtpService for IsochronousStream {
+    const NAME: &'static str = "xtp isochronous";
+    // 4.0 has no number for it: *unspecified*.
+    const NUMBER: u8 = 0;
+    const GIVES: Guarantees = Guarantees::ORDERED.and(Guarantees::ONCE).and(Guarantees::CHECKED);
+    const OPENS_ALWAYS: bool = true;
+    const NUMBERS: bool = true;
+    const TERMS: bool = true;
+    const OPTIONS: XtpOptions = XtpOptions::NOERR.with(XtpOptions::NOFLOW);
+    type Transfer<M: Message> = Datagrams<M>;
+    type Configuration<M: Message> = Isochronous<M>;
+
+    fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Isochronous<M>> {
+        Slots::from(Policies {
+            format,
+            ordering: ordering::Sequenced::default(),
+            framing: framing::MessageEnd::new(MESSAGE_MOST).numbering(),
+            integrity: integrity::Internet::new(),
+            connection: connection::Implicit::new(config.linger).validating(),
+            acknowledgement: acknowledgement::OnRequest::new(),
+            inquiry: inquiry::KeepAlive::new(
+                inquiry::Polls::new(POLLED, u32::MAX, config.silence),
+                config.keepalive,
+                config.silence,
+            ),
+            recovery: recovery::Absent,
+            rtt: rtt::Rfc6298::new(
+                rtt::SampleSource::Answers,
+                config.timeout_first,
+                config.timeout_least,
+            ),
+            flow: flow::Bounded::new(u64::from(config.window)),
+            congestion: congestion::Absent,
+            rate: rate::PacedByTerms::new(config.sends, config.takes),
             lifetime: lifetime::Absent,
         })
     }

@@ -6,10 +6,12 @@ use stackwright_policies::{acknowledgement, congestion, recovery, rtt};
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{Boxed, Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::Promise;
-use stackwright_trial::setting::{M, have_the_same_trace, may_be_exchanged, talks};
+use stackwright_trial::setting::{M, have_the_same_trace, may_be_exchanged, talks, withstands};
 use stackwright_trial::streams::streams;
 use stackwright_xtp::header::{DiagnosticSegment, XtpPacket};
-use stackwright_xtp::services::{Connection, Messages, Octets, Stream, XtpService, context};
+use stackwright_xtp::services::{
+    BulkData, Connection, IsochronousStream, Messages, Octets, Stream, XtpService, context,
+};
 use stackwright_xtp::{Config, ContextKey, Contexts};
 
 /// Short packets, so that messages have several; the peers are patient.
@@ -55,6 +57,23 @@ fn messages_arrive_in_order_with_go_back_n() {
 #[test]
 fn octets_arrive_in_order() {
     talks(end::<Stream>, Promise::Octets);
+}
+
+#[test]
+fn bulk_data_arrive_in_order() {
+    talks(end::<BulkData>, Promise::Octets);
+}
+
+#[test]
+fn isochronous_messages_rise() {
+    talks(end::<IsochronousStream>, Promise::Rising);
+}
+
+#[test]
+fn bulk_data_end_by_halves_or_with_a_code_and_are_refused_with_one() {
+    streams(DiagnosticSegment::NO_LISTENER, |last| {
+        Contexts::<M, BulkData>::new(Config { retries: 20, ..config(last, 60 * SECOND) })
+    });
 }
 
 #[test]
@@ -114,4 +133,10 @@ fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
 fn a_service_is_a_configuration() {
     let _: Slots<Messages<M>> = end::<Connection>(0);
     let _: Slots<Octets<M>> = end::<Stream>(0);
+}
+
+/// Whatever happens to one of the first 64 packets of each side, all octets arrive.
+#[test]
+fn octets_withstand_what_befalls_any_packet() {
+    withstands(end::<Stream>, Promise::Octets);
 }

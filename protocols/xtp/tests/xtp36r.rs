@@ -7,7 +7,7 @@ use stackwright_policies::{acknowledgement, recovery};
 use stackwright_transport::words::SECOND;
 use stackwright_transport::{Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::Promise;
-use stackwright_trial::setting::{M, have_the_same_trace, talks};
+use stackwright_trial::setting::{M, have_the_same_trace, talks, withstands};
 use stackwright_xtp::xtp36r::{Messages36r, connection};
 use stackwright_xtp::{Config, ContextKey};
 
@@ -37,6 +37,12 @@ fn messages_arrive_in_order() {
 #[test]
 fn messages_arrive_in_order_while_numbers_wrap() {
     talks(|side| end(side, u32::MAX - 4000), Promise::InOrder);
+}
+
+/// Their end is met within the first of them, too.
+#[test]
+fn messages_withstand_what_befalls_any_packet_while_numbers_wrap() {
+    withstands(|side| end(side, u32::MAX - 4000), Promise::InOrder);
 }
 
 /// What the report leaves to further work.

@@ -33,7 +33,7 @@ pub fn agw(octets: &[u8]) {
         let mut rest = &told[..];
         while !rest.is_empty() {
             let header = AgwHeader::decode(rest).expect("whole headers");
-            assert!(b"RGgXCDdYy".contains(&header.kind), "{header:?}");
+            assert!(b"RGgXCDdYyKUIST".contains(&header.kind), "{header:?}");
             rest = &rest[AgwHeader::LENGTH + header.length as usize..];
         }
     }
@@ -77,6 +77,8 @@ struct Below {
     is_over: bool,
     names: BTreeMap<Handle, Name>,
     unproto: BTreeSet<Handle>,
+    /// Those of them that hear what is sent.
+    raw: BTreeSet<Handle>,
 }
 
 fn call(text: &str) -> CallSign {
@@ -237,8 +239,11 @@ impl Below {
 
     fn of_unproto(&mut self, request: DatagramsRequest<M>) {
         match request {
-            DatagramsRequest::Open { association, remote, .. } => {
+            DatagramsRequest::Open { association, remote, credit, .. } => {
                 self.unproto.insert(association);
+                if credit != Credit::NONE {
+                    self.raw.insert(association);
+                }
                 self.datagrams(DatagramsIndication::Opened {
                     association,
                     local: station("N0AAA"),
@@ -251,9 +256,22 @@ impl Below {
                 assert!(batch.octets() <= 256, "within the credit");
                 let credit = batch.cost();
                 self.datagrams(DatagramsIndication::Credit { association, credit });
+                for association in self.raw.clone() {
+                    let (batch, properties) =
+                        (batch.as_octets().share().into(), Default::default());
+                    self.datagrams(DatagramsIndication::Delivered {
+                        association,
+                        batch,
+                        properties,
+                    });
+                }
+            }
+            DatagramsRequest::Credit { association, .. } => {
+                assert!(self.raw.contains(&association), "it gives back what it was given");
             }
             DatagramsRequest::Close { name } => {
                 assert!(self.unproto.remove(&name), "it ends once");
+                self.raw.remove(&name);
                 let why = Ended::Finished;
                 self.datagrams(DatagramsIndication::Ended { name, why });
             }
@@ -278,6 +296,7 @@ fn told<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
         is_over: false,
         names: BTreeMap::new(),
         unproto: BTreeSet::new(),
+        raw: BTreeSet::new(),
     };
     below.server.flush(&below.cx, &mut below.said);
     below.settle();

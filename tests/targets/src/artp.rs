@@ -1,20 +1,19 @@
-//! Two endpoints of ARTP.
+//! Two whole endpoints of ARTP.
 
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::Credit;
 
-use crate::Input;
-use crate::endpoints::{Endpoint, play};
 use crate::lower::M;
+use crate::{Input, pair};
 
-/// The first octets configure; the others say who acts.
+/// The first octets configure.
 pub fn artp(octets: &[u8]) {
     let mut input = Input(octets);
-    let layers = [0, 1].map(|nth| configured(nth, &mut input));
-    play(layers, input);
+    let layers = [0, 1].map(|nth| endpoint(nth, &mut input));
+    pair::run(layers, |_| {}, input);
 }
 
-fn configured(nth: u8, input: &mut Input<'_>) -> Layer<M> {
+fn endpoint(nth: u8, input: &mut Input<'_>) -> Layer<M> {
     let choices = input.octet();
     let config = Config {
         packet: 191 + u16::from(input.octet()),
@@ -29,16 +28,4 @@ fn configured(nth: u8, input: &mut Input<'_>) -> Layer<M> {
         ..Config::new([nth; 16])
     };
     layer(config, u64::from(nth))
-}
-
-impl Endpoint for Layer<M> {
-    const EXPIRES: bool = true;
-
-    fn associations(&self) -> usize {
-        self.associations()
-    }
-
-    fn half_open(&self) -> usize {
-        self.hooks().half_open()
-    }
 }

@@ -119,7 +119,7 @@ impl Scene {
         self.up = up;
         self.words.frames.clear();
         self.words.credit = Credit::NONE;
-        self.indicate(FramesIndication::State { up });
+        self.indicate(FramesIndication::State { port: 0, up });
         if up {
             self.words.credit = TNC;
             self.indicate(FramesIndication::Credit { port: 0, credit: TNC });
@@ -317,7 +317,6 @@ pub fn ax25(octets: &[u8]) {
 
 /// What stands in frames is read as it is written.
 pub fn ax25_frames(octets: &[u8]) {
-    use stackwright::ax25::xid::{XID_MOST, XidParameters};
     if let Ok((addresses, at)) = Addresses::decode(octets) {
         for modulus in [Modulus::Eight, Modulus::Extended] {
             let Ok((control, length)) = ControlField::decode(&octets[at..], modulus) else {
@@ -332,6 +331,11 @@ pub fn ax25_frames(octets: &[u8]) {
             );
         }
     }
+}
+
+/// The information of XID is read as it is written.
+pub fn ax25_xid(octets: &[u8]) {
+    use stackwright::ax25::xid::{XID_MOST, XidParameters};
     if let Ok(parameters) = XidParameters::decode(octets) {
         let mut again = [0; XID_MOST];
         let length = parameters.encode(&mut again);

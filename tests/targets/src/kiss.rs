@@ -169,9 +169,9 @@ fn forwarded(config: &Config, octets: &[u8]) -> Vec<Frame> {
     });
     let association = name.expect("it awaits a program");
     let hear = |hub: &mut Hub<M>, word, out: &mut Hubbed| hub.handle_indication(&cx, word, out);
-    hear(&mut hub, Either::Right(FramesIndication::State { up: true }), &mut out);
     let credit = Credit { octets: usize::MAX >> 1, messages: usize::MAX >> 1 };
     for port in 0..ports {
+        hear(&mut hub, Either::Right(FramesIndication::State { port, up: true }), &mut out);
         hear(&mut hub, Either::Right(FramesIndication::Credit { port, credit }), &mut out);
     }
     let opened = StreamsIndication::Opened {

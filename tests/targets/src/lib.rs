@@ -18,7 +18,6 @@ mod captures;
 mod client;
 mod commands;
 mod descriptions;
-mod endpoints;
 mod forms;
 mod headers;
 mod jpeg;
@@ -26,12 +25,15 @@ mod kiss;
 mod listings;
 mod lower;
 mod mutation;
+mod pair;
 mod protocols;
 mod replies;
 mod roles;
 mod server;
 mod sessions;
 mod tailored;
+mod xtp;
+mod xtp_packets;
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -40,7 +42,7 @@ pub use addresses::addresses;
 pub use agw::agw;
 pub use artp::artp;
 pub use artp_headers::artp_headers;
-pub use ax25::{ax25, ax25_frames};
+pub use ax25::{ax25, ax25_frames, ax25_xid};
 pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
@@ -57,6 +59,8 @@ pub use roles::roles;
 pub use server::server;
 pub use sessions::sessions;
 pub use tailored::tailored;
+pub use xtp::xtp;
+pub use xtp_packets::{xtp_headers, xtp_packets};
 
 /// One target.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +90,14 @@ pub const TARGETS: &[Target] = &[
     Target { name: "artp", run: artp },
     Target { name: "protocols", run: protocols },
     Target { name: "ax25_frames", run: ax25_frames },
+    Target { name: "ax25_xid", run: ax25_xid },
     Target { name: "ax25", run: ax25 },
     Target { name: "agw", run: agw },
     Target { name: "tailored", run: tailored },
     Target { name: "roles", run: roles },
+    Target { name: "xtp_headers", run: xtp_headers },
+    Target { name: "xtp_packets", run: xtp_packets },
+    Target { name: "xtp", run: xtp },
 ];
 
 /// The committed inputs of a target.

@@ -4,9 +4,8 @@ use stackwright::policies::profile::Bounds;
 use stackwright::tailored::{Config, Layer, Planned, demand, layer};
 use stackwright_contract::services::Credit;
 
-use crate::Input;
-use crate::endpoints::{Endpoint, play};
 use crate::lower::M;
+use crate::{Input, pair};
 
 type Tailored = Layer<Planned<M>>;
 
@@ -15,7 +14,7 @@ pub fn tailored(octets: &[u8]) {
     let mut input = Input(octets);
     let services = SERVICES[usize::from(input.octet()) % SERVICES.len()];
     let layers = [0, 1].map(|nth| configured(services, nth, &mut input));
-    play(layers, input);
+    pair::run(layers, |_| {}, input);
 }
 
 /// Services, as their names and arguments.
@@ -53,16 +52,4 @@ fn configured(services: Services, nth: u8, input: &mut Input<'_>) -> Tailored {
         ..Config::new([nth; 16])
     };
     layer(planned, config, u64::from(nth))
-}
-
-impl Endpoint for Tailored {
-    const EXPIRES: bool = false;
-
-    fn associations(&self) -> usize {
-        self.associations()
-    }
-
-    fn half_open(&self) -> usize {
-        self.hooks().half_open()
-    }
 }

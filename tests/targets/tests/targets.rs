@@ -112,7 +112,7 @@ fn roles_keep_within_their_credit_and_end_once() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 21);
+    assert_eq!(TARGETS.len(), 25);
 }
 
 #[test]
@@ -123,6 +123,11 @@ fn an_input_is_shortened_to_what_matters() {
 }
 
 #[test]
+fn the_information_of_xid_is_read_as_it_is_written() {
+    check("ax25_xid", 5000);
+}
+
+#[test]
 fn what_stands_in_frames_of_ax25_is_read_as_it_is_written() {
     check("ax25_frames", 5000);
 }
@@ -130,4 +135,19 @@ fn what_stands_in_frames_of_ax25_is_read_as_it_is_written() {
 #[test]
 fn a_station_of_ax25_keeps_within_its_bounds_and_gives_each_name_its_last_word() {
     check("ax25", 4000);
+}
+
+#[test]
+fn what_stands_in_packets_of_xtp_is_read_as_it_is_written() {
+    check("xtp_headers", 5000);
+}
+
+#[test]
+fn contexts_of_xtp_come_to_an_end_whatever_they_hear() {
+    check("xtp_packets", 2000);
+}
+
+#[test]
+fn endpoints_of_xtp_hold_nothing_when_all_have_closed() {
+    check("xtp", 2000);
 }

@@ -34,8 +34,17 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Two stations, 20 times as fast as on the air, with a TNC each.
 pub(crate) fn channel(bit_errors: f64) -> (RadioChannel, [SocketAddr; 2]) {
+    channel_of(RATE, SPEED, bit_errors)
+}
+
+/// The same at another rate and speed.
+pub(crate) fn channel_of(
+    rate: u32,
+    speed: u32,
+    bit_errors: f64,
+) -> (RadioChannel, [SocketAddr; 2]) {
     let text = format!(
-        "rate = '{RATE} b/s'\nspeed = {SPEED}\nbit-errors = {bit_errors}\n\
+        "rate = '{rate} b/s'\nspeed = {speed}\nbit-errors = {bit_errors}\n\
          key-up = '100 ms'\nslot = '10 ms'\npersistence = 0.25\n\
          [[station]]\nname = 'N0AAA'\nkiss = '127.0.0.1:0'\n\
          [[station]]\nname = 'N0BBB'\nkiss = '127.0.0.1:0'\n"

@@ -9,6 +9,7 @@ mod direwolf;
 mod gensio;
 mod hub;
 mod kernel;
+mod load;
 mod pat;
 mod process;
 mod programs;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         programs::trials(),
         kernel::trials(),
         pat::trials(),
+        load::trials(),
     ];
     run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

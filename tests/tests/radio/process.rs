@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use stackwright_programs::processes::{Running, stackwright};
 use stackwright_programs::scratch::Scratch;
@@ -11,7 +13,7 @@ use stackwright_programs::scratch::Scratch;
 use crate::channel::{RATE, SPEED};
 
 pub(crate) struct Process {
-    _running: Running,
+    running: Running,
     /// Where it offers AGW, and KISS.
     pub(crate) agw: u16,
     pub(crate) kiss: u16,
@@ -37,6 +39,23 @@ impl Process {
         Self::with(call, tnc, RATE * SPEED, access)
     }
 
+    /// Starts a station at a TNC of our channel, of this rate by the clock.
+    pub(crate) fn at_rate(call: &str, tnc: SocketAddr, rate: u32) -> Self {
+        Self::with(call, tnc, rate, r#"txdelay = "100 ms", persistence = 0.25, slot = "10 ms""#)
+    }
+
+    /// Returns the time that it has had on a processor, of all its threads.
+    pub(crate) fn processor(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.running.number()));
+        let tasks = tasks.expect("it runs").flatten();
+        // The first number is nanoseconds (the kernel's documentation of the scheduler's statistics).
+        let time = |path: PathBuf| {
+            let text = fs::read_to_string(path.join("schedstat")).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        Duration::from_nanos(tasks.filter_map(|task| time(task.path())).sum())
+    }
+
     fn with(call: &str, tnc: SocketAddr, rate: u32, access: &str) -> Self {
         let folder = Scratch::new();
         let file = folder.join("station.toml");
@@ -51,7 +70,7 @@ impl Process {
         let mut running = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
         let mut out = BufReader::new(running.output());
         let [agw, kiss] = ["AGW", "KISS"].map(|what| port(&mut out, what));
-        Process { _running: running, agw, kiss, _folder: folder }
+        Process { running, agw, kiss, _folder: folder }
     }
 }
 

@@ -25,7 +25,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     let called = trial("station/is-called", "gensiot", || with_python(is_called));
     let direwolf = trial("station/calls/direwolf", "direwolf", || with_python(calls_direwolf));
     let channel = trial("station/calls/on-a-channel", "python3", on_a_channel);
-    shared.into_iter().chain([called, direwolf, channel]).collect()
+    let monitors = trial("station/is-monitored", "python3", is_monitored);
+    shared.into_iter().chain([called, direwolf, channel, monitors]).collect()
 }
 
 fn with_python(run: impl FnOnce()) {
@@ -36,9 +37,12 @@ fn with_python(run: impl FnOnce()) {
     }
 }
 
-fn program(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "tests", "radio", "program.py"].iter().collect();
+pub(crate) fn program(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
+    python("program.py", arguments)
+}
+
+fn python(name: &str, arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "radio", name].iter().collect();
     let mut command = Command::new("python3");
     command.arg(path).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut running = Running::start(&mut command);
@@ -46,7 +50,7 @@ fn program(arguments: &[&str]) -> (Running, BufReader<ChildStdout>) {
     (running, out)
 }
 
-fn line(out: &mut BufReader<ChildStdout>) -> String {
+pub(crate) fn line(out: &mut BufReader<ChildStdout>) -> String {
     let mut line = String::new();
     out.read_line(&mut line).expect("text");
     line.trim_end().to_owned()
@@ -118,4 +122,41 @@ fn calls_direwolf() {
     let (_calls, mut out) = program(&[&port, "calls", "N0AAA", "N0BBB", "4096"]);
     assert_eq!(line(&mut out), "equal 0", "{}", rig.logs());
     assert_eq!(line(&mut ready), "echoed 4096");
+}
+
+/// The library of Paracon watches what one of ours sends and another program calls, and sends a
+/// frame itself.
+fn is_monitored() {
+    let mut library = Command::new("python3");
+    let has_library = library.args(["-c", "import pe"]).stderr(Stdio::null());
+    if !has_library.status().is_ok_and(|status| status.success()) {
+        println!("skipped: pyham_pe is not installed");
+        return;
+    }
+    let channel = hub();
+    let [one, other] = ["N0AAA", "N0BBB"].map(|call| Process::start(call, channel));
+    let (_watch, mut shown) = python("monitor.py", &[&one.agw.to_string()]);
+    assert_eq!(line(&mut shown), "ready");
+    thread::sleep(Duration::from_millis(500)); // what it asked is done
+    // UI from N0BBB to CQ.
+    let frame = "86a240404040e09c608484844061".to_owned() + "03f068656c6c6f";
+    let (_sends, _) = python("monitor.py", &[&other.agw.to_string(), "send", &frame]);
+    let mut both = [line(&mut shown), line(&mut shown)];
+    both.sort();
+    let raw = format!("K 0 {frame}");
+    assert!(both[0].starts_with("K 0 ") && both[0].ends_with(&frame), "{both:?} {raw}");
+    assert_eq!(both[1], "U 0 N0BBB CQ hello");
+    // A link of the two stations, as seen at one of them.
+    let (_answers, mut ready) = program(&[&one.agw.to_string(), "answers", "N0AAA"]);
+    assert_eq!(line(&mut ready), "ready");
+    let port = other.agw.to_string();
+    let (_calls, mut out) = program(&[&port, "calls", "N0BBB", "N0AAA", "100"]);
+    assert_eq!(line(&mut out), "equal 0");
+    let seen = loop {
+        let line = line(&mut shown);
+        if line.starts_with("S 0 N0BBB N0AAA ") {
+            break line;
+        }
+    };
+    assert_eq!(seen, "S 0 N0BBB N0AAA SABME");
 }

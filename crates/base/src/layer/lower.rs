@@ -129,6 +129,10 @@ impl<H: Hooks> Lowers<H> {
             association.listener = Some(listener);
         }
         self.associations.insert(name, association);
+        // Where there are no ports, a host has one association, whoever began it.
+        if remote.internet().is_none() && self.shared(remote).is_none() {
+            self.by_remote.install(remote, name);
+        }
     }
 
     /// Removes an association that has ended, whether or not its last indication has come.

@@ -4,7 +4,7 @@ mod batches;
 mod marks;
 mod scene;
 
-use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name, place};
+use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, host, name, place};
 use stackwright_contract::Protocol;
 use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, MessageProperties,
@@ -295,4 +295,38 @@ fn listeners_at_any_port_have_one_each_and_those_at_one_port_share_it() {
         scene.ask(DatagramsRequest::Listen { listener: name(index as u32), local });
     }
     assert_eq!(scene.ends.listeners, 3);
+}
+
+/// Where there are no ports, the layer below tells peers apart by their host alone: it has one
+/// association with each.
+#[test]
+fn what_is_opened_to_a_host_that_arrived_stands_on_its_association() {
+    let opens =
+        |remote| DatagramsRequest::Open { association: name(2), remote, credit: ROOM, local: None };
+    for (remote, asked) in [(host(), 0), (place(9), 1)] {
+        let mut scene = Scene::<Apart>::new(Obedient::default());
+        scene.listen(5);
+        let (lower, _) = scene.ends.asked.pop_front().expect("a name waits");
+        scene.tell(DatagramsIndication::Opened {
+            association: lower,
+            local: place(1),
+            remote,
+            credit: ROOM,
+            path: stackwright_contract::PathLimits::UNBOUNDED,
+        });
+        scene.comes(lower, 7, b"x");
+        scene.ends.asked.clear();
+        scene.ask(opens(remote));
+        assert_eq!(scene.ends.asked.len(), asked, "{remote}");
+        scene.said();
+        if asked == 0 {
+            scene.comes(lower, 1, b"y");
+            assert_eq!(scene.said(), ["delivered 2: y, 3"]);
+            // It stays until neither uses it.
+            scene.close(5);
+            assert_eq!(scene.said(), ["ended 5: Finished"]);
+            scene.close(2);
+            assert_eq!(scene.said(), ["close", "ended 2: Finished"]);
+        }
+    }
 }

@@ -46,7 +46,7 @@ struct Station {
     /// By port.
     left: [Vec<u16>; PORTS as usize],
     came: Vec<Frame>,
-    states: Vec<bool>,
+    states: Vec<(u8, bool)>,
 }
 
 impl Station {
@@ -84,13 +84,14 @@ impl Station {
 impl<P: Protocol<Provides = Frames<M>>> Application<P> for Station {
     fn hear(&mut self, _: &Context, word: FramesIndication<M>, asks: &mut Asks<P>) {
         assert!(
-            self.states.last() != Some(&false),
+            !self.states.contains(&(PORTS - 1, false)),
             "nothing is told while the line is down: {word:?}"
         );
         match word {
-            FramesIndication::State { up } => {
-                self.states.push(up);
-                if up {
+            FramesIndication::State { port, up } => {
+                self.states.push((port, up));
+                // Credit upward is for all ports.
+                if up && port == 0 {
                     asks.push_back(FramesRequest::Credit { credit: UP });
                 }
             }
@@ -166,12 +167,14 @@ where
         let in_order = side.left.iter().all(|left| left.is_sorted_by(|one, next| one < next));
         assert!(in_order, "seed {seed}: marks in the order of each port");
         match states {
-            [true] => {
+            [(0, true), (1, true)] => {
                 assert_eq!(came.len(), sent.len(), "seed {seed}");
                 let left: usize = side.left.iter().map(Vec::len).sum();
                 assert_eq!(left, usize::from(side.marks), "seed {seed}: all have left");
             }
-            [true, false] => assert_eq!(seed % 2, 1, "only a line that is cut goes down"),
+            [(0, true), (1, true), (0, false), (1, false)] => {
+                assert_eq!(seed % 2, 1, "only a line that is cut goes down")
+            }
             _ => panic!("seed {seed}: {states:?}"),
         }
     }
@@ -188,7 +191,8 @@ fn frames_pass_a_stack_and_a_graph_alike() {
     let mut cut = 0;
     for seed in 0..100 {
         let (expected, sides) = run(seed, |line| -> Stack { Over::new(kiss(), line) });
-        let downs = sides.iter().filter(|side| side.states.last() == Some(&false)).count();
+        let downs =
+            sides.iter().filter(|side| side.states.last() == Some(&(PORTS - 1, false))).count();
         assert!(downs != 1, "seed {seed}: both ends are told");
         cut += downs / 2;
         assert_eq!(run(seed, woven).0, expected, "seed {seed}");
@@ -266,7 +270,7 @@ fn modules_know_frames() {
     let told = told.borrow();
     let count = |primitive| told.iter().filter(|told| **told == primitive).count();
     let counts = ["Send", "Delivered", "Left", "State", "Credit"].map(count);
-    assert_eq!(counts, [3, 1, 2, 1, 7], "a tap is handed one frame at a time: {told:?}");
+    assert_eq!(counts, [3, 1, 2, 2, 7], "a tap is handed one frame at a time: {told:?}");
     let comments = ["Frames Send", "Frames Delivered"].map(|comment| {
         file.borrow().windows(comment.len()).filter(|octets| *octets == comment.as_bytes()).count()
     });

@@ -97,10 +97,13 @@ pub enum FramesIndication<M> {
         /// The mark it was sent with.
         mark: u16,
     },
-    /// Told once at the start, and when it changes. Down: what was sent is lost, marks are not
-    /// answered, and all credit is void.
+    /// Told once of each port at the start, and when it changes. Down: what was sent on the port is
+    /// lost, its marks are not answered, and its credit is void. Credit upward, which is for all
+    /// ports, is void while none is up.
     State {
-        /// Whether frames can be sent and received.
+        /// Which port.
+        port: u8,
+        /// Whether frames can be sent and received there.
         up: bool,
     },
 }

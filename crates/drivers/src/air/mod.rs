@@ -137,7 +137,7 @@ impl<M: Message> Protocol for Air<M> {
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if !std::mem::replace(&mut self.begun, true) {
-            out.indicate(FramesIndication::State { up: true });
+            out.indicate(FramesIndication::State { port: 0, up: true });
             let credit = self.live.room();
             out.indicate(FramesIndication::Credit { port: 0, credit });
         }

@@ -43,24 +43,30 @@ pub(super) enum Spent<M: Message> {
 }
 
 impl<M: Message> Coalesced<M> {
-    /// Makes the datagrams of `came` in `block`, of which slices are lent if they `may` be. Returns
-    /// them and what becomes of the block.
+    /// Makes the datagrams of `came` in `block`, behind a header of as many octets, of which slices
+    /// are lent if they `may` be. Returns them and what becomes of the block.
     ///
     /// A block that holds little is copied from: otherwise a peer could make this end hold nearly
     /// empty blocks, because credit counts octets and not blocks.
     #[inline]
-    pub(super) fn new(came: &Came, block: M::Block, may: bool, pool: &Pool<M>) -> (Self, Spent<M>) {
-        let (octets, stride) = (came.octets, came.stride.max(1));
+    pub(super) fn new(
+        came: &Came,
+        block: M::Block,
+        header: usize,
+        may: bool,
+        pool: &Pool<M>,
+    ) -> (Self, Spent<M>) {
+        let (octets, stride) = (came.octets - header, came.stride.max(1));
         let count = if octets <= stride { 1 } else { octets.div_ceil(stride) };
         let full = octets > block.len() / 4;
         let (rest, spent) = if may && full && (M::SHARES || count == 1) {
-            let whole = M::from_block(block, 0, octets);
+            let whole = M::from_block(block, header, header + octets);
             let spent = if M::SHARES { Spent::Lent(whole.share()) } else { Spent::Gone };
             (Rest::Shared(whole), spent)
         } else if count == 1 {
-            (Rest::Shared(pool.copy(&block[..octets])), Spent::Free(block))
+            (Rest::Shared(pool.copy(&block[header..header + octets])), Spent::Free(block))
         } else {
-            (Rest::Block { block, start: 0, end: octets }, Spent::Gone)
+            (Rest::Block { block, start: header, end: header + octets }, Spent::Gone)
         };
         let from = came.from.map(connect::identity);
         (Coalesced { from, ecn: came.ecn, stride, count, rest }, spent)
@@ -140,7 +146,7 @@ mod tests {
         for may in [true, false] {
             let mut block = pool.take();
             block[..4000].fill(7);
-            let (mut coalesced, spent) = Coalesced::<BufferTree>::new(&came, block, may, &pool);
+            let (mut coalesced, spent) = Coalesced::<BufferTree>::new(&came, block, 0, may, &pool);
             assert_eq!(matches!(spent, Spent::Lent(_)), may);
             let kept = coalesced.take(&pool);
             assert_eq!((kept.len(), coalesced.count), (1000, 3));

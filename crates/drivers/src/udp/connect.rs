@@ -8,7 +8,7 @@ use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Udp};
+use super::{Association, LONGEST, Named, Network, Peers, SEND_ROOM, Udp};
 
 impl<M: Message> Udp<M> {
     pub(super) fn open(
@@ -19,12 +19,15 @@ impl<M: Message> Udp<M> {
         credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        let opened = connect(remote, local).and_then(|(socket, remote)| {
+        let opened = connect(self.network, remote, local).and_then(|(socket, remote)| {
             let socket = self.start(socket, Peers::One(name)).map_err(|_| Ended::Unavailable)?;
             Ok((socket, remote))
         });
         match opened {
             Ok((socket, remote)) => {
+                if self.network != Network::Udp {
+                    self.connected.insert(remote);
+                }
                 self.names.insert(name, Named::Open(Association::new(socket, remote, credit)));
                 let local = self.sockets.get(socket).expect("it was just started").local.into();
                 out.indicate(DatagramsIndication::Opened {
@@ -43,22 +46,23 @@ impl<M: Message> Udp<M> {
 /// Opens a socket, at `local` or on any port, that is connected to `remote` only. Nothing is sent
 /// yet: whether the port is open shows when the first datagram is refused.
 fn connect(
+    network: Network,
     remote: Participant,
     local: Option<Participant>,
 ) -> Result<(UdpSocket, SocketAddr), Ended> {
-    let remote = identity(remote.internet().ok_or(Ended::Unreachable)?);
+    let remote = network.identity(remote.internet().ok_or(Ended::Unreachable)?);
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let local = match local {
         Some(local) => local.internet().ok_or(Ended::Unavailable)?,
         None => SocketAddr::new(any, 0),
     };
-    let socket = UdpSocket::bind(local).map_err(|_| Ended::Unavailable)?;
-    socket.connect(remote).map_err(|_| Ended::Unreachable)?;
+    let socket = network.bind(local, false).map_err(|_| Ended::Unavailable)?;
+    socket.connect(network.destination(remote)).map_err(|_| Ended::Unreachable)?;
     // The unspecified address leads to this machine: the kernel tells the peer's actual address. At
     // port 0 there is no peer.
     let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;
-    Ok((socket, identity(remote)))
+    Ok((socket, network.identity(remote)))
 }
 
 /// Returns the one address that identifies a peer: an IPv4 peer of a socket for both families has

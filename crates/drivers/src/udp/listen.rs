@@ -4,13 +4,11 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
-use mio::net::UdpSocket;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Mirror, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp, connect};
+use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -25,16 +23,14 @@ impl<M: Message> Udp<M> {
     }
 
     fn bind(&mut self, name: Handle, local: Participant) -> io::Result<Handle> {
-        let local = connect::identity(local.internet().ok_or(ErrorKind::AddrNotAvailable)?);
+        let local = self.network.identity(local.internet().ok_or(ErrorKind::AddrNotAvailable)?);
         if let Some(socket) = self.abandoned(local) {
             if let Some(Peers::Many { listener, .. }) = self.peers(socket) {
                 *listener = Some(name);
             }
             return Ok(socket);
         }
-        // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with
-        // the option two programs could take the same one.
-        let socket = if self.shared_port { share(local)? } else { UdpSocket::bind(local)? };
+        let socket = self.network.bind(local, self.shared_port)?;
         let peers = Peers::Many {
             listener: Some(name),
             awaited: VecDeque::new(),
@@ -86,16 +82,6 @@ impl<M: Message> Udp<M> {
         self.leave(socket);
         out.indicate(DatagramsIndication::Ended { name, why: Ended::Unlistened });
     }
-}
-
-/// Opens a socket at an address that other sockets may share.
-fn share(local: SocketAddr) -> io::Result<UdpSocket> {
-    let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
-    sockopt::set_socket_reuseport(&socket, true)?;
-    rustix::net::bind(&socket, &local)?;
-    Ok(UdpSocket::from_std(socket.into()))
 }
 
 impl<M: Message> Socket<M> {

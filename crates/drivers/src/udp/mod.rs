@@ -11,6 +11,7 @@
 //! | `burst.rs` | datagrams that leave by one system call |
 //! | `segmentation.rs` | segmentation by the kernel: how many by one call, and how long not |
 //! | `mark.rs` | explicit congestion notification |
+//! | `network.rs` | what the sockets carry: UDP, or [another protocol of IP](crate::ip) |
 //!
 //! A listener has one socket for all its peers, an association that this side opened has its own.
 //! Several stacks, each with a thread of its own, may listen at one address
@@ -37,11 +38,12 @@ mod connect;
 mod fill;
 mod listen;
 mod mark;
+mod network;
 mod receive;
 mod segmentation;
 mod send;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
@@ -65,6 +67,7 @@ use crate::registry::{Registry, Watched};
 use burst::Waiting;
 use coalesced::Coalesced;
 use fill::Came;
+pub(crate) use network::Network;
 use segmentation::Segmentation;
 
 /// How much of one association may wait for the socket: the initial credit downward.
@@ -101,6 +104,7 @@ const NAME: &str = "udp";
 
 /// The UDP adapter. One of them serves thousands of associations on one thread.
 pub struct Udp<M: Message> {
+    network: Network,
     registry: Arc<Registry>,
     lane: usize,
     pool: Arc<Pool<M>>,
@@ -119,6 +123,9 @@ pub struct Udp<M: Message> {
     came: [Came; BLOCKS],
     /// Whether other sockets may listen where its listeners do.
     shared_port: bool,
+    /// The hosts to which raw sockets are connected. What they send reaches the sockets of
+    /// listeners, too.
+    connected: HashSet<SocketAddr>,
 }
 
 /// What the upper layer's name denotes.
@@ -148,6 +155,7 @@ struct Association {
 struct Socket<M: Message> {
     /// Before the socket, since it is dropped first.
     watched: Watched,
+    network: Network,
     socket: Arc<UdpSocket>,
     segmentation: Segmentation,
     local: SocketAddr,
@@ -202,8 +210,19 @@ impl<M: Message> Udp<M> {
     /// # Panics
     /// If its blocks are shorter than [`BLOCK`]: the kernel truncates silently what does not fit.
     pub fn new(registry: Arc<Registry>, lane: usize, pool: Arc<Pool<M>>) -> Self {
+        Self::over(Network::Udp, registry, lane, pool)
+    }
+
+    /// Makes an adapter whose sockets carry what `network` says.
+    pub(crate) fn over(
+        network: Network,
+        registry: Arc<Registry>,
+        lane: usize,
+        pool: Arc<Pool<M>>,
+    ) -> Self {
         assert!(pool.block() >= BLOCK, "a block of the UDP adapter has {BLOCK} octets at least");
         Udp {
+            network,
             registry,
             lane,
             pool,
@@ -215,6 +234,7 @@ impl<M: Message> Udp<M> {
             lent: Vec::new(),
             came: [Came::default(); BLOCKS],
             shared_port: false,
+            connected: HashSet::new(),
         }
     }
 
@@ -240,7 +260,7 @@ impl<M: Message> Udp<M> {
 
     /// Names a bound socket and registers it.
     fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
-        let local = connect::identity(socket.local_addr()?);
+        let local = self.network.identity(socket.local_addr()?);
         // Best effort: if one is refused, the socket is what it was.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, HELD);
         let _ = sockopt::set_socket_send_buffer_size(&socket, HELD);
@@ -251,6 +271,7 @@ impl<M: Message> Udp<M> {
         let roomy = sockopt::socket_recv_buffer_size(&socket).is_ok_and(|octets| octets >= ROOMY);
         let name = self.sockets.name(Socket {
             watched: Watched::default(),
+            network: self.network,
             segmentation: Segmentation::probe(&socket),
             socket: Arc::new(socket),
             local,
@@ -281,6 +302,12 @@ impl<M: Message> Udp<M> {
         Ok(name)
     }
 
+    /// Returns whether there is an association with the peer.
+    pub(crate) fn knows(&self, remote: SocketAddr) -> bool {
+        let is_it = |named: &Named| matches!(named, Named::Open(open) if open.remote == remote);
+        self.names.iter().any(|(_, named)| is_it(named))
+    }
+
     fn mark(&mut self, socket: Handle) {
         if let Some(marked) = self.sockets.get_mut(socket)
             && !mem::replace(&mut marked.due, true)
@@ -294,7 +321,7 @@ impl<M: Message> Udp<M> {
         match self.names.get_mut(name) {
             Some(Named::Open(association)) if !association.closing => Some(association),
             _ => {
-                cx.dropped(NAME, "no such association");
+                cx.dropped(self.network.name(), "no such association");
                 None
             }
         }
@@ -339,14 +366,14 @@ impl<M: Message> Udp<M> {
         }
         if let Some(socket) = self.sockets.get_mut(name) {
             socket.broken = false;
-            cx.dropped(NAME, "a hint that a peer who was heard cannot be reached");
+            cx.dropped(self.network.name(), "a hint that a peer who was heard cannot be reached");
         }
     }
 
     fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         match self.names.get_mut(name) {
             Some(Named::Open(association)) if association.closing => {
-                cx.dropped(NAME, "close: it was asked before");
+                cx.dropped(self.network.name(), "close: it was asked before");
             }
             // What was sent before still leaves: the end waits for it.
             Some(Named::Open(association)) if association.down != SEND_ROOM => {
@@ -357,7 +384,7 @@ impl<M: Message> Udp<M> {
                 let socket = *socket;
                 self.unlisten(name, socket, out);
             }
-            None => cx.dropped(NAME, "close: that name is over"),
+            None => cx.dropped(self.network.name(), "close: that name is over"),
         }
     }
 
@@ -367,7 +394,10 @@ impl<M: Message> Udp<M> {
             Some(Named::Open(association)) => {
                 if let Some(socket) = self.sockets.get_mut(association.socket) {
                     match &mut socket.peers {
-                        Peers::One(_) => drop(self.sockets.forget(association.socket)),
+                        Peers::One(_) => {
+                            self.connected.remove(&association.remote);
+                            drop(self.sockets.forget(association.socket));
+                        }
                         Peers::Many { known, .. } => {
                             known.remove(&association.remote);
                             self.leave(association.socket);

@@ -1,7 +1,9 @@
 //! Receives: from the socket upward, within the credit of the layer above.
 
 use std::array;
+use std::collections::HashSet;
 use std::mem;
+use std::net::SocketAddr;
 
 use rustix::io::Errno;
 use stackwright_contract::services::{Credit, DatagramsIndication, MessageProperties};
@@ -10,9 +12,7 @@ use stackwright_wire::{Message, Pool};
 
 use super::coalesced::{Coalesced, Spent};
 use super::fill::fill;
-use super::{
-    ALONE, BLOCKS, LENT_MOST, NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less,
-};
+use super::{ALONE, BLOCKS, LENT_MOST, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
 
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
@@ -22,7 +22,7 @@ impl<M: Message> Udp<M> {
     /// a batch has used up the credit are held until the next; if there is still none, they are
     /// dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { registry, sockets, names, pool, lent, came, .. } = self;
+        let Udp { registry, sockets, names, pool, lent, came, connected, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
         if !socket.readable
             || !socket.held.is_empty() && !socket.deliver_held(cx, name, names, pool, out)
@@ -61,13 +61,18 @@ impl<M: Message> Udp<M> {
             // All of them, before other layers take some.
             let blocks: [_; BLOCKS] = array::from_fn(|at| (at < filled).then(|| pool.take()));
             for (came, block) in came.iter().zip(blocks.into_iter().flatten()) {
-                if came.cut_off {
-                    cx.dropped(NAME, "a datagram that was cut off");
+                let header = socket.network.header(socket.local.is_ipv4(), &block[..came.octets]);
+                let (Some(header), false) = (header, came.cut_off) else {
+                    cx.dropped(socket.network.name(), "a datagram that was cut off");
+                    pool.give(block);
+                    continue;
+                };
+                if socket.hears_twice(came.from, connected) {
                     pool.give(block);
                     continue;
                 }
-                let (mut coalesced, spent) =
-                    Coalesced::new(came, block, lent.len() < LENT_MOST, pool);
+                let lends = lent.len() < LENT_MOST;
+                let (mut coalesced, spent) = Coalesced::new(came, block, header, lends, pool);
                 match spent {
                     Spent::Lent(whole) => lent.push(whole),
                     Spent::Free(block) => pool.give(block),
@@ -113,8 +118,9 @@ impl<M: Message> Socket<M> {
                     self.held.push_front(coalesced);
                     return false;
                 }
-                (0..coalesced.count)
-                    .for_each(|_| cx.dropped(NAME, "a datagram for which there is no room"));
+                (0..coalesced.count).for_each(|_| {
+                    cx.dropped(self.network.name(), "a datagram for which there is no room")
+                });
             }
             coalesced.reclaim(pool);
             delivered = true;
@@ -130,8 +136,16 @@ impl<M: Message> Socket<M> {
         if connect::unreachable(error) && self.is_connected() {
             self.broken = true;
         } else {
-            cx.dropped(NAME, "receive: the network reports an error");
+            cx.dropped(self.network.name(), "receive: the network reports an error");
         }
+    }
+
+    /// Returns whether another socket receives the same datagram: raw sockets all do.
+    #[inline]
+    fn hears_twice(&self, from: Option<SocketAddr>, connected: &HashSet<SocketAddr>) -> bool {
+        !connected.is_empty()
+            && !self.is_connected()
+            && from.is_some_and(|from| connected.contains(&self.network.identity(from)))
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -191,9 +205,8 @@ impl<M: Message> Socket<M> {
                     });
                 }
             }
-            Err(reason) => {
-                (0..mem::take(&mut coalesced.count)).for_each(|_| cx.dropped(NAME, reason))
-            }
+            Err(reason) => (0..mem::take(&mut coalesced.count))
+                .for_each(|_| cx.dropped(self.network.name(), reason)),
         }
         true
     }

@@ -13,7 +13,7 @@ use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::burst::{Burst, Waiting};
-use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, mark};
+use super::{LONGEST, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, mark};
 use crate::readiness::token;
 use crate::registry::Registry;
 
@@ -71,7 +71,10 @@ impl<M: Message> Udp<M> {
                 }
                 // Too long for the path, forbidden here, or unreachable: datagrams are lost.
                 Err(_) => (0..burst.credit.messages).for_each(|_| {
-                    cx.dropped(NAME, "send: the network does not take this datagram")
+                    cx.dropped(
+                        socket.network.name(),
+                        "send: the network does not take this datagram",
+                    )
                 }),
             }
             if open.left == Credit::default() {

@@ -1,5 +1,6 @@
-//! SendFuture, receiving, closing.
+//! Messages: sending, receiving, closing.
 
+use std::io::IoSliceMut;
 use std::time::Duration;
 
 use stackwright_contract::services::{Batch, Code, MessageProperties};
@@ -9,6 +10,7 @@ use crate::blocking::endpoint::wait;
 use crate::error::{Error, NotSent};
 use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Outbound;
+use crate::placed::Placed;
 use crate::send_buffer::SendBuffer;
 use crate::shared::StackAny;
 
@@ -292,6 +294,34 @@ impl<S: StackAny> Association<S> {
     /// As [`receive`](Association::receive).
     pub fn receive_batch(&self) -> Result<(Batch<S::Message>, MessageProperties), Error> {
         wait(&self.hold.shared, self.timeout, |shared| shared.take_batch(self.hold.name))?
+    }
+
+    /// Receives octets of the next message into areas of the application's, such as a header and a
+    /// place in a picture, one after the other: they are copied once, from the packet to their
+    /// place. Where the areas hold less than the message, the next call goes on with it.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.send(b"hello")?;
+    /// # let other = endpoint.accept()?;
+    /// use std::io::IoSliceMut;
+    /// let (mut kind, mut rest) = ([0; 1], [0; 3]);
+    /// let mut areas = [IoSliceMut::new(&mut kind), IoSliceMut::new(&mut rest)];
+    /// let placed = other.receive_into(&mut areas)?;
+    /// assert_eq!((placed.octets, placed.whole), (4, false));
+    /// assert_eq!((&kind, &rest), (b"h", b"ell"));
+    /// assert!(other.receive_into(&mut [IoSliceMut::new(&mut rest)])?.whole);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`receive`](Association::receive).
+    pub fn receive_into(&self, areas: &mut [IoSliceMut<'_>]) -> Result<Placed, Error> {
+        wait(&self.hold.shared, self.timeout, |shared| shared.take_into(self.hold.name, areas))?
     }
 
     fn receive_within(

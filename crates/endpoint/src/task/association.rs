@@ -1,5 +1,7 @@
 //! Messages: sending, receiving, closing.
 
+use std::io::IoSliceMut;
+
 use stackwright_contract::Command;
 use stackwright_contract::services::{Batch, Code, MessageProperties};
 use stackwright_wire::Message;
@@ -8,6 +10,7 @@ use crate::error::{Error, NotSent};
 use crate::flavor::Flavor;
 use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Size;
+use crate::placed::Placed;
 use crate::send_buffer::SendBuffer;
 use crate::shared::StackAny;
 use crate::task::sending::SendFuture;
@@ -275,6 +278,38 @@ impl<S: StackAny, F: Flavor> Association<S, F> {
     pub async fn receive_batch(&self) -> Result<(Batch<S::Message>, MessageProperties), Error> {
         let name = self.hold.name;
         Wait::new(&self.watch, name, |shared| shared.take_batch(name)).await?
+    }
+
+    /// Receives octets of the next message into areas of the application's, such as a header and a
+    /// place in a picture, one after the other: they are copied once, from the packet to their
+    /// place. Where the areas hold less than the message, the next call goes on with it.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
+    /// one.send(b"hello").await?;
+    /// # let other = endpoint.accept().await?;
+    /// use std::io::IoSliceMut;
+    /// let (mut kind, mut rest) = ([0; 1], [0; 3]);
+    /// let mut areas = [IoSliceMut::new(&mut kind), IoSliceMut::new(&mut rest)];
+    /// let placed = other.receive_into(&mut areas).await?;
+    /// assert_eq!((placed.octets, placed.whole), (4, false));
+    /// assert_eq!((&kind, &rest), (b"h", b"ell"));
+    /// assert!(other.receive_into(&mut [IoSliceMut::new(&mut rest)]).await?.whole);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`receive`](Association::receive).
+    pub async fn receive_into(&self, areas: &mut [IoSliceMut<'_>]) -> Result<Placed, Error> {
+        let name = self.hold.name;
+        Wait::new(&self.watch, name, |shared| shared.take_into(name, areas)).await?
     }
 
     /// Receives a message that has arrived already.

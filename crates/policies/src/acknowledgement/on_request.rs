@@ -25,16 +25,14 @@ use stackwright_transport::words::{Report, ReportRequest, View};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnRequest<const SPANS: bool> {
     asked: Option<u32>,
-    /// The number of a question that waits for the application.
-    waits: Option<u32>,
+    /// A question that waits for the application.
+    waits: Option<ReportRequest>,
 }
 
-/// Returns the newer of two questions: they overtake each other, and the newest covers the others.
-fn newer(one: Option<u32>, other: Option<u32>) -> Option<u32> {
-    match (one, other) {
-        (Some(a), Some(b)) => Some(if b.wrapping_sub(a) as i32 > 0 { b } else { a }),
-        _ => one.or(other),
-    }
+/// Returns whether the question is newer than `other`. Questions overtake each other, and the newest
+/// covers the others.
+fn is_newer(number: u32, other: Option<u32>) -> bool {
+    other.is_none_or(|other| number.wrapping_sub(other) as i32 > 0)
 }
 
 impl<const SPANS: bool> OnRequest<SPANS> {
@@ -42,18 +40,36 @@ impl<const SPANS: bool> OnRequest<SPANS> {
     pub const fn new() -> Self {
         OnRequest { asked: None, waits: None }
     }
+
+    fn ask(&mut self, number: u32) {
+        if is_newer(number, self.asked) {
+            self.asked = Some(number);
+        }
+    }
 }
 
 impl<const SPANS: bool> Acknowledgement for OnRequest<SPANS> {
     fn on_inquiry(&mut self, view: &View, question: ReportRequest) {
-        let waits = question.patient && view.pending > 0;
-        let place = if waits { &mut self.waits } else { &mut self.asked };
-        *place = newer(*place, Some(question.number));
+        if question.at_once || view.pending == 0 {
+            self.ask(question.number);
+        }
+        let waits = question.when_taken && view.pending > 0;
+        if waits && is_newer(question.number, self.waits.map(|waits| waits.number)) {
+            self.waits = Some(question);
+        }
     }
 
     fn on_taken(&mut self, view: &View) {
-        if view.pending == 0 && self.waits.is_some() {
-            self.asked = newer(self.asked, self.waits.take());
+        if view.pending == 0
+            && let Some(question) = self.waits.take()
+        {
+            self.ask(question.number);
+        }
+    }
+
+    fn on_room(&mut self, _: &View, _: &Receipts) {
+        if let Some(question) = self.waits.filter(|question| question.at_once) {
+            self.ask(question.number);
         }
     }
 
@@ -100,8 +116,9 @@ impl<const SPANS: bool> Component for OnRequest<SPANS> {
 mod tests {
     use super::*;
 
-    fn question(number: u32, patient: bool) -> ReportRequest {
-        ReportRequest { number, patient }
+    /// XTP's DREQ.
+    fn patient(number: u32) -> ReportRequest {
+        ReportRequest { number, at_once: false, when_taken: true }
     }
 
     /// Returns what it answers now, and tells it that this has left.
@@ -117,24 +134,47 @@ mod tests {
     fn a_patient_question_is_answered_when_all_is_taken() {
         let mut policy = OnRequest::<false>::new();
         let holds = View { pending: 5, ..View::START };
-        policy.on_inquiry(&holds, question(1, true));
+        policy.on_inquiry(&holds, patient(1));
         policy.on_taken(&holds);
         assert_eq!(answer(&mut policy), None, "the application has not taken all");
-        policy.on_inquiry(&holds, question(2, false));
+        policy.on_inquiry(&holds, 2.into());
         assert_eq!(answer(&mut policy), Some(2), "this one waits for nobody");
         policy.on_taken(&View::START);
         assert_eq!(answer(&mut policy), Some(1));
         policy.on_taken(&View::START);
         assert_eq!(answer(&mut policy), None, "once");
-        policy.on_inquiry(&View::START, question(3, true));
+        policy.on_inquiry(&View::START, patient(3));
         assert_eq!(answer(&mut policy), Some(3), "there is nothing to wait for");
+    }
+
+    #[test]
+    fn a_question_of_both_kinds_is_answered_at_once_when_there_is_room_and_when_all_is_taken() {
+        let mut policy = OnRequest::<false>::new();
+        let holds = View { pending: 5, ..View::START };
+        policy.on_inquiry(&holds, ReportRequest { when_taken: true, ..1.into() });
+        assert_eq!(answer(&mut policy), Some(1));
+        policy.on_room(&holds, &Receipts::default());
+        assert_eq!(answer(&mut policy), Some(1), "there is room for more");
+        policy.on_taken(&View::START);
+        assert_eq!(answer(&mut policy), Some(1), "and all is taken");
+        policy.on_room(&View::START, &Receipts::default());
+        assert_eq!(answer(&mut policy), None, "which was the last of it");
+    }
+
+    #[test]
+    fn a_patient_question_is_not_answered_because_there_is_room() {
+        let mut policy = OnRequest::<false>::new();
+        let holds = View { pending: 5, ..View::START };
+        policy.on_inquiry(&holds, patient(1));
+        policy.on_room(&holds, &Receipts::default());
+        assert_eq!(answer(&mut policy), None);
     }
 
     #[test]
     fn the_newest_question_covers_the_others() {
         let mut policy = OnRequest::<false>::new();
         for number in [u32::MAX, 1, 0] {
-            policy.on_inquiry(&View::START, question(number, false));
+            policy.on_inquiry(&View::START, number.into());
         }
         assert_eq!(answer(&mut policy), Some(1));
     }

@@ -58,6 +58,9 @@ pub struct Implicit {
     again: (Instant, u32),
     /// When something was last received.
     heard: Instant,
+    /// Up to which number the peer has taken our data while they wait for it though this side takes
+    /// no more, and since when.
+    stands: Option<(u64, Instant)>,
     halves: Halves,
 }
 
@@ -74,6 +77,10 @@ const STRANGE_MOST: Nanoseconds = 60 * SECOND;
 /// How long the first packet waits for data: a layer above that sends at once is told before that
 /// the association is open.
 const DATA_WAIT: Nanoseconds = MILLISECOND;
+
+/// How long a side that takes no more waits for a peer that answers and takes nothing: no
+/// application is left that could give up.
+const STANDSTILL_MOST: Nanoseconds = 600 * SECOND;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -102,6 +109,7 @@ impl Implicit {
             waited_for: false,
             again: (Instant::END, 0),
             heard: Instant::START,
+            stands: None,
             halves: Halves::OPEN,
         }
     }
@@ -132,6 +140,11 @@ impl Implicit {
             Some(_) => self.heard.later(STRANGE_MOST),
             None => Instant::END,
         }
+    }
+
+    /// Returns when a peer counts as gone that takes nothing of what waits for it.
+    fn stands_until(&self) -> Instant {
+        self.stands.map_or(Instant::END, |(_, since)| since.later(STANDSTILL_MOST))
     }
 
     /// Notes that the end was said. A peer that can say little may not be able to ask for it.
@@ -184,7 +197,8 @@ impl Connection for Implicit {
     }
 
     fn on_time(&mut self, view: &View) {
-        if self.state == State::Active && self.forsaken_at() <= view.now {
+        let gone_at = self.forsaken_at().min(self.stands_until());
+        if self.state == State::Active && gone_at <= view.now {
             // If nothing is missing on either side, only its last word is.
             let has_all = self.halves.has_all(view) && view.idle && view.drained;
             self.state = State::Ended(if has_all { Ending::Finished } else { Ending::Silent });
@@ -232,6 +246,10 @@ impl Connection for Implicit {
             self.again.0 = if waits { view.now.later(view.rtt.timeout) } else { Instant::END };
         }
         (self.heard, self.waited_for) = (view.now, waits);
+        let waits_for_room = self.halves.is_stopping() && !view.drained;
+        let since = |(upto, since)| if upto == view.settled_upto { since } else { view.now };
+        self.stands =
+            waits_for_room.then(|| (view.settled_upto, self.stands.map_or(view.now, since)));
         self.stranger = match self.stranger {
             Some((heard, said)) if !signals.has(Signals::CONFIRM) => {
                 Some((heard + tidings.octets as u64, said))
@@ -354,7 +372,8 @@ impl Connection for Implicit {
             State::Calling if !self.called => self.opens_at.min(self.halves.deadline()),
             State::Calling => self.halves.deadline(),
             State::Active if self.trusts(0) => {
-                self.halves.deadline().min(self.again.0).min(self.forsaken_at())
+                let gone_at = self.forsaken_at().min(self.stands_until());
+                self.halves.deadline().min(self.again.0).min(gone_at)
             }
             State::Active => self.forsaken_at(),
             _ => Instant::END,
@@ -365,6 +384,7 @@ impl Connection for Implicit {
 component! {
     Implicit: "connection implicit", "opens with the first packet",
     // Inquiries carry and repeat its signals; and it is over only when nothing is missing.
-    needs: Property::SIGNALS.and(Property::ASKS).and(Property::REPEATS),
+    needs: Property::SIGNALS.and(Property::ASKS),
+    needs_one_of: Property::REPEATS.and(Property::FORGIVES),
     shuns: Property::EXPIRES,
 }

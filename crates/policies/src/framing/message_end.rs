@@ -11,7 +11,9 @@ use stackwright_wire::{Message, Pool};
 
 /// Marks the last packet of a message (XTP's EOM). Units have to arrive in order; where one is
 /// missing, everything up to the next mark is discarded, because only a mark tells where a message
-/// begins.
+/// begins; unless the message that follows has a number, whose first packet bears it (XTP's BTAG).
+/// The application may give its messages numbers, which are delivered with them; with
+/// [`numbering`](MessageEnd::numbering), all have one.
 ///
 /// A message has at most `most` octets. Where octets are numbered, an empty message cannot be sent:
 /// its mark would have no number, and could not be acknowledged.
@@ -32,6 +34,8 @@ pub struct MessageEnd<M> {
     skips: bool,
     /// The number that comes next where nothing is missing.
     next: u64,
+    /// The number of the next message, where all have one.
+    counts: Option<u32>,
     /// How many numbers were discarded since [`forget`](Framing::forget) was called.
     gone: u64,
 }
@@ -41,12 +45,21 @@ pub struct MessageEnd<M> {
 struct Open<M> {
     message: M,
     numbers: u64,
+    /// The message's own number, if it has one.
+    number: Option<u32>,
 }
 
 impl<M> MessageEnd<M> {
     /// Creates the policy for messages of at most `most` octets.
     pub const fn new(most: usize) -> Self {
-        MessageEnd { most, open: None, skips: false, next: 0, gone: 0 }
+        MessageEnd { most, open: None, skips: false, next: 0, counts: None, gone: 0 }
+    }
+
+    /// Numbers messages to which the application gives no number: of those that follow a lost
+    /// packet, none is discarded.
+    #[must_use]
+    pub fn numbering(self) -> Self {
+        MessageEnd { counts: Some(0), ..self }
     }
 }
 
@@ -63,11 +76,18 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
     fn begin(
         &mut self,
         message: M,
-        _: &MessageProperties,
+        properties: &MessageProperties,
         room: usize,
         _: &Pool<M>,
     ) -> Result<(M, Label, usize), M> {
-        if message.len() > self.most { Err(message) } else { Ok((message, Label::default(), room)) }
+        if message.len() > self.most {
+            return Err(message);
+        }
+        let number = properties.number.or(self.counts);
+        self.counts = self.counts.map(|count| number.unwrap_or(count).wrapping_add(1));
+        // A count says that there is a number.
+        let count = u32::from(number.is_some());
+        Ok((message, Label { message: number.unwrap_or(0), count, ..Label::default() }, room))
     }
 
     fn on_begun(&mut self, first: u64, _: &[u8]) {
@@ -84,8 +104,16 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         let (numbers, is_last, body) = (unit.numbers(), unit.label.last, message.take());
         let follows = self.next == unit.span.start;
         self.next = unit.span.end;
+        let number = (unit.label.count > 0).then_some(unit.label.message);
+        if number.is_some() && unit.label.index == 0 {
+            self.discard(pool);
+            self.skips = false;
+        } else if !follows {
+            self.discard(pool);
+            self.skips = true;
+        }
         let octets = self.open.as_ref().map_or(0, |open| open.message.len()) + body.len();
-        if !follows || octets > self.most {
+        if octets > self.most {
             self.discard(pool);
             self.skips = true;
         }
@@ -95,7 +123,7 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
             return Err(Dropped::Unjoinable);
         }
         let open = match self.open.take() {
-            None => Open { message: body, numbers },
+            None => Open { message: body, numbers, number },
             Some(mut open) => {
                 open.message.join(body);
                 Open { numbers: open.numbers + numbers, ..open }
@@ -104,7 +132,7 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         if is_last {
             *message = open.message;
             return Ok(Some(Joined {
-                properties: MessageProperties::default(),
+                properties: MessageProperties { number: open.number, ..Default::default() },
                 numbers: open.numbers,
             }));
         }

@@ -17,7 +17,7 @@ const DOUBLED_MOST: u32 = 6;
 ///
 /// ```
 /// use stackwright_policies::inquiry::{KeepAlive, WindowEnd};
-/// let asks = KeepAlive::new(WindowEnd::new(6), 60_000_000_000, 120_000_000_000);
+/// let asks = KeepAlive::new(WindowEnd::new(6, 1 << 19), 60_000_000_000, 120_000_000_000);
 /// # let _ = asks;
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,10 @@ impl<I> KeepAlive<I> {
 impl<I: Inquiry> Inquiry for KeepAlive<I> {
     fn due(&self, view: &View, occasion: Occasion) -> bool {
         self.is_due && Self::rests(view) || self.other.due(view, occasion)
+    }
+
+    fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool {
+        self.other.awaits_taking(view, occasion)
     }
 
     fn heeds_last(&self) -> bool {
@@ -90,6 +94,10 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
             self.since = Some((since, tries + 1));
             self.at = view.now.later(view.rtt.timeout << tries.min(DOUBLED_MOST));
         }
+    }
+
+    fn believes(&self, number: u32) -> bool {
+        self.other.believes(number)
     }
 
     fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) {

@@ -117,7 +117,7 @@ from_values! {
     inquiry::Polls: |values| {
         inquiry::Polls::new(values.first_timeout(), PACKETS_AN_INQUIRY, values.bounds.silence)
     },
-    inquiry::WindowEnd: |_| inquiry::WindowEnd::new(RETRIES),
+    inquiry::WindowEnd: |values| inquiry::WindowEnd::new(RETRIES, values.bounds.window / 2),
     inquiry::TailProbe: |_| inquiry::TailProbe::new(RETRIES),
     recovery::Absent: |_| recovery::Absent,
     recovery::RackTlp: |values| {

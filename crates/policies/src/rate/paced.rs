@@ -31,6 +31,15 @@ impl Paced {
     pub const fn new(rate: NonZeroU64, burst: u32) -> Self {
         Paced { rate, burst: burst as u64 * SECOND / rate.get(), level: Instant::START }
     }
+
+    /// Returns the policy with another rate and burst: what was sent takes its time at that rate.
+    #[must_use]
+    pub fn changed(self, view: &View, rate: NonZeroU64, burst: u32) -> Self {
+        let left = u128::from(self.level.nanoseconds_since(view.now));
+        let left = left * u128::from(self.rate.get()) / u128::from(rate.get());
+        let level = view.now.later(u64::try_from(left).unwrap_or(u64::MAX));
+        Paced { level, ..Paced::new(rate, burst) }
+    }
 }
 
 impl Rate for Paced {

@@ -6,8 +6,8 @@
 //!
 //! | writer | where | what it writes |
 //! | --- | --- | --- |
-//! | copied | a block of the pool | headers and octets, one packet behind the other |
-//! | in place (`in_place.rs`) | the gaps of a gapped buffer | headers: nothing is copied |
+//! | copied | a block of the pool | headers and octets, one packet behind the other, and checks |
+//! | in place (`in_place.rs`) | the gaps of a gapped buffer | headers: nothing is copied, or checked |
 
 use alloc::vec::Vec;
 
@@ -117,7 +117,6 @@ impl<C: Configuration> Association<C> {
         let slots = &self.slots;
         <C::Message as Message>::SHARES
             && slots.format.runs(view.sent_upto)
-            && slots.integrity.looks_at() == 0
             && slots.recovery.keeps()
             && slots.acknowledgement.deadline() > view.now
             && slots.connection.signals(view, Occasion::Nothing) == Signals::NONE
@@ -298,6 +297,11 @@ impl<C: Configuration> Association<C> {
             };
             body.copy_to(&mut into[before..packet]);
             body.advance(piece);
+            if self.slots.integrity.looks_at() > 0 {
+                // What was just copied is still in the processor's cache.
+                let at = self.slots.format.check(&into[..before], packet);
+                self.slots.integrity.seal(&mut into[..packet], None::<&C::Message>, at);
+            }
             (count, octets) = (count + 1, octets + packet);
             into = &mut into[packet..];
             batch.is_ended = packet < batch.segment;
@@ -324,6 +328,7 @@ impl<C: Configuration> Association<C> {
             inquiry: None,
             credit: None,
             signals: Signals::NONE,
+            terms: None,
             stamp: slots.lifetime.stamp(view, since, lifetime),
             clock: slots.lifetime.clock(view),
         };

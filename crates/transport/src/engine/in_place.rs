@@ -78,15 +78,16 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Returns whether the message that waits first is in a gapped buffer, with space for any
-    /// header before it, and no judge depends on whether another one follows. This is determined
-    /// before any judge is asked whether it may leave: a policy that tries a shut window is asked
-    /// once.
+    /// header before it, no judge depends on whether another one follows, and no check covers its
+    /// octets. This is determined before any judge is asked whether it may leave: a policy that
+    /// tries a shut window is asked once.
     #[inline]
     pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Credit) -> bool {
         let headroom = self.slots.format.headroom();
         let Some(next) = self.sending.next().filter(|next| !next.is_lost) else { return false };
         let body = next.pieces.first_octets();
         !self.slots.inquiry.heeds_last()
+            && self.slots.integrity.looks_at() == 0
             && headroom + body <= memory.blocks.octets().min(room.octets)
             && self
                 .sending

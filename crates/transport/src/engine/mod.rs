@@ -37,9 +37,9 @@ use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, Flow as _, Format as _,
-    Framing as _, Integrity as _, Recovery as _, Rtt as _,
+    Framing as _, Integrity as _, Rate as _, Recovery as _, Rtt as _,
 };
-use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, View};
+use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, Terms, View};
 use batch::Blocks;
 pub use receive::Delivery;
 
@@ -269,6 +269,22 @@ impl<C: Configuration> Association<C> {
         slots.congestion.on_opened(&view, &opening);
         self.opening = Some(opening);
         self.set_pace(&view);
+    }
+
+    /// Records how many octets the layer above has room for, where the flow judge heeds that.
+    #[inline]
+    pub fn set_room(&mut self, now: Instant, octets: usize) {
+        if self.slots.flow.heeds_room() {
+            let view = self.view(now);
+            if self.slots.flow.on_room(&view, octets) == CreditUpdate::Tell {
+                self.slots.acknowledgement.on_room(&view, &self.receipts);
+            }
+        }
+    }
+
+    /// Sets how fast this side takes data. Returns whether the peer is told.
+    pub fn set_terms(&mut self, terms: Terms) -> bool {
+        self.slots.rate.set_terms(terms)
     }
 
     /// Closes this side's half, if the connection policy has a half close: the layer above sends no

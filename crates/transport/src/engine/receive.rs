@@ -14,7 +14,7 @@ use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
 use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _,
-    Joined, Lifetime as _, Ordering as _, PacketInfo,
+    Joined, Lifetime as _, Ordering as _, PacketInfo, Rate as _,
 };
 use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Signals, Unit, UnitHeader, View};
 
@@ -133,6 +133,9 @@ impl<C: Configuration> Association<C> {
         if let Some(credit) = segment.credit {
             self.slots.flow.on_credit(credit);
         }
+        if let Some(terms) = segment.terms {
+            self.slots.rate.on_terms(view, terms);
+        }
         if segment.reports {
             self.on_report(view, &memory.heard, segment.stamp, &memory.pool);
         }
@@ -149,6 +152,11 @@ impl<C: Configuration> Association<C> {
             let (unit, mut body) = unit.into_parts();
             received =
                 self.accept(view, &unit, &mut body, &memory.pool, Credit::default()).map(drop);
+        } else if let Some(next) = segment.next
+            && self.slots.ordering.forgives().is_some_and(|upto| upto < next)
+        {
+            // A packet without data shows a gap, too; where gaps are forgiven, nothing fills it.
+            self.receipts.skip_to(next);
         }
         // It is about what came with it, too.
         if let Some(question) = segment.inquiry {
@@ -320,7 +328,12 @@ impl<C: Configuration> Association<C> {
             let mut part = body.split_to((span.end - span.start) as usize);
             at = span.end;
             self.pending += span.end - span.start;
-            let label = Label { last: unit.label.last && at == unit.span.end, ..unit.label };
+            let label = Label {
+                last: unit.label.last && at == unit.span.end,
+                // What does not begin the unit does not begin its message.
+                index: unit.label.index + u32::from(span.start > unit.span.start),
+                ..unit.label
+            };
             let unit = UnitHeader { span, piece: part.len(), label, ..*unit };
             result = self.deliver(view, &unit, &mut part, pool);
             result.as_ref().map_err(|dropped| *dropped)?;

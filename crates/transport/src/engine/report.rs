@@ -77,7 +77,7 @@ impl<C: Configuration> Association<C> {
                     .as_ref()
                     .map_or(view.now, |asked_at| asked_at[number as usize % QUESTIONS]),
             );
-            if asked_at.is_some() {
+            if asked_at.is_some() && slots.inquiry.believes(number) {
                 slots.rtt.on_sample(Sample::OfAnswer(took));
             }
             slots.inquiry.on_answer(&heeded, number, took);

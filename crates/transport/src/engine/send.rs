@@ -16,7 +16,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{MILLISECOND, Occasion, Outgoing, Signals, View};
+use crate::words::{MILLISECOND, Occasion, Outgoing, ReportRequest, Signals, View};
 
 /// The octets that need to leave together at most: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
@@ -36,7 +36,14 @@ impl<C: Configuration> Association<C> {
         !view.drained
             || slots.acknowledgement.deadline() <= now
             || slots.connection.due(&view)
+            || self.tells_terms()
             || self.asks(&view, Occasion::Nothing)
+    }
+
+    /// Returns whether a packet leaves to tell the peer how fast this side takes data.
+    #[inline]
+    fn tells_terms(&self) -> bool {
+        self.slots.rate.owes_terms() && self.slots.connection.may_send(0)
     }
 
     /// Returns whether nothing would leave now. Each policy is asked what it has to say now, not,
@@ -46,7 +53,10 @@ impl<C: Configuration> Association<C> {
         let (view, slots) = (self.view(now), &self.slots);
         let signals = slots.connection.signals(&view, Occasion::Nothing) != Signals::NONE
             && slots.connection.due(&view);
-        let says = signals || self.reports(&view, memory) || self.asks(&view, Occasion::Nothing);
+        let says = signals
+            || self.reports(&view, memory)
+            || self.tells_terms()
+            || self.asks(&view, Occasion::Nothing);
         self.has_ended(&view) || view.drained && !says
     }
 
@@ -117,12 +127,13 @@ impl<C: Configuration> Association<C> {
             None => Occasion::Nothing,
         };
         let asking = self.asks(&view, occasion);
-        if next.is_none() && !reporting && !signalling && !asking {
+        if next.is_none() && !reporting && !signalling && !asking && !self.tells_terms() {
             return None;
         }
 
         let slots = &mut self.slots;
         let number = self.asked.wrapping_add(1);
+        let when_taken = asking && slots.inquiry.awaits_taking(&view, occasion);
         let (since, lifetime) = next.map_or((view.now, None), |next| next.wish);
         let credit = slots.flow.credit(&view);
         let span = next.map_or(0..0, Next::span);
@@ -130,9 +141,10 @@ impl<C: Configuration> Association<C> {
             unit: next.map(|next| next.pieces.cargo(&span)),
             part: None,
             report: reporting.then_some(&memory.saying),
-            inquiry: asking.then_some(number.into()),
+            inquiry: asking.then_some(ReportRequest { when_taken, ..number.into() }),
             credit,
             signals,
+            terms: slots.rate.terms(),
             stamp: slots.lifetime.stamp(&view, since, lifetime),
             clock: slots.lifetime.clock(&view),
         };
@@ -147,8 +159,9 @@ impl<C: Configuration> Association<C> {
         let (reported, credited) = (reporting && saying.report.is_none(), saying.credit.is_none());
         let asked = (asking && saying.inquiry.is_none()).then_some(number);
         let said = signals.without(saying.signals);
+        let terms_left = saying.terms.is_none() && slots.rate.terms().is_some();
         assert!(
-            unit_left || reported || asked.is_some() || said != Signals::NONE,
+            unit_left || reported || asked.is_some() || said != Signals::NONE || terms_left,
             "a format takes something"
         );
         let body = next.filter(|_| unit_left).map(|next| next.pieces.first_octets());
@@ -159,6 +172,9 @@ impl<C: Configuration> Association<C> {
         }
         if let Some(credit) = credit.filter(|_| credited) {
             slots.flow.on_credit_said(credit);
+        }
+        if terms_left {
+            slots.rate.on_terms_said();
         }
         self.tell_packets(&view, said, octets, body.unwrap_or(0));
         if !unit_left {

@@ -110,6 +110,9 @@ slot! {
     trait Inquiry {
         /// Returns whether to ask now.
         fn due(&self, view: &View, occasion: Occasion) -> bool;
+        /// Returns whether a question that leaves with it is to be answered once more when the
+        /// application has taken what arrived before it.
+        fn awaits_taking(&self, view: &View, occasion: Occasion) -> bool = false;
         /// Returns whether it depends on whether a unit is the last that may leave.
         fn heeds_last(&self) -> bool = false;
         /// Returns whether packets that leave at a moment change its answers for others that leave
@@ -122,6 +125,9 @@ slot! {
         fn on_sent(&mut self, view: &View) = ();
         /// Records that the inquiry of this number left.
         fn on_asked(&mut self, view: &View, number: u32) = ();
+        /// Returns whether what the answer to this inquiry took is a round trip: not if newer ones
+        /// left because none came (Karn's algorithm).
+        fn believes(&self, number: u32) -> bool = true;
         /// Records that it was answered, after the answer was processed.
         fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) = ();
         /// Returns whether data waits for an answer.

@@ -8,7 +8,9 @@ use stackwright_contract::Instant;
 use super::slot;
 use crate::sending::Acknowledged;
 pub use crate::sending::Suspect;
-use crate::words::{Dropped, Estimate, Nanoseconds, Opening, Report, Sample, Timestamp, View};
+use crate::words::{
+    Dropped, Estimate, Nanoseconds, Opening, Report, Sample, Terms, Timestamp, View,
+};
 
 /// What a report makes suspect: determined first, or each report would cost a pass over all packets
 /// in flight.
@@ -106,6 +108,10 @@ slot! {
         /// Records how many octets are reserved. Of more than before, it may be any part; fewer
         /// are as many as it asked for.
         fn on_reserved(&mut self, view: &View, octets: usize) = ();
+        /// Returns whether it depends on how much the application has room for.
+        fn heeds_room(&self) -> bool = false;
+        /// Records how many octets the application has room for. Returns what is due for it.
+        fn on_room(&mut self, view: &View, octets: usize) -> CreditUpdate = CreditUpdate::None;
         /// Returns after what time a shut window is tried again; `None`: it never shuts.
         fn tries_after(&self, view: &View) -> Option<Nanoseconds> = None;
     }
@@ -164,6 +170,17 @@ slot! {
         /// per second: it measures the rate at which they arrive, without what precedes them.
         /// `None`: only the window bounds it.
         fn on_pace(&mut self, view: &View, pace: Option<NonZeroU64>) = ();
+        /// Records how fast the peer takes data.
+        fn on_terms(&mut self, view: &View, terms: Terms) = ();
+        /// Returns how fast this side takes data, for the packets that carry it; `None`: the peer
+        /// is not told.
+        fn terms(&self) -> Option<Terms> = None;
+        /// Sets how fast this side takes data. Returns whether the peer is told.
+        fn set_terms(&mut self, terms: Terms) -> bool = false;
+        /// Returns whether a packet must leave to tell the peer.
+        fn owes_terms(&self) -> bool = false;
+        /// Records that a packet that carries them left.
+        fn on_terms_said(&mut self) = ();
     }
 }
 

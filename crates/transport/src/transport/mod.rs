@@ -26,13 +26,15 @@ use stackwright_contract::ask::{
 use stackwright_contract::services::{
     Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
 };
-use stackwright_contract::{Context, Duration, Facts, Handle, Instant, Participant, PathLimits};
+use stackwright_contract::{
+    Command, CommandError, Context, Duration, Facts, Handle, Instant, Participant, PathLimits,
+};
 use stackwright_wire::{Message as _, Pool};
 
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
-use crate::slots::{Congestion as _, Format as _, Rtt as _};
-use crate::words::{Ending, Nanoseconds, Phase};
+use crate::slots::{Congestion as _, Flow as _, Format as _, Rtt as _};
+use crate::words::{Ending, Nanoseconds, Phase, Terms};
 use allowance::Allowance;
 
 /// A transport as a layer.
@@ -385,6 +387,9 @@ impl<H: Host> Hooks for Associations<H> {
             at.association().only_messages = false;
             self.turn(at);
         }
+        if at.association().engine.slots().flow.heeds_room() {
+            at.later();
+        }
     }
 
     fn room_came(&mut self, at: &mut impl Place<Self>) {
@@ -402,6 +407,17 @@ impl<H: Host> Hooks for Associations<H> {
         session.armed = Instant::END;
         session.engine.handle_timeout(now);
         at.later();
+    }
+
+    fn control(
+        &mut self,
+        at: &mut impl Place<Self>,
+        command: Command,
+    ) -> Option<Result<u32, CommandError>> {
+        let Some(terms) = Terms::of(command) else { return Some(Err(CommandError::Unknown)) };
+        let tells = at.association().engine.set_terms(terms);
+        at.later();
+        Some(if tells { Ok(0) } else { Err(CommandError::Declined) })
     }
 
     fn finish(&mut self, at: &mut impl Place<Self>) {

@@ -15,6 +15,8 @@ impl<H: Host> Associations<H> {
         // If only credit is missing, credit wakes it: other deadlines are then looked at now and
         // again.
         let mut least = now;
+        let takes = at.room().octets;
+        at.association().engine.set_room(now, takes);
         while at.association().engine.may_transmit(now) {
             let (room, most) = (at.room_below(), at.room_below_most());
             let session = at.association();

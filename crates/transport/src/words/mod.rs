@@ -3,11 +3,13 @@
 
 mod report;
 mod segment;
+mod terms;
 mod unit;
 mod view;
 
 pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Incoming, Outgoing, ReportRequest, Signals, Timestamp};
+pub use terms::Terms;
 pub use unit::{Cargo, Label, Numbering, Unit, UnitHeader};
 pub use view::{Ending, Estimate, Occasion, Opening, Phase, Sample, View};
 

@@ -4,7 +4,7 @@ use core::ops::{BitOr, Range};
 
 use stackwright_contract::services::Code;
 
-use super::{Cargo, Ending, Report, Unit};
+use super::{Cargo, Ending, Report, Terms, Unit};
 
 /// A set of what the two ends tell each other about the association itself; and with an end or a
 /// refusal its [code](Signals::code), in the same number, so that they are compared and combined as
@@ -174,15 +174,16 @@ pub struct Timestamp {
 pub struct ReportRequest {
     /// Its number, which the answer bears.
     pub number: u32,
-    /// Whether it is answered when the application has taken what arrived before it; otherwise at
-    /// once.
-    pub patient: bool,
+    /// Whether it is answered at once.
+    pub at_once: bool,
+    /// Whether it is answered when the application has taken what arrived before it.
+    pub when_taken: bool,
 }
 
 impl From<u32> for ReportRequest {
     /// Returns a question of this number that is answered at once.
     fn from(number: u32) -> Self {
-        ReportRequest { number, patient: false }
+        ReportRequest { number, at_once: true, when_taken: false }
     }
 }
 
@@ -207,6 +208,8 @@ pub struct Incoming<M> {
     pub settled: Option<u64>,
     /// When it was sent.
     pub stamp: Option<Timestamp>,
+    /// How fast its sender takes data.
+    pub terms: Option<Terms>,
     /// What is left of a packet without a unit: its memory is reused.
     pub rest: Option<M>,
 }
@@ -223,6 +226,7 @@ impl<M> Incoming<M> {
             next: None,
             settled: None,
             stamp: None,
+            terms: None,
             rest: None,
         }
     }
@@ -247,6 +251,8 @@ pub struct Outgoing<'a> {
     pub credit: Option<u64>,
     /// The signals of the association.
     pub signals: Signals,
+    /// How fast this side takes data.
+    pub terms: Option<Terms>,
     /// The timestamp for data and everything else with a lifetime.
     pub stamp: Timestamp,
     /// The time of this side's clock, now, in microseconds since 1970.

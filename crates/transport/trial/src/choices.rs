@@ -7,7 +7,7 @@ use stackwright_policies::{
     rate, recovery, rtt,
 };
 use stackwright_transport::rules::Facts;
-use stackwright_transport::words::{MILLISECOND, SECOND};
+use stackwright_transport::words::{MILLISECOND, SECOND, Terms};
 use stackwright_transport::{Boxed, IntoPart, Parts, SLOTS, SlotPart, Slots, slots};
 use stackwright_wire::BufferTree;
 
@@ -101,10 +101,10 @@ choices! { |at|
     ];
     inquiry: dyn slots::Inquiry = [
         inquiry::Absent,
-        inquiry::WindowEnd::new(60),
+        inquiry::WindowEnd::new(60, 32),
         inquiry::Polls::new(50 * MILLISECOND, 8, 60 * SECOND),
         inquiry::TailProbe::new(60),
-        inquiry::KeepAlive::new(inquiry::WindowEnd::new(60), 20 * SECOND, 60 * SECOND),
+        inquiry::KeepAlive::new(inquiry::WindowEnd::new(60, 32), 20 * SECOND, 60 * SECOND),
     ];
     recovery: dyn slots::Recovery = [
         recovery::Absent,
@@ -121,6 +121,8 @@ choices! { |at|
     flow: dyn slots::Flow = [
         flow::Absent,
         flow::CreditWindow::new(at.window),
+        flow::Bounded::new(at.window),
+        flow::Posted::new(at.window, PACKET),
     ];
     congestion: dyn slots::Congestion = [
         congestion::Absent,
@@ -134,6 +136,7 @@ choices! { |at|
         rate::Absent,
         rate::Paced::new(NonZeroU64::new(100_000).unwrap(), 4000),
         rate::PacedByCongestion::new(),
+        rate::PacedByTerms::new(Terms { rate: 100_000, burst: 4000 }, Terms { rate: 200_000, burst: 0 }),
     ];
     lifetime: dyn slots::Lifetime = [
         lifetime::Absent,

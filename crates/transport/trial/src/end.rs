@@ -57,6 +57,9 @@ pub struct End<C: Configuration<Message = BufferTree>> {
 const PACKET: usize = 2048;
 const HEADROOM: usize = 32;
 
+/// What its application has buffers for.
+const BUFFERS: usize = 16 << 10;
+
 impl<C: Configuration<Message = BufferTree>> End<C> {
     pub(crate) fn new(slots: Slots<C>) -> Self {
         let (association, memory) = (Association::new(slots), Memory::new(PACKET, HEADROOM, 64));
@@ -195,6 +198,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             return Some(packet);
         }
         let now = self.clock.reads(now);
+        self.association.set_room(now, BUFFERS);
         self.run = self
             .association
             .transmit(now, &mut self.memory, EVERYTHING)

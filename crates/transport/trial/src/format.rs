@@ -7,7 +7,8 @@ use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
-    Dropped, Incoming, Label, Numbering, Outgoing, Report, Signals, Timestamp, Unit, View, unwrap,
+    Dropped, Incoming, Label, Numbering, Outgoing, Report, Signals, Terms, Timestamp, Unit, View,
+    unwrap,
 };
 use stackwright_wire::{Header, Message};
 
@@ -40,6 +41,11 @@ struct Packet {
     control: bool,
     /// The report says up to where all was received.
     rises: bool,
+    /// It tells how fast its sender takes data.
+    limits: bool,
+    /// 0.
+    #[bits(7)]
+    spare: u8,
     /// Of the unit.
     priority: u8,
     /// How many spans are held.
@@ -68,6 +74,10 @@ struct Packet {
     at: u64,
     /// For how long it is valid from then on, in microseconds.
     valid: u32,
+    /// How many octets a second its sender takes.
+    rate: u32,
+    /// How many at once.
+    burst: u32,
 }
 
 /// Two numbers.
@@ -155,6 +165,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             inquiry: header.asks.then(|| header.inquiry.into()),
             credit: header.credits.then(|| unwrap(header.credit, 32, view.sent_upto)),
             stamp: Some(Timestamp { at: header.at, valid: header.valid }),
+            terms: header.limits.then_some(Terms { rate: header.rate, burst: header.burst }),
             ..Incoming::silent()
         };
         for (bit, signal) in SIGNALS.into_iter().enumerate() {
@@ -197,6 +208,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         let unit = if report.is_some() { None } else { say.unit.take() };
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let credit = say.credit.take();
+        let terms = say.terms.take();
         let own = Timestamp { at: say.clock, valid: 0 };
         let stamp = if unit.is_some() { say.stamp } else { own };
         let label = unit.map_or_else(Label::default, |unit| *unit.label);
@@ -229,6 +241,10 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             count: label.count,
             at: stamp.at,
             valid: stamp.valid,
+            limits: terms.is_some(),
+            spare: 0,
+            rate: terms.unwrap_or_default().rate,
+            burst: terms.unwrap_or_default().burst,
         };
         say.signals = Signals::NONE;
         octets.resize(Packet::LENGTH, 0);
@@ -254,6 +270,7 @@ impl<const OCTETS: bool, M> Component for Everything<OCTETS, M> {
                 .and(Property::MARKS)
                 .and(Property::TIMES)
                 .and(Property::SETTLES)
+                .and(Property::TERMS)
                 .and(Property::SIGNALS)
                 .and(Property::CHECK_FIELD),
             ..Facts::of(name, "carries everything")

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fastrand::Rng;
 use stackwright_contract::Duration;
-use stackwright_simulator::{Conditions, Reorder};
+use stackwright_simulator::{Conditions, Deed, Event, Reorder};
 use stackwright_transport::slots::Front;
 use stackwright_transport::{Boxed, Configuration, Slots};
 use stackwright_wire::BufferTree;
@@ -47,6 +47,39 @@ pub fn talks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, pr
         let mut trial = Trial::new(&make, &bad(seed), seed);
         let outcome = trial.talk(&talk(seed, promise), seed, |_, _| {});
         assert!(outcome.is_ok(), "seed {seed}: {outcome:?}, {:?}", trial.reasons());
+    }
+}
+
+/// How many packets of each end are tried in turn.
+const PACKETS: u64 = 64;
+
+/// Everything arrives as promised, whatever happens to one packet: each of the first 64 of each end
+/// meets with every deed.
+pub fn withstands<C: Configuration<Message = M>>(
+    make: impl Fn(usize) -> Slots<C>,
+    promise: Promise,
+) {
+    let delay = Duration::from_millis(5);
+    let by = Duration::from_millis(1500);
+    let deeds = [
+        Deed::Lose,
+        Deed::Duplicate { by },
+        Deed::Alter { bit: 77 },
+        Deed::Alter { bit: 300 },
+        Deed::Delay { by },
+        Deed::HoldBack { by },
+    ];
+    let talk = Talk { there: 80, back: 80, longest: 1500, promise, ..Talk::default() };
+    for (nth, deed) in (0..PACKETS).flat_map(|nth| deeds.map(|deed| (nth, deed))) {
+        for side in 0..2 {
+            let mut events = [Vec::new(), Vec::new()];
+            events[side].push(Event { nth, deed });
+            let conditions = Conditions { delay, ..Conditions::IDEAL };
+            let mut trial = Trial::scripted(&make, &conditions, events);
+            let outcome = trial.talk(&talk, nth, |_, _| {});
+            assert!(outcome.is_ok(), "{deed:?} of {nth} from {side}: {outcome:?}");
+            assert!(trial.packets() > PACKETS, "{} packets", trial.packets());
+        }
     }
 }
 

@@ -110,6 +110,8 @@ struct Heard {
     delivered: u64,
     expected: u64,
     octets: Vec<u8>,
+    /// All that is said to it, where messages have no bounds.
+    whole: Vec<u8>,
 }
 
 fn message(seed: u64, nth: u64, longest: usize) -> Vec<u8> {
@@ -122,7 +124,8 @@ fn message(seed: u64, nth: u64, longest: usize) -> Vec<u8> {
 }
 
 impl Heard {
-    fn new(seed: u64, count: u64) -> Self {
+    fn new(seed: u64, count: u64, talk: &Talk) -> Self {
+        let messages = if talk.promise == Promise::Octets { count } else { 0 };
         Heard {
             seed,
             count,
@@ -130,6 +133,7 @@ impl Heard {
             delivered: 0,
             expected: 0,
             octets: Vec::new(),
+            whole: (0..messages).flat_map(|nth| message(seed, nth, talk.longest)).collect(),
         }
     }
 
@@ -163,13 +167,9 @@ impl Heard {
 
     fn has_all(&self, talk: &Talk) -> bool {
         match talk.promise {
-            Promise::Octets => self.octets.len() == self.whole(talk).len(),
+            Promise::Octets => self.octets.len() == self.whole.len(),
             promise => !promise.is_complete() || self.delivered == self.count,
         }
-    }
-
-    fn whole(&self, talk: &Talk) -> Vec<u8> {
-        (0..self.count).flat_map(|nth| message(self.seed, nth, talk.longest)).collect()
     }
 }
 
@@ -185,7 +185,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         seed: u64,
         mut meddle: impl FnMut(&mut End<C>, u64),
     ) -> Result<Outcome, Failure> {
-        let mut heard = [Heard::new(!seed, talk.back), Heard::new(seed, talk.there)];
+        let mut heard = [Heard::new(!seed, talk.back, talk), Heard::new(seed, talk.there, talk)];
         let counts = [talk.there, talk.back];
         let mut sent = [0; 2];
         let until = self.now + talk.limit;
@@ -257,7 +257,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
             }
         }
         for side in &heard {
-            if talk.promise == Promise::Octets && side.octets != side.whole(talk) {
+            if talk.promise == Promise::Octets && side.octets != side.whole {
                 return Err("the octets are not what was sent".into());
             }
         }

@@ -3,5 +3,6 @@
 mod hostile;
 mod links;
 mod programs;
+mod raw;
 mod rig;
 mod unproto;

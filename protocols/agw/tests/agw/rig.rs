@@ -141,7 +141,7 @@ impl Station {
             sent: Vec::new(),
         };
         station.agw.flush(&station.cx, &mut station.server_said);
-        let up = FramesIndication::State { up: true };
+        let up = FramesIndication::State { port: 0, up: true };
         station.frames_say(up);
         station.frames_say(FramesIndication::Credit { port: 0, credit: LARGE });
         station

@@ -46,12 +46,12 @@ struct Sample {
 }
 
 impl Lengths {
-    pub(super) fn new(config: &Config, learned: Learned) -> Self {
+    pub(super) fn new(config: &Config, port: u8, learned: Learned) -> Self {
         let fixed = match config.frame {
             FrameLength::Adaptive => None,
             FrameLength::Fixed(length) => Some(length.max(1)),
         };
-        let access = config.access.as_millis() as u64 * u64::from(config.rate) / 8000;
+        let access = config.access.as_millis() as u64 * u64::from(config.rate_of(port)) / 8000;
         Lengths {
             fixed,
             most: config.longest as u16,
@@ -133,7 +133,7 @@ mod tests {
 
     fn lengths(frame: FrameLength) -> Lengths {
         let call = "N0CALL".parse().expect("a call sign");
-        Lengths::new(&Config { frame, ..Config::new(call) }, Learned::default())
+        Lengths::new(&Config { frame, ..Config::new(call) }, 0, Learned::default())
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(lengths.choose(4), 256);
         let learned = lengths.learned(None);
         let call = "N0CALL".parse().expect("a call sign");
-        assert_eq!(Lengths::new(&Config::new(call), learned).choose(4), 256);
+        assert_eq!(Lengths::new(&Config::new(call), 0, learned).choose(4), 256);
     }
 
     /// At 2.5 wrong bits in a thousand, one frame of 256 octets in 250 passes.

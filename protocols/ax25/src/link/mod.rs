@@ -214,7 +214,7 @@ impl<M: Message> Link<M> {
             counts: Counts::default(),
             version: LinkVersion::V20,
             selective: Selective::Absent,
-            outgoing: Outgoing::new(config, learned),
+            outgoing: Outgoing::new(config, key.port, learned),
             incoming: Incoming::new(credit),
             negotiation: Negotiation::default(),
             ending: Ending::Open,

@@ -53,8 +53,8 @@ pub(super) struct Outgoing<M> {
 }
 
 impl<M: Message> Outgoing<M> {
-    pub(super) fn new(config: &Config, learned: Learned) -> Self {
-        let frame = config.air(config.longest).as_nanos().max(1);
+    pub(super) fn new(config: &Config, port: u8, learned: Learned) -> Self {
+        let frame = config.air(port, config.longest).as_nanos().max(1);
         Outgoing {
             acknowledged: 0,
             frames: VecDeque::new(),
@@ -66,7 +66,7 @@ impl<M: Message> Outgoing<M> {
             burst_most: usize::try_from(BURST_MOST.as_nanos() / frame).unwrap_or(1).max(1),
             peer_busy: false,
             standstill: 0,
-            length: Lengths::new(config, learned),
+            length: Lengths::new(config, port, learned),
         }
     }
 

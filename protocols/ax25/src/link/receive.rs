@@ -176,12 +176,16 @@ impl<M: Message> Link<M> {
             return self.invalid(false, env);
         }
         let selective = self.selective != Selective::Absent;
-        let mut information = information;
-        if others {
-            env.cx.dropped(crate::NAME, "octets of another protocol than the link's");
-            information.truncate(0);
-        }
         match self.incoming.standing(sent, self.modulus, selective) {
+            // Nobody takes it, so it is not acknowledged, and nothing behind it can be.
+            Standing::Next if others => {
+                env.cx.dropped(crate::NAME, "an I frame of a protocol that nobody takes");
+                return self.give_up(Ended::Reset(0), env);
+            }
+            // It is not held: it comes again in its turn.
+            Standing::Ahead if others && selective => {
+                env.cx.dropped(crate::NAME, "an I frame of a protocol that nobody takes");
+            }
             Standing::Next => {
                 let (modulus, acts) = (self.modulus, &mut *env.acts);
                 let deliver = |octets| acts.push_back(Act::Deliver(octets));

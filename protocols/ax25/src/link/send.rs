@@ -242,7 +242,7 @@ impl<M: Message> Link<M> {
         config: &Config,
     ) {
         self.version = version;
-        self.outgoing = Outgoing::new(config, learned);
+        self.outgoing = Outgoing::new(config, self.key.port, learned);
         self.incoming = Incoming::new(credit);
         self.ending = Ending::Open;
         self.opened = false; // this name was not told

@@ -76,7 +76,8 @@ impl Clock {
 impl<M: Message> Link<M> {
     /// A frame that asks was made: T1 waits until it has left.
     pub(super) fn await_departure(&mut self, env: &Env<'_, M>) {
-        let queue = env.config.air(env.config.longest) * self.outgoing.burst() as u32;
+        let queue =
+            env.config.air(self.key.port, env.config.longest) * self.outgoing.burst() as u32;
         // Where the TNC never says it, this is when it has left if the channel is free.
         let access = if self.clock.unsaid { env.config.access * 2 } else { LEAVES_WITHIN };
         self.t1 = T1::Leaving { mark: None, until: env.now() + access + queue };
@@ -128,7 +129,7 @@ impl<M: Message> Link<M> {
 
     /// An I frame that does not ask for an answer is acknowledged when no other follows it.
     pub(super) fn acknowledge_later(&mut self, env: &Env<'_, M>) {
-        let frame = env.config.air(env.config.longest) * 5 / 4;
+        let frame = env.config.air(self.key.port, env.config.longest) * 5 / 4;
         self.t2 = Some(env.now() + frame.clamp(T2_LEAST, T2_MOST));
     }
 

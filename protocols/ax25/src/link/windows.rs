@@ -20,7 +20,7 @@ fn outgoing(
 ) -> Outgoing<BufferTree> {
     let call = "N0CALL".parse().expect("a call sign");
     let config = Config { frame: FrameLength::Fixed(1), ..Config::new(call) };
-    let mut outgoing = Outgoing::new(&config, Learned::default());
+    let mut outgoing = Outgoing::new(&config, 0, Learned::default());
     outgoing.window = window;
     outgoing.push(BufferTree::with_headroom(0, &[7; 300]));
     for number in 0..acknowledged {

@@ -26,6 +26,9 @@ pub struct AirRulesConfig {
     pub duty: Option<u8>,
     /// The rate on the air, in bit/s. At least 1.
     pub rate: u32,
+    /// Whether frames are transmitted that are recognised as encrypted: TLS and SSH where they
+    /// begin, ESP always. Amateur radio forbids it (ITU Radio Regulations, article 25.2A).
+    pub encryption: bool,
 }
 
 /// A UI frame to `ID`, on each port on which the station has transmitted: in time, and a few
@@ -51,6 +54,7 @@ impl AirRulesConfig {
             identification: Some(identification),
             duty: None,
             rate: 1200,
+            encryption: false,
         }
     }
 

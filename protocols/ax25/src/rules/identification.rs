@@ -8,6 +8,7 @@ const QUIET: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Default)]
 pub(super) struct Identifying {
+    pub(super) is_up: bool,
     /// The first transmission since the last identification.
     since: Option<Instant>,
     /// The last one.
@@ -29,8 +30,8 @@ impl Identifying {
     }
 
     /// The TNC is gone, or there anew: its credit is void.
-    pub(super) fn on_line(&mut self) {
-        self.kept = Credit::NONE;
+    pub(super) fn on_line(&mut self, up: bool) {
+        (self.is_up, self.kept) = (up, Credit::NONE);
     }
 
     /// Takes what an identification still lacks of `credit`.
@@ -46,7 +47,7 @@ impl Identifying {
     /// Returns when an identification is due; `None` where nothing was sent, or while the TNC takes
     /// none.
     pub(super) fn due_at(&self, every: Duration, cost: Credit) -> Option<Instant> {
-        let since = self.since.filter(|_| self.kept.covers(cost))?;
+        let since = self.since.filter(|_| self.is_up && self.kept.covers(cost))?;
         let quiet = self.link_ended.then(|| self.last + QUIET);
         earliest(Some(since + every), quiet)
     }

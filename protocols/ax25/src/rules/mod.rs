@@ -6,12 +6,14 @@
 //! | --- | --- |
 //! | `config.rs` | the configuration |
 //! | `duty.rs` | how much of the time the station may transmit |
+//! | `encryption.rs` | what is recognised as encrypted |
 //! | `identification.rs` | when it has to say whose it is |
 //!
 //! It stands below everything that sends, so that no program gets around it.
 
 mod config;
 mod duty;
+mod encryption;
 mod identification;
 
 pub use config::{AirRulesConfig, Identification};
@@ -39,12 +41,13 @@ type Out<'a, M> = &'a mut dyn Outlet<AirRules<M>>;
 /// Frames that keep the rules of the air, over those of a TNC.
 pub struct AirRules<M: Message> {
     config: AirRulesConfig,
-    up: bool,
     ports: Vec<Identifying>,
     duty: Duty,
     /// Frames that wait until the station may transmit again, within the credit of their port.
     waiting: VecDeque<(u8, Batch<M>, Option<u16>)>,
     transmitted: Transmitted,
+    /// It was told that something encrypted was refused.
+    told_encrypted: bool,
 }
 
 /// What a station has transmitted.
@@ -64,11 +67,11 @@ impl<M: Message> AirRules<M> {
     pub fn new(config: AirRulesConfig) -> Self {
         config.check();
         AirRules {
-            up: false,
             ports: (0..PORTS_MOST).map(|_| Identifying::default()).collect(),
             duty: Duty::new(config.duty),
             waiting: VecDeque::new(),
             transmitted: Transmitted::default(),
+            told_encrypted: false,
             config,
         }
     }
@@ -100,13 +103,19 @@ impl<M: Message> AirRules<M> {
         mark: Option<u16>,
         out: Out<'_, M>,
     ) {
-        if !self.up {
+        if !self.ports.get(usize::from(port)).is_some_and(|port| port.is_up) {
             return; // it crossed the word that the TNC is gone
         }
         let head = Head::of(batch.as_octets());
-        let why = self.objection(head.addresses.as_ref());
-        if let Some(why) = why {
+        let encrypted = if self.config.encryption { None } else { head.encrypted };
+        if let Some(why) = self.objection(head.addresses.as_ref()) {
             cx.dropped(NAME, why);
+        } else if let Some(what) = encrypted {
+            cx.dropped(NAME, what);
+            // A link sends it again and again.
+            if !core::mem::replace(&mut self.told_encrypted, true) {
+                cx.event(NAME, format_args!("not transmitted: {what}"));
+            }
         } else if !self.config.transmit {
             if let Some(Addresses { source, destination, .. }) = head.addresses {
                 let octets = batch.octets();
@@ -158,7 +167,7 @@ impl<M: Message> AirRules<M> {
         let (every, cost) = (identification.every, self.config.identification_cost());
         for nth in 0..self.ports.len() {
             let port = nth as u8;
-            if !self.up || !self.ports[nth].is_due(cx.now(), every, cost) {
+            if !self.ports[nth].is_due(cx.now(), every, cost) {
                 continue;
             }
             let Some(frame) = self.config.identification_frame::<M>() else { return };
@@ -175,13 +184,19 @@ struct Head {
     addresses: Option<Addresses>,
     /// It is DISC.
     ends_link: bool,
+    /// What is encrypted in it.
+    encrypted: Option<&'static str>,
 }
+
+/// Octets of a frame that are read: its addresses, and what may be recognised behind them.
+const READ_MOST: usize = HEAD_MOST + 300;
 
 impl Head {
     fn of<M: Message>(frame: &M) -> Self {
-        let mut octets = [0; HEAD_MOST];
+        let mut octets = [0; READ_MOST];
         let length = frame.copy_to(&mut octets);
         let decoded = Addresses::decode(&octets[..length]).ok();
+        let from_control = decoded.and_then(|(_, at)| octets.get(at..length));
         let control = decoded
             .and_then(|(_, at)| ControlField::decode(octets.get(at..length)?, Modulus::Eight).ok());
         let is_disc =
@@ -189,6 +204,7 @@ impl Head {
         Head {
             addresses: decoded.map(|(addresses, _)| addresses),
             ends_link: control.is_some_and(|(control, _)| is_disc(control)),
+            encrypted: from_control.and_then(encryption::recognised),
         }
     }
 }
@@ -218,10 +234,11 @@ impl<M: Message> Protocol for AirRules<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match &indication {
-            FramesIndication::State { up } => {
-                self.up = *up;
-                self.waiting.clear();
-                self.ports.iter_mut().for_each(Identifying::on_line);
+            FramesIndication::State { port, up } => {
+                self.waiting.retain(|(waits, ..)| waits != port);
+                if let Some(there) = self.ports.get_mut(usize::from(*port)) {
+                    there.on_line(*up);
+                }
             }
             FramesIndication::Credit { port, credit } => {
                 let (port, mut credit) = (*port, *credit);
@@ -235,7 +252,7 @@ impl<M: Message> Protocol for AirRules<M> {
                 return self.identify(cx, out);
             }
             FramesIndication::Delivered { port, batch } => {
-                let Head { addresses, ends_link } = Head::of(batch.as_octets());
+                let Head { addresses, ends_link, .. } = Head::of(batch.as_octets());
                 let is_ours = |call| self.config.calls.contains(&call);
                 if ends_link && addresses.is_some_and(|to| is_ours(to.destination)) {
                     self.on_link_ends(*port);
@@ -252,9 +269,6 @@ impl<M: Message> Protocol for AirRules<M> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        if !self.up {
-            return None;
-        }
         let waits = (!self.waiting.is_empty()).then(|| self.duty.permits_at());
         let identification = self.config.identification().and_then(|identification| {
             let (every, cost) = (identification.every, self.config.identification_cost());

@@ -44,6 +44,8 @@ pub enum Input {
     IResponse,
     /// I, longer than N1, P=1.
     ILong,
+    /// I, in order, of a protocol that nobody takes.
+    IOfAnother,
     /// RR command, P=1.
     RrAsks,
     /// RR response, F=0, acknowledges.
@@ -116,7 +118,7 @@ pub enum Input {
 
 impl Input {
     /// All of them.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 55] = [
         Input::Sabm,
         Input::Sabme,
         Input::SabmAnew,
@@ -137,6 +139,7 @@ impl Input {
         Input::IInvalid,
         Input::IResponse,
         Input::ILong,
+        Input::IOfAnother,
         Input::RrAsks,
         Input::RrAcknowledges,
         Input::RrAnswersAll,
@@ -196,6 +199,7 @@ impl Input {
             Input::IInvalid => "I, in order, N(R) invalid",
             Input::IResponse => "I as a response",
             Input::ILong => "I, longer than N1, P=1",
+            Input::IOfAnother => "I, in order, of a protocol that nobody takes",
             Input::RrAsks => "RR command, P=1",
             Input::RrAcknowledges => "RR response, F=0, acknowledges",
             Input::RrAnswersAll => "RR response, F=1, acknowledges all",

@@ -126,6 +126,17 @@ pub(super) const NUMBERED: &[StateRow] = &[
         ],
     },
     StateRow {
+        input: Input::IOfAnother,
+        cells: [
+            silent("", "0", ONE_DM),
+            known("", "1 T1", "figure C4.2, ignored"),
+            known("", "2 T1", "figure C4.3, ignored"),
+            silent("Ended Reset(0), DM F=0, DISC P=1", "2 T1", OF_ANOTHER),
+            silent("Ended Reset(0), DM F=0, DISC P=1", "2 T1", OF_ANOTHER),
+            known("", "5 T1", "figure C4.6, ignored"),
+        ],
+    },
+    StateRow {
         input: Input::RrAsks,
         cells: [
             known("DM F=1", "0", "figure C4.1"),

@@ -170,7 +170,7 @@ impl Air {
     pub(crate) fn set_up(&mut self, station: usize, up: bool) {
         self.stations[station].up = up;
         self.waiting.retain(|waiting| waiting.station != station);
-        self.indicate(station, FramesIndication::State { up });
+        self.indicate(station, FramesIndication::State { port: 0, up });
         if up {
             self.indicate(station, FramesIndication::Credit { port: 0, credit: TNC });
         }

@@ -1,7 +1,7 @@
 //! The table of states and inputs.
 
 use stackwright_ax25::LinkState;
-use stackwright_ax25::header::{Role, Supervisory, Unnumbered};
+use stackwright_ax25::header::{ControlField, Role, Supervisory, Unnumbered};
 use stackwright_ax25::table::{Cell, Input, STATES, Source, rows};
 use stackwright_contract::Duration;
 use stackwright_contract::services::{Credit, StreamsRequest};
@@ -52,6 +52,7 @@ fn apply(machine: &mut Machine, input: Input) {
             machine.hear(Response, control, b"xy");
         }
         Input::ILong => machine.hear_i(0, 0, true, &[7; 300]),
+        Input::IOfAnother => machine.hear_of_another(0, b"xy"),
         Input::RrAsks => machine.hear_s(Command, ReceiveReady, 0, true),
         Input::RrAcknowledges => machine.hear_s(Response, ReceiveReady, 1, false),
         Input::RrAnswersAll => machine.hear_s(Response, ReceiveReady, 1, true),
@@ -138,10 +139,10 @@ fn does(state: LinkState, input: Input) -> (String, String) {
     (does, next)
 }
 
-#[test]
-fn every_cell() {
+/// Returns what is wrong with the rows of some inputs.
+fn wrong(is_chosen: impl Fn(Input) -> bool) -> Vec<String> {
     let mut wrong = Vec::new();
-    for row in rows() {
+    for row in rows().filter(|row| is_chosen(row.input)) {
         for (cell, state) in row.cells.iter().zip(STATES) {
             let Cell { does: expected, next, source } = *cell;
             let (done, there) = does(state, row.input);
@@ -160,9 +161,37 @@ fn every_cell() {
             assert!(!says.is_empty(), "{:?} in {state:?} does not say why", row.input);
         }
     }
+    wrong
+}
+
+#[test]
+fn every_cell() {
+    let wrong = wrong(|_| true);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let inputs: std::collections::BTreeSet<_> = rows().map(|row| row.input).collect();
     assert_eq!((inputs.len(), rows().count()), (Input::ALL.len(), Input::ALL.len()));
+}
+
+#[test]
+fn sabm_and_sabme_in_every_state() {
+    let wrong = wrong(|input| matches!(input, Input::Sabm | Input::Sabme | Input::SabmAnew));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// With information of any length: what it says is of no use.
+#[test]
+fn frmr_in_every_state() {
+    let wrong = wrong(|input| input == Input::Frmr);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for state in STATES {
+        let expected = does(state, Input::Frmr);
+        for length in [0, 1, 2, 3, 5, 300] {
+            let mut machine = Machine::at(state);
+            let control = ControlField::unnumbered(Unnumbered::Frmr, false);
+            machine.hear(Role::Response, control, &[0xff; 300][..length]);
+            assert_eq!(machine.take().join(", "), expected.0, "{length} octets in {state:?}");
+        }
+    }
 }
 
 /// Prints the rows as the machine has them: what to begin with after a change.

@@ -147,7 +147,7 @@ impl Machine {
     }
 
     pub(crate) fn line(&mut self, up: bool) {
-        self.indicate(FramesIndication::State { up });
+        self.indicate(FramesIndication::State { port: 0, up });
         if up {
             let credit = Credit { octets: 100_000, messages: 1000 };
             self.indicate(FramesIndication::Credit { port: 0, credit });
@@ -217,6 +217,16 @@ impl Machine {
     pub(crate) fn hear_i(&mut self, sent: u8, received: u8, poll: bool, octets: &[u8]) {
         let control = ControlField::Information { sent, received, poll };
         self.hear(Role::Command, control, octets);
+    }
+
+    /// The peer sends an I frame of NET/ROM.
+    pub(crate) fn hear_of_another(&mut self, sent: u8, octets: &[u8]) {
+        let (destination, source) = (call("A"), call("B"));
+        let (role, path) = (Role::Command, DigipeaterPath::DIRECT);
+        let addresses = Addresses { destination, source, role, path };
+        let control = ControlField::Information { sent, received: 0, poll: false };
+        let head = Head::new(&addresses, control, Modulus::Eight, Some(0xcf));
+        self.hear_octets(&[head.as_octets(), octets].concat());
     }
 
     /// Lets time pass until a timer does something, or none is left.

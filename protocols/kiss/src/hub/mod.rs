@@ -62,7 +62,6 @@ pub struct Hub<M: Message> {
     listening: Option<Result<Participant, Ended>>,
     /// Whether it was started.
     begun: bool,
-    is_up: bool,
     /// Credit of the layer above, and whether it ever gave any.
     credit: Credit,
     hears: bool,
@@ -73,6 +72,7 @@ pub struct Hub<M: Message> {
 
 /// A port of the TNC.
 struct Port<M> {
+    is_up: bool,
     /// Credit of the TNC, and frames that wait for it.
     credit: Credit,
     queue: VecDeque<Queued<M>>,
@@ -99,6 +99,7 @@ impl<M: Message> Hub<M> {
     pub fn new(config: HubConfig, pool: Arc<Pool<M>>) -> Self {
         config.check();
         let port = |_| Port {
+            is_up: false,
             credit: Credit::NONE,
             queue: VecDeque::new(),
             handed: 0,
@@ -112,7 +113,6 @@ impl<M: Message> Hub<M> {
             listener: None,
             listening: None,
             begun: false,
-            is_up: false,
             credit: Credit::NONE,
             hears: false,
             ports: (0..config.ports).map(port).collect(),

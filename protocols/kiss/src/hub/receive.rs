@@ -20,7 +20,7 @@ const NOT_READ: &str = "a frame for a program that does not read";
 impl<M: Message> Hub<M> {
     pub(super) fn on_tnc(&mut self, cx: &Context, word: FramesIndication<M>, out: Out<'_, M>) {
         match word {
-            FramesIndication::State { up } => self.state(cx, up, out),
+            FramesIndication::State { port, up } => self.state(cx, port, up, out),
             FramesIndication::Credit { port, credit } => {
                 if let Some(there) = self.ports.get_mut(usize::from(port)) {
                     there.credit += credit;
@@ -37,26 +37,36 @@ impl<M: Message> Hub<M> {
         }
     }
 
-    fn state(&mut self, cx: &Context, up: bool, out: Out<'_, M>) {
-        self.is_up = up;
-        self.credit = Credit::NONE;
-        self.outstanding.clear();
-        for port in &mut self.ports {
-            port.queue.drain(..).for_each(|queued| self.memory.reclaim(queued.frame));
-            (port.credit, port.handed, port.above) = (Credit::NONE, 0, self.config.room);
+    fn state(&mut self, cx: &Context, port: u8, up: bool, out: Out<'_, M>) {
+        let were_up = self.ports.iter().any(|port| port.is_up);
+        let Some(there) = self.ports.get_mut(usize::from(port)) else { return };
+        there.is_up = up;
+        (there.credit, there.handed, there.above) = (Credit::NONE, 0, self.config.room);
+        let mut waiting = Vec::new();
+        for Queued { frame, source } in there.queue.drain(..) {
+            self.memory.reclaim(frame);
+            if let Source::Client(name, _) = source {
+                waiting.push(name);
+            }
         }
-        let waits = |(name, slot): (Handle, &mut Slot<M>)| match slot {
-            Slot::Client(client) => core::mem::take(&mut client.waits).then_some(name),
-            Slot::Listener | Slot::Awaited => None,
-        };
-        let waiting: Vec<Handle> = self.names.iter_mut().filter_map(waits).collect();
-        out.indicate(FramesIndication::State { up });
+        self.outstanding.retain(|outstanding| outstanding.port != port);
+        let are_up = self.ports.iter().any(|port| port.is_up);
+        if were_up != are_up {
+            self.credit = Credit::NONE;
+        }
+        out.indicate(FramesIndication::State { port, up });
         if up {
             let credit = self.config.room;
-            (0..self.config.ports)
-                .for_each(|port| out.indicate(FramesIndication::Credit { port, credit }));
+            out.indicate(FramesIndication::Credit { port, credit });
+        }
+        if are_up && !were_up {
             let credit = Credit { octets: self.config.longest * 64, messages: 64 };
             out.request(Either::Right(FramesRequest::Credit { credit }));
+        }
+        for name in &waiting {
+            if let Some(client) = self.client(*name) {
+                client.waits = false;
+            }
         }
         // Without a TNC, what they send is lost; it must not be sent much later.
         waiting.into_iter().for_each(|name| self.serve(cx, name, out));
@@ -226,7 +236,7 @@ impl<M: Message> Hub<M> {
             let why = match () {
                 () if data.len() > longest => TOO_LONG,
                 () if port >= self.config.ports => "a frame for a port that is not shared",
-                () if !self.is_up => "a frame while there is no TNC",
+                () if !self.ports[usize::from(port)].is_up => "a frame while there is no TNC",
                 () => "",
             };
             if !why.is_empty() {

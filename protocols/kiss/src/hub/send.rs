@@ -29,6 +29,7 @@ pub(super) struct Queued<M> {
 
 /// A frame of which it is told when it has left.
 pub(super) struct Outstanding {
+    pub(super) port: u8,
     /// The mark that the TNC was given.
     pub(super) mark: u16,
     pub(super) source: Source,
@@ -50,13 +51,13 @@ impl<M: Message> Hub<M> {
         mark: Option<u16>,
         out: Out<'_, M>,
     ) {
-        if !self.is_up {
-            return; // it crossed the word that the TNC is gone
-        }
         let cost = Credit { octets: frame.len(), messages: 1 };
         let Some(there) = self.ports.get_mut(usize::from(port)) else {
             return cx.dropped(NAME, "a frame for a port that is not shared");
         };
+        if !there.is_up {
+            return; // it crossed the word that the TNC is gone
+        }
         assert!(there.above.covers(cost), "a Send keeps within the credit of its port");
         there.above -= cost;
         self.queue(port, Queued { frame, source: Source::Above(mark) });
@@ -84,7 +85,7 @@ impl<M: Message> Hub<M> {
             there.handed += cost.octets;
             let echo = self.config.echo.then(|| frame.share());
             let mark = (source.wants_word() && self.outstanding.len() < OUTSTANDING_MOST)
-                .then(|| self.mark(source));
+                .then(|| self.mark(port, source));
             out.request(Either::Right(FramesRequest::Send {
                 port,
                 batch: Batch::from(frame),
@@ -111,7 +112,7 @@ impl<M: Message> Hub<M> {
     }
 
     /// Returns a mark that is not in use.
-    fn mark(&mut self, source: Source) -> u16 {
+    fn mark(&mut self, port: u8, source: Source) -> u16 {
         // It ends: fewer are in use than there are.
         let mark = loop {
             self.next_mark = self.next_mark.wrapping_add(1);
@@ -120,7 +121,7 @@ impl<M: Message> Hub<M> {
                 break next;
             }
         };
-        self.outstanding.push_back(Outstanding { mark, source });
+        self.outstanding.push_back(Outstanding { port, mark, source });
         mark
     }
 }

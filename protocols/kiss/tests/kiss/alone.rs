@@ -42,7 +42,7 @@ pub(crate) struct Alone {
 pub(crate) enum Up {
     Frame(u8, Vec<u8>),
     Left(u8, u16),
-    State(bool),
+    State(u8, bool),
     Credit(u8, usize, usize),
 }
 
@@ -117,7 +117,7 @@ impl Alone {
                 Up::Frame(port, batch.into_single().octets().to_vec())
             }
             FramesIndication::Left { port, mark } => Up::Left(port, mark),
-            FramesIndication::State { up } => Up::State(up),
+            FramesIndication::State { port, up } => Up::State(port, up),
             FramesIndication::Credit { port, credit } => {
                 Up::Credit(port, credit.octets, credit.messages)
             }
@@ -159,14 +159,14 @@ fn a_tnc_is_told_its_parameters_each_time_the_line_comes_up() {
     for _ in 0..3 {
         alone.tell(OctetsIndication::State { up: true });
         let room = |port| Up::Credit(port, 16 << 10, 64);
-        assert_eq!(alone.ups(), [Up::State(true), room(0), room(1)]);
+        assert_eq!(alone.ups(), [Up::State(0, true), room(0), Up::State(1, true), room(1)]);
         assert!(alone.line.is_empty(), "the line has no credit yet");
         alone.tell(OctetsIndication::Credit { credit: 1 << 20 });
         assert_eq!(std::mem::take(&mut alone.line), told.concat());
         alone.pass(Duration::from_secs(3600));
         assert!(alone.line.is_empty(), "and never otherwise");
         alone.tell(OctetsIndication::State { up: false });
-        assert_eq!(alone.ups(), [Up::State(false)]);
+        assert_eq!(alone.ups(), [Up::State(0, false), Up::State(1, false)]);
     }
 }
 
@@ -270,7 +270,7 @@ fn a_tnc_vanishes_and_returns() {
     alone.send(0, b"on the air", Some(1));
     alone.hear(b"\xC0\x00half a fra");
     alone.tell(OctetsIndication::State { up: false });
-    assert_eq!(alone.ups(), [Up::State(false)]);
+    assert_eq!(alone.ups(), [Up::State(0, false)]);
     alone.line.clear();
     // These crossed the word.
     alone.send(0, b"crossed", Some(2));
@@ -279,7 +279,7 @@ fn a_tnc_vanishes_and_returns() {
     assert_eq!((alone.ups(), alone.line.len(), alone.kiss.held()), (vec![], 0, 0));
     alone.tell(OctetsIndication::State { up: true });
     alone.tell(OctetsIndication::Credit { credit: 100 });
-    assert_eq!(alone.ups(), [Up::State(true), Up::Credit(0, 16 << 10, 64)]);
+    assert_eq!(alone.ups(), [Up::State(0, true), Up::Credit(0, 16 << 10, 64)]);
     alone.hear(b"me\xC0\x00new\xC0");
     assert_eq!(alone.ups(), [], "the credit of before is void");
     alone.ask(FramesRequest::Credit { credit: ROOM });

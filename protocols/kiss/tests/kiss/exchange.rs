@@ -26,6 +26,7 @@ struct Station {
     marks: u16,
     left: Vec<u16>,
     came: Vec<(u8, Vec<u8>)>,
+    /// Of port 0; the other goes with it.
     states: Vec<bool>,
 }
 
@@ -49,7 +50,8 @@ impl Station {
 impl Application<Stack> for Station {
     fn hear(&mut self, cx: &Context, word: FramesIndication<M>, asks: &mut Asks<Stack>) {
         match word {
-            FramesIndication::State { up } => {
+            FramesIndication::State { port: 1.., .. } => {}
+            FramesIndication::State { up, .. } => {
                 self.states.push(up);
                 let credit = Credit { octets: 60, messages: 2 };
                 asks.push_back(FramesRequest::Credit { credit });

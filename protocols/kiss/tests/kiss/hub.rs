@@ -88,8 +88,8 @@ impl Rig {
     /// With a TNC that takes `credit` on each port.
     fn up(config: HubConfig, credit: Credit) -> Self {
         let mut rig = Rig::new(config);
-        rig.tnc_says(FramesIndication::State { up: true });
         for port in 0..config.ports {
+            rig.tnc_says(FramesIndication::State { port, up: true });
             rig.tnc_says(FramesIndication::Credit { port, credit });
         }
         rig.said.up.clear();
@@ -405,7 +405,7 @@ fn a_tnc_comes_and_goes() {
     let one = rig.connect();
     rig.say(one, b"\xC0\x00too early\xC0");
     for _ in 0..3 {
-        rig.tnc_says(FramesIndication::State { up: true });
+        rig.tnc_says(FramesIndication::State { port: 0, up: true });
         let credit = Credit { octets: 10, messages: 10 };
         rig.tnc_says(FramesIndication::Credit { port: 0, credit });
         rig.say(one, b"\xC0\x00waits, because there is little credit\xC0\xC0\x00behind\xC0");
@@ -416,17 +416,20 @@ fn a_tnc_comes_and_goes() {
         let state = |rig: &mut Rig| std::mem::take(&mut rig.said.up);
         assert!(matches!(
             state(&mut rig)[..],
-            [FramesIndication::State { up: true }, FramesIndication::Credit { port: 0, .. },]
+            [
+                FramesIndication::State { port: 0, up: true },
+                FramesIndication::Credit { port: 0, .. },
+            ]
         ));
-        rig.tnc_says(FramesIndication::State { up: false });
+        rig.tnc_says(FramesIndication::State { port: 0, up: false });
         assert_eq!(rig.hub.held(), 0);
         // It crossed the word.
         let batch = M::with_headroom(0, b"crosses").into();
         rig.above_says(FramesRequest::Send { port: 0, batch, mark: Some(1) });
-        assert!(matches!(state(&mut rig)[..], [FramesIndication::State { up: false }]));
+        assert!(matches!(state(&mut rig)[..], [FramesIndication::State { port: 0, up: false }]));
     }
     assert!(rig.sent.is_empty());
-    rig.tnc_says(FramesIndication::State { up: true });
+    rig.tnc_says(FramesIndication::State { port: 0, up: true });
     rig.tnc_says(FramesIndication::Credit { port: 0, credit: LARGE });
     rig.say(one, b"\xC0\x00now\xC0");
     assert_eq!(rig.sent, [(0, b"now".to_vec(), None)]);

@@ -13,7 +13,7 @@ use stackwright_transport::words::{
 use stackwright_wire::{Header, Malformed, Message};
 
 use super::header::{Control36r, Packet36r, Span36r};
-use crate::format::{HEADER_MOST, Terms, Xtp4, malformed, put};
+use crate::format::{Terms, Xtp4, malformed, put};
 use crate::header::{
     ControlSegment, KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpPacket,
 };
@@ -27,7 +27,7 @@ const LONGER: usize = Packet36r::LENGTH - XtpPacket::LENGTH;
 const KEY: u32 = 31;
 
 /// The packets of a context. Its words are those of [`Xtp4`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Xtp36r<M> {
     words: Xtp4<M>,
     /// The longest packet, in octets.
@@ -194,7 +194,7 @@ impl<M: Message> Format<M> for Xtp36r<M> {
     }
 
     fn headroom(&self) -> usize {
-        HEADER_MOST + LONGER
+        Format::<M>::headroom(&self.words) + LONGER
     }
 
     fn report_room(&self) -> usize {
@@ -292,8 +292,15 @@ mod tests {
 
     /// A context with the key 7, of a peer with the key 1.
     fn format() -> Xtp36r<M> {
-        let terms =
-            Terms { service: 1, packet: 600, options: XtpOptions::NONE, opens_always: false };
+        let terms = Terms {
+            service: 1,
+            packet: 600,
+            options: XtpOptions::NONE,
+            opens_always: false,
+            is_answered: true,
+            numbers: false,
+            sends: None,
+        };
         let own = ContextKey { ours: true, number: 7 };
         Xtp36r::new(terms, own, Some(1), (Config::UNSPECIFIED, Config::UNSPECIFIED), FIRST)
     }

@@ -73,8 +73,11 @@ pub fn connection<M: Message>(
         packet: usize::from(config.packet),
         options: XtpOptions::NOCHECK.when(!config.checks_data),
         opens_always: false,
+        is_answered: true,
+        numbers: false,
+        sends: None,
     };
-    let there = remote.internet().unwrap_or(Config::UNSPECIFIED);
+    let there = crate::format::place(remote);
     Slots::from(Policies {
         format: Xtp36r::new(terms, own, peer, (config.local, there), first),
         ordering: ordering::Total::new(),
@@ -83,7 +86,7 @@ pub fn connection<M: Message>(
         connection: connection::Implicit::new(config.linger).validating(),
         acknowledgement: acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::new()),
         inquiry: inquiry::KeepAlive::new(
-            inquiry::WindowEnd::new(config.retries),
+            inquiry::WindowEnd::new(config.retries, u64::from(config.window / 2)),
             config.keepalive,
             config.silence,
         ),

@@ -1,5 +1,6 @@
 //! What each service costs and keeps, between two stations of a world.
 
+mod closing;
 mod scene;
 mod sweep;
 

@@ -36,6 +36,8 @@ pub(crate) struct Manner {
     pub(crate) times: usize,
     pub(crate) answer: &'static [u8],
     pub(crate) closes_when_said: bool,
+    /// Whether it then sends no more, and takes on.
+    pub(crate) finishes_when_said: bool,
     pub(crate) closes_when_heard: bool,
 }
 
@@ -44,6 +46,7 @@ pub(crate) const LISTENS: Manner = Manner {
     times: 0,
     answer: &[],
     closes_when_said: false,
+    finishes_when_said: false,
     closes_when_heard: false,
 };
 
@@ -76,6 +79,9 @@ impl<S: Service> Application<Stack<S>> for Side {
                 self.opened += 1;
                 for _ in 0..self.manner.times {
                     say::<S>(association, self.manner.opening, asks);
+                }
+                if self.manner.finishes_when_said {
+                    asks.push_back(DatagramsRequest::Finish { association });
                 }
                 if self.manner.closes_when_said {
                     asks.push_back(DatagramsRequest::Close { name: association });

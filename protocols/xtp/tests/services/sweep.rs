@@ -3,7 +3,9 @@
 use stackwright_contract::Duration;
 use stackwright_contract::services::Ended;
 use stackwright_simulator::{Conditions, Deed, Event};
-use stackwright_xtp::services::{AcknowledgedDatagram, Connection, Transaction};
+use stackwright_xtp::services::{
+    AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram,
+};
 
 use crate::scene::{
     ANSWERS, ASKS, CLIENT, LISTENS, Manner, SAYS_ONE, SERVER, Scene, Service, name,
@@ -14,20 +16,23 @@ const PACKETS: u64 = 64;
 
 static LONG: [u8; 70_000] = [6; 70_000];
 
-/// Whatever happens to one packet, each message is heard once, and both ends finish.
-fn withstands<S: Service>(manners: [Manner; 2]) {
+fn deeds() -> [Deed; 6] {
     let by = Duration::from_millis(1500);
-    let deeds = [
+    [
         Deed::Lose,
         Deed::Duplicate { by },
         Deed::Alter { bit: 77 },
         Deed::Alter { bit: 300 },
         Deed::Delay { by },
         Deed::HoldBack { by },
-    ];
+    ]
+}
+
+/// Whatever happens to one packet, each message is heard once, and both ends finish.
+fn withstands<S: Service>(manners: [Manner; 2]) {
     for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
         for nth in 0..PACKETS {
-            for deed in deeds {
+            for deed in deeds() {
                 let mut scene = Scene::<S>::new(1, Conditions::IDEAL, 1, manners);
                 scene.world.network_mut().script(from, to, vec![Event { nth, deed }]);
                 scene.run(200);
@@ -61,4 +66,27 @@ fn a_transaction_withstands_what_befalls_any_packet() {
 #[test]
 fn an_acknowledged_datagram_withstands_what_befalls_any_packet() {
     withstands::<AcknowledgedDatagram>([SAYS_ONE, LISTENS]);
+}
+
+/// Nothing brings back what is lost, and nothing is heard twice; both ends finish.
+#[test]
+fn an_unacknowledged_datagram_is_heard_at_most_once_whatever_befalls_any_packet() {
+    let says = Manner { opening: &LONG, ..SAYS_ONE };
+    for nth in 0..PACKETS {
+        for deed in deeds() {
+            let mut scene =
+                Scene::<UnacknowledgedDatagram>::new(1, Conditions::IDEAL, 1, [says, LISTENS]);
+            scene.world.network_mut().script(CLIENT, SERVER, vec![Event { nth, deed }]);
+            scene.run(200);
+            let what = format!("{deed:?} of {nth}");
+            let (client, server) = (scene.side(scene.client), scene.side(scene.server));
+            let arrives = scene.packets().0 <= nth || matches!(deed, Deed::Duplicate { .. });
+            let heard = server.heard.len();
+            assert!(heard == 1 || heard == 0 && !arrives, "{what}: {heard}");
+            assert!(server.heard.iter().all(|heard| *heard == LONG), "{what}");
+            assert_eq!(client.ended, [(name(0), Ended::Finished)], "{what}");
+            assert_eq!(server.ended.len(), server.opened as usize, "{what}");
+            assert_eq!(scene.packets().1, 0, "{what}: nothing is answered");
+        }
+    }
 }

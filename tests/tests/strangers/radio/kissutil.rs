@@ -1,6 +1,6 @@
 //! Direwolf's `kissutil`: a program that speaks KISS, and that a person types frames into.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write, pipe};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
@@ -21,7 +21,9 @@ impl Kissutil {
     /// Starts it, and waits until it is connected.
     pub(crate) fn new(tnc: SocketAddr) -> Self {
         let (host, port) = (tnc.ip().to_string(), tnc.port().to_string());
-        let kissutil = Self::start(&["-h", &host, "-p", &port]);
+        let mut command = Command::new("kissutil");
+        command.args(["-h", &host, "-p", &port]);
+        let kissutil = Self::start(command);
         // It says nothing of it, and drops what it reads before.
         let number = kissutil.running.number();
         let connects = eventually(Duration::from_secs(20), || is_connected(number));
@@ -29,17 +31,20 @@ impl Kissutil {
         kissutil
     }
 
-    /// Starts it at a serial device.
+    /// Starts it at a serial device, in its folder: kissutil takes names of at most 29 octets.
     pub(crate) fn at_device(path: &Path) -> Self {
-        Self::start(&["-p", path.to_str().expect("a name of ours")])
+        let (folder, name) = (path.parent().expect("a folder"), path.file_name().expect("a name"));
+        let mut command = Command::new("kissutil");
+        command.current_dir(folder).arg("-p").arg(name);
+        Self::start(command)
     }
 
-    fn start(arguments: &[&str]) -> Self {
-        let mut command = Command::new("kissutil");
-        command.args(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    fn start(mut command: Command) -> Self {
+        let (output, both) = pipe().expect("a pipe");
+        command.stdin(Stdio::piped()).stderr(both.try_clone().expect("a second end")).stdout(both);
         let mut running = Running::start(&mut command);
-        let (input, output) = (running.input(), running.output());
+        let input = running.input();
+        drop(command); // it holds the ends that kissutil writes to
         let (told, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {

@@ -93,7 +93,12 @@ fn terminal() {
     station.until(PATIENCE, |told| told.states == [false]);
     for round in 1..=2 {
         let mut kissutil = Kissutil::at_device(&link);
-        station.until(PATIENCE, |told| told.states.last() == Some(&true));
+        let opens = eventually(PATIENCE, || {
+            station.turn();
+            station.is_up()
+        });
+        let said: Vec<_> = kissutil.lines().collect();
+        assert!(opens, "kissutil opens {}: {said:?}", link.display());
         let text = |nth: usize| format!("{round} {nth:02}");
         (0..20).for_each(|nth| kissutil.send(&format!("N0BBB>N0AAA:{}", text(nth))));
         station.until(PATIENCE, |told| told.frames.len() >= 20);

@@ -42,7 +42,7 @@ const ROOM: Credit = Credit { octets: 64 << 10, messages: 256 };
 impl Outlet<Stack> for Told {
     fn indicate(&mut self, word: FramesIndication<M>) {
         match word {
-            FramesIndication::State { up } => {
+            FramesIndication::State { up, .. } => {
                 self.states.push(up);
                 (self.credit, self.due) = (Credit::NONE, if up { ROOM } else { Credit::NONE });
             }

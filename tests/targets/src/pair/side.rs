@@ -1,5 +1,4 @@
-//! Two whole endpoints of a transport, of which somebody else has the network, the applications and
-//! the time.
+//! One endpoint: its network and its applications are the input's.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -10,8 +9,9 @@ use stackwright_contract::services::{
     MessageProperties,
 };
 use stackwright_contract::{
-    Context, Duration, Handle, Names, Outlet, Participant, PathLimits, Protocol,
+    Context, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
+use stackwright_transport::{Configuration, Host, Transport};
 use stackwright_wire::Message;
 
 use crate::Input;
@@ -22,40 +22,34 @@ const PACKETS_MOST: usize = 64;
 
 const ROOM: Credit = Credit { octets: 1 << 30, messages: 1 << 20 };
 
+/// A transport of messages.
+pub(crate) trait Messages:
+    Host<Transfer = Datagrams<M>, Configuration: Configuration<Message = M>>
+{
+}
+
+impl<H: Host<Transfer = Datagrams<M>, Configuration: Configuration<Message = M>>> Messages for H {}
+
 #[derive(Default)]
-struct Said {
+pub(super) struct Said {
     down: VecDeque<DatagramsRequest<M>>,
     up: VecDeque<DatagramsIndication<M>>,
 }
 
-/// A transport between datagrams and datagrams.
-pub(crate) trait Endpoint:
-    Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + Sized
-{
-    /// Whether messages may expire, and be commands.
-    const EXPIRES: bool;
-
-    /// How many associations it has.
-    fn associations(&self) -> usize;
-
-    /// How many of them have a peer that has not shown that it hears.
-    fn half_open(&self) -> usize;
-}
-
-impl<L: Endpoint> Outlet<L> for Said {
-    fn indicate(&mut self, told: DatagramsIndication<M>) {
+impl<H: Messages> Outlet<Transport<H>> for Said {
+    fn indicate(&mut self, told: IndicationOf<Transport<H>>) {
         self.up.push_back(told);
     }
 
-    fn request(&mut self, ask: DatagramsRequest<M>) {
+    fn request(&mut self, ask: RequestOf<Transport<H>>) {
         self.down.push_back(ask);
     }
 }
 
 /// An association above, as its application sees it.
 #[derive(Default)]
-struct Application {
-    listens: bool,
+pub(super) struct Application {
+    pub(super) listens: bool,
     closing: bool,
     /// What it may send, and what it takes.
     down: Credit,
@@ -64,81 +58,35 @@ struct Application {
 
 /// A packet on its way.
 #[derive(Clone)]
-struct Packet {
-    from: Participant,
-    to: Participant,
-    octets: Vec<u8>,
-    ecn: Ecn,
+pub(super) struct Packet {
+    pub(super) from: Participant,
+    pub(super) to: Participant,
+    pub(super) octets: Vec<u8>,
+    pub(super) ecn: Ecn,
 }
 
 /// One endpoint.
-struct Side<L> {
+pub(super) struct Side<H: Messages> {
     nth: u8,
-    cx: Context,
-    layer: L,
-    said: Said,
-    above: Names<Application>,
+    pub(super) cx: Context,
+    pub(super) layer: Transport<H>,
+    pub(super) said: Said,
+    pub(super) above: Names<Application>,
     listener: Option<Handle>,
     /// Names below that wait for an arrival, and associations with their two addresses.
     awaited: VecDeque<Handle>,
-    below: BTreeMap<Handle, (Participant, Participant)>,
+    pub(super) below: BTreeMap<Handle, (Participant, Participant)>,
     door: Option<Handle>,
     ports: u16,
 }
 
-struct Stage<L> {
-    sides: [Side<L>; 2],
-    wire: Vec<Packet>,
-}
-
-fn address(nth: u8, port: u16) -> Participant {
+/// The address of a side, or of another that speaks in its name.
+pub(super) fn address(nth: u8, port: u16) -> Participant {
     SocketAddr::from(([10, 0, 0, nth], port)).into()
 }
 
-/// Each step takes an octet that says who acts: the network, an application, or time.
-pub(crate) fn play<L: Endpoint>(layers: [L; 2], mut input: Input<'_>) {
-    let mut nth = 0;
-    let sides = layers.map(|layer| {
-        nth += 1;
-        Side::new(nth - 1, layer)
-    });
-    let mut stage = Stage { sides, wire: Vec::new() };
-    for side in &mut stage.sides {
-        side.listen();
-    }
-    while !input.is_empty() {
-        let what = input.octet();
-        let side = usize::from(what / 128);
-        match what % 16 {
-            0..5 => stage.deliver(&mut input),
-            5..7 => stage.inject(&mut input, side),
-            7..13 => stage.sides[side].ask(&mut input),
-            _ => stage.pass(Duration::from_millis(1 << (input.octet() % 18))),
-        }
-        stage.settle();
-    }
-    // Nothing passes any more, everybody closes, and time passes: each name has its last word.
-    for side in &mut stage.sides {
-        side.close_all();
-    }
-    for _ in 0..50 {
-        stage.settle();
-        stage.wire.clear();
-        stage.pass(Duration::from_secs(1000));
-    }
-    for side in &mut stage.sides {
-        let left = side.above.iter().filter(|(_, application)| !application.listens).count();
-        assert_eq!(
-            (left, side.layer.associations()),
-            (0, 0),
-            "nothing is held when all have closed"
-        );
-        assert_eq!(side.layer.half_open(), 0);
-    }
-}
-
-impl<L: Endpoint> Side<L> {
-    fn new(nth: u8, layer: L) -> Self {
+impl<H: Messages> Side<H> {
+    pub(super) fn new(nth: u8, layer: Transport<H>) -> Self {
         Side {
             nth,
             cx: Context::new(u64::from(nth)),
@@ -157,7 +105,7 @@ impl<L: Endpoint> Side<L> {
         self.layer.handle_request(&self.cx, ask, &mut self.said);
     }
 
-    fn listen(&mut self) {
+    pub(super) fn listen(&mut self) {
         let listener = self.above.name(Application { listens: true, ..Application::default() });
         self.listener = Some(listener);
         let local = address(self.nth, 7);
@@ -174,7 +122,7 @@ impl<L: Endpoint> Side<L> {
         self.request(DatagramsRequest::Await { listener, association, credit: up });
     }
 
-    fn close_all(&mut self) {
+    pub(super) fn close_all(&mut self) {
         if let Some(listener) = self.listener.take() {
             self.request(DatagramsRequest::Close { name: listener });
         }
@@ -193,7 +141,7 @@ impl<L: Endpoint> Side<L> {
     }
 
     /// An application asks for something that the contract allows.
-    fn ask(&mut self, input: &mut Input<'_>) {
+    pub(super) fn ask(&mut self, input: &mut Input<'_>) {
         let what = input.octet();
         let living: Vec<Handle> = self
             .above
@@ -238,7 +186,7 @@ impl<L: Endpoint> Side<L> {
                     _ => usize::from(input.number()),
                 };
                 let (kind, octets) = match what {
-                    248.. if L::EXPIRES => (MessageKind::Control, vec![0, 4, 1, 0x80]),
+                    248.. => (MessageKind::Control, vec![0, 4, 1, 0x80]),
                     _ => (MessageKind::Data, vec![what; length]),
                 };
                 if one.down.messages == 0 || one.down.octets < octets.len() {
@@ -247,8 +195,7 @@ impl<L: Endpoint> Side<L> {
                 one.down.messages -= 1;
                 one.down.octets -= octets.len();
                 let properties = MessageProperties {
-                    lifetime: NonZeroU32::new(u32::from(what / 32) * 100_000)
-                        .filter(|_| L::EXPIRES),
+                    lifetime: NonZeroU32::new(u32::from(what / 32) * 100_000),
                     number: None,
                     priority: what,
                     kind,
@@ -265,7 +212,7 @@ impl<L: Endpoint> Side<L> {
     }
 
     /// Hears what the layer said, as its neighbours do. Whether it said anything.
-    fn hear(&mut self, wire: &mut Vec<Packet>) -> bool {
+    pub(super) fn hear(&mut self, wire: &mut Vec<Packet>) -> bool {
         if let Some(told) = self.said.up.pop_front() {
             self.told(told);
             return true;
@@ -348,7 +295,7 @@ impl<L: Endpoint> Side<L> {
             }
             DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 let one = self.above.get_mut(association).expect("a living name");
-                assert!(!one.closing, "nothing is delivered to who has closed");
+                assert!(!one.closing, "nothing is delivered behind a close");
                 let Credit { octets, messages: count } = messages.cost();
                 assert!(one.up.messages >= count && one.up.octets >= octets, "within the room");
                 one.up.messages -= count;
@@ -392,7 +339,7 @@ impl<L: Endpoint> Side<L> {
         Some(name)
     }
 
-    fn arrives(&mut self, packet: &Packet) {
+    pub(super) fn arrives(&mut self, packet: &Packet) {
         let Some(association) = self.opened_for(packet) else { return };
         let message = M::with_headroom(0, &packet.octets);
         let properties = MessageProperties { ecn: packet.ecn, ..MessageProperties::default() };
@@ -403,7 +350,7 @@ impl<L: Endpoint> Side<L> {
 
     /// Packets of one sender arrive together: all are as long as the first, but the last may be
     /// shorter.
-    fn arrive_together(&mut self, packets: &[Packet]) {
+    pub(super) fn arrive_together(&mut self, packets: &[Packet]) {
         let Some(association) = packets.first().and_then(|packet| self.opened_for(packet)) else {
             return;
         };
@@ -413,114 +360,5 @@ impl<L: Endpoint> Side<L> {
         let properties = MessageProperties { ecn: packets[0].ecn, ..MessageProperties::default() };
         let told = DatagramsIndication::Delivered { association, batch: messages, properties };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
-    }
-}
-
-impl<L: Endpoint> Stage<L> {
-    fn settle(&mut self) {
-        let Stage { sides, wire } = self;
-        for side in sides {
-            for turn in 0.. {
-                assert!(turn < 100, "a deadline that never passes");
-                let mut words = 0;
-                while side.hear(wire) {
-                    words += 1;
-                    assert!(words < 20_000, "a layer that never falls silent");
-                }
-                let due =
-                    side.layer.next_deadline().is_some_and(|deadline| deadline <= side.cx.now());
-                if due {
-                    side.layer.handle_timeout(&side.cx, &mut side.said);
-                }
-                if side.layer.wants_flush() {
-                    side.layer.flush(&side.cx, &mut side.said);
-                } else if !due {
-                    break;
-                }
-            }
-            let (half_open, all) = (side.layer.half_open(), side.layer.associations());
-            assert!(half_open <= all, "{half_open} of {all} are half open");
-        }
-    }
-
-    /// One of the packets on their way arrives, perhaps altered, perhaps not for the last time; or
-    /// it never does.
-    fn deliver(&mut self, input: &mut Input<'_>) {
-        let (which, how) = (input.octet(), input.octet());
-        if self.wire.is_empty() {
-            return;
-        }
-        let at = usize::from(which) % self.wire.len();
-        let mut packet = if how % 8 == 0 { self.wire[at].clone() } else { self.wire.remove(at) };
-        if how % 8 == 1 {
-            return;
-        }
-        if how % 8 == 2 && !packet.octets.is_empty() {
-            let place = usize::from(input.octet()) % packet.octets.len();
-            packet.octets[place] ^= input.octet();
-        }
-        // Routers mark what may be marked, take off what they do not know, and one is out of its
-        // mind.
-        packet.ecn = match (how / 8, packet.ecn) {
-            (0..8, Ecn::Ect) | (8, _) => Ecn::Ce,
-            (9, _) => Ecn::NotEct,
-            (_, ecn) => ecn,
-        };
-        let side = usize::from(
-            packet
-                .to
-                .internet()
-                .is_some_and(|to| to.ip() == address(1, 0).internet().expect("one").ip()),
-        );
-        if how % 8 == 3 && !packet.octets.is_empty() {
-            let run = self.behind(at, packet);
-            return self.sides[side].arrive_together(&run);
-        }
-        self.sides[side].arrives(&packet);
-    }
-
-    /// The packet that lay there, with those behind it that may be in one run with it.
-    fn behind(&mut self, at: usize, first: Packet) -> Vec<Packet> {
-        let (ends, length) = ((first.from, first.to, first.ecn), first.octets.len());
-        let mut run = vec![first];
-        while let Some(next) = self.wire.get(at)
-            && (next.from, next.to, next.ecn) == ends
-            && (1..=length).contains(&next.octets.len())
-            && run.last().is_some_and(|last| last.octets.len() == length)
-        {
-            run.push(self.wire.remove(at));
-        }
-        run
-    }
-
-    /// Somebody says something in another's name.
-    fn inject(&mut self, input: &mut Input<'_>, side: usize) {
-        let known: Vec<_> = self.sides[side].below.values().copied().collect();
-        let which = input.octet();
-        let (to, from) = match known.get(usize::from(which % 8)) {
-            Some(ends) => *ends,
-            None => (address(side as u8, 7), address(9, 1000 + u16::from(which))),
-        };
-        let length = usize::from(input.octet());
-        let octets = input.take(length).to_vec();
-        let ecn = if which < 32 { Ecn::Ce } else { Ecn::NotEct };
-        self.sides[side].arrives(&Packet { from, to, octets, ecn });
-    }
-
-    fn pass(&mut self, time: Duration) {
-        let end = self.sides[0].cx.now() + time;
-        // Both have the same clock, and what is due rings when it is.
-        for _ in 0..2000 {
-            let next = self.sides.iter().filter_map(|side| side.layer.next_deadline()).min();
-            let Some(next) = next.filter(|next| *next <= end) else { break };
-            for side in &mut self.sides {
-                side.cx.set_now(next.max(side.cx.now()));
-            }
-            self.settle();
-        }
-        for side in &mut self.sides {
-            side.cx.set_now(end.max(side.cx.now()));
-        }
-        self.settle();
     }
 }

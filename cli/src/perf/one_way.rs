@@ -1,0 +1,59 @@
+//! Where an association has one direction, the report comes on another, which the other side opens.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use stackwright::contract::services::MessageProperties;
+use stackwright::wire::Message;
+use stackwright_endpoint::blocking::{Association, Endpoint};
+use stackwright_endpoint::{Config, Error};
+
+use super::bulk::{AGAIN, TRIES, worded};
+use super::place::Place;
+use super::transport::{Make, Stack};
+use super::words::{Kind, Report, Word};
+
+/// An endpoint that also hears what the server opens.
+pub(super) fn bound<S: Stack>(
+    place: &Place,
+    config: Config,
+    make: impl Make<S>,
+) -> Result<Endpoint<S>, Error> {
+    let any: IpAddr = match place.address.ip() {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    Endpoint::bind(SocketAddr::new(any, 0), config, make)
+}
+
+/// What has arrived of `sent` messages: the end says at which port the report is expected.
+pub(super) fn ask<S: Stack>(
+    endpoint: &mut Endpoint<S>,
+    association: &Association<S>,
+    sent: u64,
+) -> Result<Report, Error> {
+    let port = endpoint.local().map_or(0, |local| local.port()).to_be_bytes();
+    endpoint.set_timeout(Some(AGAIN));
+    for _ in 0..TRIES {
+        association
+            .send_message(worded::<S>(Kind::End, sent, &port), MessageProperties::default())?;
+        let heard = endpoint.accept().and_then(|back| back.receive_message());
+        let mut message = match heard {
+            Ok((message, _)) => message,
+            Err(error) if error.is_not_yet() => continue,
+            Err(error) => return Err(error),
+        };
+        if let (Ok(Word { kind: Kind::Report, .. }), Ok(report)) = (message.pull(), message.pull())
+        {
+            return Ok(report);
+        }
+    }
+    Err(Error::NotYet)
+}
+
+/// Sends a report to where the other side expects it.
+pub(super) fn report<S: Stack>(endpoint: &Endpoint<S>, there: SocketAddr, report: S::Message) {
+    // What is lost is asked for again.
+    if let Ok(back) = endpoint.connect(there) {
+        let _ = back.send_message(report, MessageProperties::default());
+    }
+}
