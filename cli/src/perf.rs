@@ -9,6 +9,7 @@
 //! | `serve.rs`, `cores.rs`, `guest.rs` | the side that counts, and answers |
 //! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
 //! | `transactions.rs`, `one_way.rs` | what it does where an association is one exchange, or has one direction |
+//! | `group.rs` | what it does to a group |
 //! | `alone.rs` | both sides in one process |
 //! | `outcome.rs` | what came of it |
 //! | `shown.rs` | what a person sees meanwhile |
@@ -18,6 +19,7 @@ mod arguments;
 mod associations;
 mod bulk;
 mod cores;
+mod group;
 mod guest;
 mod one_way;
 mod outcome;
@@ -74,6 +76,9 @@ impl Use for Client<'_> {
 
     fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
         let Client { run, place } = self;
+        if place.is_group() {
+            return group::measure(run, place, make);
+        }
         match (run.associations, run.requests) {
             (Some(many), _) => associations::measure(run, place, many, make),
             (None, true) if place.transport == Transport::TransactionXtp => {

@@ -33,6 +33,8 @@ pub(crate) enum Problem {
     NoTnc { line: String, why: String },
     #[error("{peer} {}", what_ended(*.opened, *.why))]
     Link { peer: CallSign, opened: bool, why: Ended },
+    #[error("{peer} has closed the link before all of the input was sent")]
+    Unsent { peer: CallSign },
     #[error("{0}")]
     Channel(Box<Flawed>),
     #[error("cannot find the host `{host}`: {why}")]
@@ -239,7 +241,7 @@ impl Problem {
             Problem::Host { .. } | Problem::Nobody { .. } | Problem::NoTnc { .. } => 3,
             Problem::Link { why: Ended::Refused(_), .. } => 4,
             Problem::Link { opened: false, .. } => 3,
-            Problem::Link { .. } => 7,
+            Problem::Link { .. } | Problem::Unsent { .. } => 7,
             Problem::Altered => 5,
             Problem::Interrupted => 130,
             Problem::Told { code } => *code,
@@ -297,7 +299,7 @@ impl Problem {
             }
             Problem::Picture { advice, .. } => advice,
             Problem::Measured { .. } => {
-                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, tailored://host:port, xtp://host:port, or stream+, transaction+, acknowledged+ or unacknowledged+xtp://host:port; the default port is 4330. Without a port: xtp+ip://host"
+                "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, tailored://host:port, xtp://host:port, or stream+, bulk+, isochronous+, transaction+, acknowledged+ or unacknowledged+xtp://host:port; the default port is 4330. Without a port: xtp+ip://host"
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
@@ -319,7 +321,9 @@ impl Problem {
             Problem::Link { opened: false, why: Ended::Unreachable | Ended::Expired, .. } => {
                 "check its call sign and SSID, that you hear it (`stackwright monitor LINE`), and --via with the digipeaters between; an old TNC may need --version 2.0"
             }
-            Problem::Link { .. } => "call again; other stations or noise may have been in the way",
+            Problem::Link { .. } | Problem::Unsent { .. } => {
+                "call again; other stations or noise may have been in the way"
+            }
             Problem::Channel(_) => {
                 "`stackwright channel FILE --check` reads it again; the README has an example"
             }

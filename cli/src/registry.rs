@@ -28,7 +28,8 @@ use stackwright::kiss::{Hub, HubConfig, LONGEST_MOST, PORTS_MOST};
 use stackwright::tls::{ExpectedServer, Tls};
 use stackwright::wire::Pool;
 use stackwright::xtp::services::{
-    AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
+    AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
+    UnacknowledgedDatagram, XtpService,
 };
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::line::Line;
@@ -175,7 +176,7 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let own: [(_, _, &'static [Parameter], Make); 14] = [
+    let own: [(_, _, &'static [Parameter], Make); 16] = [
         ("artp", purpose("artp"), artp::PARAMETERS, artp::make),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
@@ -191,6 +192,13 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Messag
             purpose(AcknowledgedDatagram::NAME),
             xtp::PARAMETERS,
             xtp::make::<AcknowledgedDatagram>,
+        ),
+        (BulkData::NAME, purpose(BulkData::NAME), xtp::PARAMETERS, xtp::make::<BulkData>),
+        (
+            IsochronousStream::NAME,
+            purpose(IsochronousStream::NAME),
+            xtp::PARAMETERS,
+            xtp::make::<IsochronousStream>,
         ),
         (Connection::NAME, purpose(Connection::NAME), xtp::PARAMETERS, xtp::make::<Connection>),
         (Transaction::NAME, purpose(Transaction::NAME), xtp::PARAMETERS, xtp::make::<Transaction>),

@@ -85,6 +85,17 @@ impl Air {
     }
 
     fn say(&mut self, role: Role, rest: &[u8]) {
+        self.say_together(&[(role, rest)]);
+    }
+
+    /// Says several frames in one piece.
+    fn say_together(&mut self, frames: &[(Role, &[u8])]) {
+        let framed = frames.iter().map(|(role, rest)| Self::framed(*role, rest));
+        let octets = framed.collect::<Vec<_>>().concat();
+        self.stream.as_mut().expect("it is connected").write_all(&octets).expect("sent");
+    }
+
+    fn framed(role: Role, rest: &[u8]) -> Vec<u8> {
         let (destination, source) = (call("N0AAA"), call("N0BBB-1"));
         let path = DigipeaterPath::DIRECT;
         let mut frame = [0xc0, 0].to_vec();
@@ -93,7 +104,7 @@ impl Air {
         frame.extend_from_slice(&octets);
         frame.extend_from_slice(rest);
         frame.push(0xc0);
-        self.stream.as_mut().expect("it is connected").write_all(&frame).expect("sent");
+        frame
     }
 
     /// Hears until this control field comes, and answers.
@@ -125,6 +136,41 @@ fn octets_pass_both_ways() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let said = said(&output);
     assert!(said.contains("connected to N0BBB-1") && said.contains("is closed"), "{said}");
+}
+
+/// Half a file is told from all of it.
+#[test]
+fn a_station_that_closes_before_all_was_sent() {
+    let (mut air, line) = Air::new();
+    let mut connect = start(&["n0bbb-1", &line, "--call", "N0AAA", "--version", "2.0"]);
+    let mut input = connect.stdin.take().expect("a pipe");
+    input.write_all(&[7; 30_000]).expect("it is read as it is typed");
+    air.accept();
+    while air.hear().0 != SABM | POLL {}
+    air.say_together(&[(Role::Response, &[UA | POLL]), (Role::Command, &[DISC | POLL])]);
+    let output = connect.wait_with_output().expect("it ends");
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    assert!(said.contains("before all of the input was sent"), "{said}");
+}
+
+/// A station that answers in a script, without any input, receives until the caller has finished.
+#[test]
+fn one_that_answers_without_input_receives_all() {
+    let (mut air, line) = Air::new();
+    let arguments = ["n0bbb-1", &line, "--call", "N0AAA", "--version", "2.0", "--answer"];
+    let mut connect = start(&arguments);
+    drop(connect.stdin.take());
+    air.accept();
+    std::thread::sleep(Duration::from_millis(500)); // it listens
+    air.say(Role::Command, &[SABM | POLL]);
+    assert_eq!(air.hear().0, UA | POLL);
+    air.say(Role::Command, b"\x10\xf0all of it\n"); // I, N(S)=0, P=1
+    assert_eq!(air.hear().0, 0x31, "RR, N(R)=1, and no DISC");
+    air.say(Role::Command, &[DISC | POLL]);
+    assert_eq!(air.hear().0, UA | POLL);
+    let output = connect.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"all of it\n"[..]));
 }
 
 #[test]

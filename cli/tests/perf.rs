@@ -9,8 +9,18 @@ use std::time::Duration;
 use serde_json::Value;
 use stackwright_programs::processes::{Outcome, Running, run};
 
-const TRANSPORTS: [&str; 8] =
-    ["artp", "udp", "tcp", "ordered+artp", "xtp", "stream+xtp", "acknowledged+xtp", "tailored"];
+const TRANSPORTS: [&str; 10] = [
+    "artp",
+    "udp",
+    "tcp",
+    "ordered+artp",
+    "xtp",
+    "stream+xtp",
+    "acknowledged+xtp",
+    "bulk+xtp",
+    "isochronous+xtp",
+    "tailored",
+];
 
 fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_stackwright"))

@@ -6,9 +6,12 @@ use stackwright_contract::{Facts, Nothing, Protocol, Service};
 use stackwright_transport::{Configuration, rules};
 use stackwright_wire::syntax::{Layout, Step};
 use stackwright_wire::{BufferTree, Message};
+use stackwright_xtp::multicast::{
+    GroupDatagrams, GroupMessages, ReliableMulticast, UnacknowledgedMulticast,
+};
 use stackwright_xtp::services::{
-    AcknowledgedDatagram, Connection, Messages, Octets, Stream, Transaction, Unacknowledged,
-    UnacknowledgedDatagram,
+    AcknowledgedDatagram, Bulk, BulkData, Connection, Isochronous, IsochronousStream, Messages,
+    Octets, Stream, Transaction, Unacknowledged, UnacknowledgedDatagram,
 };
 
 /// A protocol of the catalogue.
@@ -27,7 +30,7 @@ pub struct CatalogueEntry {
     /// Its default UDP port.
     pub port: Option<u16>,
     /// The policies of a transport with slots, in the order of
-    /// [`SLOTS`](stackwright_transport::SLOTS); else empty.
+    /// [`SLOTS`](stackwright_transport::SLOTS), and the membership if there is one; else empty.
     pub policies: &'static [rules::Facts],
     services: fn() -> [Vec<&'static str>; 2],
 }
@@ -165,10 +168,22 @@ catalogue! {
         "datagrams, each sent again until it is acknowledged"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Messages<M>>(),
+    stackwright_xtp::Layer<M, BulkData>:
+        "reliable streams of octets into the buffers of the receiver, at a rate that both sides say"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Bulk<M>>(),
     stackwright_xtp::Layer<M, Connection>:
         "reliable messages of any size, in order, without congestion control"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Messages<M>>(),
+    stackwright_xtp::Layer<M, IsochronousStream>:
+        "messages in order at a rate that both sides say; what is lost is not sent again"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<Isochronous<M>>(),
+    stackwright_xtp::multicast::GroupLayer<M, ReliableMulticast>:
+        "reliable messages of any size to a group, in order, without congestion control"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<GroupMessages<M>>(),
     stackwright_xtp::Layer<M, Transaction>:
         "a request and its answer, of any size, as one association"
         .with_syntax(stackwright_xtp::SYNTAX)
@@ -177,6 +192,10 @@ catalogue! {
         "datagrams that nobody acknowledges, without a handshake"
         .with_syntax(stackwright_xtp::SYNTAX)
         .with_policies::<Unacknowledged<M>>(),
+    stackwright_xtp::multicast::GroupLayer<M, UnacknowledgedMulticast>:
+        "datagrams to a group that nobody acknowledges"
+        .with_syntax(stackwright_xtp::SYNTAX)
+        .with_policies::<GroupDatagrams<M>>(),
 }
 
 /// JIS's ADUs in the packets of the transport below it.

@@ -156,6 +156,10 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
             while !stack.may_exit() && tnc.is_up() && ended.elapsed() < LEAVE_WITHIN {
                 driver.turn(&mut stack, &mut link, Some(Duration::from_millis(50)))?;
             }
+            // A person sees that the link is closed. What a pipe still holds would be lost.
+            if why == Ended::Finished && !closing && terminal.holds_input() {
+                return Err(Problem::Unsent { peer });
+            }
             return end(peer, &link, why);
         }
         if std::mem::take(&mut link.tells_open) {
@@ -175,7 +179,8 @@ pub(crate) fn run(connect: &Connect) -> Result<(), Problem> {
                 let request = StreamsRequest::Send { association: name, batch, properties };
                 driver.request(&mut stack, Either::Left(request), &mut link);
             }
-            if terminal.is_over() {
+            // One that answers without any input, as in a script, only receives: the peer ends it.
+            if terminal.is_over() && !(connect.answer && terminal.is_without_input()) {
                 closing = true;
                 let request = StreamsRequest::Finish { association: name };
                 driver.request(&mut stack, Either::Left(request), &mut link);

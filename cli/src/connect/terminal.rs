@@ -24,6 +24,8 @@ pub(super) struct Terminal {
     /// What was read, and waits for credit.
     waiting: Vec<u8>,
     is_over: bool,
+    /// Something was read.
+    has_read: bool,
     types: bool,
     shows: bool,
     shown: Shown,
@@ -50,6 +52,7 @@ impl Terminal {
             typed,
             waiting: Vec::new(),
             is_over: false,
+            has_read: false,
             types,
             shows,
             shown: Shown::default(),
@@ -68,7 +71,7 @@ impl Terminal {
         }
         if self.waiting.is_empty() {
             match self.typed.try_recv() {
-                Ok(octets) => self.waiting = octets,
+                Ok(octets) => (self.waiting, self.has_read) = (octets, true),
                 Err(TryRecvError::Empty) => return None,
                 Err(TryRecvError::Disconnected) => {
                     self.is_over = true;
@@ -86,6 +89,22 @@ impl Terminal {
     /// Returns whether all that was typed is taken, and nothing more will be.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// Returns whether the input is none of a person, and ended before it began.
+    pub(super) fn is_without_input(&self) -> bool {
+        !self.types && self.is_over && !self.has_read
+    }
+
+    /// Returns whether a pipe or a file holds more, as far as it is known now.
+    pub(super) fn holds_input(&mut self) -> bool {
+        if self.types {
+            return false;
+        }
+        if self.waiting.is_empty() {
+            self.waiting = self.typed.try_recv().unwrap_or_default();
+        }
+        !self.waiting.is_empty()
     }
 
     /// Shows what came.

@@ -49,7 +49,7 @@ fn promise(what: &str, guarantees: Guarantees) {
 }
 
 fn slots(entry: &CatalogueEntry) -> impl Iterator<Item = (&'static str, &'static Facts)> {
-    SLOTS.into_iter().zip(entry.policies)
+    SLOTS.into_iter().chain(["membership"]).zip(entry.policies)
 }
 
 fn relations(policy: &Facts) -> [(&'static str, Property); 4] {

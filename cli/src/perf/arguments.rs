@@ -35,7 +35,8 @@ impl Perf {
 pub(crate) struct Serve {
     /// Transport and address: artp://ADDR:PORT, udp://…, tcp://…, ordered+artp://…,
     /// tailored://…, or XTP with one of its services: xtp://…, stream+xtp://…,
-    /// transaction+xtp://…, acknowledged+xtp://…, unacknowledged+xtp://…; or xtp+ip://ADDR, which
+    /// transaction+xtp://…, acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
+    /// isochronous+xtp://…; or xtp+ip://ADDR, which
     /// has no ports and needs a right. An address alone means ARTP; port 0 picks a free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
@@ -55,7 +56,8 @@ pub(crate) struct Serve {
 pub(crate) struct Run {
     /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://…,
     /// ordered+artp://…, tailored://…, xtp://…, stream+xtp://…, transaction+xtp://… (with
-    /// --requests), acknowledged+xtp://…, unacknowledged+xtp://… or xtp+ip://host.
+    /// --requests), acknowledged+xtp://…, unacknowledged+xtp://…, bulk+xtp://…,
+    /// isochronous+xtp://… or xtp+ip://host.
     pub(crate) url: String,
     /// Length of a message, at least 16 octets [default: 10kB; 64 with --requests or
     /// --associations].
@@ -100,6 +102,10 @@ pub(crate) struct Tuning {
     /// The window of ARTP or XTP in octets, such as 4MB.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
+    /// How fast isochronous+xtp and bulk+xtp send, in octets per second, such as 1MB [default:
+    /// 1.25MB, and bulk as fast as it can].
+    #[arg(long, value_name = "OCTETS", value_parser = octets)]
+    pub(crate) rate: Option<u64>,
     /// Acknowledge every N-th ARTP packet, or earlier when the delay timer expires.
     ///
     /// The default is every 2 full packets, or up to 32 short ones of the same total length. An end
@@ -120,6 +126,10 @@ pub(crate) struct Tuning {
     /// only].
     #[arg(long, value_name = "HEX", value_parser = key)]
     pub(crate) key: Option<Key>,
+    /// To a group, such as xtp://239.77.1.1: wait for this many receivers before anything counts as
+    /// received [default: those that answer within half a second].
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) members: u16,
     /// Busy-poll this long before sleeping; 50 halves latency if each end has its own core.
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(..=10_000))]
     pub(crate) spin: Option<u64>,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use stackwright::transport::slots::GroupCounts;
 
 use super::place::Place;
 use super::shown;
@@ -34,6 +35,8 @@ pub(crate) struct Outcome {
     latencies: Option<Histogram<u64>>,
     /// The name of the congestion control, where there is one.
     congestion: Option<&'static str>,
+    /// The members of a group that received.
+    members: Option<GroupCounts>,
 }
 
 impl Outcome {
@@ -55,12 +58,18 @@ impl Outcome {
             sent,
             latencies: None,
             congestion: None,
+            members: None,
         }
     }
 
     /// With the name of the congestion control.
     pub(super) fn controlled(self, congestion: Option<&'static str>) -> Self {
         Outcome { congestion, ..self }
+    }
+
+    /// With the members of the group that received it.
+    pub(super) fn received_by(self, members: GroupCounts) -> Self {
+        Outcome { members: Some(members), ..self }
     }
 
     /// With what each exchange took, and all of them.
@@ -101,7 +110,9 @@ impl Outcome {
             "latencies_us": latencies,
             // No transport tells yet how often it said something twice.
             "retransmitted": null,
-            "counted_by": "receiver",
+            "counted_by": if self.members.is_some() { "sender" } else { "receiver" },
+            "receivers": self.members.map(|all| all.members),
+            "receivers_dropped": self.members.map(|all| all.dropped),
         })
     }
 
@@ -145,8 +156,9 @@ impl Outcome {
             }
             _ => {
                 let lost = self.sent.saturating_sub(messages);
+                let by = if self.members.is_some() { "each receiver" } else { "the server" };
                 say!(
-                    "{} in {seconds:.2} s: {} received by the server",
+                    "{} in {seconds:.2} s: {} received by {by}",
                     shown::amount(octets),
                     shown::rate(octets, took)
                 );
@@ -158,6 +170,13 @@ impl Outcome {
                     say!("  {lost} of {} messages were lost, {percent:.2} %", self.sent);
                 }
                 let gigabytes = octets as f64 / 1e9;
+                if let Some(GroupCounts { members, left, dropped }) = self.members {
+                    say!(
+                        "  receivers: {members} have everything, {left} left, {dropped} were dropped"
+                    );
+                    say!("  processor time: {} per gigabyte here", each(self.sender, gigabytes));
+                    return;
+                }
                 say!(
                     "  processor time: {} per gigabyte here, {} at the server",
                     each(self.sender, gigabytes),

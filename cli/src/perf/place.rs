@@ -29,6 +29,10 @@ pub(crate) enum Transport {
     AcknowledgedXtp,
     /// Unacknowledged datagrams of XTP over UDP: an association has one direction.
     UnacknowledgedXtp,
+    /// Messages, each behind its length, over XTP's bulk data over UDP.
+    BulkXtp,
+    /// An isochronous stream of XTP over UDP: nothing brings back what is lost.
+    IsochronousXtp,
     /// Messages of a Connection of XTP over IP, as protocol 36.
     XtpIp,
     /// Messages over a transport that is tailored to them, over UDP.
@@ -36,7 +40,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    const ALL: [Transport; 11] = [
+    const ALL: [Transport; 13] = [
         Transport::Artp,
         Transport::Udp,
         Transport::Tcp,
@@ -46,6 +50,8 @@ impl Transport {
         Transport::TransactionXtp,
         Transport::AcknowledgedXtp,
         Transport::UnacknowledgedXtp,
+        Transport::BulkXtp,
+        Transport::IsochronousXtp,
         Transport::XtpIp,
         Transport::Tailored,
     ];
@@ -62,6 +68,8 @@ impl Transport {
             Transport::TransactionXtp => "transaction+xtp",
             Transport::AcknowledgedXtp => "acknowledged+xtp",
             Transport::UnacknowledgedXtp => "unacknowledged+xtp",
+            Transport::BulkXtp => "bulk+xtp",
+            Transport::IsochronousXtp => "isochronous+xtp",
             Transport::XtpIp => "xtp+ip",
             Transport::Tailored => "tailored",
         }
@@ -97,6 +105,11 @@ impl Place {
         }
         let addresses = address::resolve(&url.host, url.port.unwrap_or(PORT))?;
         Ok(Place { transport, address: addresses[0] })
+    }
+
+    /// Whether several may receive there.
+    pub(crate) fn is_group(&self) -> bool {
+        self.address.ip().is_multicast()
     }
 
     /// As it is said.

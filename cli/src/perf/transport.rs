@@ -13,10 +13,12 @@ use stackwright::policies::profile::{Bounds, Path, PolicyValues};
 use stackwright::tailored::configurations::AnyOrder;
 use stackwright::tailored::{self, Named};
 use stackwright::transport::words::SECOND;
+use stackwright::transport::words::Terms;
 use stackwright::wire::Pool;
 use stackwright::xtp;
 use stackwright::xtp::services::{
-    AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
+    AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
+    UnacknowledgedDatagram, XtpService,
 };
 use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
@@ -25,6 +27,7 @@ pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
 use super::arguments::{Cipher, Key, Run, Tuning};
+use super::group;
 use super::place::{Place, Transport};
 use crate::problem::Problem;
 use crate::stacks::{Message, SHORT, Xtp, packet, pool};
@@ -55,6 +58,12 @@ fn blocks() -> Arc<Pool<Message>> {
     BLOCKS.with(Arc::clone)
 }
 
+/// How fast an isochronous stream is, in octets per second, where nobody says it: 10 Mb/s.
+const RATE: u64 = 1_250_000;
+
+/// How many octets of it leave at once.
+const BURST: u32 = 16 << 10;
+
 /// At least this much may wait to be sent.
 const SEND: usize = 10 << 20;
 
@@ -79,6 +88,10 @@ impl Transport {
             }
         };
         match self {
+            Transport::Xtp if place.is_group() => user.with(move |system: &System| {
+                let common = xtp_config(system, address, &tuning);
+                group::stack(system, common, tuning.members, system.udp_with(blocks()))
+            }),
             Transport::Xtp => {
                 user.with(move |system: &System| xtp::<Connection>(system, address, &tuning))
             }
@@ -96,6 +109,13 @@ impl Transport {
             Transport::UnacknowledgedXtp => user.with(move |system: &System| {
                 xtp::<UnacknowledgedDatagram>(system, address, &tuning)
             }),
+            Transport::BulkXtp => user.with(move |system: &System| {
+                Over::new(Framed::default(), xtp::<BulkData>(system, address, &tuning))
+            }),
+            Transport::IsochronousXtp => {
+                let tuning = Tuning { rate: tuning.rate.or(Some(RATE)), ..tuning };
+                user.with(move |system: &System| xtp::<IsochronousStream>(system, address, &tuning))
+            }
             Transport::XtpIp => user.with(move |system: &System| {
                 let ip = Ip::<Message>::new(ip::XTP, system.registry(), 0, blocks());
                 // There is no header of UDP.
@@ -158,6 +178,10 @@ impl Transport {
         if short && self.is_xtp() {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
         }
+        if place.is_group() && self != Transport::Xtp {
+            let why = "only xtp:// sends to a group".into();
+            return Err(Problem::Measurement { url: place.url(), why });
+        }
         if self == Transport::XtpIp {
             ip::is_permitted(ip::XTP)
                 .map_err(|why| Problem::Measurement { url: place.url(), why: why.to_string() })?;
@@ -203,16 +227,24 @@ fn xtp<S: XtpService>(
 }
 
 fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
+    let usual = xtp_config(system, address, tuning);
+    // Of many transactions in a row each keeps memory, and a name, for as long.
+    let linger = if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger };
+    xtp::layer(xtp::Config { linger, ..usual }, system.seed())
+}
+
+fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config {
     let usual = xtp::Config::new(system.secret());
-    let config = xtp::Config {
+    xtp::Config {
         packet: tuning.packet.unwrap_or(packet(address)),
+        sends: tuning.rate.map_or(usual.sends, |rate| Terms {
+            rate: u32::try_from(rate).unwrap_or(u32::MAX),
+            burst: BURST,
+        }),
         window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
-        // Of many transactions in a row each keeps memory, and a name, for as long.
-        linger: if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger },
         ..usual
-    };
-    xtp::layer(config, system.seed())
+    }
 }
 
 /// `reliable; flow_control(4096); checksum(internet)`.

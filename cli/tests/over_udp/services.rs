@@ -12,7 +12,8 @@ use stackwright::contract::services::{
 use stackwright::contract::{Context, Duration, Handle};
 use stackwright::wire::{BufferTree as M, Message as _};
 use stackwright::xtp::services::{
-    AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram, XtpService,
+    AcknowledgedDatagram, Connection, IsochronousStream, Transaction, UnacknowledgedDatagram,
+    XtpService,
 };
 use stackwright::xtp::{Config, Layer, PORT, layer};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
@@ -201,6 +202,13 @@ fn packets_of_an_acknowledged_datagram_are_read_alike() {
 fn packets_of_an_unacknowledged_datagram_are_read_alike() {
     let options = ["NOCHECK", "NOERR", "NOFLOW", "RCLOSE", "WCLOSE", "EOM", "END"];
     service::<UnacknowledgedDatagram>(false, &["FIRST"], &options);
+}
+
+#[test]
+fn packets_of_an_isochronous_stream_are_read_alike() {
+    let kinds = ["FIRST", "TCNTL"];
+    let options = ["NOCHECK", "NOERR", "NOFLOW", "SREQ", "RCLOSE", "WCLOSE", "EOM", "END", "BTAG"];
+    service::<IsochronousStream>(false, &kinds, &options);
 }
 
 #[test]

@@ -221,6 +221,43 @@ fn a_station_with_two_tncs() {
     assert!(said.contains("Ports of programs: test is 0, second is 1"), "{said}");
 }
 
+/// What is sent at a TNC that is not there is lost, and the other one goes on; it is told when it
+/// comes and goes.
+#[test]
+fn one_of_two_tncs_comes_and_goes() {
+    let channel = hub();
+    let second = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = second.local_addr().expect("known");
+    drop(second);
+    let table = format!("[tnc.second]\nline = \"tcp://{address}\"\n[serve]");
+    let both = Station::start(&text("N0AAA", channel).replace("[serve]", &table), &[]);
+    let other = Station::start(&text("N0BBB", channel), &[]);
+    let mut called = Program::registered(other.agw, "N0BBB");
+    let mut program = Program::registered(both.agw, "N0AAA");
+    let ends = ["N0AAA", "N0BBB"];
+    program.ask_on(0, b'C', ends, b"");
+    program.expect('C');
+    called.expect('C');
+    let mut talk = |program: &mut Program, data: &[u8]| {
+        // A call that waits for its TNC is in the way of nothing.
+        program.ask_on(1, b'C', ends, b"");
+        program.ask_on(0, b'D', ends, data);
+        assert_eq!(called.data(data.len()), data);
+    };
+    talk(&mut program, b"one is there");
+    let second = std::net::TcpListener::bind(address).expect("nobody else took it");
+    let (stream, _) = second.accept().expect("it is tried again");
+    talk(&mut program, b"both are there");
+    drop((stream, second));
+    talk(&mut program, b"one is gone");
+    // The call that waits is given up: at once, when it is asked again.
+    (0..2).for_each(|_| program.ask_on(1, b'd', ends, b""));
+    thread::sleep(Duration::from_millis(200)); // it has noticed
+    let said = both.stop();
+    let at = |what: &str| said.find(what).unwrap_or_else(|| panic!("{what}: {said}"));
+    assert!(at("second is there") < at("second is gone"), "{said}");
+}
+
 /// What amateur radio does not allow is not transmitted, unless the file says so.
 #[test]
 fn what_begins_encryption_is_not_transmitted() {

@@ -16,6 +16,7 @@
 //! | [`framing`] | how messages become pieces, and pieces messages |
 //! | [`lifetime`] | when a message has expired |
 //! | [`integrity`] | whether a packet is what was sent |
+//! | [`membership`] | whether one peer reports, or a group |
 //!
 //! [`profile`] selects one of them for each slot.
 #![no_std]
@@ -31,6 +32,7 @@ pub mod framing;
 pub mod inquiry;
 pub mod integrity;
 pub mod lifetime;
+pub mod membership;
 pub mod ordering;
 pub mod profile;
 pub mod rate;

@@ -27,6 +27,10 @@ const FRESH_FIRST: u16 = 49_152;
 ///
 /// An arrival at a listener gets the next name that waits; without one, and without credit, a
 /// datagram is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
+///
+/// A multicast address is one peer, no matter which member sends: what is sent to it reaches the other
+/// members of the [group](crate::Network::group), and whatever one of them sends arrives from it. A
+/// listener at that address has one arrival. Both ends use the port of the group.
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: AdapterAddress,
@@ -49,7 +53,7 @@ pub type CheckedDatagrams<M> = SimulatedDatagrams<M, true>;
 
 #[derive(Debug)]
 enum Named {
-    Listener { port: u16, awaited: VecDeque<(Handle, Credit)> },
+    Listener { port: u16, group: Option<IpAddr>, awaited: VecDeque<(Handle, Credit)> },
     Awaited { listener: Handle },
     Open(Open),
 }
@@ -148,15 +152,18 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         out: &mut dyn Outlet<Self>,
     ) {
         self.ledger.given(listener);
-        let place = self.address.place(local).filter(|local| self.address.is_own(*local));
+        let takes = |local: &SocketAddr| self.address.is_own(*local) || local.ip().is_multicast();
+        let place = self.address.place(local).filter(takes);
+        let group = place.map(|place| place.ip()).filter(IpAddr::is_multicast);
         let port = match place.map(|place| place.port()) {
             Some(0) if matches!(self.address, AdapterAddress::Internet(_)) => self.fresh_port(cx),
-            Some(port) if self.listener_at(port).is_none() => Some(port),
+            Some(port) if self.listener_at(port, group).is_none() => Some(port),
             _ => None,
         };
         match place.zip(port) {
             Some((place, port)) => {
-                self.names.insert(listener, Named::Listener { port, awaited: VecDeque::new() });
+                let awaited = VecDeque::new();
+                self.names.insert(listener, Named::Listener { port, group, awaited });
                 let local = self.address.participant(SocketAddr::new(place.ip(), port), 0);
                 out.indicate(DatagramsIndication::Listening { listener, local });
             }
@@ -235,8 +242,12 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         remote: SocketAddr,
     ) -> Option<u16> {
         match self.address {
-            // Every association has a port of its own.
+            // Every association has a port of its own, unless it is one with a group.
             AdapterAddress::Internet(_) => {
+                if remote.ip().is_multicast() {
+                    let is_free = !self.peers.contains_key(&(remote.port(), remote));
+                    return is_free.then_some(remote.port());
+                }
                 let chosen = local.and_then(Participant::internet).map_or(0, |local| local.port());
                 if chosen == 0 { self.fresh_port(cx) } else { None }
             }
@@ -320,14 +331,15 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
     fn recipient(
         &mut self,
         port: u16,
-        remote: SocketAddr,
+        (from, group): (SocketAddr, Option<IpAddr>),
         out: &mut dyn Outlet<Self>,
     ) -> Result<Handle, &'static str> {
+        let remote = group.map_or(from, |group| SocketAddr::new(group, port));
         if let Some(name) = self.peers.get(&(port, remote)) {
             return Ok(*name);
         }
         let listener =
-            self.listener_at(port).ok_or("a datagram for a port where nobody listens")?;
+            self.listener_at(port, group).ok_or("a datagram for a port where nobody listens")?;
         let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
             unreachable!("found by its port")
         };
@@ -338,9 +350,11 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         Ok(name)
     }
 
-    fn listener_at(&self, wanted: u16) -> Option<Handle> {
-        let listens =
-            |named: &Named| matches!(named, Named::Listener { port, .. } if *port == wanted);
+    fn listener_at(&self, wanted: u16, joined: Option<IpAddr>) -> Option<Handle> {
+        let listens = |named: &Named| match named {
+            Named::Listener { port, group, .. } => (*port, *group) == (wanted, joined),
+            _ => false,
+        };
         self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
     }
 
@@ -348,7 +362,8 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         let ports = u32::from(u16::MAX - FRESH_FIRST) + 1;
         let first = cx.random(u64::from(ports)) as u32;
         (0..ports).map(|step| FRESH_FIRST + ((first + step) % ports) as u16).find(|port| {
-            self.listener_at(*port).is_none() && self.peers.keys().all(|(used, _)| used != port)
+            self.listener_at(*port, None).is_none()
+                && self.peers.keys().all(|(used, _)| used != port)
         })
     }
 }
@@ -412,7 +427,8 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         if CHECKED && segment.altered {
             return cx.dropped(NAME, "a datagram whose check does not agree");
         }
-        let association = match self.recipient(segment.to.port(), segment.from, out) {
+        let sender = (segment.from, segment.group);
+        let association = match self.recipient(segment.to.port(), sender, out) {
             Ok(association) => association,
             Err(reason) => return cx.dropped(NAME, reason),
         };

@@ -111,7 +111,7 @@ impl Packets {
         let Packets { capture, interfaces, .. } = self;
         let Some(interface) = interfaces.get(&at).copied() else { return };
         let time = now.nanoseconds();
-        let ends = Ends::between(segment.from, segment.to);
+        let ends = Ends::between(segment.from, segment.destination());
         let comment = segment.altered.then_some("altered on the way: a checksum would not agree");
         let (payload, control) = match &segment.word {
             SegmentWord::Datagram(message) => {

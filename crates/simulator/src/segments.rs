@@ -29,6 +29,8 @@ pub struct Segment<M> {
     pub from: SocketAddr,
     /// The recipient's address.
     pub to: SocketAddr,
+    /// The group that a datagram was sent to, of which the recipient is a member.
+    pub group: Option<IpAddr>,
     /// The number of the association among all that these two ever had; 0 for datagrams.
     pub number: u64,
     /// The content.
@@ -78,7 +80,7 @@ pub(crate) const DATAGRAM_HEADERS: usize = 28;
 
 impl<M> Segment<M> {
     pub(crate) fn new(from: SocketAddr, to: SocketAddr, number: u64, word: SegmentWord<M>) -> Self {
-        Segment { from, to, number, word, altered: false, ecn: Ecn::NotEct }
+        Segment { from, to, group: None, number, word, altered: false, ecn: Ecn::NotEct }
     }
 
     /// Makes a segment of the same association, in the other direction.
@@ -88,6 +90,17 @@ impl<M> Segment<M> {
 }
 
 impl<M: Message> Segment<M> {
+    /// Makes the copy of a datagram to a group that one of its members gets.
+    pub(crate) fn for_member(&self, member: IpAddr) -> Self {
+        let (to, group) = (SocketAddr::new(member, self.to.port()), Some(self.to.ip()));
+        Segment { to, group, ..self.twin() }
+    }
+
+    /// Returns the address that it was sent to.
+    pub(crate) fn destination(&self) -> SocketAddr {
+        SocketAddr::new(self.group.unwrap_or(self.to.ip()), self.to.port())
+    }
+
     /// Returns how many octets of payload it carries.
     pub fn payload(&self) -> usize {
         match &self.word {

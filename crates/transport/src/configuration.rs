@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 use crate::rules::{Component, Facts, Misfit, check};
 use crate::slots::{
     Acknowledgement, Congestion, Connection, Flow, Format, Framing, Front, Inquiry, Integrity,
-    Lifetime, Ordering, Rate, Recovery, Rtt,
+    Lifetime, Membership, Ordering, Rate, Recovery, Rtt,
 };
 
 /// A policy that a program chooses at run time, and its facts for the rule book.
@@ -59,8 +59,8 @@ macro_rules! slots {
         pub trait Configuration: 'static {
             /// How messages are held.
             type Message: Message;
-            /// The facts of the policies, in the order of [`SLOTS`]; empty if they are chosen at
-            /// run time.
+            /// The facts of the policies, in the order of [`SLOTS`], and of the membership if there
+            /// is one; empty if they are chosen at run time.
             const PARTS: &'static [Facts];
             $(
                 #[doc = concat!("What fits the slot `", stringify!($data), "`.")]
@@ -70,6 +70,8 @@ macro_rules! slots {
                 #[doc = concat!("What fits the slot `", stringify!($judge), "`.")]
                 type $Judge: $Judge;
             )*
+            /// Who reports: `()` is one peer.
+            type Membership: Membership;
         }
 
         /// The names of the slots, in the order in which facts are listed.
@@ -86,6 +88,7 @@ macro_rules! slots {
         pub struct Slots<C: Configuration> {
             $(pub(crate) $data: C::$Data,)*
             $(pub(crate) $judge: C::$Judge,)*
+            pub(crate) membership: C::Membership,
             /// The facts of policies that were chosen at run time.
             facts: Option<Box<[Facts; SLOTS.len()]>>,
         }
@@ -95,14 +98,32 @@ macro_rules! slots {
                 // Boxes get in here only from `Parts` and from a configuration, both of which the
                 // rule book has checked.
                 const { assert!(!C::PARTS.is_empty(), "what is chosen while the program runs is made of Parts") };
-                Slots { $($data: policies.$data,)* $($judge: policies.$judge,)* facts: None }
+                let membership = C::Membership::default();
+                Slots {
+                    $($data: policies.$data,)*
+                    $($judge: policies.$judge,)*
+                    membership,
+                    facts: None,
+                }
             }
         }
 
         impl<C: Configuration> Slots<C> {
-            /// Boxes the same policies.
+            /// Returns the same policies for an association with a group.
+            #[must_use]
+            pub fn in_group(self, membership: C::Membership) -> Self {
+                Slots { membership, ..self }
+            }
+
+            /// Returns who reports.
+            pub fn membership(&self) -> &C::Membership {
+                &self.membership
+            }
+
+            /// Boxes the same policies, of an association with one peer.
             pub fn boxed(self) -> Slots<Boxed<C::Message, FrontOf<C>>>
             where
+                C: Configuration<Membership = ()>,
                 $(C::$Data: Component + 'static,)*
                 $(C::$Judge: Component + 'static,)*
             {
@@ -110,6 +131,7 @@ macro_rules! slots {
                 Slots {
                     $($data: Box::new(self.$data),)*
                     $($judge: Box::new(self.$judge),)*
+                    membership: (),
                     facts: Some(Box::new(facts)),
                 }
             }
@@ -143,6 +165,7 @@ macro_rules! slots {
             const PARTS: &'static [Facts] = &[];
             $(type $Data = Box<dyn $Data<M, $($($of)*)?>>;)*
             $(type $Judge = Box<dyn $Judge>;)*
+            type Membership = ();
         }
 
         /// The policies that a program chose, by name. They become an association only through the
@@ -167,7 +190,12 @@ macro_rules! slots {
                 let facts = self.facts();
                 check(&facts)?;
                 let facts = Some(Box::new(facts));
-                Ok(Slots { $($data: self.$data.policy,)* $($judge: self.$judge.policy,)* facts })
+                Ok(Slots {
+                    $($data: self.$data.policy,)*
+                    $($judge: self.$judge.policy,)*
+                    membership: (),
+                    facts,
+                })
             }
         }
 
@@ -220,7 +248,9 @@ slots! {
 /// Names a configuration and checks it with the rule book: one that makes no transport does not
 /// compile.
 ///
-/// Slots are written in the order in which facts are listed ([`SLOTS`]).
+/// Slots are written in the order in which facts are listed ([`SLOTS`]). What stands behind them
+/// after `with` is the [membership](crate::slots::Membership) of associations with a group; without
+/// it, associations have one peer.
 ///
 /// ```compile_fail
 /// use stackwright_transport::configuration;
@@ -228,15 +258,25 @@ slots! {
 /// ```
 #[macro_export]
 macro_rules! configuration {
-    ($(#[$doc:meta])* $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $SlotPart:ty),* $(,)? }) => {
+    (@membership) => { () };
+    (@membership $Membership:ty) => { $Membership };
+    (
+        $(#[$doc:meta])*
+        $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $SlotPart:ty),* $(,)? }
+        $(with $Membership:ty)?
+    ) => {
         $(#[$doc])*
         $vis struct $Name<$M>(::core::marker::PhantomData<fn() -> $M>);
 
         impl<$M: $crate::Message> $crate::Configuration for $Name<$M> {
             type Message = $M;
             const PARTS: &'static [$crate::rules::Facts] =
-                &[$(<$SlotPart as $crate::rules::Component>::FACTS),*];
+                &[
+                    $(<$SlotPart as $crate::rules::Component>::FACTS,)*
+                    $(<$Membership as $crate::rules::Component>::FACTS)?
+                ];
             $(type $Slot = $SlotPart;)*
+            type Membership = $crate::configuration!(@membership $($Membership)?);
         }
 
         // For one message instead of all, so that `cargo check` already reports it: no fact depends
@@ -244,7 +284,10 @@ macro_rules! configuration {
         const _: () = {
             #[allow(dead_code, reason = "not every policy holds messages")]
             type $M = $crate::SingleBuffer;
-            $crate::rules::insist(&[$(<$SlotPart as $crate::rules::Component>::FACTS),*])
+            $crate::rules::insist(&[
+                $(<$SlotPart as $crate::rules::Component>::FACTS,)*
+                $(<$Membership as $crate::rules::Component>::FACTS)?
+            ])
         };
     };
 }

@@ -35,7 +35,9 @@ pub use graveyard::Graveyard;
 pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};
-pub use transport::{Associations, Host, HostedAssociation, Located, NewPath, Transport};
+pub use transport::{
+    Associations, GroupMembers, Host, HostedAssociation, Located, NewPath, Transport,
+};
 
 #[doc(hidden)]
 pub use stackwright_wire::{Message, SingleBuffer};

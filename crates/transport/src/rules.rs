@@ -66,6 +66,8 @@ properties! {
     PACES = 21: "a congestion judge that says how fast",
     /// The format carries terms of traffic.
     TERMS = 22: "a format that carries terms of traffic",
+    /// The format tells the members of a group apart.
+    GROUP = 23: "a format that tells the members of a group apart",
 }
 
 impl Property {

@@ -95,6 +95,7 @@ impl Cells for Links {
         let rivals = vec![
             ours("ARTP", "artp", congestion()),
             ours("ARTP, cubic", "artp", "cubic"),
+            Rival::ours("XTP", "xtp", &format!("--flight {window}")),
             Rival::peer("TCP, cubic", "tcp", "--congestion cubic"),
             Rival::peer("TCP, bbr", "tcp", "--congestion bbr"),
             Rival::peer("quinn", "quinn", &format!("--window {window}")),

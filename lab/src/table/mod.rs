@@ -10,6 +10,8 @@
 //! | [`transports`] | ours and strangers': bulk, requests, associations |
 //! | [`loss`] | goodput where packets are lost, near and far |
 //! | [`paths`] | how much of each path is used, slow and fast, near and far |
+//! | [`xtp`] | E14: XTP beside TCP and UDP by the length of messages |
+//! | [`recovery`] | E16: selective repeat beside go-back-N |
 //! | [`fairness`] | how two transfers share a link |
 //! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`jis`] | E17, E18, E20: pictures by a generated protocol |
@@ -33,6 +35,7 @@ mod parallel;
 mod paths;
 mod product_line;
 mod quantity;
+mod recovery;
 mod run;
 mod sentence;
 mod settle;
@@ -41,6 +44,7 @@ mod terminal;
 mod transports;
 pub(crate) mod verdict;
 mod wire;
+mod xtp;
 
 pub(crate) use command::Arguments;
 pub(crate) use draw::{palette, panels};
@@ -109,6 +113,8 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(transports::Transports),
         Box::new(loss::Losses),
         Box::new(paths::Paths),
+        Box::new(xtp::Xtp),
+        Box::new(recovery::Recovery),
         Box::new(fairness::Fairness),
         Box::new(jis::JisSize),
         Box::new(jis::Jis),

@@ -47,9 +47,8 @@ impl<M: Message> Agw<M> {
             return;
         }
         for port in 0..self.config.ports.len() as u8 {
-            let is = |name: &DatagramName<M>| matches!(name, DatagramName::Heard { port: at, .. } if *at == port);
             // One that closes is opened again when it has.
-            if self.datagrams.iter().any(|(_, name)| is(name)) {
+            if self.datagrams.iter().any(|(_, name)| name.hears(port)) {
                 continue;
             }
             let association = self.datagrams.name(DatagramName::Heard { port, closes: false });

@@ -29,13 +29,22 @@ impl<M: Message> DatagramName<M> {
             DatagramName::Heard { .. } => 0,
         }
     }
+
+    /// Returns whether it is a frame of this program.
+    fn is_of(&self, program: Handle) -> bool {
+        matches!(self, DatagramName::Unproto { program: its, .. } if *its == program)
+    }
+
+    /// Returns whether it hears this port.
+    pub(crate) fn hears(&self, port: u8) -> bool {
+        matches!(self, DatagramName::Heard { port: its, .. } if *its == port)
+    }
 }
 
 impl<M: Message> Agw<M> {
     /// Returns whether the program may send a UI frame now.
     pub(crate) fn takes_unproto(&self, program: Handle) -> bool {
-        let is_its = |(_, name): &(Handle, &DatagramName<M>)| matches!(name, DatagramName::Unproto { program: its, .. } if *its == program);
-        self.datagrams.iter().filter(is_its).count() < EACH_MOST
+        self.datagrams.iter().filter(|(_, name)| name.is_of(program)).count() < EACH_MOST
     }
 
     /// Sends a UI frame.

@@ -23,7 +23,7 @@ pub struct AddressField {
     pub last: bool,
 }
 
-/// The most digipeaters of a path. LinkVersion 2.2 has two; what is older has eight, and is in use.
+/// The most digipeaters of a path. Version 2.2 has two; what is older has eight, and is in use.
 pub const DIGIPEATERS_MOST: usize = 8;
 
 /// The longest head: ten addresses, a control field of two octets, and the protocol identifier.

@@ -3,8 +3,8 @@
 //! It provides two services. Its left face is `Streams`: octets over a link, cut into I frames of
 //! the length that gets most through, acknowledged and in order. Its right face is `Datagrams`: UI
 //! frames, which nobody acknowledges; an association with [`Participant::OTHER_END`] is a port of
-//! the TNC itself, and carries whole frames. Both use one TNC, so it is one protocol: whose frame leaves
-//! next, and what is heard on the channel, concerns both.
+//! the TNC itself, and carries whole frames. Both use one TNC, so it is one protocol: whose frame
+//! leaves next, and what is heard on the channel, concerns both.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -297,8 +297,9 @@ impl<M: Message> Protocol for Ax25<M> {
         let over = |link: &Link<M>| {
             matches!(link.state, LinkState::AwaitingRelease | LinkState::Disconnected)
         };
-        self.replies.is_empty()
-            && self.ui.is_empty()
+        // Without a TNC, nothing leaves however long one waits.
+        self.replies.iter().all(|reply| !self.is_up(reply.port()))
+            && self.ui.iter().all(|waiting| !self.is_up(waiting.frame.port()))
             && self.links.iter().all(|(_, link)| over(link))
     }
 

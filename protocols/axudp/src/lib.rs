@@ -237,7 +237,8 @@ impl<M: Message> Protocol for Axudp<M> {
                 self.names.forget(name);
                 let Peer { state, delay } = self.peers[number];
                 // An open one ends by a datagram that was refused: the peer is not there, and may
-                // be at any time. It is opened at once, to hear it. One that cannot be opened waits.
+                // be at any time. It is opened at once, to hear it. One that cannot be opened
+                // waits.
                 self.peers[number] = if matches!(state, State::Open { .. }) {
                     let state = State::Closed { again: cx.now(), was_open: true };
                     Peer { state, delay: AGAIN_FIRST }

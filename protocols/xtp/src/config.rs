@@ -21,11 +21,14 @@ pub struct Config {
     /// How many octets of packets are written one behind the other, at most, for a driver that
     /// sends them in one system call; 0: each has memory of its own.
     pub run: usize,
-    /// How many contexts there may be whose peer has not shown that it hears: it opened, and has not
-    /// returned our key. Others that open are refused.
+    /// How many contexts there may be whose peer has not shown that it hears: it opened, and has
+    /// not returned our key. Others that open are refused.
     pub half_open_most: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,
+    /// How urgent a context is among others with the same peer (sort), unless its messages have a
+    /// priority: the smaller, the more urgent; 128 is not said.
+    pub sort: u8,
     /// How fast the services with terms send, and take data (output and input rate and burst), in
     /// packets of this protocol, headers included.
     pub sends: Terms,
@@ -51,6 +54,9 @@ pub struct Config {
     pub secret: [u8; 16],
 }
 
+/// The sort that is not said.
+pub(crate) const USUAL: u8 = 128;
+
 /// The shortest that the longest packet may be, in octets.
 pub const PACKET_LEAST: u16 = 256;
 
@@ -69,6 +75,7 @@ impl Config {
             run: 65_507,
             half_open_most: 1024,
             checks_data: true,
+            sort: USUAL,
             sends: Terms::NONE,
             takes: Terms::NONE,
             timeout_first: SECOND,

@@ -104,6 +104,7 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         ..Facts::named(S::NAME)
     };
     const REFUSES: bool = true;
+    const SORTS: bool = true;
 
     #[inline]
     fn locate(header: &XtpPacket, _: &mut M) -> Result<ContextKey, Malformed> {
@@ -164,6 +165,10 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
                 Some(refusal(&header, why.unwrap_or(DiagnosticSegment::NO_LISTENER)))
             }
         }
+    }
+
+    fn priority(&self) -> u8 {
+        self.config.sort
     }
 
     fn limits(&self) -> Limits {

@@ -17,7 +17,7 @@ use stackwright_transport::words::{
 };
 use stackwright_wire::{Header, Malformed, Message};
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::header::{
     AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
     KeyExchange, MessageTag, SpanCount, SpanSegment, TrafficHeader, TrafficTerms, XtpKind,
@@ -75,6 +75,8 @@ pub struct Xtp4<M> {
     peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
     is_known: bool,
+    /// The bit EDGE of the last packet.
+    edge: bool,
     /// Counts this context among those whose peer has not shown that it hears.
     half_open: Option<Arc<()>>,
     here: SocketAddr,
@@ -99,6 +101,7 @@ impl<M> Xtp4<M> {
             own,
             peer,
             is_known,
+            edge: false,
             half_open: None,
             here,
             there,
@@ -130,7 +133,7 @@ impl<M> Xtp4<M> {
         (self.peer.is_some(), self.peer.unwrap_or(own))
     }
 
-    fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
+    pub(crate) fn start(&self, format: XtpKind, options: XtpOptions) -> XtpPacket {
         let (returned, key) = self.key();
         let options = options.with(self.terms.options);
         XtpPacket {
@@ -147,7 +150,7 @@ impl<M> Xtp4<M> {
         }
     }
 
-    fn put_addresses(&self, octets: &mut Vec<u8>) {
+    pub(crate) fn put_addresses(&self, octets: &mut Vec<u8>) {
         let head = |length: usize, format| AddressHeader {
             length: (AddressHeader::LENGTH + length) as u16,
             domain: 0,
@@ -183,7 +186,7 @@ impl<M> Xtp4<M> {
         ADDRESS_MOST + if self.terms.sends.is_some() { TRAFFIC_MOST } else { TRAFFIC_LEAST }
     }
 
-    fn put_traffic(&self, takes: Option<words::Terms>, octets: &mut Vec<u8>) {
+    pub(crate) fn put_traffic(&self, takes: Option<words::Terms>, octets: &mut Vec<u8>) {
         let service = self.terms.service;
         let (Some(takes), Some(sends)) = (takes, self.terms.sends) else {
             put(&TrafficHeader { length: TRAFFIC_LEAST as u16, service, format: 0 }, octets);
@@ -251,7 +254,7 @@ pub(crate) fn pull_opening<M: Message>(
     Ok((address, pull_traffic(packet)?))
 }
 
-fn pull_traffic<M: Message>(packet: &mut M) -> Result<Traffic, Malformed> {
+pub(crate) fn pull_traffic<M: Message>(packet: &mut M) -> Result<Traffic, Malformed> {
     let traffic = packet.pull::<TrafficHeader>()?;
     let (mut read, mut terms) = (TrafficHeader::LENGTH, None);
     if traffic.format == TrafficHeader::TERMS && usize::from(traffic.length) >= TRAFFIC_MOST {
@@ -280,13 +283,16 @@ fn unit<M: Message>(
     } else {
         Label { last, ..Label::default() }
     };
+    let sorts = header.options.has(XtpOptions::SORT);
+    let sort = u8::try_from(header.sort).unwrap_or(u8::MAX);
+    let label = Label { priority: if sorts { sort } else { config::USUAL }, ..label };
     let end = header.sequence.checked_add(body.len() as u64).ok_or(Dropped::Malformed)?;
     let span = header.sequence..end;
     Ok((!span.is_empty()).then_some(Unit { span, label, body, since: view.now, lifetime: None }))
 }
 
 /// Reads spans: they rise, and none touches another, or they are not what a receiver has.
-fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
+pub(crate) fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped> {
     let count = packet.pull::<SpanCount>().map_err(malformed)?.spans as usize;
     if count.checked_mul(SpanSegment::LENGTH) != Some(packet.len()) {
         return Err(Dropped::Malformed);
@@ -377,6 +383,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
         }
         let [at_once, when_taken] =
             [XtpOptions::SREQ, XtpOptions::DREQ].map(|option| header.options.has(option));
+        let edge = header.options.has(XtpOptions::EDGE);
+        let at_once = at_once || edge != mem::replace(&mut self.edge, edge);
         let question = ReportRequest { number: header.sync, at_once, when_taken };
         let mut incoming = Incoming {
             inquiry: Some(question).filter(|_| at_once || when_taken),
@@ -455,12 +463,15 @@ impl<M: Message> Format<M> for Xtp4<M> {
             (None, None) if !opening => control,
             _ => XtpKind::First,
         };
+        // What is not said ranks after what is (*chosen*: the usual one is in the middle).
+        let sorts = say.priority != config::USUAL;
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
         let begins = |label: &Label| label.count > 0 && label.index == 0;
         let tag = unit.map(|unit| unit.label).filter(|label| begins(label));
         options = options.with(XtpOptions::BTAG.when(tag.is_some()));
+        options = options.with(XtpOptions::SORT.when(sorts));
         let asks = |kind: fn(&ReportRequest) -> bool| inquiry.as_ref().is_some_and(kind);
         options = options
             .with(XtpOptions::SREQ.when(asks(|question| question.at_once)))
@@ -482,6 +493,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         let told = says.without(Signals::OPEN).with(Signals::OPEN.when(first));
         say.signals = say.signals.without(told);
         let header = XtpPacket {
+            sort: if options.has(XtpOptions::SORT) { say.priority.into() } else { 0 },
             sync: inquiry.map_or(view.asked, |question| question.number),
             sequence: unit.map_or(view.sent_upto, |unit| unit.span.start),
             ..self.start(format, options)
@@ -567,8 +579,8 @@ mod tests {
 
     type M = BufferTree;
 
-    /// Returns what arrives with these octets in the context that has `key`, of a peer that has 1.
-    fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
+    /// Returns a context that has `key`, of a peer that has 1.
+    fn context(key: u64) -> Xtp4<M> {
         let own = Some(ContextKey { ours: true, number: key });
         let terms = Terms {
             service: 4,
@@ -580,11 +592,69 @@ mod tests {
             sends: None,
         };
         let ends = (Config::UNSPECIFIED, Config::UNSPECIFIED);
-        let mut format = Xtp4::<M>::new(terms, own, Some(1), ends);
+        Xtp4::new(terms, own, Some(1), ends)
+    }
+
+    /// Returns what arrives with these octets.
+    fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
+        let mut format = context(key);
         let (packet, mut report) = (M::with_headroom(0, octets), Report::default());
         let at = Format::<M>::check(&format, octets, octets.len());
         Internet::new().verify(&packet, at)?;
         Ok((format.decode(&View::START, None, packet, &mut report)?, report))
+    }
+
+    #[test]
+    fn a_change_of_edge_asks_and_nothing_else() {
+        let mut format = context(7);
+        let mut asks = |options| {
+            let header = XtpPacket {
+                returned: true,
+                key: 7,
+                sync: 5,
+                length: 1,
+                ..format.start(XtpKind::Data, options)
+            };
+            let mut octets = Vec::new();
+            put(&header, &mut octets);
+            octets.push(0);
+            let packet = M::with_headroom(0, &octets);
+            let read = format.decode(&View::START, None, packet, &mut Report::default());
+            read.expect("a packet").inquiry
+        };
+        let edges = [XtpOptions::NONE, XtpOptions::EDGE, XtpOptions::EDGE, XtpOptions::NONE];
+        let asked = edges.map(|options| asks(options).map(|question| question.number));
+        assert_eq!(asked, [None, Some(5), None, Some(5)]);
+    }
+
+    /// A message's number (BTAG) and the sort of its context (SORT) are the label's.
+    #[test]
+    fn a_tag_is_no_octet_of_the_data() {
+        let mut format = context(7);
+        let options = XtpOptions::BTAG.with(XtpOptions::SORT).with(XtpOptions::EOM);
+        let header = XtpPacket {
+            returned: true,
+            key: 7,
+            length: 10,
+            sort: 9,
+            sequence: 100,
+            ..format.start(XtpKind::Data, options)
+        };
+        let mut octets = Vec::new();
+        put(&header, &mut octets);
+        octets.extend(b"\0\0\0\0\0\0\x01\x02hi");
+        let packet = M::with_headroom(0, &octets);
+        let read = format.decode(&View::START, None, packet, &mut Report::default());
+        let unit = read.expect("a packet").unit.expect("data");
+        assert_eq!((unit.span, unit.body.len()), (100..102, 2));
+        let Label { message, count, priority, last, .. } = unit.label;
+        assert_eq!((message, count, priority, last), (0x102, 1, 9, true));
+        // A packet that is shorter than its tag is not data.
+        octets.truncate(XtpPacket::LENGTH + 4);
+        octets[LENGTH + 3] = 4;
+        let packet = M::with_headroom(0, &octets);
+        let read = format.decode(&View::START, None, packet, &mut Report::default());
+        assert_eq!(read.unwrap_err(), Dropped::Malformed);
     }
 
     #[test]

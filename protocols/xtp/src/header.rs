@@ -171,6 +171,10 @@ impl DiagnosticSegment {
     pub const REFUSED: u32 = 1;
     /// The context is over at once.
     pub const ABANDONED: u32 = 2;
+    /// What is asked for is not done.
+    pub const REQUEST_REFUSED: u32 = 4;
+    /// With `REQUEST_REFUSED`: what is missing is not sent again.
+    pub const RETRANSMISSION: u32 = 11;
     /// With `REFUSED`: nobody listens.
     pub const NO_LISTENER: u32 = 1;
     /// With `REFUSED`: the format of the address is not supported.

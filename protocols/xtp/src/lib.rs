@@ -10,6 +10,7 @@
 //! | `key.rs` | keys that say the name of their context |
 //! | `format.rs` | words and octets of one context |
 //! | `services.rs` | the services, each a configuration |
+//! | `multicast/` | the services for a group of receivers: their format, their contexts |
 //! | `contexts.rs` | the contexts of a station: which are made, and what the others are told |
 //! | `config.rs` | the configuration |
 //! | `syntax.rs` | the syntax of a packet, for programs that display packets |
@@ -24,6 +25,7 @@ mod contexts;
 mod format;
 pub mod header;
 mod key;
+pub mod multicast;
 pub mod services;
 mod syntax;
 pub mod xtp36r;

@@ -93,11 +93,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "ax25_xid", run: ax25_xid },
     Target { name: "ax25", run: ax25 },
     Target { name: "agw", run: agw },
-    Target { name: "tailored", run: tailored },
-    Target { name: "roles", run: roles },
     Target { name: "xtp_headers", run: xtp_headers },
     Target { name: "xtp_packets", run: xtp_packets },
     Target { name: "xtp", run: xtp },
+    Target { name: "tailored", run: tailored },
+    Target { name: "roles", run: roles },
 ];
 
 /// The committed inputs of a target.

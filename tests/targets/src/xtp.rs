@@ -1,14 +1,14 @@
 //! Two whole endpoints of XTP.
 
 use stackwright_contract::services::{Credit, Datagrams};
+use stackwright_wire::Header as _;
 use stackwright_wire::check::Internet;
 use stackwright_xtp::header::{XtpOptions, XtpPacket};
 use stackwright_xtp::services::{
-    AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram, XtpService,
+    AcknowledgedDatagram, Connection, IsochronousStream, Transaction, UnacknowledgedDatagram,
+    XtpService,
 };
 use stackwright_xtp::{Config, layer};
-
-use stackwright_wire::Header as _;
 
 use crate::lower::M;
 use crate::{Input, pair};
@@ -19,11 +19,12 @@ const CHECK: usize = 16;
 /// The first octets choose the service, and configure.
 pub fn xtp(octets: &[u8]) {
     let mut input = Input(octets);
-    match input.octet() % 4 {
+    match input.octet() % 5 {
         0 => endpoints::<Connection>(input),
         1 => endpoints::<Transaction>(input),
         2 => endpoints::<AcknowledgedDatagram>(input),
-        _ => endpoints::<UnacknowledgedDatagram>(input),
+        3 => endpoints::<UnacknowledgedDatagram>(input),
+        _ => endpoints::<IsochronousStream>(input),
     }
 }
 

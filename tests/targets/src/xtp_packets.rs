@@ -12,8 +12,8 @@ use stackwright_xtp::header::{
     KeyExchange, SpanCount, SpanSegment, TrafficHeader, TrafficTerms, XtpPacket,
 };
 use stackwright_xtp::services::{
-    AcknowledgedDatagram, Connection, Stream, Transaction, UnacknowledgedDatagram, XtpService,
-    context,
+    AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
+    UnacknowledgedDatagram, XtpService, context,
 };
 use stackwright_xtp::xtp36r::{
     connection,
@@ -53,13 +53,15 @@ pub fn xtp_headers(octets: &[u8]) {
 /// message that one sends, or time.
 pub fn xtp_packets(octets: &[u8]) {
     let mut input = Input(octets);
-    match input.octet() % 6 {
+    match input.octet() % 8 {
         0 => contexts(end::<Connection>, returned, input),
         1 => contexts(end::<Stream>, returned, input),
         2 => contexts(end::<Transaction>, returned, input),
         3 => contexts(end::<AcknowledgedDatagram>, returned, input),
         4 => contexts(end::<UnacknowledgedDatagram>, returned, input),
-        _ => contexts(end_36r, returned_36r, input),
+        5 => contexts(end_36r, returned_36r, input),
+        6 => contexts(end::<BulkData>, returned, input),
+        _ => contexts(end::<IsochronousStream>, returned, input),
     }
 }
 

@@ -48,7 +48,7 @@ impl Process {
     pub(crate) fn processor(&self) -> Duration {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.running.number()));
         let tasks = tasks.expect("it runs").flatten();
-        // The first number is nanoseconds (the kernel's documentation of the scheduler's statistics).
+        // The first number is nanoseconds (the kernel's text on the scheduler's statistics).
         let time = |path: PathBuf| {
             let text = fs::read_to_string(path.join("schedstat")).ok()?;
             text.split_whitespace().next()?.parse::<u64>().ok()

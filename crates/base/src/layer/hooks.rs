@@ -55,6 +55,8 @@ pub trait Hooks: Sized + 'static {
     /// Whether an association for which no key is [free](Hooks::free_key) stands on another
     /// association with that peer below, which has another local address. Otherwise it is refused.
     const SPREADS: bool = false;
+    /// Whether associations differ in [urgency](Hooks::urgency).
+    const SORTS: bool = false;
     /// The credit of the layer above on one association, where [`first_room`](Hooks::first_room)
     /// does not define another: how much may be on its way down.
     const ROOM: Credit = Credit { octets: 64 << 10, messages: 16 };
@@ -295,6 +297,13 @@ pub trait Hooks: Sized + 'static {
 
     /// Handles new credit of the layer above. By default the credit is only recorded.
     fn room(&mut self, _at: &mut impl Place<Self>) {}
+
+    /// Returns how urgent it is: the smaller, the sooner it has its turn among those that are due
+    /// and wait for credit below. Those that are as urgent have it in the order in which they came.
+    /// It is asked only if they [differ](Hooks::SORTS).
+    fn urgency(_association: &Self::Association) -> u8 {
+        128
+    }
 
     /// Handles new credit below, which the association [asked for](Place::wants_room).
     fn room_came(&mut self, _at: &mut impl Place<Self>) {}

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{AssociationRequest, Batch, Credit, PropertiesOf, Transfer};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits};
 
-use super::{Hooks, Layer, ListenKey, MessageOf, charged};
+use super::{Hooks, Layer, ListenKey, MessageOf, Turns, charged};
 use crate::map::{ChainedHash, Keyed, Map, MapKind};
 
 /// The credit upward on each association below: what is delivered is handled at once. A driver that
@@ -56,7 +56,7 @@ pub(super) struct Association<T: Transfer> {
     /// The limits of its path.
     pub(super) path: PathLimits,
     /// The names above that wait for more credit.
-    pub(super) wanting: VecDeque<Handle>,
+    pub(super) wanting: Turns,
     credit: Credit,
     /// The octets and messages of the credit when nothing is on its way, saturated at 32 bits.
     room_most: [u32; 2],
@@ -392,7 +392,7 @@ impl<T: Transfer> Association<T> {
             waiting: Vec::new(),
             local: None,
             path: PathLimits::UNBOUNDED,
-            wanting: VecDeque::new(),
+            wanting: Turns::default(),
             credit: Credit::default(),
             room_most: [0; 2],
             used: Credit::default(),
@@ -442,6 +442,6 @@ impl<T: Transfer> Association<T> {
     /// Returns the next name that waits for credit, while there is some.
     pub(super) fn next_wanting(&mut self) -> Option<Handle> {
         let Credit { octets, messages } = self.free();
-        if octets > 0 && (messages > 0 || !T::MESSAGES) { self.wanting.pop_front() } else { None }
+        if octets > 0 && (messages > 0 || !T::MESSAGES) { self.wanting.next() } else { None }
     }
 }

@@ -10,6 +10,7 @@
 //! | `receive.rs` | from the layer below, upward |
 //! | `moves.rs` | an association follows its peer to another address |
 //! | `batch.rs` | messages that the layer below delivers together |
+//! | `turns.rs` | which association has its turn next |
 //! | `place.rs` | the context in which a hook is called |
 
 mod batch;
@@ -20,12 +21,14 @@ mod moves;
 mod place;
 mod receive;
 mod send;
+mod turns;
 
 pub use envelope::Envelope;
 pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place, Stray};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};
 use stackwright_contract::services::{
@@ -39,6 +42,7 @@ use stackwright_contract::{
 use crate::features::{Refusal, Selection, Session};
 use crate::{Base, Configuration, Subject};
 use lower::Lowers;
+use turns::Turns;
 
 /// The protocol of `H`, on the base that `H` selects.
 pub struct Layer<H: Hooks> {
@@ -50,7 +54,9 @@ pub struct Layer<H: Hooks> {
     awaited: Mirror<ListenKey<H>>,
     lowers: Lowers<H>,
     /// The names that asked to be called when the batch is done.
-    due: VecDeque<Handle>,
+    due: Turns,
+    /// The associations below for whose credit the first of those that wait has its turn.
+    woken: Vec<Handle>,
 }
 
 /// The key of an enable object: the listener below, and the key among those that share it.
@@ -158,7 +164,8 @@ impl<H: Hooks> Layer<H> {
             listeners: Mirror::default(),
             awaited: Mirror::default(),
             lowers: Lowers::new(seed.rotate_left(16)),
-            due: VecDeque::new(),
+            due: Turns::default(),
+            woken: Vec::new(),
         }
     }
 
@@ -302,12 +309,15 @@ impl<H: Hooks> Protocol for Layer<H> {
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         // What is put off from now on waits for the next batch.
         for _ in 0..self.due.len() {
-            let Some(name) = self.due.pop_front() else { break };
+            let Some(name) = self.due.next() else { break };
             self.at(cx, self.living(name), out, |hooks, place| {
                 if place.was_due() {
                     hooks.batch(place);
                 }
             });
+        }
+        for lower in mem::take(&mut self.woken) {
+            self.room_came(cx, lower, out);
         }
     }
 

@@ -66,10 +66,10 @@ impl<H: Hooks> Layer<H> {
         link.remote = below.remote;
         below.users += 1;
         if link.wants_room {
-            below.wanting.push_back(name);
+            below.wanting.push::<H>(name, &link.own);
         }
         if let Some(left) = lowers.association(left) {
-            left.wanting.retain(|wants| *wants != name);
+            left.wanting.remove(name);
         }
         lowers.release(left, name, out);
     }

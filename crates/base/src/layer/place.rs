@@ -1,6 +1,5 @@
 //! The context in which a hook is called: one association, its timers, the layers above and below.
 
-use alloc::collections::VecDeque;
 use core::mem;
 
 use stackwright_contract::services::{
@@ -10,6 +9,7 @@ use stackwright_contract::{CommandError, Context, Handle, Instant, Outlet, Parti
 use stackwright_wire::Message;
 
 use super::lower::Lowers;
+use super::turns::Turns;
 use super::{Associations, Envelope as _, Hooks, Layer, Link, MessageOf, Place, charged};
 use crate::base::Timers;
 
@@ -22,7 +22,7 @@ pub(super) struct At<'a, H: Hooks, O> {
     link: &'a mut Link<H>,
     timers: Timers<'a, H::Features, Associations<H>>,
     lowers: &'a mut Lowers<H>,
-    due: &'a mut VecDeque<Handle>,
+    due: &'a mut Turns,
     out: &'a mut O,
     /// The properties of what is popped.
     arrived: PropertiesOf<H::Uses>,
@@ -254,13 +254,13 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         if !mem::replace(&mut self.link.wants_room, true)
             && let Some(below) = self.lowers.association(self.link.lower)
         {
-            below.wanting.push_back(self.name);
+            below.wanting.push::<H>(self.name, &self.link.own);
         }
     }
 
     fn later(&mut self) {
         if !mem::replace(&mut self.link.due, true) {
-            self.due.push_back(self.name);
+            self.due.push::<H>(self.name, &self.link.own);
         }
     }
 

@@ -111,10 +111,11 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Calls the associations that wait for credit below, in the order in which they asked. One for
-    /// which none is left comes first the next time.
+    /// Calls the associations that wait for credit below, in the order of their turns. One for which
+    /// none is left comes first the next time. Behind one that sends only when the batch is done,
+    /// the others wait until then: what it leaves is theirs.
     #[cold]
-    fn room_came(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
+    pub(super) fn room_came(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
         // An association that asks from now on waits for the next credit.
         let wanting = self.lowers.association(lower).map_or(0, |below| below.wanting.len());
         for _ in 0..wanting {
@@ -125,6 +126,13 @@ impl<H: Hooks> Layer<H> {
                     hooks.room_came(at);
                 }
             });
+            if self.base.get(name).is_some_and(|link| link.due) {
+                let others = self.lowers.association(lower).map(|below| !below.wanting.is_empty());
+                if others == Some(true) {
+                    self.woken.push(lower);
+                }
+                return;
+            }
         }
     }
 

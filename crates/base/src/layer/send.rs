@@ -375,7 +375,7 @@ impl<H: Hooks> Layer<H> {
             if link.wants_room
                 && let Some(below) = self.lowers.association(lower)
             {
-                below.wanting.retain(|wants| *wants != name);
+                below.wanting.remove(name);
             }
             self.hooks.gone(link.own);
         }

@@ -25,7 +25,10 @@ impl<M: Message> Service for Frames<M> {
 
     #[inline(always)]
     fn indicates_several(indication: &FramesIndication<M>) -> bool {
-        matches!(indication, FramesIndication::Delivered { batch, .. } if batch.segment_size().is_some())
+        match indication {
+            FramesIndication::Delivered { batch, .. } => batch.segment_size().is_some(),
+            _ => false,
+        }
     }
 
     /// The mark stays with the last frame.

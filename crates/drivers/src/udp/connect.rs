@@ -19,6 +19,10 @@ impl<M: Message> Udp<M> {
         credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
+        let group = remote.internet().map(identity).filter(|remote| remote.ip().is_multicast());
+        if let Some(group) = group.filter(|_| self.network == Network::Udp) {
+            return self.open_group(name, group, credit, out);
+        }
         let opened = connect(self.network, remote, local).and_then(|(socket, remote)| {
             let socket = self.start(socket, Peers::One(name)).map_err(|_| Ended::Unavailable)?;
             Ok((socket, remote))

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `listen.rs` | arrivals: the first datagram of an unknown peer takes the next name that waits |
 //! | `connect.rs` | associations that this side opens, and the canonical form of a peer's address |
+//! | `group.rs` | groups: sockets that have joined one |
 //! | `receive.rs` | socket → datagrams, upward, within the credit of the layer above |
 //! | `fill.rs` | blocks that one system call fills |
 //! | `coalesced.rs` | the datagrams of one peer in one block, as the kernel has coalesced them |
@@ -36,6 +37,7 @@ mod burst;
 mod coalesced;
 mod connect;
 mod fill;
+mod group;
 mod listen;
 mod mark;
 mod network;
@@ -67,6 +69,7 @@ use crate::registry::{Registry, Watched};
 use burst::Waiting;
 use coalesced::Coalesced;
 use fill::Came;
+pub use group::Multicast;
 pub(crate) use network::Network;
 use segmentation::Segmentation;
 
@@ -123,6 +126,7 @@ pub struct Udp<M: Message> {
     came: [Came; BLOCKS],
     /// Whether other sockets may listen where its listeners do.
     shared_port: bool,
+    multicast: Multicast,
     /// The hosts to which raw sockets are connected. What they send reaches the sockets of
     /// listeners, too.
     connected: HashSet<SocketAddr>,
@@ -234,6 +238,7 @@ impl<M: Message> Udp<M> {
             lent: Vec::new(),
             came: [Came::default(); BLOCKS],
             shared_port: false,
+            multicast: Multicast::default(),
             connected: HashSet::new(),
         }
     }

@@ -73,6 +73,7 @@ impl<M: Message> Udp<M> {
                 }
                 let lends = lent.len() < LENT_MOST;
                 let (mut coalesced, spent) = Coalesced::new(came, block, header, lends, pool);
+                coalesced.from = socket.sender(coalesced.from);
                 match spent {
                     Spent::Lent(whole) => lent.push(whole),
                     Spent::Free(block) => pool.give(block),

@@ -4,6 +4,7 @@ mod arrivals;
 mod batches;
 mod ends;
 mod exchange;
+mod groups;
 mod marks;
 mod sharing;
 mod side;

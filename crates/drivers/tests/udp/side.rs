@@ -10,7 +10,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Handle, Outlet};
 use stackwright_drivers::Driver;
-use stackwright_drivers::udp::Udp;
+use stackwright_drivers::udp::{Multicast, Udp};
 use stackwright_wire::{BufferTree, Leaf, Message, Pool};
 
 pub(crate) type Stack = Udp<BufferTree>;
@@ -47,6 +47,14 @@ impl Side {
     pub(crate) fn sharing() -> Self {
         let Side { driver, udp, heard } = Side::new();
         Side { driver, udp: udp.sharing_port(), heard }
+    }
+
+    /// One that joins groups on the loopback interface: that brings back what is sent, and a copy
+    /// that loops would come as well.
+    pub(crate) fn joining() -> Self {
+        let Side { driver, udp, heard } = Side::new();
+        let multicast = Multicast { loops: false, interface: Some(1), ..Multicast::default() };
+        Side { driver, udp: udp.joining(multicast), heard }
     }
 
     pub(crate) fn with_blocks(block: usize) -> Self {

@@ -29,8 +29,8 @@ pub struct OnRequest<const SPANS: bool> {
     waits: Option<ReportRequest>,
 }
 
-/// Returns whether the question is newer than `other`. Questions overtake each other, and the newest
-/// covers the others.
+/// Returns whether the question is newer than `other`. Questions overtake each other, and the
+/// newest covers the others.
 fn is_newer(number: u32, other: Option<u32>) -> bool {
     other.is_none_or(|other| number.wrapping_sub(other) as i32 > 0)
 }

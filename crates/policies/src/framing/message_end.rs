@@ -50,6 +50,10 @@ struct Open<M> {
 }
 
 impl<M> MessageEnd<M> {
+    /// What both sides [agreed](stackwright_transport::slots::Format::agreed) on where the first
+    /// number that will come may be within a message: everything up to the next mark is discarded.
+    pub const WITHIN: &'static [u8] = b"within a message";
+
     /// Creates the policy for messages of at most `most` octets.
     pub const fn new(most: usize) -> Self {
         MessageEnd { most, open: None, skips: false, next: 0, counts: None, gone: 0 }
@@ -85,13 +89,19 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         }
         let number = properties.number.or(self.counts);
         self.counts = self.counts.map(|count| number.unwrap_or(count).wrapping_add(1));
+        // Nothing overtakes: the priority is the association's.
+        let priority = MessageProperties::default().priority;
         // A count says that there is a number.
         let count = u32::from(number.is_some());
-        Ok((message, Label { message: number.unwrap_or(0), count, ..Label::default() }, room))
+        Ok((
+            message,
+            Label { message: number.unwrap_or(0), count, priority, ..Label::default() },
+            room,
+        ))
     }
 
-    fn on_begun(&mut self, first: u64, _: &[u8]) {
-        self.next = first;
+    fn on_begun(&mut self, first: u64, agreed: &[u8]) {
+        (self.next, self.skips) = (first, agreed == Self::WITHIN);
     }
 
     fn join(
@@ -132,7 +142,11 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         if is_last {
             *message = open.message;
             return Ok(Some(Joined {
-                properties: MessageProperties { number: open.number, ..Default::default() },
+                properties: MessageProperties {
+                    number: open.number,
+                    priority: unit.label.priority,
+                    ..MessageProperties::default()
+                },
                 numbers: open.numbers,
             }));
         }

@@ -33,6 +33,8 @@ pub struct Network<M> {
     random: Rng,
     /// The place of addresses whose links and channels are those of another address.
     places: BTreeMap<IpAddr, IpAddr>,
+    /// The members of each group.
+    groups: BTreeMap<IpAddr, Vec<IpAddr>>,
     links: Links,
     channels: Channels<M>,
     associations: Associations,
@@ -52,6 +54,7 @@ impl<M: Message> Network<M> {
         Network {
             random,
             places,
+            groups: BTreeMap::new(),
             links,
             channels,
             associations,
@@ -73,6 +76,17 @@ impl<M: Message> Network<M> {
     pub fn place(&mut self, address: IpAddr, place: IpAddr) {
         self.places.insert(address, place);
         self.paths.changed();
+    }
+
+    /// Has datagrams to the multicast address `group` reach all of `members`, but not their sender,
+    /// from now on: each gets a copy, with a fate on its own link. Adapters join a group when they
+    /// listen at its address or open an association with it.
+    ///
+    /// # Panics
+    /// If `group` is no multicast address.
+    pub fn group(&mut self, group: IpAddr, members: &[IpAddr]) {
+        assert!(group.is_multicast(), "{group} is the address of no group");
+        self.groups.insert(group, members.to_vec());
     }
 
     /// Sets the conditions of the link from `from` to `to`; the direction back has its own.
@@ -170,7 +184,9 @@ impl<M: Message> Network<M> {
             return self.tell_path(now, segment.from.ip(), segment.to.ip(), arrivals);
         }
         if matches!(segment.word, SegmentWord::Datagram(_)) {
-            if reachable {
+            if segment.to.ip().is_multicast() {
+                self.carry_to_group(now, &segment, arrivals);
+            } else if reachable {
                 self.carry_datagram(now, segment, arrivals);
             }
             return;
@@ -235,6 +251,22 @@ impl<M: Message> Network<M> {
             *in_flight += segment.payload();
             arrivals.push((time, segment));
         });
+    }
+
+    /// Carries a copy to each member. What is sent to the group is counted once, beside what is
+    /// sent to each member.
+    fn carry_to_group(
+        &mut self,
+        now: Instant,
+        segment: &Segment<M>,
+        arrivals: &mut Vec<(Instant, Segment<M>)>,
+    ) {
+        let (from, group) = (segment.from.ip(), segment.to.ip());
+        self.sent.count(from, group, segment.octets());
+        let members = self.groups.get(&group).cloned().unwrap_or_default();
+        for member in members.into_iter().filter(|member| *member != from) {
+            self.carry_datagram(now, segment.for_member(member), arrivals);
+        }
     }
 
     fn carry_datagram(

@@ -329,6 +329,7 @@ impl<C: Configuration> Association<C> {
             credit: None,
             signals: Signals::NONE,
             terms: None,
+            priority: self.priority,
             stamp: slots.lifetime.stamp(view, since, lifetime),
             clock: slots.lifetime.clock(view),
         };

@@ -36,8 +36,8 @@ use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, Flow as _, Format as _,
-    Framing as _, Integrity as _, Rate as _, Recovery as _, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, DroppedMember, Flow as _,
+    Format as _, Framing as _, Integrity as _, Membership as _, Rate as _, Recovery as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, Terms, View};
 use batch::Blocks;
@@ -155,6 +155,8 @@ pub struct Association<C: Configuration> {
     opening: Option<Opening>,
     /// Whether the layer above takes no more.
     closing: bool,
+    /// How urgent it is among others.
+    priority: u8,
     /// When something was last sent or received.
     stirred: Instant,
     /// When a unit last left.
@@ -219,6 +221,7 @@ impl<C: Configuration> Association<C> {
             overtaken_after: 0,
             opening: None,
             closing: false,
+            priority: MessageProperties::default().priority,
             stirred: Instant::START,
             left_at: Instant::START,
             probed: false,
@@ -280,6 +283,17 @@ impl<C: Configuration> Association<C> {
                 self.slots.acknowledgement.on_room(&view, &self.receipts);
             }
         }
+    }
+
+    /// Returns how urgent the association is among others: the smaller, the more urgent.
+    #[inline]
+    pub(crate) fn priority(&self) -> u8 {
+        self.priority
+    }
+
+    /// Sets how urgent the association is among others.
+    pub fn set_priority(&mut self, priority: u8) {
+        self.priority = priority;
     }
 
     /// Sets how fast this side takes data. Returns whether the peer is told.
@@ -563,8 +577,24 @@ impl<C: Configuration> Association<C> {
     fn phase_in(&self, view: &View) -> Phase {
         match self.given_up {
             Some(ending) => Phase::Ended(ending),
-            None => self.slots.connection.phase(view),
+            None => match self.slots.connection.phase(view) {
+                // Not all members have what was sent.
+                Phase::Ended(Ending::Finished) if self.lacks_members() => {
+                    Phase::Ended(Ending::Silent)
+                }
+                phase => phase,
+            },
         }
+    }
+
+    fn lacks_members(&self) -> bool {
+        self.slots.membership.counts().is_some_and(|counts| counts.dropped > 0)
+    }
+
+    /// Returns the next member of the group that was dropped, once.
+    #[inline]
+    pub fn take_dropped_member(&mut self) -> Option<DroppedMember> {
+        self.slots.membership.take_dropped()
     }
 
     fn has_ended(&self, view: &View) -> bool {

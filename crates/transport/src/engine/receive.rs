@@ -14,9 +14,11 @@ use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
 use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _,
-    Joined, Lifetime as _, Ordering as _, PacketInfo, Rate as _,
+    Joined, Lifetime as _, Membership as _, Ordering as _, PacketInfo, Rate as _,
 };
-use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Signals, Unit, UnitHeader, View};
+use crate::words::{
+    Dropped, Ending, Label, Nanoseconds, Report, SECOND, Signals, Unit, UnitHeader, View,
+};
 
 /// How long the packet that everything waits for may be refused, before it is taken for one that
 /// will never be admitted.
@@ -123,12 +125,19 @@ impl<C: Configuration> Association<C> {
         let tidings = PacketInfo { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(view, &tidings)?;
         self.begin();
+        if segment.reports {
+            segment.reports = self.slots.membership.merge(
+                view,
+                segment.signals,
+                &mut memory.heard,
+                &mut segment.credit,
+            );
+        }
         if let Some(opening) = self.slots.connection.take_opening() {
             self.on_opened(view, opening);
         }
-        if segment.signals.has(Signals::CHALLENGE) {
-            self.on_moved(view.now, None);
-            *view = self.view(view.now);
+        if segment.signals.has(Signals::CHALLENGE.with(Signals::OVERHEARD)) {
+            self.on_rare(view, segment.signals, &memory.heard);
         }
         if let Some(credit) = segment.credit {
             self.slots.flow.on_credit(credit);
@@ -164,6 +173,18 @@ impl<C: Configuration> Association<C> {
             self.slots.acknowledgement.on_inquiry(&self.view(view.now), question);
         }
         received
+    }
+
+    /// Handles signals that packets seldom carry.
+    #[cold]
+    fn on_rare(&mut self, view: &mut View, signals: Signals, report: &Report) {
+        if signals.has(Signals::OVERHEARD) {
+            self.slots.acknowledgement.on_overheard(view, &self.receipts, report);
+        }
+        if signals.has(Signals::CHALLENGE) {
+            self.on_moved(view.now, None);
+            *view = self.view(view.now);
+        }
     }
 
     /// Begins the ordering and the framing, if the peer's first number is known by now.

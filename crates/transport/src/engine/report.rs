@@ -10,8 +10,8 @@ use super::{Association, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::sending::{Acknowledged, Sending, Settling};
 use crate::slots::{
-    Congestion as _, Format as _, Inquiry as _, Lifetime as _, Rate as _, Recovery as _, Rtt as _,
-    Suspect, Suspects,
+    Congestion as _, Format as _, Inquiry as _, Lifetime as _, Membership as _, Rate as _,
+    Recovery as _, Rtt as _, Suspect, Suspects,
 };
 use crate::words::{Report, Sample, Timestamp, View};
 
@@ -55,7 +55,8 @@ impl<C: Configuration> Association<C> {
             self.sending.sent.restore();
         }
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
-        let asked_at = report.answers.and_then(|number| self.asked_at(number));
+        let measures = self.slots.membership.measures();
+        let asked_at = report.answers.and_then(|number| self.asked_at(number)).filter(|_| measures);
         let slots = &mut self.slots;
         if let Some(at) = sum.measured() {
             // The inquiry triggered the answer: the report of the unit may have been lost long ago.

@@ -14,7 +14,7 @@ use crate::configuration::{Configuration, Slots};
 use crate::sending::{Leaving, Next};
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
-    Integrity as _, Lifetime as _, Rate as _, Recovery as _,
+    Integrity as _, Lifetime as _, Membership as _, Rate as _, Recovery as _,
 };
 use crate::words::{MILLISECOND, Occasion, Outgoing, ReportRequest, Signals, View};
 
@@ -134,6 +134,7 @@ impl<C: Configuration> Association<C> {
         let slots = &mut self.slots;
         let number = self.asked.wrapping_add(1);
         let when_taken = asking && slots.inquiry.awaits_taking(&view, occasion);
+        let terms = slots.rate.terms();
         let (since, lifetime) = next.map_or((view.now, None), |next| next.wish);
         let credit = slots.flow.credit(&view);
         let span = next.map_or(0..0, Next::span);
@@ -144,7 +145,8 @@ impl<C: Configuration> Association<C> {
             inquiry: asking.then_some(ReportRequest { when_taken, ..number.into() }),
             credit,
             signals,
-            terms: slots.rate.terms(),
+            terms,
+            priority: self.priority,
             stamp: slots.lifetime.stamp(&view, since, lifetime),
             clock: slots.lifetime.clock(&view),
         };
@@ -159,7 +161,7 @@ impl<C: Configuration> Association<C> {
         let (reported, credited) = (reporting && saying.report.is_none(), saying.credit.is_none());
         let asked = (asking && saying.inquiry.is_none()).then_some(number);
         let said = signals.without(saying.signals);
-        let terms_left = saying.terms.is_none() && slots.rate.terms().is_some();
+        let terms_left = terms.is_some() && saying.terms.is_none();
         assert!(
             unit_left || reported || asked.is_some() || said != Signals::NONE || terms_left,
             "a format takes something"
@@ -264,6 +266,7 @@ impl<C: Configuration> Association<C> {
         asked_at[number as usize % QUESTIONS] = view.now;
         self.slots.inquiry.on_asked(view, number);
         self.slots.congestion.on_asked(view, number);
+        self.slots.membership.on_asked(view, number);
     }
 
     /// Sends the first `count` units, and with them perhaps the inquiry of a number, as the packet

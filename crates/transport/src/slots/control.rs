@@ -88,6 +88,8 @@ slot! {
         fn on_inquiry(&mut self, view: &View, question: ReportRequest) = ();
         /// Records that the application has taken something.
         fn on_taken(&mut self, view: &View) = ();
+        /// Records what another receiver of the same data reports to their sender.
+        fn on_overheard(&mut self, view: &View, receipts: &Receipts, report: &Report) = ();
         /// Records that the application took enough for the peer to send more.
         fn on_room(&mut self, view: &View, receipts: &Receipts) = ();
         /// Records that the address of a side has changed: reports were lost, and all that was

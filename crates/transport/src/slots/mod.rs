@@ -17,13 +17,16 @@
 //! | [`Framing`] | how does a message become pieces, and pieces a message? |
 //! | [`Lifetime`] | is it still of use? |
 //! | [`Integrity`] | is it what was sent? |
+//! | [`Membership`] | does one peer report, or a group? |
 //!
 //! Format, ordering and framing hold data, and stay what they are for the life of an association;
-//! the others are judges.
+//! the others are judges. The membership is fixed, too: it is a part of the type of a
+//! configuration, and absent unless that names one.
 
 mod control;
 mod format;
 mod judges;
+mod membership;
 mod messages;
 
 pub use control::{Acknowledgement, Connection, Inquiry, PacketInfo};
@@ -31,6 +34,7 @@ pub use format::{CheckAt, Format, Front, Integrity};
 pub use judges::{
     Congestion, CreditUpdate, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects,
 };
+pub use membership::{DroppedMember, GroupCounts, MemberFault, Membership};
 pub use messages::{Framing, Joined, Ordering};
 
 /// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default

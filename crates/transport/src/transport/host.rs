@@ -78,6 +78,16 @@ pub trait Host: Sized + 'static {
         half_open: usize,
     ) -> Arrival<MessageOf<Self>>;
 
+    /// Whether associations differ in urgency: the priority of what they send is that of the
+    /// association, and the more urgent ones leave first.
+    const SORTS: bool = false;
+
+    /// Returns the priority of an association whose messages have none: the smaller, the more
+    /// urgent; 128 is the default.
+    fn priority(&self) -> u8 {
+        128
+    }
+
     /// Refuses such a packet, for want of memory for another association.
     fn refuse(&mut self, packet: &mut MessageOf<Self>) -> Arrival<MessageOf<Self>> {
         let _ = packet;

@@ -20,11 +20,12 @@ use core::num::NonZeroU64;
 use stackwright_base::features::Needs;
 use stackwright_base::{Arrival, Features, Hooks, Layer, Origin, Place, Stray};
 use stackwright_contract::ask::{
-    Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Question, Reserve,
-    RoundTrip,
+    Counters, KeepsLifetimes, Longest, PacketCounts, PathReport, PathStatistics, Query, Question,
+    Reserve, RoundTrip,
 };
 use stackwright_contract::services::{
-    Batch, BatchMessages, Code, Credit, Datagrams, Ended, PropertiesOf, Transfer as _,
+    Batch, BatchMessages, Code, Credit, Datagrams, Ended, MessageProperties, PropertiesOf,
+    Transfer as _,
 };
 use stackwright_contract::{
     Command, CommandError, Context, Duration, Facts, Handle, Instant, Participant, PathLimits,
@@ -33,7 +34,9 @@ use stackwright_wire::{Message as _, Pool};
 
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
-use crate::slots::{Congestion as _, Flow as _, Format as _, Rtt as _};
+use crate::slots::{
+    Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Rtt as _,
+};
 use crate::words::{Ending, Nanoseconds, Phase, Terms};
 use allowance::Allowance;
 
@@ -129,6 +132,15 @@ impl<H: Host> HostedAssociation<H> {
     }
 }
 
+/// Asks how many members the group of an association has: a question that an association with one
+/// peer does not answer.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupMembers;
+
+impl Query for GroupMembers {
+    type Answer = GroupCounts;
+}
+
 /// Returns a time that was measured, unless nothing was.
 fn measured(nanoseconds: Nanoseconds) -> Option<Duration> {
     (nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds))
@@ -167,6 +179,7 @@ impl<H: Host> Hooks for Associations<H> {
     const FACTS: Facts = H::FACTS;
     const REFUSES: bool = H::REFUSES;
     const SPREADS: bool = H::SPREADS;
+    const SORTS: bool = H::SORTS;
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
     fn first_room(&self) -> Credit {
@@ -183,6 +196,11 @@ impl<H: Host> Hooks for Associations<H> {
             return Err(Ended::Unavailable);
         }
         Ok((remote, self.host.open(cx, name, remote)?))
+    }
+
+    #[inline]
+    fn urgency(session: &HostedAssociation<H>) -> u8 {
+        session.engine.priority()
     }
 
     fn free_key(&mut self, key: H::Key, is_taken: impl Fn(&H::Key) -> bool) -> Option<H::Key> {
@@ -256,7 +274,8 @@ impl<H: Host> Hooks for Associations<H> {
         credit: Credit,
     ) -> HostedAssociation<H> {
         let slots = self.host.create(cx, name, key, remote, origin, credit);
-        let engine = Association::sharing(slots, &self.memory);
+        let mut engine = Association::sharing(slots, &self.memory);
+        engine.set_priority(self.host.priority());
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
         HostedAssociation {
@@ -302,7 +321,13 @@ impl<H: Host> Hooks for Associations<H> {
         let now = at.cx().now();
         let session = at.association();
         session.allowance.on_sent(message.len());
-        match session.engine.send(now, message, properties.into(), &self.memory) {
+        let properties: MessageProperties = properties.into();
+        if H::SORTS {
+            let usual = properties.priority == MessageProperties::default().priority;
+            let priority = if usual { self.host.priority() } else { properties.priority };
+            session.engine.set_priority(priority);
+        }
+        match session.engine.send(now, message, properties, &self.memory) {
             Ok(()) => {}
             // The layer above was told how long a message may be: it is lost, and so is the rest.
             Err(_) => {
@@ -372,6 +397,7 @@ impl<H: Host> Hooks for Associations<H> {
                 Some(PacketCounts { sent, received, retransmitted })
             })
             .answer::<PathStatistics>(|_| Some(path_report(engine)))
+            .answer::<GroupMembers>(|_| engine.slots().membership.counts())
             .answer::<Reserve<MessageOf<H>>>(|reserve| self.reserve(engine, reserve));
     }
 

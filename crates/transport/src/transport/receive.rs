@@ -10,6 +10,7 @@ use stackwright_wire::Message as _;
 
 use super::{Associations, Host, Located, MessageOf};
 use crate::engine::Delivery;
+use crate::slots::DroppedMember;
 use crate::words::{Dropped, Ending, Phase};
 
 /// The credit for everything.
@@ -145,6 +146,12 @@ impl<H: Host> Associations<H> {
         at.association().only_messages = false;
         if let Err(dropped) = received {
             at.cx().dropped(H::FACTS.name, dropped.reason());
+        }
+        while let Some(DroppedMember { member, why }) =
+            at.association().engine.take_dropped_member()
+        {
+            let why = why.words();
+            at.cx().event(H::FACTS.name, format_args!("member {member:016x} was dropped: {why}"));
         }
     }
 

@@ -26,6 +26,8 @@ pub struct Report {
     pub answers: Option<u32>,
     /// The counts of marked packets, if both sides report them.
     pub ecn: Option<EcnCounts>,
+    /// The member of a group that reports, where its format tells members apart; else 0.
+    pub member: u64,
 }
 
 impl Report {
@@ -39,7 +41,7 @@ impl Report {
         self.upto = 0;
         self.held.clear();
         self.missing.clear();
-        (self.answers, self.ecn) = (None, None);
+        (self.answers, self.ecn, self.member) = (None, None, 0);
     }
 
     /// Returns whether it acknowledges no number.

@@ -61,6 +61,11 @@ impl Signals {
     pub const CHALLENGE: Signals = Signals(1 << 19);
     /// The answer to `CHALLENGE`.
     pub const RESPOND: Signals = Signals(1 << 20);
+    /// What the peer misses is not sent again: a group has gone on without it.
+    pub const BEHIND: Signals = Signals(1 << 21);
+    /// Not for this side, but from another member of its group: what it reports is overheard. The
+    /// format says that of a packet that arrives.
+    pub const OVERHEARD: Signals = Signals(1 << 22);
 
     /// Why an association ends.
     const REASONS: u64 = Signals::OVERRUN
@@ -253,6 +258,9 @@ pub struct Outgoing<'a> {
     pub signals: Signals,
     /// How fast this side takes data.
     pub terms: Option<Terms>,
+    /// How urgent the association is among others: the smaller, the more urgent; 128 is the
+    /// default.
+    pub priority: u8,
     /// The timestamp for data and everything else with a lifetime.
     pub stamp: Timestamp,
     /// The time of this side's clock, now, in microseconds since 1970.

@@ -105,6 +105,7 @@ choices! { |at|
         inquiry::Polls::new(50 * MILLISECOND, 8, 60 * SECOND),
         inquiry::TailProbe::new(60),
         inquiry::KeepAlive::new(inquiry::WindowEnd::new(60, 32), 20 * SECOND, 60 * SECOND),
+        inquiry::AnyAnswer::new(inquiry::WindowEnd::new(60, at.window / 2)),
     ];
     recovery: dyn slots::Recovery = [
         recovery::Absent,

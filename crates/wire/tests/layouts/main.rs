@@ -45,12 +45,15 @@ proptest! {
 
     #[test]
     fn little_numbers(
-        one: u8, two: u16, three in bits(24), octets: [u8; 3], colour in colour(), eight: u64, sixteen: u128,
+        one: u8, two: u16, three in bits(24), octets: [u8; 3], colour in colour(), eight: u64,
+        sixteen: u128,
     ) {
         let three = three as u32;
-        let written = owes(&LittleNumbers { one, two, three, magic: (), octets, colour, eight, sixteen });
+        let numbers = LittleNumbers { one, two, three, magic: (), octets, colour, eight, sixteen };
+        let written = owes(&numbers);
         let by_hand = [
-            &one.to_le_bytes()[..], &two.to_le_bytes(), &three.to_le_bytes()[..3], &[0x4d, 0x3c, 0x2b, 0x1a],
+            &one.to_le_bytes()[..], &two.to_le_bytes(), &three.to_le_bytes()[..3],
+            &[0x4d, 0x3c, 0x2b, 0x1a],
             &octets, &[colour as u8, 0], &eight.to_le_bytes(), &sixteen.to_le_bytes(),
         ].concat();
         prop_assert_eq!(written, by_hand);
@@ -60,12 +63,15 @@ proptest! {
     #[test]
     fn bits_of_all_widths(
         (three, twelve, thirty_three, rest) in (bits(3), bits(12), bits(33), bits(3)), flag: bool,
-        colour in colour(), sequence in bits(24), hundred: u128, twenty in bits(20), kind: u8, octets: [u8; 32],
+        colour in colour(), sequence in bits(24), hundred: u128, twenty in bits(20), kind: u8,
+        octets: [u8; 32],
     ) {
         let hundred = hundred >> 28;
-        let octets: [u8; 40] = std::array::from_fn(|index| octets[index % 32].wrapping_add(index as u8));
+        let octets: [u8; 40] =
+            std::array::from_fn(|index| octets[index % 32].wrapping_add(index as u8));
         let header = Bits {
-            three: three as u8, flag, twelve: twelve as u16, marker: (), thirty_three, colour, rest: rest as u8,
+            three: three as u8, flag, twelve: twelve as u16, marker: (), thirty_three, colour,
+            rest: rest as u8,
             sequence: sequence as u32, hundred, twenty: twenty as u32, r#type: kind, octets,
         };
         let digits = format!(

@@ -75,6 +75,7 @@ fn rivals(short: bool) -> Vec<Rival> {
         Rival::ours("ARTP", "artp", ""),
         Rival::ours("ARTP, AES", "artp", "--cipher aes-256-gcm"),
         Rival::ours("ordered ARTP", "ordered+artp", ""),
+        Rival::ours("XTP", "xtp", ""),
         Rival::ours("our TCP, cubic", "tcp", ""),
     ];
     if short {
@@ -109,6 +110,7 @@ impl Cells for Side {
                 row.more_is_better = true;
                 let work = Work::Bulk { size: 10_000, seconds: time };
                 row.columns = contest.hold(rivals(false), work, |it| Some(it.goodput()), course)?;
+                row.compare("XTP", "ARTP", None);
                 row.compare("ARTP", "udp", Some(Target::AtLeast(0.75)));
                 row.compare("ARTP", TCP, Some(Target::AtLeast(1.4)));
                 row.compare("ARTP, AES", "s2n-quic", Some(Target::AtLeast(2.0)));
@@ -129,6 +131,7 @@ impl Cells for Side {
                 let contest = Contest { cores: [Some(0), Some(0)], ..contest };
                 let work = Work::Requests { seconds: time };
                 row.columns = contest.hold(rivals(true), work, |it| it.median(), course)?;
+                row.compare("XTP", "ARTP", None);
                 row.compare("ARTP", "our UDP", Some(Target::AtMost(1.15)));
                 row.compare("ARTP", "udp", Some(Target::AtMost(1.3)));
                 row.compare("ARTP", TCP, None);

@@ -300,7 +300,7 @@ impl<M: Message> Link<M> {
 
     fn set_version(&mut self, modulus: Modulus, config: &Config) {
         self.modulus = modulus;
-        // LinkVersion 2.2 has SREJ unless XID says otherwise; that it may name several, XID says.
+        // Version 2.2 has SREJ unless XID says otherwise; that it may name several, XID says.
         self.selective = match modulus {
             Modulus::Eight => Selective::Absent,
             Modulus::Extended => Selective::Single,

@@ -7,7 +7,8 @@ use stackwright_contract::Duration;
 use stackwright_xtp::Config;
 use stackwright_xtp::header::{DiagnosticSegment, XtpKind, XtpOptions};
 use stackwright_xtp::services::{
-    AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram, XtpService,
+    AcknowledgedDatagram, Connection, IsochronousStream, Transaction, UnacknowledgedDatagram,
+    XtpService,
 };
 
 use crate::packets::{data, diagnosis, first, header, opening, own, packet, returned};
@@ -162,6 +163,7 @@ fn strangers_that_confirm_nothing_are_bounded() {
     unconfirmed::<Transaction>();
     unconfirmed::<AcknowledgedDatagram>();
     unconfirmed::<UnacknowledgedDatagram>();
+    unconfirmed::<IsochronousStream>();
 }
 
 /// A peer that comes and goes leaves what the graveyard remembers, and no more.

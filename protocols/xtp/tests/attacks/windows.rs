@@ -42,7 +42,7 @@ fn a_shut_window_opens_after_10_minutes_by_one_question() {
     assert_eq!(all, Vec::from_iter((0..100).map(|nth| vec![nth; 1000])));
 }
 
-/// What is kept for it is free again in the end; and as long as it takes a little, it is waited for.
+/// What is kept for it is free again in the end; as long as it takes a little, it is waited for.
 #[test]
 fn a_peer_that_never_reads_holds_what_is_closed_for_ten_minutes() {
     for reads in [false, true] {

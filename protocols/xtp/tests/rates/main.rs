@@ -1,11 +1,13 @@
 //! Services with terms of rate and burst, between two stations of a world.
 
 mod bulk;
+mod narrow;
 mod scene;
+mod sort;
 
 use stackwright_contract::Duration;
 use stackwright_contract::services::{DatagramsRequest, Ended};
-use stackwright_simulator::Conditions;
+use stackwright_simulator::{Conditions, Deed, Event};
 use stackwright_transport::words::Terms;
 use stackwright_xtp::Config;
 use stackwright_xtp::services::{Connection, IsochronousStream};
@@ -110,7 +112,6 @@ fn a_rate_that_is_changed_is_in_force_within_a_round_trip_and_a_burst() {
 /// A change that is lost is told with the next answer.
 #[test]
 fn a_rate_that_is_changed_is_told_again_if_that_is_lost() {
-    use stackwright_simulator::{Deed, Event};
     let mut scene = Scene::<IsochronousStream>::new(1, link(0.0), u32::MAX, takes);
     scene.run(Duration::from_secs(5));
     let nth = scene.world.network().traffic(SINK, SOURCE).packets;
@@ -130,4 +131,37 @@ fn a_service_without_terms_declines_them() {
     let command = TERMS.command();
     scene.world.ask(scene.source, DatagramsRequest::Control { association: ASSOCIATION, command });
     assert_eq!(scene.world.application(scene.source).outcomes, [false]);
+}
+
+/// Whatever happens to any packet, what arrives rises, nearly all of it arrives, and both ends
+/// finish.
+#[test]
+fn a_stream_withstands_what_befalls_any_packet() {
+    const SAYS: u32 = 30;
+    let by = Duration::from_millis(1500);
+    let deeds = [
+        Deed::Lose,
+        Deed::Duplicate { by },
+        Deed::Alter { bit: 77 },
+        Deed::Alter { bit: 300 },
+        Deed::Delay { by },
+        Deed::HoldBack { by },
+    ];
+    for (from, to) in [(SOURCE, SINK), (SINK, SOURCE)] {
+        for nth in 0..36 {
+            for deed in deeds {
+                let mut scene = Scene::<IsochronousStream>::new(1, link(0.0), SAYS, sends);
+                scene.world.network_mut().script(from, to, vec![Event { nth, deed }]);
+                scene.run(Duration::from_secs(100));
+                let what = format!("{deed:?} of {nth} from {from}");
+                let heard = scene.heard();
+                assert!(heard.is_sorted_by(|one, other| one.0 < other.0), "{what}");
+                assert!(heard.len() as u32 >= SAYS - 1, "{what}: {} arrived", heard.len());
+                for side in [scene.source, scene.sink] {
+                    let side = scene.world.application(side);
+                    assert_eq!(side.ended, Some(Ended::Finished), "{what}");
+                }
+            }
+        }
+    }
 }

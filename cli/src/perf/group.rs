@@ -1,0 +1,110 @@
+//! Bulk to a group: messages as fast as all receivers take them. Nobody answers: what the group has
+//! acknowledged is what all of its members have received.
+
+use std::time::{Duration, Instant};
+
+use stackwright::compose::Over;
+use stackwright::contract::ask::{NothingBelow, ask};
+use stackwright::contract::services::MessageProperties;
+use stackwright::transport::GroupMembers;
+use stackwright::transport::slots::GroupCounts;
+use stackwright::wire::Header as _;
+use stackwright::xtp::multicast::{GroupConfig, GroupLayer, ReliableMulticast, layer};
+use stackwright_drivers::udp::Udp;
+use stackwright_endpoint::blocking::{Association, Endpoint};
+use stackwright_endpoint::{Error, Stack, System};
+
+use super::arguments::Run;
+use super::bulk::{connect, part, payload_of, worded};
+use super::outcome::{Outcome, Workload};
+use super::place::Place;
+use super::processor;
+use super::shown::Intervals;
+use super::transport::{Make, endpoint, failed};
+use super::words::{Kind, Report, SHORTEST, Word};
+use crate::problem::Problem;
+use crate::stacks::Message;
+
+/// The octets of a message where nobody says it.
+const SIZE: usize = 10_000;
+/// How soon it is looked whether all have received everything.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A reliable multicast service over UDP.
+pub(super) type GroupStack = Over<GroupLayer<Message, ReliableMulticast>, Udp<Message>>;
+
+/// Makes the stack of a sender or a receiver, with what `common` says of all services.
+pub(super) fn stack(
+    system: &System,
+    common: stackwright::xtp::Config,
+    members: u16,
+    udp: Udp<Message>,
+) -> GroupStack {
+    let config = GroupConfig { common, members, ..GroupConfig::new(common.secret) };
+    Over::new(layer(config, system.seed()), udp)
+}
+
+pub(super) fn measure<S: Stack>(
+    run: &Run,
+    place: &Place,
+    make: impl Make<S>,
+) -> Result<Outcome, Problem> {
+    let wrong = |error| failed(place, error);
+    if run.requests || run.associations.is_some() {
+        let why = "a group receives, and answers nothing: measure --octets or --time".into();
+        return Err(Problem::Measurement { url: place.url(), why });
+    }
+    let size =
+        run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
+    let endpoint = Endpoint::new(endpoint(&run.tuning), make).map_err(wrong)?;
+    let mut association = connect(&endpoint, place)?;
+    let (before, mut intervals) = (processor(), Intervals::new(run.json));
+    let begin = Instant::now();
+    let payload = payload_of(size - Word::LENGTH, fastrand::Rng::with_seed(1));
+    let until = run.octets.is_none().then(|| begin + run.time);
+    let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
+    let mut room = 0;
+    let mut sent = 0;
+    while sent < messages && until.is_none_or(|until| Instant::now() < until) {
+        room = room.max(association.statistics().credit.octets);
+        let message = worded::<S>(Kind::Data, sent, &payload);
+        association
+            .send_message(message, MessageProperties::default())
+            .map_err(|refused| wrong(refused.why))?;
+        sent += 1;
+        intervals.moved(Instant::now(), || {
+            let waits = room.saturating_sub(association.statistics().credit.octets);
+            (sent * size as u64).saturating_sub(waits as u64)
+        });
+    }
+    let message = worded::<S>(Kind::End, sent, &[]);
+    association
+        .send_message(message, MessageProperties::default())
+        .map_err(|refused| wrong(refused.why))?;
+    settle(&mut association, room).map_err(wrong)?;
+    let took = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let counts = members(&endpoint, &association);
+    let octets = sent * size as u64;
+    let report = Report { octets, messages: sent, took, processor: 0 };
+    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
+    part(association);
+    Ok(outcome.received_by(counts))
+}
+
+/// Waits until the group has acknowledged everything.
+fn settle<S: Stack>(association: &mut Association<S>, room: usize) -> Result<(), Error> {
+    while association.statistics().credit.octets < room {
+        association.set_timeout(Some(LOOK));
+        match association.receive_message() {
+            Ok(_) => {}
+            Err(error) if error.is_not_yet() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn members<S: Stack>(endpoint: &Endpoint<S>, association: &Association<S>) -> GroupCounts {
+    let name = association.name();
+    endpoint.look(|stack| ask(stack, name, GroupMembers, &NothingBelow)).unwrap_or_default()
+}

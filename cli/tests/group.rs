@@ -1,0 +1,169 @@
+//! `perf` to a group: a sender and three receivers, each a process in a network namespace of its
+//! own (as root), or all on one host.
+
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
+const RECEIVERS: usize = 3;
+
+fn ip(arguments: &[&str]) {
+    let output = Command::new("ip").args(arguments).output().expect("iproute2 is installed");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn may(arguments: &[&str]) -> bool {
+    let mut quiet = Command::new("ip");
+    quiet.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Network namespaces on one switch; the last is the switch.
+struct Switch {
+    names: Vec<String>,
+}
+
+impl Switch {
+    /// Puts it up; `None` where that is not permitted.
+    fn new() -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = |nth| format!("stackwright-group-{}-{number}-{nth}", std::process::id());
+        let names: Vec<_> = (0..=RECEIVERS + 1).map(name).collect();
+        if !may(&["netns", "add", &names[0]]) {
+            eprintln!("skipped: this user may not make network namespaces");
+            return None;
+        }
+        let all = Switch { names };
+        all.names[1..].iter().for_each(|name| ip(&["netns", "add", name]));
+        let switch = all.names.last().expect("there are some");
+        // A switch that tracks members does not know those that have just joined.
+        ip(&["-n", switch, "link", "add", "switch", "type", "bridge", "mcast_snooping", "0"]);
+        ip(&["-n", switch, "link", "set", "switch", "up"]);
+        for (nth, name) in all.names[..=RECEIVERS].iter().enumerate() {
+            let (port, address) = (format!("port{nth}"), format!("10.99.0.{}/24", nth + 1));
+            let near = ["link", "add", "name", "wire", "netns", name, "type", "veth"];
+            ip(&[&near[..], &["peer", "name", &port, "netns", switch]].concat());
+            ip(&["-n", switch, "link", "set", &port, "master", "switch", "up"]);
+            ip(&["-n", name, "address", "add", &address, "dev", "wire"]);
+            ip(&["-n", name, "link", "set", "wire", "up"]);
+            ip(&["-n", name, "route", "add", "default", "dev", "wire"]);
+        }
+        Some(all)
+    }
+
+    /// Returns the program on a host: the first sends.
+    fn host(&self, nth: usize) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.names[nth], PROGRAM]);
+        command
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        self.names.iter().for_each(|name| {
+            may(&["netns", "del", name]);
+        });
+    }
+}
+
+/// `perf serve`, and what it says.
+struct Receiver {
+    process: Child,
+    said: BufReader<std::process::ChildStdout>,
+}
+
+impl Receiver {
+    fn start(mut command: Command, url: &str) -> Self {
+        command.args(["perf", "serve", url, "--json"]).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("it starts");
+        let said = BufReader::new(process.stdout.take().expect("it is piped"));
+        let mut receiver = Receiver { process, said };
+        assert_eq!(receiver.says()["event"], "serving");
+        receiver
+    }
+
+    fn says(&mut self) -> Value {
+        let mut line = String::new();
+        self.said.read_line(&mut line).expect("it says something");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn sends(mut command: Command, url: &str, arguments: &[&str]) -> Value {
+    let output = command.args(["perf", "run", url, "--json"]).args(arguments).output();
+    let output = output.expect("it runs");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaints}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {complaints}"))
+}
+
+const ALL: &str = "4MB";
+const OCTETS: u64 = 4_000_000;
+
+/// Sends to all receivers, and looks at what each side says of it.
+fn all_have_all(url: &str, host: impl Fn(usize) -> Command) {
+    let mut receivers: Vec<_> =
+        (1..=RECEIVERS).map(|nth| Receiver::start(host(nth), url)).collect();
+    let sent = sends(host(0), url, &["--octets", ALL, "--members", "3"]);
+    assert_eq!((&sent["octets"], &sent["receivers"]), (&OCTETS.into(), &3.into()), "{sent}");
+    assert_eq!(sent["receivers_dropped"], 0, "{sent}");
+    for receiver in &mut receivers {
+        let told = receiver.says();
+        assert_eq!((&told["event"], &told["octets"]), (&"measured".into(), &OCTETS.into()));
+    }
+}
+
+#[test]
+fn three_hosts_receive_what_one_sends() {
+    let Some(switch) = Switch::new() else { return };
+    all_have_all("xtp://239.77.1.1", |nth| switch.host(nth));
+    // The device is the second of each host.
+    all_have_all("xtp://[ff12::77:1%252]", |nth| switch.host(nth));
+}
+
+#[test]
+fn a_host_that_is_gone_costs_the_others_seconds() {
+    let Some(switch) = Switch::new() else { return };
+    let url = "xtp://239.77.1.1";
+    let mut receivers: Vec<_> =
+        (1..=RECEIVERS).map(|nth| Receiver::start(switch.host(nth), url)).collect();
+    let sender = switch.host(0);
+    let sending = thread::spawn(move || sends(sender, url, &["--time", "4s", "--members", "3"]));
+    thread::sleep(Duration::from_secs(2));
+    drop(receivers.remove(1));
+    let sent = sending.join().expect("it sends");
+    assert_eq!((&sent["receivers"], &sent["receivers_dropped"]), (&2.into(), &1.into()), "{sent}");
+    for receiver in &mut receivers {
+        assert_eq!(receiver.says()["octets"], sent["octets"]);
+    }
+}
+
+/// A group on this host only, where the system has a route for it.
+#[test]
+fn three_processes_of_one_host_receive_what_one_sends() {
+    let probe = UdpSocket::bind("0.0.0.0:0").expect("a port");
+    let port = probe.local_addr().expect("an address").port();
+    let group = std::net::Ipv4Addr::new(239, 77, 1, 1);
+    let joins = probe.join_multicast_v4(&group, &std::net::Ipv4Addr::UNSPECIFIED);
+    if joins.is_err() || probe.send_to(b"?", (group, port)).is_err() {
+        eprintln!("skipped: this host has no route for multicast");
+        return;
+    }
+    drop(probe);
+    all_have_all(&format!("xtp://239.77.1.1:{port}"), |_| Command::new(PROGRAM));
+}

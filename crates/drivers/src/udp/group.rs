@@ -1,0 +1,125 @@
+//! Groups: sockets that have joined one (IP multicast, RFC 1112, RFC 3493 §5.2).
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use mio::net::UdpSocket;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
+use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
+use stackwright_contract::{Handle, Outlet, PathLimits};
+use stackwright_wire::Message;
+
+use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
+
+/// How groups are joined, and reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Multicast {
+    /// How many routers a datagram passes, and one more (TTL, hop limit): 1 stays on the link.
+    pub hops: u8,
+    /// Whether other members on this host receive what is sent; and so does the sender itself.
+    pub loops: bool,
+    /// The index of the interface (if_nametoindex(3)); `None`: the scope of an IPv6 address, or
+    /// what the system's routes say.
+    pub interface: Option<u32>,
+}
+
+impl Default for Multicast {
+    /// Returns what stays on the link, and reaches other members on this host.
+    fn default() -> Self {
+        Multicast { hops: 1, loops: true, interface: None }
+    }
+}
+
+impl<M: Message> Udp<M> {
+    /// Joins groups as `multicast` says.
+    ///
+    /// A group is one peer, no matter which member sends: a listener at its address has one arrival,
+    /// and what is sent to an association with it reaches all members, which use its port.
+    #[must_use]
+    pub fn joining(self, multicast: Multicast) -> Self {
+        Udp { multicast, ..self }
+    }
+
+    /// Opens an association with a group.
+    pub(super) fn open_group(
+        &mut self,
+        name: Handle,
+        group: SocketAddr,
+        credit: Credit,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        let Ok(socket) = self.member(name, group) else {
+            return out.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable });
+        };
+        self.names.insert(name, Named::Open(Association::new(socket, group, credit)));
+        out.indicate(DatagramsIndication::Opened {
+            association: name,
+            local: group.into(),
+            remote: group.into(),
+            credit: SEND_ROOM,
+            path: PathLimits::of_longest(LONGEST),
+        });
+    }
+
+    /// Returns the socket of a group for an association with it, of which there may be one.
+    fn member(&mut self, name: Handle, group: SocketAddr) -> io::Result<Handle> {
+        let there = self.sockets.iter().find(|(_, socket)| socket.local == group);
+        let socket = match there.map(|(name, _)| name) {
+            Some(socket) => socket,
+            None => self.join(group, None)?,
+        };
+        match self.peers(socket) {
+            Some(Peers::Many { known, .. }) if known.is_empty() => known.insert(group, name),
+            _ => return Err(io::ErrorKind::AddrInUse.into()),
+        };
+        Ok(socket)
+    }
+
+    /// Opens a socket that has joined a group, for a listener if there is one.
+    pub(super) fn join(
+        &mut self,
+        group: SocketAddr,
+        listener: Option<Handle>,
+    ) -> io::Result<Handle> {
+        let socket = join(group, &self.multicast)?;
+        let (awaited, known) = (VecDeque::new(), HashMap::new());
+        self.start(socket, Peers::Many { listener, awaited, known, last: None })
+    }
+}
+
+impl<M: Message> Socket<M> {
+    /// Returns from where a datagram comes: from the group, no matter which member sent it.
+    #[inline]
+    pub(super) fn sender(&self, from: Option<SocketAddr>) -> Option<SocketAddr> {
+        if self.local.ip().is_multicast() { Some(self.local) } else { from }
+    }
+}
+
+/// Opens a socket at the address of a group, which other members on this host have too, and joins.
+fn join(group: SocketAddr, multicast: &Multicast) -> io::Result<UdpSocket> {
+    let family = if group.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &group)?;
+    let Multicast { hops, loops, interface } = *multicast;
+    match group.ip() {
+        IpAddr::V4(address) => {
+            let (any, interface) = (Ipv4Addr::UNSPECIFIED, interface.unwrap_or(0));
+            sockopt::set_ip_add_membership_with_ifindex(&socket, &address, &any, interface)?;
+            sockopt::set_ip_multicast_if_with_ifindex(&socket, &address, &any, interface)?;
+            sockopt::set_ip_multicast_ttl(&socket, hops.into())?;
+            sockopt::set_ip_multicast_loop(&socket, loops)?;
+        }
+        IpAddr::V6(address) => {
+            let scope = if let SocketAddr::V6(group) = group { group.scope_id() } else { 0 };
+            let interface = interface.unwrap_or(scope);
+            sockopt::set_ipv6_add_membership(&socket, &address, interface)?;
+            sockopt::set_ipv6_multicast_if(&socket, interface)?;
+            sockopt::set_ipv6_multicast_hops(&socket, hops.into())?;
+            sockopt::set_ipv6_multicast_loop(&socket, loops)?;
+        }
+    }
+    Ok(UdpSocket::from_std(socket.into()))
+}

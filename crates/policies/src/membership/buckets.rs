@@ -1,0 +1,532 @@
+//! The reports of a group, merged by question.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::{DroppedMember, GroupCounts, MemberFault, Membership};
+use stackwright_transport::words::{Nanoseconds, Report, SECOND, Signals, View};
+
+/// The most members of a group. What others report is ignored.
+const MEMBERS_MOST: usize = 1024;
+
+/// How many dropped members are remembered: what they report later does not make them members
+/// again.
+const DROPPED_MOST: usize = 64;
+
+/// Merges the reports of a group by question: what is acknowledged, and how far may be sent, are
+/// the least of what the members have said, once all of them have answered (XTP's bucket
+/// algorithm). What a member reports as missing without being asked counts at once.
+///
+/// A member is any peer that reports. Nothing is acknowledged before the group has formed: before
+/// as many members as [expected](Buckets::new) have reported, or for some time if none are
+/// expected. One that joins later begins with what is sent then.
+///
+/// What one member may cost the others is bounded. One that answers none of several questions in a
+/// row (`mc_sreqs`), for as many timeouts, is dropped; so is one that [holds up](Buckets::patient)
+/// the others for long. An association with a group that has dropped a member does not end as
+/// finished.
+///
+/// Reports are not authenticated: a host that can send to the group can speak for its members.
+///
+/// ```
+/// use stackwright_policies::membership::Buckets;
+/// let group = Buckets::new(3).questions(8);
+/// # let _ = group;
+/// ```
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    expected: usize,
+    questions: u32,
+    gathers: Nanoseconds,
+    patience: Nanoseconds,
+    least: u64,
+    /// In the order of their names.
+    members: Vec<Member>,
+    is_formed: bool,
+    /// When the first report came.
+    since: Option<Instant>,
+    asked: u32,
+    /// What the group said last: the question that all had answered, what was acknowledged, and the
+    /// credit.
+    said: (u32, u64, Option<u64>),
+    measures: bool,
+    left: u64,
+    dropped: u64,
+    /// The members that were dropped last, and how many of them were not told of.
+    out: VecDeque<DroppedMember>,
+    untold: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    name: u64,
+    upto: u64,
+    /// What it has beyond that: spans that rise, as many as a packet has room for.
+    held: Vec<Range<u64>>,
+    /// Unknown of one that has joined and not reported yet.
+    credit: Option<u64>,
+    answered: u32,
+    /// Since when it was not heard, while a question waits for its answer.
+    silent: Option<Instant>,
+    /// Since when it holds up the others, and what it had taken then.
+    holds: Option<(Instant, u64)>,
+}
+
+impl Member {
+    /// Returns what it has from a number on.
+    fn all(&self, from: u64) -> impl Iterator<Item = Range<u64>> {
+        let first = from..self.upto;
+        (!first.is_empty()).then_some(first).into_iter().chain(self.held.iter().cloned())
+    }
+
+    fn progress(&self) -> u64 {
+        self.upto.saturating_add(self.credit.unwrap_or(0))
+    }
+
+    /// Returns whether the others wait for it: it misses something, or gives credit for less than
+    /// `least` numbers, which may not be enough for a packet.
+    fn holds_up(&self, view: &View, least: u64) -> bool {
+        let enough = view.sent_upto.saturating_add(least);
+        let is_shut = self.credit.is_some_and(|credit| credit < enough);
+        self.upto < view.sent_upto || is_shut && !view.drained
+    }
+}
+
+impl Default for Buckets {
+    /// Creates a group of as many members as there are.
+    fn default() -> Self {
+        Buckets::new(0)
+    }
+}
+
+impl Buckets {
+    /// Creates a group of which `expected` members are waited for; if 0, members are gathered for
+    /// half a second.
+    pub const fn new(expected: usize) -> Self {
+        Buckets {
+            expected,
+            questions: 6,
+            gathers: SECOND / 2,
+            patience: 30 * SECOND,
+            least: 1,
+            members: Vec::new(),
+            is_formed: false,
+            since: None,
+            asked: 0,
+            said: (0, 0, None),
+            measures: false,
+            left: 0,
+            dropped: 0,
+            out: VecDeque::new(),
+            untold: 0,
+        }
+    }
+
+    /// Sets how many questions in a row a member may leave without an answer.
+    #[must_use]
+    pub fn questions(self, questions: u32) -> Self {
+        Buckets { questions, ..self }
+    }
+
+    /// Sets how long members are gathered, in nanoseconds, if none are expected.
+    #[must_use]
+    pub fn gathering(self, gathers: Nanoseconds) -> Self {
+        Buckets { gathers, ..self }
+    }
+
+    /// Drops a member that holds up the others and takes fewer than `least` numbers within
+    /// `patience` nanoseconds.
+    #[must_use]
+    pub fn patient(self, patience: Nanoseconds, least: u64) -> Self {
+        Buckets { patience, least, ..self }
+    }
+
+    fn drop_member(&mut self, at: usize, why: MemberFault) {
+        let member = self.members.remove(at).name;
+        self.dropped += 1;
+        self.out.push_back(DroppedMember { member, why });
+        self.untold += 1;
+        while self.out.len() > DROPPED_MOST {
+            self.out.pop_front();
+            self.untold = self.untold.min(self.out.len());
+        }
+    }
+
+    /// Records what a member reports. Returns its place, and the question that it answers; `None`
+    /// if it is no member.
+    fn record(
+        &mut self,
+        view: &View,
+        report: &mut Report,
+        credit: Option<u64>,
+    ) -> Option<(usize, Option<u32>)> {
+        let place = self.members.binary_search_by_key(&report.member, |member| member.name);
+        let at = match place {
+            Ok(at) => at,
+            Err(at) => {
+                let is_out = self.out.iter().any(|out| out.member == report.member);
+                // What it misses is not there any more.
+                let is_late = report.upto < view.settled_upto;
+                if is_out || is_late || self.members.len() >= MEMBERS_MOST {
+                    return None;
+                }
+                // It may answer the newest question with this report.
+                let before = u32::from(report.answers.is_some());
+                let answered = self.asked.wrapping_sub(before);
+                let (name, upto) = (report.member, report.upto);
+                let (held, silent, holds) = (Vec::new(), None, None);
+                let member = Member { name, upto, held, credit, answered, silent, holds };
+                self.members.insert(at, member);
+                at
+            }
+        };
+        let member = &mut self.members[at];
+        // Reports overtake each other; each is true, and a later one tells more.
+        if report.upto >= member.upto {
+            member.upto = report.upto;
+            mem::swap(&mut member.held, &mut report.held);
+        }
+        member.credit = member.credit.max(credit);
+        let answer = report.answers.filter(|answer| {
+            answer.wrapping_sub(member.answered) as i32 > 0
+                && self.asked.wrapping_sub(*answer) as i32 >= 0
+        });
+        member.answered = answer.unwrap_or(member.answered);
+        member.silent = (member.answered != self.asked).then_some(view.now);
+        Some((at, answer))
+    }
+
+    /// Drops a member that holds up the others for too long.
+    fn judge(&mut self, view: &View, at: usize) {
+        let member = &mut self.members[at];
+        let progress = member.progress();
+        if !member.holds_up(view, self.least) {
+            member.holds = None;
+            return;
+        }
+        let (since, from) = member.holds.unwrap_or((view.now, progress));
+        if progress >= from.saturating_add(self.least) {
+            member.holds = Some((view.now, progress));
+        } else if view.now.nanoseconds_since(since) < self.patience {
+            member.holds = Some((since, from));
+        } else {
+            self.drop_member(at, MemberFault::Slow);
+        }
+    }
+
+    fn forms(&mut self, view: &View) -> bool {
+        let since = *self.since.get_or_insert(view.now);
+        self.is_formed |= match self.expected {
+            0 => view.now.nanoseconds_since(since) >= self.gathers,
+            expected => self.members.len() >= expected,
+        };
+        self.is_formed
+    }
+
+    /// Writes what the whole group says, after a member gave this `answer`. Returns whether it is
+    /// anything new.
+    fn speaks(
+        &mut self,
+        answer: Option<u32>,
+        report: &mut Report,
+        credit: &mut Option<u64>,
+    ) -> bool {
+        let asked = self.asked;
+        // Questions wrap: the oldest answer is the one with the most questions behind it.
+        let Some(answered) = self
+            .members
+            .iter()
+            .map(|member| member.answered)
+            .max_by_key(|at| asked.wrapping_sub(*at))
+        else {
+            return false;
+        };
+        let upto = self.members.iter().map(|member| member.upto).min().unwrap_or(0);
+        let allowed = self.members.iter().filter_map(|member| member.credit).min();
+        let is_answer = answered.wrapping_sub(self.said.0) as i32 > 0;
+        let said = (answered, upto, allowed);
+        if said == self.said {
+            return false;
+        }
+        self.said = said;
+        // An older question that a newer answer completes, because the member's answer to it was
+        // lost, or that a dropped member held open, says nothing of the round trip.
+        self.measures = answer == Some(answered);
+        report.clear();
+        (report.upto, report.answers) = (upto, is_answer.then_some(answered));
+        if is_answer {
+            self.write_held(report);
+        }
+        *credit = allowed;
+        true
+    }
+
+    /// Writes what all members have beyond the least that one of them has.
+    fn write_held(&self, report: &mut Report) {
+        let Some((first, others)) = self.members.split_first() else { return };
+        report.held.extend(first.all(report.upto));
+        for member in others {
+            let shared = mem::take(&mut report.held);
+            for span in &shared {
+                let parts = member
+                    .all(report.upto)
+                    .map(|other| span.start.max(other.start)..span.end.min(other.end));
+                report.held.extend(parts.filter(|part| !part.is_empty()));
+            }
+        }
+    }
+}
+
+impl Membership for Buckets {
+    fn merge(
+        &mut self,
+        view: &View,
+        signals: Signals,
+        report: &mut Report,
+        credit: &mut Option<u64>,
+    ) -> bool {
+        let said = credit.take();
+        let (mut missing, mut answer) = (Vec::new(), None);
+        if signals.has(Signals::END) {
+            let place = self.members.binary_search_by_key(&report.member, |member| member.name);
+            if let Ok(at) = place {
+                self.members.remove(at);
+                self.left += 1;
+            }
+        } else if let Some((at, answers)) = self.record(view, report, said) {
+            answer = answers;
+            if answer.is_none() {
+                missing = mem::take(&mut report.missing);
+            }
+            self.judge(view, at);
+        }
+        let speaks = self.forms(view) && self.speaks(answer, report, credit);
+        // What answers a question tells what is lost.
+        if missing.is_empty() || speaks && report.answers.is_some() {
+            return speaks;
+        }
+        if !speaks {
+            report.clear();
+        }
+        report.missing = missing;
+        true
+    }
+
+    fn measures(&self) -> bool {
+        self.measures
+    }
+
+    fn on_asked(&mut self, view: &View, number: u32) {
+        self.asked = number;
+        // Before it has formed, the group is asked again and again.
+        if !self.is_formed {
+            return;
+        }
+        // Many questions may leave within a round trip.
+        let questions = self.questions;
+        let patience = view.rtt.timeout.saturating_mul(questions.into());
+        for member in &mut self.members {
+            member.silent.get_or_insert(view.now);
+        }
+        let is_silent = |member: &Member| {
+            number.wrapping_sub(member.answered) > questions
+                && member.silent.is_some_and(|at| view.now.nanoseconds_since(at) >= patience)
+        };
+        while let Some(at) = self.members.iter().position(is_silent) {
+            self.drop_member(at, MemberFault::Silent);
+        }
+    }
+
+    fn take_dropped(&mut self) -> Option<DroppedMember> {
+        let at = self.out.len() - self.untold;
+        let dropped = self.out.get(at).copied()?;
+        self.untold -= 1;
+        Some(dropped)
+    }
+
+    fn counts(&self) -> Option<GroupCounts> {
+        let (members, left, dropped) = (self.members.len(), self.left, self.dropped);
+        Some(GroupCounts { members, left, dropped })
+    }
+}
+
+component! {
+    Buckets: "a group, by questions", "merges the reports of a group by question",
+    needs: Property::GROUP.and(Property::ASKS).and(Property::ANSWERS),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> View {
+        let now = Instant::from_nanoseconds(milliseconds * 1_000_000);
+        View { now, sent_upto: 1000, drained: false, ..View::START }
+    }
+
+    /// Returns what the group says after a member has said this, in answer to the newest question.
+    fn says(
+        group: &mut Buckets,
+        view: &View,
+        (member, upto, credit): (u64, u64, u64),
+    ) -> Option<(u64, Option<u32>, Option<u64>)> {
+        let mut report = Report { upto, member, answers: Some(group.asked), ..Report::default() };
+        let mut credit = Some(credit);
+        let counts = group.merge(view, Signals::NONE, &mut report, &mut credit);
+        counts.then_some((report.upto, report.answers, credit))
+    }
+
+    #[test]
+    fn a_question_is_answered_when_all_have_answered_it() {
+        let (mut group, view) = (Buckets::new(3), at(0));
+        group.on_asked(&view, 1);
+        assert_eq!(says(&mut group, &view, (10, 700, 5000)), None);
+        assert_eq!(says(&mut group, &view, (10, 700, 5000)), None, "it is one member");
+        assert_eq!(says(&mut group, &view, (20, 500, 6000)), None);
+        let all = Some((500, Some(1), Some(5000)));
+        assert_eq!(says(&mut group, &view, (30, 900, 7000)), all, "the least of each");
+        group.on_asked(&view, 2);
+        assert_eq!(says(&mut group, &view, (10, 1000, 5000)), None);
+        let more = Some((900, None, Some(5000)));
+        assert_eq!(says(&mut group, &view, (20, 1000, 6000)), more, "more, and no answer");
+        assert_eq!(says(&mut group, &view, (30, 1000, 7000)), Some((1000, Some(2), Some(5000))));
+        assert_eq!(says(&mut group, &view, (30, 1000, 7000)), None, "it is not new");
+    }
+
+    #[test]
+    fn a_question_that_a_newer_answer_completes_measures_nothing() {
+        let (mut group, view) = (Buckets::new(2), at(0));
+        group.on_asked(&view, 1);
+        assert_eq!(says(&mut group, &view, (1, 100, 2000)), None);
+        assert_eq!(says(&mut group, &view, (2, 100, 2000)), Some((100, Some(1), Some(2000))));
+        group.on_asked(&view, 2);
+        assert_eq!(says(&mut group, &view, (1, 200, 2000)), None);
+        // The answer of 2 is lost.
+        group.on_asked(&view, 3);
+        assert_eq!(says(&mut group, &view, (2, 300, 2000)), Some((200, Some(2), Some(2000))));
+        assert!(!group.measures());
+        assert_eq!(says(&mut group, &view, (1, 300, 2000)), Some((300, Some(3), Some(2000))));
+        assert!(group.measures());
+    }
+
+    #[test]
+    fn who_answers_nothing_is_dropped_and_stays_out() {
+        let (mut group, view) = (Buckets::new(2).questions(3), at(0));
+        group.on_asked(&view, u32::MAX);
+        says(&mut group, &view, (1, 100, 2000));
+        says(&mut group, &view, (2, 50, 2000));
+        for number in 0..3 {
+            group.on_asked(&view, number);
+            assert_eq!(says(&mut group, &view, (1, 1000, 3000)), None, "question {number}");
+            assert_eq!(group.take_dropped(), None);
+        }
+        group.on_asked(&view, 3);
+        let why = MemberFault::Silent;
+        assert_eq!(group.take_dropped(), Some(DroppedMember { member: 2, why }));
+        assert_eq!(group.take_dropped(), None, "once");
+        let alone = Some((1000, Some(3), Some(3000)));
+        assert_eq!(says(&mut group, &view, (1, 1000, 3000)), alone);
+        assert_eq!(says(&mut group, &view, (2, 1000, 3000)), None);
+        let counts = GroupCounts { members: 1, left: 0, dropped: 1 };
+        assert_eq!(group.counts(), Some(counts));
+    }
+
+    #[test]
+    fn who_holds_up_the_others_is_dropped() {
+        let mut group = Buckets::new(2).patient(10 * SECOND, 100);
+        for second in 0..=20 {
+            let view = at(second * 1000);
+            group.on_asked(&view, second as u32 + 1);
+            says(&mut group, &view, (1, 1000, 9000));
+            // It takes 99 in 10 s, and then nothing.
+            says(&mut group, &view, (2, 900 + second.min(9) * 11, 1050));
+            let is_out = group.take_dropped().is_some();
+            assert_eq!(is_out, second == 10, "{second} s");
+        }
+    }
+
+    #[test]
+    fn who_has_all_is_not_blamed_for_the_others() {
+        let mut group = Buckets::new(2).patient(SECOND, 1);
+        for second in 0..100 {
+            let view = at(second * 1000);
+            group.on_asked(&view, second as u32 + 1);
+            says(&mut group, &view, (1, 1000, 9000));
+            says(&mut group, &view, (2, second, 500));
+        }
+        assert_eq!(group.take_dropped(), None);
+    }
+
+    #[test]
+    fn who_leaves_is_not_waited_for() {
+        let (mut group, view) = (Buckets::new(2), at(0));
+        group.on_asked(&view, 1);
+        says(&mut group, &view, (1, 100, 2000));
+        says(&mut group, &view, (2, 50, 2000));
+        let mut report = Report { member: 2, ..Report::default() };
+        assert!(group.merge(&view, Signals::END, &mut report, &mut None));
+        assert_eq!(report.upto, 100);
+        assert_eq!(group.counts(), Some(GroupCounts { members: 1, left: 1, dropped: 0 }));
+    }
+
+    #[test]
+    fn a_gap_counts_at_once_and_acknowledges_nothing() {
+        let (mut group, view) = (Buckets::new(2), at(0));
+        group.on_asked(&view, 1);
+        assert_eq!(says(&mut group, &view, (7, 100, 900)), None);
+        let mut report = Report { member: 7, upto: 100, answers: Some(1), ..Report::default() };
+        report.missing.push(100..200);
+        report.held.push(200..300);
+        let mut credit = Some(900);
+        assert!(group.merge(&view, Signals::NONE, &mut report, &mut credit));
+        assert_eq!((report.highest(), report.answers, credit), (0, None, None));
+        assert_eq!(report.missing, [100..200]);
+    }
+
+    #[test]
+    fn what_all_have_is_acknowledged_beyond_the_first_hole() {
+        let (mut group, view) = (Buckets::new(3), at(0));
+        group.on_asked(&view, 1);
+        let mut last = None;
+        for (member, upto, held) in [
+            (1, 300, [400..500, 600..900]),
+            (2, 450, [500..700, 800..900]),
+            (3, 200, [220..430, 650..850]),
+        ] {
+            let mut report = Report { member, upto, answers: Some(1), ..Report::default() };
+            report.held.extend(held);
+            if group.merge(&view, Signals::NONE, &mut report, &mut Some(5000)) {
+                last = Some((report.upto, report.held));
+            }
+        }
+        let all = [220..300, 400..430, 650..700, 800..850];
+        assert_eq!(last, Some((200, all.to_vec())));
+    }
+
+    #[test]
+    fn strangers_make_a_group_no_larger_than_a_bound() {
+        let (mut group, view) = (Buckets::new(1), at(0));
+        for member in 1..10_000 {
+            says(&mut group, &view, (member, 0, 0));
+        }
+        assert_eq!(group.members.len(), MEMBERS_MOST);
+        for number in 0..100 {
+            group.on_asked(&view, number);
+        }
+        assert_eq!((group.members.len(), group.out.len()), (0, DROPPED_MOST));
+    }
+
+    #[test]
+    fn without_an_expected_number_members_are_gathered() {
+        let mut group = Buckets::new(0).gathering(SECOND);
+        group.on_asked(&at(0), 1);
+        assert_eq!(says(&mut group, &at(0), (1, 100, 2000)), None);
+        assert_eq!(says(&mut group, &at(999), (2, 50, 2000)), None);
+        group.on_asked(&at(1000), 2);
+        assert_eq!(says(&mut group, &at(1000), (1, 100, 2000)), Some((50, Some(1), Some(2000))));
+    }
+}

@@ -1,0 +1,159 @@
+//! What selective repeat gains over go-back-N, in XTP, in the simulator.
+
+use stackwright::policies::acknowledgement::{GapAtOnce, OnRequest};
+use stackwright::policies::recovery::{GoBackN, SelectiveRepeat};
+use stackwright::transport::{Boxed, Exchange as _, IntoPart as _, SlotPart, Slots, slots};
+use stackwright::xtp::header::XtpPacket;
+use stackwright::xtp::services::{Connection, context};
+use stackwright::xtp::{Config, ContextKey};
+use stackwright_contract::{Duration, Participant};
+use stackwright_simulator::{Conditions, Loss};
+use stackwright_trial::Trial;
+use stackwright_trial::setting::M;
+
+use super::outcome::{Axes, Column, Row, Sample};
+use super::verdict::Target;
+use super::{About, Cells, Table};
+use crate::measure::{Course, Effort, Limit};
+use crate::problem::Problem;
+
+/// The table.
+pub(crate) struct Recovery;
+
+/// Of packets, each way, as cells say it and as it is.
+const LOSSES: [(&str, f64); 5] = [("0", 0.0), ("1", 0.01), ("2", 0.02), ("5", 0.05), ("10", 0.1)];
+/// To and fro, in milliseconds.
+const DELAYS: [u64; 5] = [1, 10, 30, 100, 300];
+/// In octets a second: 100 Mb/s.
+const RATE: u64 = 12_500_000;
+
+/// What is sent: messages, and the octets of each.
+const MESSAGES: usize = 200;
+const MESSAGE: usize = 10_000;
+
+/// Which recovery, and whether the receiver reports a gap at once (FASTNAK).
+const CONTESTANTS: [(&str, bool, bool); 4] = [
+    ("selective", true, true),
+    ("go-back-N", false, true),
+    ("selective, no FASTNAK", true, false),
+    ("go-back-N, no FASTNAK", false, false),
+];
+
+impl Table for Recovery {
+    fn about(&self) -> About {
+        About {
+            name: "recovery",
+            title: "selective repeat beside go-back-N in XTP",
+            measures: "In the simulator: 2 MB in messages of 10 kB over a Connection of XTP with \
+                       packets of 1472 octets and a window of 1 MiB, from the opening to the last \
+                       octet, on a link of 100 Mb/s that loses each packet, reports too, with that \
+                       probability. 20 seeds for each cell (3 with --quick), which are the same \
+                       for all contestants.",
+            source: "",
+            axes: Axes {
+                x: "% of packets lost".into(),
+                y: "Mb/s".into(),
+                log_x: false,
+                log_y: false,
+            },
+            limit: Limit::Work,
+        }
+    }
+
+    fn keys(&self, effort: Effort) -> Vec<String> {
+        let quick = |delay: u64, loss: &str| delay == 100 && loss == "5" || delay == 1;
+        let cells = DELAYS.into_iter().flat_map(|delay| LOSSES.map(|(loss, _)| (delay, loss)));
+        let chosen = cells.filter(|(delay, loss)| effort != Effort::Quick || quick(*delay, loss));
+        chosen.map(|(delay, loss)| format!("{delay}ms/{loss}")).collect()
+    }
+
+    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        Ok(Box::new(Simulated))
+    }
+}
+
+struct Simulated;
+
+/// One end of a Connection; the first opens.
+fn end(side: usize, selective: bool, at_once: bool) -> Slots<Boxed<M, XtpPacket>> {
+    let config = Config { retries: 60, ..Config::new([side as u8; 16]) };
+    let own = ContextKey { ours: true, number: 100 + side as u64 };
+    let peer = (side == 1).then_some(100);
+    let remote = Participant::from(([10, 0, 0, 9], 7));
+    let mut slots = context::<M, Connection>(&config, Some(own), peer, remote).boxed();
+    let recovery: SlotPart<dyn slots::Recovery> =
+        if selective { SelectiveRepeat::new().part() } else { GoBackN.part() };
+    let acknowledgement: SlotPart<dyn slots::Acknowledgement> = match (selective, at_once) {
+        (true, true) => GapAtOnce::new(OnRequest::<true>::new()).part(),
+        (true, false) => OnRequest::<true>::new().part(),
+        (false, true) => GapAtOnce::new(OnRequest::<false>::new()).part(),
+        (false, false) => OnRequest::<false>::new().part(),
+    };
+    let done = slots.exchange(recovery).map(drop);
+    let done = done.and_then(|()| slots.exchange(acknowledgement).map(drop));
+    assert!(done.is_ok(), "{}", done.unwrap_err().explain().as_str());
+    slots
+}
+
+/// Returns how many seconds all messages take; `None` if they do not arrive.
+fn takes(selective: bool, at_once: bool, link: &Conditions, seed: u64) -> Option<f64> {
+    let mut ends = Trial::new(|side| end(side, selective, at_once), link, seed);
+    let begin = ends.now();
+    ends.ends[0].open(begin);
+    let (mut sent, mut heard, message) = (0, 0, vec![7; MESSAGE]);
+    while heard < MESSAGES {
+        let now = ends.now();
+        while sent < MESSAGES && ends.ends[0].association.sending().waiting() < 8 {
+            ends.ends[0].send(now, &message, Default::default());
+            sent += 1;
+        }
+        ends.speak(|_, _, _| {});
+        while ends.ends[1].take(now).is_some() {
+            heard += 1;
+        }
+        if heard < MESSAGES && !ends.step() {
+            return None;
+        }
+    }
+    Some(ends.now().since(begin).as_secs_f64())
+}
+
+impl Cells for Simulated {
+    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
+        let (delay, loss) = key.split_once("ms/").ok_or_else(unknown)?;
+        let delay: u64 =
+            delay.parse().ok().filter(|delay| DELAYS.contains(delay)).ok_or_else(unknown)?;
+        let (label, loss) =
+            LOSSES.into_iter().find(|(name, _)| *name == loss).ok_or_else(unknown)?;
+        let mut row =
+            Row::new(key, format!("{delay} ms to and fro"), format!("{label} % lost"), "Mb/s");
+        (row.more_is_better, row.x) = (true, Some(100.0 * loss));
+        row.limit = Some(RATE as f64 * 8e-6);
+        let link = Conditions {
+            rate: Some(RATE),
+            delay: Duration::from_micros(500 * delay),
+            loss: if loss > 0.0 { Loss::Bernoulli(loss) } else { Loss::None },
+            keeps_order: true,
+            ..Conditions::IDEAL
+        };
+        let seeds = if course.effort == Effort::Quick { 3 } else { 20 };
+        for (name, selective, at_once) in CONTESTANTS {
+            let mut column = Column::new(name, true);
+            for seed in 0..seeds {
+                if course.stop.asked() {
+                    return Ok(row);
+                }
+                // What does not arrive counts as nothing.
+                let took = takes(selective, at_once, &link, course.seed.wrapping_add(seed));
+                let value = took.map_or(0.0, |took| (8 * MESSAGES * MESSAGE) as f64 / took / 1e6);
+                column.samples.push(Sample { value, probes: [0.0; 2], slow: false });
+            }
+            row.columns.push(column);
+        }
+        let least = if (delay, label) == (100, "5") { 1.5 } else { 0.99 };
+        row.compare("selective", "go-back-N", Some(Target::AtLeast(least)));
+        row.compare("selective, no FASTNAK", "go-back-N, no FASTNAK", Some(Target::AtLeast(0.99)));
+        Ok(row)
+    }
+}

@@ -1,0 +1,147 @@
+//! XTP beside the kernel's TCP and UDP, by the length of messages.
+
+use stackwright_contract::Duration;
+use stackwright_simulator::{Conditions, Queue};
+
+use super::outcome::{Axes, Row};
+use super::transports::{Contest, Ends, Programs, Rival, Work, seconds};
+use super::verdict::Target;
+use super::{About, Cells, Table};
+use crate::measure::{Course, Effort, Limit};
+use crate::problem::Problem;
+
+/// The table.
+pub(crate) struct Xtp;
+
+/// The octets of a message.
+const SIZES: [u64; 11] = [64, 128, 256, 512, 1023, 1024, 1400, 2048, 4096, 8192, 16_384];
+/// The links: their names, octets a second, and longest packets.
+const LINKS: [(&str, u64, u64); 2] = [("10M", 1_250_000, 1500), ("100M", 12_500_000, 4352)];
+/// The loopback interface, which bounds nothing.
+const LOOPBACK: &str = "loopback";
+
+/// The octets of the headers of IPv4 and UDP, and of XTP's header.
+const BELOW: u64 = 20 + 8;
+const HEADER: u64 = 32;
+/// What XTP leaves free of a packet in any case: the segments of a FIRST with addresses of IPv6.
+const OPENING: u64 = 48;
+
+const XTP: &str = "XTP";
+const TCP: &str = "TCP, cubic";
+
+impl Table for Xtp {
+    fn about(&self) -> About {
+        About {
+            name: "xtp",
+            title: "XTP beside TCP and UDP by the length of messages",
+            measures: "Messages over a Connection of XTP over UDP, over the kernel's TCP and over UDP \
+                       (where they fit into a packet), each counted by the receiver's application \
+                       between the first and the last. Modelled links of 10 Mb/s with packets of \
+                       1500 octets and of 100 Mb/s with packets of 4352, a millisecond to and fro; \
+                       and the loopback interface. The limit of XTP is what its headers and those \
+                       below leave of the link's rate.",
+            source: "",
+            axes: Axes {
+                x: "octets of a message".into(),
+                y: "Mb/s".into(),
+                log_x: true,
+                log_y: false,
+            },
+            limit: Limit::Work,
+        }
+    }
+
+    fn keys(&self, effort: Effort) -> Vec<String> {
+        let places = LINKS.map(|(name, ..)| name).into_iter().chain([LOOPBACK]);
+        let cells = places.flat_map(|place| SIZES.map(|size| (place, size)));
+        let chosen = cells.filter(|(_, size)| effort != Effort::Quick || *size == 1024);
+        chosen.map(|(place, size)| format!("{place}/{size}")).collect()
+    }
+
+    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        Ok(Box::new(Measuring { programs: Programs::new(notes)? }))
+    }
+}
+
+struct Measuring {
+    programs: Programs,
+}
+
+/// Which part of what is on the wire is payload of XTP, where `packet` octets are its longest
+/// packet.
+fn share(size: u64, packet: u64) -> f64 {
+    let packets = size.div_ceil(packet - HEADER - OPENING);
+    size as f64 / (size + packets * (HEADER + BELOW)) as f64
+}
+
+impl Cells for Measuring {
+    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
+        let (place, size) = key.split_once('/').ok_or_else(unknown)?;
+        let size: u64 =
+            size.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(unknown)?;
+        let link = LINKS.into_iter().find(|(name, ..)| *name == place);
+        let mut row = Row::new(key, place, format!("{size} octets"), "Mb/s");
+        (row.more_is_better, row.x) = (true, Some(size as f64));
+        let ends = match link {
+            Some((_, rate, mtu)) => {
+                let queue = Queue { octets: Some(64 * mtu), ..Queue::UNLIMITED };
+                let delay = Duration::from_micros(500);
+                let conditions = Conditions {
+                    rate: Some(rate),
+                    mtu: Some(mtu as usize),
+                    delay,
+                    queue,
+                    keeps_order: true,
+                    ..Conditions::IDEAL
+                };
+                Ends::wire(&conditions, course.seed)?
+            }
+            None if place == LOOPBACK => Ends::Loopback,
+            None => return Err(unknown()),
+        };
+        let packet = link.map_or(1472, |(_, _, mtu)| mtu - BELOW);
+        // A window that the queue of the link holds: XTP has no congestion control.
+        let window = link.map_or(1 << 20, |(_, _, mtu)| 32 * mtu);
+        let mut rivals = vec![
+            Rival::ours(XTP, "xtp", &format!("--packet {packet} --flight {window}")),
+            Rival::peer(TCP, "tcp", "--congestion cubic"),
+        ];
+        if size <= packet {
+            rivals.push(Rival::ours("our UDP", "udp", ""));
+        }
+        if link.is_none() {
+            rivals.push(Rival::ours("ARTP", "artp", ""));
+        }
+        let contest =
+            Contest { ends: &ends, programs: &self.programs, cores: [None; 2], may_fail: true };
+        let work = Work::Bulk { size, seconds: seconds(course.effort) };
+        row.columns = contest.hold(rivals, work, |it| Some(it.goodput()), course)?;
+        if let Some((_, rate, _)) = link {
+            let limit = rate as f64 * 8e-6 * share(size, packet);
+            for column in row.columns.iter_mut().filter(|column| column.name == XTP) {
+                column.limit = Some(limit);
+                let shares: Vec<_> = column.values().iter().map(|value| value / limit).collect();
+                let target = Some(Target::AtLeast(0.99));
+                column.tell("share of the payload limit", "", &shares, target);
+            }
+        }
+        // Headers count least where messages are longest.
+        let is_best = link.is_some() && Some(&size) == SIZES.last();
+        row.compare(XTP, TCP, is_best.then_some(Target::AtLeast(0.99)));
+        row.compare(XTP, "our UDP", None);
+        row.compare(XTP, "ARTP", None);
+        Ok(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_share_counts_the_headers_of_each_packet() {
+        assert_eq!(share(1392, 1472), 1392.0 / 1452.0);
+        assert_eq!(share(1393, 1472), 1393.0 / 1513.0, "two packets");
+    }
+}
