@@ -1,5 +1,5 @@
-//! Pictures by JIS over several transports: the same pictures, clients and servers, so that programs
-//! differ in the protocol alone. The lab's tables `jis-size` and `jis` measure them.
+//! Pictures by JIS over several transports: the same pictures, clients and servers, so that
+//! programs differ in the protocol alone. The lab's tables `jis-size` and `jis` measure them.
 
 mod blocking;
 mod by_hand;

@@ -1,4 +1,4 @@
-//! Two endpoints of a tailored transport, with and without a check: what is altered is read as well.
+//! Two endpoints of a tailored transport, with and without a check: what is altered is read, too.
 
 use stackwright::policies::profile::Bounds;
 use stackwright::tailored::{Config, Layer, Planned, demand, layer};

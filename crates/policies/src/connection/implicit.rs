@@ -134,11 +134,12 @@ impl Implicit {
     }
 
     /// Returns when a peer counts as gone that has not shown that it hears us: what waits may be
-    /// longer than it may be sent, and then nothing else has a deadline.
+    /// longer than it may be sent, and then nothing else has a deadline. One that is told nothing
+    /// may pause.
     fn forsaken_at(&self) -> Instant {
         match self.stranger {
-            Some(_) => self.heard.later(STRANGE_MOST),
-            None => Instant::END,
+            Some((_, said)) if said > 0 || !self.trusts(HEADERS) => self.heard.later(STRANGE_MOST),
+            _ => Instant::END,
         }
     }
 

@@ -49,9 +49,12 @@ impl Table for JisLosses {
         About {
             name: "jis-loss",
             title: "pictures with packet loss",
-            measures: "A JPEG of 5 MB over a simulated link of 10 Mb/s with a queue of a round trip (64 packets at least); each packet is \
-                       lost with that probability, each way, or each bit is altered. From the first units that are painted until all \
-                       are, beside C(1 − p): the rate of the link that full packets leave to ADUs. Three seeds (one with --quick); exact, whatever the machine.",
+            measures: "A JPEG of 5 MB over a simulated link of 10 Mb/s with a queue of a round \
+                       trip (64 packets at least); each packet is lost with that probability, \
+                       each way, or each bit is altered. From the first units that are painted \
+                       until all are, beside C(1 − p): the rate of the link that full packets \
+                       leave to ADUs. Three seeds (one with --quick); exact, whatever the \
+                       machine.",
             source: "",
             axes: Axes {
                 x: "% of packets lost".into(),

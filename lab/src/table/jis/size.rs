@@ -31,10 +31,12 @@ impl Table for JisSize {
         About {
             name: "jis-size",
             title: "code of a picture client and a server",
-            measures: "The section .text of the examples’ programs, built as releases: the same reading and joining of pictures, the same loop, \
-                       and a generated client over the transport that its phase selects; one by hand over the same transport, as an application over an \
-                       endpoint, and as a layer for one association alone; and the generated one over the kernel’s TCP, which has no transport in the file. A \
-                       size is exact.",
+            measures: "The section .text of the examples’ programs, built as releases: the same \
+                       reading and joining of pictures, the same loop, and a generated client \
+                       over the transport that its phase selects; one by hand over the same \
+                       transport, as an application over an endpoint, and as a layer for one \
+                       association alone; and the generated one over the kernel’s TCP, which \
+                       has no transport in the file. A size is exact.",
             source: "De Silva et al., 1996, table 1",
             axes: Axes::default(),
             limit: Limit::Work,
@@ -47,8 +49,9 @@ impl Table for JisSize {
 
     fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
         programs::build()?;
-        let missing = "A TCP at user level (smoltcp) and a client that switches services while it runs are not there: a ratio to a transport in \
-                       the same file is not told.";
+        let missing = "A TCP at user level (smoltcp) and a client that switches services while \
+             it runs are not there: \
+             a ratio to a transport in the same file is not told.";
         notes.push(missing.into());
         Ok(Box::new(Sizes))
     }
