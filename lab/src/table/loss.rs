@@ -27,10 +27,12 @@ impl Table for Losses {
         About {
             name: "loss",
             title: "goodput with packet loss",
-            measures: "Messages of 10 kB over a modelled link of 100 Mb/s, packets of 1500 octets, each way a queue of a round trip (64 \
-                       packets at least); each packet is lost with that probability, acknowledgements, too. Counted by the receiver's \
-                       application, from the opening on: a run lasts 10 s where nothing else is said, and 40 round trips at least. \
-                       A stranger's run that fails counts as nothing.",
+            measures: "Messages of 10 kB over a modelled link of 100 Mb/s, packets of 1500 octets, \
+                       each way a queue of a round trip (64 packets at least); each packet is lost \
+                       with that probability, acknowledgements, too. Counted by the receiver's \
+                       application, from the opening on: a run lasts 10 s where nothing else is \
+                       said, and 40 round trips at least. A stranger's run that fails counts as \
+                       nothing.",
             source: "",
             axes: Axes {
                 x: "% of packets lost".into(),
