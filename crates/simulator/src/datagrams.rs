@@ -28,9 +28,9 @@ const FRESH_FIRST: u16 = 49_152;
 /// An arrival at a listener gets the next name that waits; without one, and without credit, a
 /// datagram is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
 ///
-/// A multicast address is one peer, no matter which member sends: what is sent to it reaches the other
-/// members of the [group](crate::Network::group), and whatever one of them sends arrives from it. A
-/// listener at that address has one arrival. Both ends use the port of the group.
+/// A multicast address is one peer, no matter which member sends: what is sent to it reaches the
+/// other members of the [group](crate::Network::group), and whatever one of them sends arrives from
+/// it. A listener at that address has one arrival. Both ends use the port of the group.
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: AdapterAddress,

@@ -34,8 +34,8 @@ impl Default for Multicast {
 impl<M: Message> Udp<M> {
     /// Joins groups as `multicast` says.
     ///
-    /// A group is one peer, no matter which member sends: a listener at its address has one arrival,
-    /// and what is sent to an association with it reaches all members, which use its port.
+    /// A group is one peer, no matter which member sends: a listener at its address has one
+    /// arrival, and what is sent to an association with it reaches all members, which use its port.
     #[must_use]
     pub fn joining(self, multicast: Multicast) -> Self {
         Udp { multicast, ..self }

@@ -80,8 +80,8 @@ impl<M> XtpGroup<M> {
     }
 }
 
-/// Returns the number with which a receiver that joins now begins: the first, as long as all is there, else
-/// that of what is sent next.
+/// Returns the number with which a receiver that joins now begins: the first, as long as all is
+/// there, else that of what is sent next.
 fn start(view: &View) -> u64 {
     if view.settled_upto == 0 { 0 } else { view.sent_upto }
 }
