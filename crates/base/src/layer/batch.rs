@@ -30,8 +30,7 @@ impl<H: Hooks> Layer<H> {
                 Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
                 None => break,
             }
-            // A peer that was not accepted is closed before the next message is handled.
-            self.lowers.close_unused(lower, out);
+            self.lowers.look_whether_used(lower);
         }
         // The messages have been handled: their credit is given back.
         if let Some(association) = self.lowers.association(lower) {

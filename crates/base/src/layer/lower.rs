@@ -79,6 +79,9 @@ pub(super) struct Lowers<H: Hooks> {
     pub(super) names: Names<Lower<H::PassiveKey>>,
     associations: Mirror<Association<H::Uses>>,
     by_remote: <ChainedHash<Keyed> as MapKind>::Of<Participant, Handle>,
+    /// Associations that had no users in this batch: they are closed at its end, unless what came
+    /// meanwhile uses them.
+    unused: Vec<Handle>,
 }
 
 impl<H: Hooks> Lowers<H> {
@@ -87,6 +90,7 @@ impl<H: Hooks> Lowers<H> {
             names: Names::default(),
             associations: Mirror::default(),
             by_remote: Map::new(seed),
+            unused: Vec::new(),
         }
     }
 
@@ -258,19 +262,39 @@ impl<H: Hooks> Lowers<H> {
         true
     }
 
-    /// Counts one user less, which need not be told any more that the association is open, and
-    /// closes an association without users.
-    pub(super) fn release(&mut self, name: Handle, user: Handle, out: &mut impl Outlet<Layer<H>>) {
+    /// Counts one user less, which need not be told any more that the association is open. One
+    /// without users is closed at the end of the batch.
+    pub(super) fn release(&mut self, name: Handle, user: Handle) {
         let Some(association) = self.association(name) else { return };
         association.users = association.users.saturating_sub(1);
         association.waiting.retain(|waits| *waits != user);
-        self.close_unused(name, out);
+        self.look_whether_used(name);
     }
 
-    /// Closes the association if it has no users, and nothing waits to be sent.
-    pub(super) fn close_unused(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
-        let Some(association) = self.association(name) else { return };
-        if association.users == 0 && association.backlog.is_empty() {
+    fn is_unused(&mut self, name: Handle) -> bool {
+        self.association(name)
+            .is_some_and(|association| association.users == 0 && association.backlog.is_empty())
+    }
+
+    /// Remembers the association if it has no users, and nothing waits to be sent: the next message
+    /// of the batch may be the first of another one of the same peer.
+    pub(super) fn look_whether_used(&mut self, name: Handle) {
+        if self.is_unused(name) && self.unused.last() != Some(&name) {
+            self.unused.push(name);
+        }
+    }
+
+    /// Returns whether associations may have to be closed at the end of the batch.
+    pub(super) fn has_unused(&self) -> bool {
+        !self.unused.is_empty()
+    }
+
+    /// Closes the associations that still have no users, and for which nothing waits to be sent.
+    pub(super) fn close_unused(&mut self, out: &mut impl Outlet<Layer<H>>) {
+        while let Some(name) = self.unused.pop() {
+            if !self.is_unused(name) {
+                continue;
+            }
             self.forget(name);
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
@@ -379,7 +403,7 @@ impl<H: Hooks> Lowers<H> {
             }
         }
         self.say_finish(name, out);
-        self.close_unused(name, out);
+        self.look_whether_used(name);
     }
 }
 

@@ -319,14 +319,15 @@ impl<H: Hooks> Protocol for Layer<H> {
         for lower in mem::take(&mut self.woken) {
             self.room_came(cx, lower, out);
         }
+        self.lowers.close_unused(out);
     }
 
     fn wants_flush(&self) -> bool {
-        !self.due.is_empty()
+        !self.due.is_empty() || self.lowers.has_unused()
     }
 
     fn may_exit(&self) -> bool {
-        self.due.is_empty()
+        !self.wants_flush()
             && self.base.iter().all(|(_, link)| H::has_parted(&link.own))
             && self.lowers.have_sent_all()
     }

@@ -52,12 +52,12 @@ impl<H: Hooks> Layer<H> {
             return cx.dropped(H::FACTS.name, "a move that is not possible");
         }
         self.answer(cx, left, probe, out);
-        self.relocate(name, lower, out);
+        self.relocate(name, lower);
         self.at(cx, name, out, |hooks, at| hooks.moved(at, from));
     }
 
     /// Has an association carried by `lower` from now on.
-    pub(super) fn relocate(&mut self, name: Handle, lower: Handle, out: &mut impl Outlet<Self>) {
+    pub(super) fn relocate(&mut self, name: Handle, lower: Handle) {
         let Layer { base, lowers, .. } = self;
         let (Some(link), Some(below)) = (base.get_mut(name), lowers.association(lower)) else {
             return;
@@ -71,6 +71,6 @@ impl<H: Hooks> Layer<H> {
         if let Some(left) = lowers.association(left) {
             left.wanting.remove(name);
         }
-        lowers.release(left, name, out);
+        lowers.release(left, name);
     }
 }

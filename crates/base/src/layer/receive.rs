@@ -151,11 +151,13 @@ impl<H: Hooks> Layer<H> {
             Ok(header) => self.lead(cx, lower, header, message, properties, out),
             Err(_) => cx.dropped(H::FACTS.name, UNREADABLE),
         }
-        match self.lowers.association(lower) {
-            Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
-            // The messages have been handled: their credit is given back.
-            Some(association) => association.delivered(lower, credit, out),
-            None => {}
+        // The messages have been handled: their credit is given back.
+        if let Some(association) = self.lowers.association(lower) {
+            let is_used = association.users > 0;
+            association.delivered(lower, credit, out);
+            if !is_used {
+                self.lowers.look_whether_used(lower);
+            }
         }
     }
 
@@ -197,7 +199,7 @@ impl<H: Hooks> Layer<H> {
         match self.base.find(&(Self::key_scope(lower), H::key(header))) {
             Some(name) => {
                 if H::KEY_ALONE {
-                    self.roam(name, lower, header, out);
+                    self.roam(name, lower, header);
                 }
                 Some(name)
             }
@@ -213,13 +215,7 @@ impl<H: Hooks> Layer<H> {
 
     /// Handles a message that may come from another peer than the association's own: the protocol
     /// decides whether the association moves there.
-    fn roam(
-        &mut self,
-        name: Handle,
-        lower: Handle,
-        header: &H::Header,
-        out: &mut impl Outlet<Self>,
-    ) {
+    fn roam(&mut self, name: Handle, lower: Handle, header: &H::Header) {
         let Layer { hooks, base, lowers, .. } = self;
         let (Some(link), Some(below)) = (base.get_mut(name), lowers.association(lower)) else {
             return;
@@ -227,7 +223,7 @@ impl<H: Hooks> Layer<H> {
         // One that waits for its own association below hears of that first.
         let moves = link.lower != lower && link.unopened.is_empty();
         if moves && hooks.follows(&mut link.own, below.remote, header) {
-            self.relocate(name, lower, out);
+            self.relocate(name, lower);
         }
     }
 

@@ -66,7 +66,7 @@ impl<H: Hooks> Layer<H> {
         };
         let link = self.link(cx, name, &key, (lower, remote), Origin::Asked, credit);
         if let Err(why) = self.install(name, key, link) {
-            self.lowers.release(lower, name, out);
+            self.lowers.release(lower, name);
             return Self::refuse(
                 cx,
                 name,
@@ -379,7 +379,7 @@ impl<H: Hooks> Layer<H> {
             }
             self.hooks.gone(link.own);
         }
-        self.lowers.release(lower, name, out);
+        self.lowers.release(lower, name);
         out.indicate(AssociationIndication::Ended { name, why });
     }
 }

@@ -56,12 +56,15 @@ fn an_arrival_is_ignored_answered_or_welcome() {
     let dropped = scene.cx.dropped_count();
     let lower = scene.opens_below(ROOM);
     scene.comes(lower, 77, b"ignore me");
+    scene.ends();
     assert_eq!((scene.said(), scene.cx.dropped_count()), (vec!["close".to_string()], dropped + 1));
     let lower = scene.opens_below(ROOM);
     scene.comes(lower, 77, b"answer me");
+    scene.ends();
     assert_eq!(scene.said(), ["send on 77: ", "close"], "one answer, and nothing stays");
     let lower = scene.opens_below(NONE);
     scene.comes(lower, 77, b"answer me");
+    scene.ends();
     assert_eq!(scene.said(), ["close"], "an answer does not wait");
     assert_eq!((scene.cx.dropped_count(), scene.layer.associations()), (dropped + 2, 0));
     let lower = scene.opens_below(ROOM);
@@ -99,7 +102,32 @@ fn opened_is_said_when_the_protocol_says_it() {
     scene.comes(lower, 1, b"end");
     assert_eq!(scene.said(), ["ended 1: Finished"]);
     scene.close(2);
-    assert_eq!(scene.said(), ["close", "ended 2: Finished"]);
+    scene.ends();
+    assert_eq!(scene.said(), ["ended 2: Finished", "close"]);
+}
+
+/// The next message of the batch is the first of another association of the same peer: what carried
+/// the last one carries it, too.
+#[test]
+fn an_association_that_ends_leaves_the_peer_s_next_one_its_place() {
+    let mut scene = Scene::<Apart>::new(Obedient::default());
+    scene.listen(5);
+    let lower = scene.opens_below(ROOM);
+    scene.comes(lower, 77, b"hello");
+    scene.comes(lower, 77, b"end");
+    scene.ask(DatagramsRequest::Await { listener: name(0), association: name(6), credit: ROOM });
+    scene.comes(lower, 78, b"hello");
+    scene.ends();
+    assert_eq!(
+        scene.said(),
+        [
+            "opened 5, room 2",
+            "delivered 5: hello, 3",
+            "ended 5: Finished",
+            "opened 6, room 2",
+            "delivered 6: hello, 3"
+        ]
+    );
 }
 
 #[test]
@@ -107,7 +135,8 @@ fn what_ends_before_it_is_open_only_ends() {
     let mut scene = Scene::<Apart>::new(Obedient::answering(|_| Answer::Never));
     scene.open(1);
     scene.opens_below(ROOM);
-    assert_eq!(scene.said(), ["close", "ended 1: Unreachable"]);
+    scene.ends();
+    assert_eq!(scene.said(), ["ended 1: Unreachable", "close"]);
 }
 
 #[test]
@@ -326,7 +355,8 @@ fn what_is_opened_to_a_host_that_arrived_stands_on_its_association() {
             scene.close(5);
             assert_eq!(scene.said(), ["ended 5: Finished"]);
             scene.close(2);
-            assert_eq!(scene.said(), ["close", "ended 2: Finished"]);
+            scene.ends();
+            assert_eq!(scene.said(), ["ended 2: Finished", "close"]);
         }
     }
 }

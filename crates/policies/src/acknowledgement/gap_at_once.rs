@@ -74,7 +74,9 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
         let Some(gap) = &self.gap else { return false };
         into.clear();
         into.upto = receipts.upto();
+        // Some formats say what is missing, others what has arrived beyond it.
         into.missing.push(gap.clone());
+        into.held.extend(receipts.beyond().iter().take(room).cloned());
         true
     }
 

@@ -146,7 +146,7 @@ impl<C: Configuration> Association<C> {
             self.slots.rate.on_terms(view, terms);
         }
         if segment.reports {
-            self.on_report(view, &memory.heard, segment.stamp, &memory.pool);
+            self.on_report(view, &mut memory.heard, segment.stamp, &memory.pool);
         }
         if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);

@@ -25,13 +25,23 @@ impl<C: Configuration> Association<C> {
             .map(|asked_at| asked_at[number as usize % QUESTIONS])
     }
 
+    /// Returns whether this inquiry left, and was not answered yet. Its numbers wrap.
+    fn is_open(&self, number: u32) -> bool {
+        (number.wrapping_sub(self.heard) as i32) > 0
+            && (self.asked.wrapping_sub(number) as i32) >= 0
+    }
+
+    /// Learns what a peer reports. It may repeat its last answer in any report, as XTP does, and for
+    /// ever: that counts as an answer once.
     pub(super) fn on_report(
         &mut self,
         view: &View,
-        report: &Report,
+        report: &mut Report,
         stamp: Option<Timestamp>,
         pool: &Pool<C::Message>,
     ) {
+        report.answers = report.answers.filter(|number| self.is_open(*number));
+        let report = &*report;
         let mut sum = Acknowledged::default();
         // At the end of a burst, an acknowledgement is of the last copy of what was sent again,
         // unless it came sooner than the minimum RTT (RFC 8985 §6.2). While more data follows, that
@@ -67,11 +77,7 @@ impl<C: Configuration> Association<C> {
                 slots.lifetime.on_sample(view, took, stamp);
             }
         }
-        // A peer may repeat its answer for ever: it counts once. Inquiry numbers wrap.
-        if let Some(number) = report.answers
-            && (number.wrapping_sub(self.heard) as i32) > 0
-            && (self.asked.wrapping_sub(number) as i32) >= 0
-        {
+        if let Some(number) = report.answers {
             self.heard = number;
             let took = view.now.nanoseconds_since(
                 self.asked_at
