@@ -31,8 +31,8 @@ impl<C: Configuration> Association<C> {
             && (self.asked.wrapping_sub(number) as i32) >= 0
     }
 
-    /// Learns what a peer reports. It may repeat its last answer in any report, as XTP does, and for
-    /// ever: that counts as an answer once.
+    /// Learns what a peer reports. It may repeat its last answer in any report, and for ever: that
+    /// counts as an answer once.
     pub(super) fn on_report(
         &mut self,
         view: &View,
