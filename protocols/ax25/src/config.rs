@@ -135,9 +135,9 @@ impl Config {
         self.rates.get(usize::from(port)).copied().unwrap_or(self.rate)
     }
 
-    /// Returns how long a frame with so many octets of information takes on the air of a port: its
-    /// head, the frame check, two flags, and the bits that are stuffed into octets without a
-    /// pattern, one in 63.
+    /// Returns how long a frame with `information` octets takes on the air of a port: its head, the
+    /// frame check, two flags, and the bits that are stuffed into octets without a pattern, one in
+    /// 63.
     pub fn air(&self, port: u8, information: usize) -> Duration {
         air_time(2 * AddressField::LENGTH + 2 + information, self.rate_of(port))
     }

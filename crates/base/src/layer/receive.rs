@@ -111,9 +111,9 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Calls the associations that wait for credit below, in the order of their turns. One for which
-    /// none is left comes first the next time. Behind one that sends only when the batch is done,
-    /// the others wait until then: what it leaves is theirs.
+    /// Calls the associations that wait for credit below, in the order of their turns. One for
+    /// which none is left comes first the next time. Behind one that sends only when the batch is
+    /// done, the others wait until then: what it leaves is theirs.
     #[cold]
     pub(super) fn room_came(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
         // An association that asks from now on waits for the next credit.

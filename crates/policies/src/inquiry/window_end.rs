@@ -11,9 +11,9 @@ const DOUBLED_MOST: u32 = 6;
 /// The longest wait for an answer, unless the timeout is longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// Asks with the last packet that the window allows, with one in between after every so many
-/// numbers, with signals (XTP's SREQ), and with what leaves last where nothing else waits: once a
-/// round trip, and then about the rest. Where no answer comes in time (WTIMER), data stop and
+/// Asks with the last packet that the window allows, with a packet in its middle, with signals
+/// (XTP's SREQ), and with what leaves last where nothing else waits: once a round trip, and then
+/// about the rest. Where no answer comes in time (WTIMER), data stop and
 /// inquiries of their own leave until the newest is answered, at most `retries` in a row: the
 /// synchronizing handshake (XTP §5). Older answers count, but do not end it.
 ///

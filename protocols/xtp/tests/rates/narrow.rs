@@ -12,7 +12,7 @@ use crate::scene::M;
 /// How much of an association may wait for the link.
 pub(crate) const ROOM: Credit = Credit { octets: 3000, messages: 2 };
 
-/// A link of so many octets a second.
+/// A link of `rate` octets a second.
 pub(crate) struct Narrow {
     rate: u32,
     /// When all that was sent has left.
