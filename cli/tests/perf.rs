@@ -76,8 +76,8 @@ fn what_is_counted_is_what_was_sent() {
 #[test]
 fn a_transaction_is_a_request_and_its_answer() {
     let (_server, url) = serve("transaction+xtp://127.0.0.1:0", &[]);
-    let requests = measure(&[&url, "--requests", "--octets", "192"]);
-    assert_eq!((&requests["messages"], &requests["octets"]), (&3.into(), &192.into()));
+    let requests = measure(&[&url, "--requests", "--octets", "6400"]);
+    assert_eq!((&requests["messages"], &requests["octets"]), (&100.into(), &6400.into()));
     assert!(requests["processor_receiver"].as_f64().is_some_and(|seconds| seconds > 0.0));
     for other in [&[&*url][..], &[&url, "--associations", "2"]] {
         let outcome = run(program().args(["perf", "run"]).args(other)).exited(1);
