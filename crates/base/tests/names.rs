@@ -86,6 +86,7 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
 
     fn ask(&mut self, request: DatagramsRequest<M>) {
         self.layer.handle_request(&self.cx, request, &mut self.ends);
+        self.layer.flush(&self.cx, &mut self.ends);
     }
 
     fn open(&mut self, index: u32, last: u8) {

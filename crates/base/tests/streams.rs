@@ -192,11 +192,13 @@ impl<H: Hooks<Provides: Transfer<Message = M>, Uses: Transfer<Message = M>>> Sce
 
     fn ask(&mut self, word: AssociationRequest<H::Provides>) -> Vec<String> {
         self.layer.handle_request(&self.cx, word, &mut self.ends);
+        self.layer.flush(&self.cx, &mut self.ends);
         std::mem::take(&mut self.ends.said)
     }
 
     fn tell(&mut self, word: AssociationIndication<H::Uses>) -> Vec<String> {
         self.layer.handle_indication(&self.cx, word, &mut self.ends);
+        self.layer.flush(&self.cx, &mut self.ends);
         std::mem::take(&mut self.ends.said)
     }
 
@@ -296,7 +298,7 @@ fn what_is_reset_before_it_is_open_was_refused() {
 fn an_abort_is_answered_as_one() {
     let (mut scene, _) = streams(9, 9);
     let said = scene.ask(AssociationRequest::Abort { association: name(1), code: 5 });
-    assert_eq!(said, ["close below", "ended 1: Aborted"]);
+    assert_eq!(said, ["ended 1: Aborted", "close below"]);
 }
 
 /// Datagrams whose label alone tells whose they are; an even one moves its association.
@@ -473,5 +475,5 @@ fn of_messages_a_half_close_is_nothing_and_an_abort_may_say_its_code() {
     scene.opened_below(lower, ROOM);
     assert_eq!(scene.ask(AssociationRequest::Finish { association: name(1) }), [""; 0]);
     let said = scene.ask(AssociationRequest::Abort { association: name(1), code: 42 });
-    assert_eq!(said, ["send \x0042", "close below", "ended 1: Aborted"]);
+    assert_eq!(said, ["send \x0042", "ended 1: Aborted", "close below"]);
 }

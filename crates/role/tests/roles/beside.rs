@@ -37,8 +37,10 @@ struct Shown {
     ended: Option<Ended>,
     at: Instant,
     packets: [Traffic; 2],
-    /// A hash of all words between stacks and network.
-    trace: u64,
+    /// A hash of all words between stacks and network. None where something was dropped: what comes
+    /// once all is over is dropped by the layer or by the one below.
+    trace: Option<u64>,
+    dropped: usize,
 }
 
 fn shown<P>(mut scene: Scene<M, P>) -> Shown
@@ -49,13 +51,16 @@ where
         > + 'static,
 {
     assert!(scene.ends(), "it comes to an end");
-    let trace = scene.world.trace().hash();
+    let trace = scene.world.trace();
+    let dropped = trace.lines().iter().filter(|line| line.what.contains(" dropped: ")).count();
+    let hash = (dropped == 0).then(|| trace.hash());
+    drop(trace);
     let [server, client] = [SERVER, CLIENT].map(IpAddr::from);
     let (heard, ended) = scene.outcome();
     let (heard, at) = (heard.to_vec(), scene.world.now());
     let network = scene.world.network();
     let packets = [network.traffic(client, server), network.traffic(server, client)];
-    Shown { heard, ended, at, packets, trace }
+    Shown { heard, ended, at, packets, trace: hash, dropped }
 }
 
 fn same(seed: u64, messages: u32, prepare: impl Fn(&mut Network<M>)) -> Shown {
