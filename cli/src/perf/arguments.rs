@@ -106,6 +106,9 @@ pub(crate) struct Tuning {
     /// 1.25MB, and bulk as fast as it can].
     #[arg(long, value_name = "OCTETS", value_parser = octets)]
     pub(crate) rate: Option<u64>,
+    /// Let XTP's checks cover headers alone (NOCHECK): the octets of messages may arrive altered.
+    #[arg(long)]
+    pub(crate) unchecked: bool,
     /// Acknowledge every N-th ARTP packet, or earlier when the delay timer expires.
     ///
     /// The default is every 2 full packets, or up to 32 short ones of the same total length. An end

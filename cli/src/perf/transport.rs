@@ -12,7 +12,6 @@ use stackwright::ordered::{self, Ordered};
 use stackwright::policies::profile::{Bounds, Path, PolicyValues};
 use stackwright::tailored::configurations::AnyOrder;
 use stackwright::tailored::{self, Named};
-use stackwright::transport::words::SECOND;
 use stackwright::transport::words::Terms;
 use stackwright::wire::Pool;
 use stackwright::xtp;
@@ -227,10 +226,7 @@ fn xtp<S: XtpService>(
 }
 
 fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
-    let usual = xtp_config(system, address, tuning);
-    // Of many transactions in a row each keeps memory, and a name, for as long.
-    let linger = if S::NUMBER == Transaction::NUMBER { SECOND } else { usual.linger };
-    xtp::layer(xtp::Config { linger, ..usual }, system.seed())
+    xtp::layer(xtp_config(system, address, tuning), system.seed())
 }
 
 fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config {
@@ -243,6 +239,7 @@ fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config 
         }),
         window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
+        checks_data: !tuning.unchecked,
         ..usual
     }
 }

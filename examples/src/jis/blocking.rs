@@ -16,9 +16,6 @@ use super::{Picture, Tailored, Wrong, host, layer, pool};
 /// A request is over after this silence.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// How long the peer may take to hear that all is over.
-const LEAVING: Duration = Duration::from_millis(200);
-
 /// Fetches a picture as the command line says, and prints what it took.
 ///
 /// # Errors
@@ -60,13 +57,7 @@ pub fn fetch_by_hand() -> Result<(), Wrong> {
             }
         }
         sums.add(&view, &watch)?;
-        // The side that says last that it is over stays for a minute, for a peer that did not hear
-        // it. That is not waited for.
-        association.set_timeout(Some(LEAVING));
-        match association.close() {
-            Err(stay) if stay.is_not_yet() => {}
-            left => left?,
-        }
+        association.close()?;
     }
     sums.print();
     Ok(())

@@ -187,11 +187,8 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         // Where there is no key for the name, the peer is not told one: it goes on with its own.
         let own = ContextKey::of(name, &self.config.secret);
         let peer = (!key.ours).then_some(key.number);
-        // Where there is a listener, the graveyard answers.
-        let linger = if key.ours { self.config.linger } else { 0 };
-        let config = Config { linger, ..self.config };
         let half_open = (!key.ours).then(|| Arc::clone(&self.half_open));
-        services::counted::<M, S>(&config, own, (peer, remote), half_open)
+        services::counted::<M, S>(&self.config, own, (peer, remote), half_open)
     }
 
     fn bury(

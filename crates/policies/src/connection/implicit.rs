@@ -18,6 +18,9 @@ const ENDS_MOST: u32 = 5;
 /// How often the wait before it is sent again is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
+/// How often the side that opened leaves it to the other one to say that it is over.
+const YIELDS_MOST: u32 = 2;
+
 /// Opens with the first packet (XTP's FIRST), and waits for no answer. It has data in it if the
 /// layer above sends some within a millisecond.
 ///
@@ -27,8 +30,13 @@ const DOUBLED_MOST: u32 = 3;
 /// has all of that, says the same, and that it is over. An end that closes no half is an abort: it
 /// is sent several times, and whenever something arrives, because nothing answers it.
 ///
-/// The inquiries of the inquiry slot carry the signals. The linger of the side that says last that
-/// it is over must be longer than the other side's timeout.
+/// The inquiries of the inquiry slot carry the signals.
+///
+/// Who says last that it is over has to answer a peer that did not hear it. At the side that was
+/// opened the protocol does so ([`Host::bury`]), and the association is gone. The side that opened
+/// therefore leaves the last word to it, as long as it answers; otherwise it lingers.
+///
+/// [`Host::bury`]: stackwright_transport::Host::bury
 ///
 /// Choose it for short exchanges. The side that answers knows nothing of the one that asks: a
 /// listener bounds what one peer may cost.
@@ -42,6 +50,9 @@ const DOUBLED_MOST: u32 = 3;
 pub struct Implicit {
     state: State,
     linger: Nanoseconds,
+    /// How often this side, which opened, has to tell the other one yet that nothing is missing
+    /// before it says that it is over; none: it was opened.
+    yields: Option<u32>,
     /// Whether `OPEN` has left; and when it leaves without data.
     called: bool,
     opens_at: Instant,
@@ -96,11 +107,13 @@ enum State {
 }
 
 impl Implicit {
-    /// Lets the side that says last that it is over answer for `linger`.
+    /// Lets the side that opened answer for `linger` if it has the last word: longer than the other
+    /// side's timeout.
     pub const fn new(linger: Nanoseconds) -> Self {
         Implicit {
             state: State::Idle,
             linger,
+            yields: None,
             called: false,
             opens_at: Instant::END,
             single: false,
@@ -179,6 +192,16 @@ impl Implicit {
         self.halves.has_all(view) && self.halves.they_stop()
     }
 
+    /// Returns whether it is over, and the other side is not left to say so.
+    fn has_last_word(&self, view: &View) -> bool {
+        self.is_over(view) && matches!(self.yields, None | Some(0))
+    }
+
+    /// Returns whether the other side has to be told at once that nothing is missing here.
+    fn tells_over(&self, view: &View) -> bool {
+        self.is_over(view) && matches!(self.yields, None | Some(YIELDS_MOST))
+    }
+
     fn aborts(&self, view: &View) -> bool {
         matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < ABORTS_MOST)
     }
@@ -187,6 +210,7 @@ impl Implicit {
 impl Connection for Implicit {
     fn open(&mut self, view: &View) {
         (self.state, self.opens_at) = (State::Calling, view.now.later(DATA_WAIT));
+        self.yields = Some(YIELDS_MOST);
     }
 
     fn finish(&mut self) {
@@ -292,7 +316,7 @@ impl Connection for Implicit {
             .with(Signals::CONFIRM.when(self.assures(view)))
             .with(Signals::FINISH.when(over || said_all))
             .with(Signals::STOP.when(stops))
-            .with(Signals::END.when(over))
+            .with(Signals::END.when(self.has_last_word(view)))
     }
 
     fn due(&self, view: &View) -> bool {
@@ -302,7 +326,7 @@ impl Connection for Implicit {
                 self.trusts(0)
                     && (self.introduces()
                         || self.assures(view)
-                        || self.is_over(view)
+                        || self.tells_over(view)
                         || self.halves.due(view))
             }
             State::Lingering(..) => self.again.0 <= view.now,
@@ -320,6 +344,12 @@ impl Connection for Implicit {
         }
         if signals.has(Signals::FINISH) && matches!(self.state, State::Calling | State::Active) {
             self.halves.finish(); // what is single has finished
+            if self.is_over(view)
+                && let Some(yields) = &mut self.yields
+            {
+                *yields = yields.saturating_sub(1);
+                self.halves.stop(); // an end answers that, as long as it is left to the peer
+            }
             self.halves.on_finish_said(view, view.rtt.timeout);
         }
         if !signals.has(Signals::END) {
@@ -330,7 +360,8 @@ impl Connection for Implicit {
                 let ending =
                     if view.idle && view.drained { Ending::Finished } else { Ending::Reset(0) };
                 self.say_again(view);
-                State::Lingering(view.now.later(self.linger), ending)
+                let linger = if self.yields.is_some() { self.linger } else { 0 };
+                State::Lingering(view.now.later(linger), ending)
             }
             State::Lingering(..) => {
                 self.say_again(view);

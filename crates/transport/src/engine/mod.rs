@@ -348,12 +348,7 @@ impl<C: Configuration> Association<C> {
 
     /// Writes a packet that tells the peer that it is over, and why; none, if nobody is told.
     /// Returns for how long the peer may not know that; `None` if that does not matter.
-    pub(crate) fn farewell(
-        &self,
-        now: Instant,
-        why: Ending,
-        into: &mut Vec<u8>,
-    ) -> Option<Nanoseconds> {
+    pub fn farewell(&self, now: Instant, why: Ending, into: &mut Vec<u8>) -> Option<Nanoseconds> {
         let view = self.view(now);
         let told = self.slots.format.farewell(&view, why, into);
         let slots = &self.slots;

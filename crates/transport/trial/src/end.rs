@@ -51,11 +51,20 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     /// Whether messages may go up as they come, and one that did.
     at_once: bool,
     up: Option<(BufferTree, MessageProperties)>,
+    /// Whether its station answers for it when it is over, with what, how often it still has to, and
+    /// how often it may.
+    buries: bool,
+    grave: Option<Vec<u8>>,
+    answers: usize,
+    answers_most: usize,
 }
 
 /// How long packets are, and how much room is before them.
 const PACKET: usize = 2048;
 const HEADROOM: usize = 32;
+
+/// How often its station answers for it, as a graveyard does.
+const ANSWERS_MOST: usize = 8;
 
 /// What its application has buffers for.
 const BUFFERS: usize = 16 << 10;
@@ -73,7 +82,16 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             run: None,
             at_once: true,
             up: None,
+            buries: false,
+            grave: None,
+            answers: 0,
+            answers_most: ANSWERS_MOST,
         }
+    }
+
+    /// Its station answers for it when it is over (`Host::bury`).
+    pub(crate) fn buried(self) -> Self {
+        End { buries: true, ..self }
     }
 
     pub(crate) fn through_inbox(&mut self) {
@@ -150,6 +168,12 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         mut dropped: impl FnMut(Dropped),
     ) {
         let now = self.clock.reads(now);
+        if self.buries && self.rests(now) {
+            let answers = packets.len().min(self.answers_most);
+            self.answers += answers;
+            self.answers_most -= answers;
+            return;
+        }
         let mut rest = packets;
         while let [first, behind @ ..] = rest {
             // In one run are those that are equally long, and the next if it is shorter.
@@ -193,7 +217,25 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         if self.takes && self.at_once && self.up.is_none() { one } else { Credit::default() }
     }
 
+    /// Returns whether it is over, and its station knows what to answer.
+    fn rests(&mut self, now: Instant) -> bool {
+        if self.grave.is_none()
+            && let Phase::Ended(why) = self.association.phase(now)
+        {
+            let mut packet = Vec::new();
+            let told = self.association.farewell(now, why, &mut packet);
+            self.grave = told.map(|_| packet);
+        }
+        self.grave.is_some()
+    }
+
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {
+        if let Some(packet) = self.grave.as_ref().filter(|packet| !packet.is_empty())
+            && let Some(answers) = self.answers.checked_sub(1)
+        {
+            self.answers = answers;
+            return Some(BufferTree::with_headroom(HEADROOM, packet));
+        }
         if let Some(packet) = self.run.as_mut().and_then(Iterator::next) {
             return Some(packet);
         }

@@ -85,7 +85,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
     }
 
     fn on(make: impl Fn(usize) -> Slots<C>, wire: Wire) -> Self {
-        let ends = [0, 1].map(|side| End::new(make(side)));
+        let ends = [End::new(make(0)), End::new(make(1)).buried()];
         let trace = 0xcbf2_9ce4_8422_2325;
         Trial { ends, wire, now: BEGINNING, trace, packets: 0, batches: false, dropped: Vec::new() }
     }

@@ -119,6 +119,25 @@ fn a_lone_wclose_costs_no_packet() {
     assert_eq!(packets(true), packets(false));
 }
 
+/// The side that opened leaves the last word to the other one, whose station can say it again.
+#[test]
+fn neither_end_stays_to_say_again_that_it_is_over() {
+    for first in [0, 1] {
+        let mut ends = acquainted(&[]);
+        let begin = ends.now();
+        ends.ends[first].association.close();
+        while (0..2).any(|side| !matches!(ends.ends[side].phase(ends.now()), Phase::Ended(_))) {
+            ends.speak(|_, _, _| {});
+            assert!(ends.step(), "something is said, or is due");
+        }
+        let took = ends.now().since(begin);
+        assert!(took <= Duration::from_millis(40), "{first} closes first: {took:?}");
+        for side in [0, 1] {
+            assert_eq!(ends.ends[side].phase(ends.now()), Phase::Ended(Ending::Finished));
+        }
+    }
+}
+
 #[test]
 fn both_sides_close_at_once() {
     for delay in [0, 1, 50] {
