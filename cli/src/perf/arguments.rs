@@ -106,6 +106,10 @@ pub(crate) struct Tuning {
     /// 1.25MB, and bulk as fast as it can].
     #[arg(long, value_name = "OCTETS", value_parser = octets)]
     pub(crate) rate: Option<u64>,
+    /// How many octets of packets ARTP and XTP write one behind the other at most, to send them in
+    /// one system call; 0: each packet has memory of its own [default: 65507].
+    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(..=65_507))]
+    pub(crate) run: Option<u16>,
     /// Let XTP's checks cover headers alone (NOCHECK): the octets of messages may arrive altered.
     #[arg(long)]
     pub(crate) unchecked: bool,

@@ -239,6 +239,7 @@ fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config 
         }),
         window: tuning.flight.map_or(usual.window, |octets| octets.min(1 << 30) as u32),
         send: Credit { octets: SEND.max(2 * tuning.longest), ..usual.send },
+        run: tuning.run.map_or(usual.run, usize::from),
         checks_data: !tuning.unchecked,
         ..usual
     }
@@ -285,6 +286,7 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
         half_open_most: 1024,
         epoch: system.epoch(),
         first: tuning.first,
+        run: tuning.run.map_or(usual.run, usize::from),
         ..usual
     }
 }

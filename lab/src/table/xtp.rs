@@ -28,6 +28,10 @@ const OPENING: u64 = 48;
 
 const XTP: &str = "XTP";
 const TCP: &str = "TCP, cubic";
+const ARTP: &str = "ARTP";
+/// Neither checks data, and each packet has memory of its own.
+const PLAIN_XTP: &str = "XTP, plain";
+const PLAIN_ARTP: &str = "ARTP, plain";
 
 impl Table for Xtp {
     fn about(&self) -> About {
@@ -38,8 +42,9 @@ impl Table for Xtp {
                        (where they fit into a packet), each counted by the receiver's application \
                        between the first and the last. Modelled links of 10 Mb/s with packets of \
                        1500 octets and of 100 Mb/s with packets of 4352, a millisecond to and fro; \
-                       and the loopback interface. The limit of XTP is what its headers and those \
-                       below leave of the link's rate.",
+                       and the loopback interface, also with ARTP, and with both as plain as they \
+                       can be: no check of data, and each packet with memory of its own. The limit \
+                       of XTP is what its headers and those below leave of the link's rate.",
             source: "",
             axes: Axes {
                 x: "octets of a message".into(),
@@ -111,7 +116,9 @@ impl Cells for Measuring {
             rivals.push(Rival::ours("our UDP", "udp", ""));
         }
         if link.is_none() {
-            rivals.push(Rival::ours("ARTP", "artp", ""));
+            rivals.push(Rival::ours(ARTP, "artp", ""));
+            rivals.push(Rival::ours(PLAIN_XTP, "xtp", "--unchecked --run 0"));
+            rivals.push(Rival::ours(PLAIN_ARTP, "artp", "--run 0"));
         }
         let contest =
             Contest { ends: &ends, programs: &self.programs, cores: [None; 2], may_fail: true };
@@ -127,10 +134,12 @@ impl Cells for Measuring {
             }
         }
         // Headers count least where messages are longest.
-        let is_best = link.is_some() && Some(&size) == SIZES.last();
-        row.compare(XTP, TCP, is_best.then_some(Target::AtLeast(0.99)));
+        let is_best = Some(&size) == SIZES.last();
+        let target = |share| is_best.then_some(Target::AtLeast(share));
+        row.compare(XTP, TCP, link.and(target(0.99)));
         row.compare(XTP, "our UDP", None);
-        row.compare(XTP, "ARTP", None);
+        row.compare(XTP, ARTP, None);
+        row.compare(PLAIN_XTP, PLAIN_ARTP, target(0.9));
         Ok(row)
     }
 }
