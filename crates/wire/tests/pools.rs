@@ -116,7 +116,7 @@ fn blocks_go_back() {
     }
     with_a_pool(back::<SingleBuffer>, back::<BufferTree>);
 
-    let pool = Pool::new(64, 4);
+    let pool = Pool::<BufferTree>::new(64, 4);
     let place = address(&pool);
     let mut rest = BufferTree::from_block(pool.take(), 0, 64);
     rest.split_to(10).reclaim(&pool);

@@ -15,7 +15,8 @@
 //! | `block.rs`, `pool.rs`, `region.rs` | the memory of messages, its reuse, and octets in a file |
 //! | `lock.rs` | what threads that run one stack in turn change |
 //!
-//! A stack has exactly one kind of message; protocols are written for any.
+//! A stack has exactly one kind of message; protocols are written for any. They copy payload only by
+//! the methods of [`Message`] that say so, so a kind of message can count its copies.
 
 mod block;
 mod lock;
@@ -31,6 +32,8 @@ pub use region::Region;
 pub use segments::{SegmentLayout, SegmentsMut};
 pub use single_buffer::SingleBuffer;
 pub use tree::{BufferTree, Unshared};
+
+use alloc::vec::Vec;
 
 use crate::header::{Header, Malformed};
 
@@ -204,8 +207,9 @@ pub trait Message: Sized + Send + 'static {
         });
     }
 
-    /// Returns the memory to `pool` where nobody else holds it.
-    fn reclaim(self, pool: &Pool<Self>);
+    /// Returns the memory to `pool` where nobody else holds it. The pool may be that of another kind
+    /// of message, which is made of the same blocks.
+    fn reclaim<N: Message<Block = Self::Block>>(self, pool: &Pool<N>);
 
     // The next two are always inlined, and with them `encode` and `decode`: only so does a field
     // that is not read cost nothing.
@@ -236,6 +240,22 @@ pub trait Message: Sized + Send + 'static {
     /// stops at a region.
     fn copy_to(&self, octets: &mut [u8]) -> usize {
         copy_leaves(self, octets)
+    }
+
+    /// Appends a copy of all its octets in memory to `octets`.
+    #[inline]
+    fn append_to(&self, octets: &mut Vec<u8>) {
+        self.each(|piece| octets.extend_from_slice(piece));
+    }
+
+    /// Returns a copy of `octets` at the beginning of `block`.
+    ///
+    /// # Panics
+    /// Where `block` is shorter.
+    #[inline]
+    fn copied(mut block: Self::Block, octets: &[u8]) -> Self {
+        block[..octets.len()].copy_from_slice(octets);
+        Self::from_block(block, 0, octets.len())
     }
 
     /// Returns a copy of its octets with `headroom` octets of headroom, in a block of `pool`, or in

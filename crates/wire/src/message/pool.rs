@@ -162,9 +162,10 @@ impl<M: Message> Pool<M> {
     /// one.
     #[inline]
     pub fn copy(&self, octets: &[u8]) -> M {
-        let Some(mut block) = self.again(octets.len()) else { return M::with_headroom(0, octets) };
-        block[..octets.len()].copy_from_slice(octets);
-        M::from_block(block, 0, octets.len())
+        match self.again(octets.len()) {
+            Some(block) => M::copied(block, octets),
+            None => M::with_headroom(0, octets),
+        }
     }
 
     /// Returns a block to the pool; one too many is freed.

@@ -178,7 +178,7 @@ impl Message for SingleBuffer {
         take(self.octets());
     }
 
-    fn reclaim(self, pool: &Pool<Self>) {
+    fn reclaim<N: Message<Block = Self::Block>>(self, pool: &Pool<N>) {
         pool.give(self.block);
     }
 }

@@ -130,7 +130,7 @@ impl BufferTree {
 
     /// Does [`Message::reclaim`] where there are several pieces.
     #[inline(never)] // nearly every message has one slice
-    fn reclaim_pieces(self, pool: &Pool<Self>) {
+    fn reclaim_pieces<N: Message<Block = Unshared>>(self, pool: &Pool<N>) {
         self.pieces.give(pool);
     }
 
@@ -433,7 +433,7 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn reclaim(self, pool: &Pool<Self>) {
+    fn reclaim<N: Message<Block = Unshared>>(self, pool: &Pool<N>) {
         if !matches!(&self.pieces, Pieces::One(Piece::Octets(_)) | Pieces::Headed(..)) {
             return self.reclaim_pieces(pool);
         }

@@ -4,11 +4,10 @@ use alloc::collections::VecDeque;
 use core::mem;
 use core::slice;
 
-use super::super::{Leaf, Pool, Region};
-use super::BufferTree;
+use super::super::{Leaf, Message, Pool, Region};
 use super::gapped::Gapped;
 use super::short::Short;
-use super::slice::Slice;
+use super::slice::{Slice, Unshared};
 
 /// One piece.
 #[derive(Clone, Debug)]
@@ -53,7 +52,7 @@ impl Piece {
 
     /// Returns its memory to `pool` where nobody else holds it.
     #[inline]
-    pub(super) fn give(self, pool: &Pool<BufferTree>) {
+    pub(super) fn give<M: Message<Block = Unshared>>(self, pool: &Pool<M>) {
         if let Piece::Octets(slice) = self
             && let Some(block) = slice.into_block()
         {
@@ -207,7 +206,7 @@ impl Pieces {
     }
 
     /// Returns the memory of each to `pool` where nobody else holds it.
-    pub(super) fn give(self, pool: &Pool<BufferTree>) {
+    pub(super) fn give<M: Message<Block = Unshared>>(self, pool: &Pool<M>) {
         match self {
             Pieces::Gapped(gapped) => {
                 gapped.into_block().into_iter().for_each(|block| pool.give(block))
