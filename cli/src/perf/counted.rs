@@ -203,8 +203,12 @@ impl Message for Counted {
         self.0.each(take);
     }
 
-    fn reclaim<N: Message<Block = Unshared>>(self, pool: &Pool<N>) {
-        self.0.reclaim(pool);
+    fn reclaim(self, pool: &Pool<Self>) {
+        self.0.into_blocks(|block| pool.give(block));
+    }
+
+    fn into_blocks(self, take: impl FnMut(Unshared)) {
+        self.0.into_blocks(take);
     }
 }
 

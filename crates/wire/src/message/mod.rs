@@ -207,9 +207,12 @@ pub trait Message: Sized + Send + 'static {
         });
     }
 
-    /// Returns the memory to `pool` where nobody else holds it. The pool may be that of another kind
-    /// of message, which is made of the same blocks.
-    fn reclaim<N: Message<Block = Self::Block>>(self, pool: &Pool<N>);
+    /// Returns the memory to `pool` where nobody else holds it.
+    fn reclaim(self, pool: &Pool<Self>);
+
+    /// Calls `take` with its memory, block by block, where nobody else holds it: another kind of
+    /// message may be made of the same blocks.
+    fn into_blocks(self, take: impl FnMut(Self::Block));
 
     // The next two are always inlined, and with them `encode` and `decode`: only so does a field
     // that is not read cost nothing.
@@ -252,7 +255,7 @@ pub trait Message: Sized + Send + 'static {
     ///
     /// # Panics
     /// Where `block` is shorter.
-    #[inline]
+    #[inline(always)]
     fn copied(mut block: Self::Block, octets: &[u8]) -> Self {
         block[..octets.len()].copy_from_slice(octets);
         Self::from_block(block, 0, octets.len())

@@ -162,10 +162,8 @@ impl<M: Message> Pool<M> {
     /// one.
     #[inline]
     pub fn copy(&self, octets: &[u8]) -> M {
-        match self.again(octets.len()) {
-            Some(block) => M::copied(block, octets),
-            None => M::with_headroom(0, octets),
-        }
+        let Some(block) = self.again(octets.len()) else { return M::with_headroom(0, octets) };
+        M::copied(block, octets)
     }
 
     /// Returns a block to the pool; one too many is freed.

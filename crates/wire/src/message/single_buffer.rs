@@ -178,7 +178,11 @@ impl Message for SingleBuffer {
         take(self.octets());
     }
 
-    fn reclaim<N: Message<Block = Self::Block>>(self, pool: &Pool<N>) {
+    fn reclaim(self, pool: &Pool<Self>) {
         pool.give(self.block);
+    }
+
+    fn into_blocks(self, mut take: impl FnMut(Box<[u8]>)) {
+        take(self.block);
     }
 }

@@ -291,7 +291,7 @@ fn packets_of_one_block_are_joined_as_one_piece() {
     message.drop_gaps(&SegmentLayout::new(200, 20));
     agree(&message, &[&block[20..200], &block[220..400], &block[420..]].concat());
     assert_eq!(message.segments_mut().map(|(gap, _)| gap.len()).collect::<Vec<_>>(), [20; 3]);
-    let pool = Pool::<BufferTree>::new(600, 1);
+    let pool = Pool::new(600, 1);
     message.reclaim(&pool);
     assert_eq!(*pool.take(), *block, "it is the same block");
 }

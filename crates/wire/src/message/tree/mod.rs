@@ -130,7 +130,7 @@ impl BufferTree {
 
     /// Does [`Message::reclaim`] where there are several pieces.
     #[inline(never)] // nearly every message has one slice
-    fn reclaim_pieces<N: Message<Block = Unshared>>(self, pool: &Pool<N>) {
+    fn reclaim_pieces(self, pool: &Pool<Self>) {
         self.pieces.give(pool);
     }
 
@@ -433,7 +433,7 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn reclaim<N: Message<Block = Unshared>>(self, pool: &Pool<N>) {
+    fn reclaim(self, pool: &Pool<Self>) {
         if !matches!(&self.pieces, Pieces::One(Piece::Octets(_)) | Pieces::Headed(..)) {
             return self.reclaim_pieces(pool);
         }
@@ -442,5 +442,9 @@ impl Message for BufferTree {
         {
             pool.give(block);
         }
+    }
+
+    fn into_blocks(self, take: impl FnMut(Unshared)) {
+        self.pieces.into_blocks(take);
     }
 }

@@ -4,7 +4,8 @@ use alloc::collections::VecDeque;
 use core::mem;
 use core::slice;
 
-use super::super::{Leaf, Message, Pool, Region};
+use super::super::{Leaf, Pool, Region};
+use super::BufferTree;
 use super::gapped::Gapped;
 use super::short::Short;
 use super::slice::{Slice, Unshared};
@@ -52,7 +53,7 @@ impl Piece {
 
     /// Returns its memory to `pool` where nobody else holds it.
     #[inline]
-    pub(super) fn give<M: Message<Block = Unshared>>(self, pool: &Pool<M>) {
+    pub(super) fn give(self, pool: &Pool<BufferTree>) {
         if let Piece::Octets(slice) = self
             && let Some(block) = slice.into_block()
         {
@@ -205,8 +206,20 @@ impl Pieces {
         }
     }
 
+    /// Calls `take` with the memory of each where nobody else holds it.
+    pub(super) fn into_blocks(self, mut take: impl FnMut(Unshared)) {
+        match self {
+            Pieces::Gapped(gapped) => gapped.into_block().into_iter().for_each(take),
+            pieces => pieces.for_each(|piece| {
+                if let Piece::Octets(slice) = piece {
+                    slice.into_block().into_iter().for_each(&mut take);
+                }
+            }),
+        }
+    }
+
     /// Returns the memory of each to `pool` where nobody else holds it.
-    pub(super) fn give<M: Message<Block = Unshared>>(self, pool: &Pool<M>) {
+    pub(super) fn give(self, pool: &Pool<BufferTree>) {
         match self {
             Pieces::Gapped(gapped) => {
                 gapped.into_block().into_iter().for_each(|block| pool.give(block))
