@@ -201,7 +201,8 @@ impl Told<'_> {
             return say!(
                 "{}",
                 json!({ "event": "measured", "peer": remote, "octets": octets, "messages": messages,
-                        "seconds": seconds, "processor_receiver": processor, "copies_receiver": copies })
+                        "seconds": seconds, "processor_receiver": processor,
+                        "copies_receiver": copies })
             );
         }
         let (amount, rate) = (shown::amount(octets), shown::rate(octets, took));

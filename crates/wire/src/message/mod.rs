@@ -15,8 +15,9 @@
 //! | `block.rs`, `pool.rs`, `region.rs` | the memory of messages, its reuse, and octets in a file |
 //! | `lock.rs` | what threads that run one stack in turn change |
 //!
-//! A stack has exactly one kind of message; protocols are written for any. They copy payload only by
-//! the methods of [`Message`] that say so, so a kind of message can count its copies.
+//! A stack has exactly one kind of message; protocols are written for any. They copy payload only
+//! by the methods of [`Message`] that say so, or [note it](Message::note_copied): a kind of message
+//! can count its copies.
 
 mod block;
 mod lock;
@@ -251,15 +252,10 @@ pub trait Message: Sized + Send + 'static {
         self.each(|piece| octets.extend_from_slice(piece));
     }
 
-    /// Returns a copy of `octets` at the beginning of `block`.
-    ///
-    /// # Panics
-    /// Where `block` is shorter.
+    /// Records that this many octets of payload were copied into a block before it became a
+    /// message: a kind that counts copies does not see them otherwise.
     #[inline(always)]
-    fn copied(mut block: Self::Block, octets: &[u8]) -> Self {
-        block[..octets.len()].copy_from_slice(octets);
-        Self::from_block(block, 0, octets.len())
-    }
+    fn note_copied(_octets: usize) {}
 
     /// Returns a copy of its octets with `headroom` octets of headroom, in a block of `pool`, or in
     /// a new one where those are too small: how a packet is cut from what its sender keeps.

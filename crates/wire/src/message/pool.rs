@@ -162,8 +162,10 @@ impl<M: Message> Pool<M> {
     /// one.
     #[inline]
     pub fn copy(&self, octets: &[u8]) -> M {
-        let Some(block) = self.again(octets.len()) else { return M::with_headroom(0, octets) };
-        M::copied(block, octets)
+        let Some(mut block) = self.again(octets.len()) else { return M::with_headroom(0, octets) };
+        block[..octets.len()].copy_from_slice(octets);
+        M::note_copied(octets.len());
+        M::from_block(block, 0, octets.len())
     }
 
     /// Returns a block to the pool; one too many is freed.

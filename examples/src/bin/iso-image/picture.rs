@@ -71,8 +71,8 @@ impl Picture {
         picture
     }
 
-    /// Returns how like it is to what the camera saw: the peak signal-to-noise ratio in decibels, at
-    /// most 60.
+    /// Returns how like it is to what the camera saw: the peak signal-to-noise ratio in decibels,
+    /// at most 60.
     pub(crate) fn quality(&self, number: u32) -> f64 {
         let error = |(at, shown): (usize, &u8)| {
             f64::from(grey(number, at % WIDTH, at / WIDTH).abs_diff(*shown)).powi(2)
