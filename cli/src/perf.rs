@@ -11,6 +11,7 @@
 //! | `transactions.rs`, `one_way.rs` | what it does where an association is one exchange, or has one direction |
 //! | `group.rs` | what it does to a group |
 //! | `alone.rs` | both sides in one process |
+//! | `counted.rs` | messages that count how often they are copied |
 //! | `outcome.rs` | what came of it |
 //! | `shown.rs` | what a person sees meanwhile |
 
@@ -19,6 +20,7 @@ mod arguments;
 mod associations;
 mod bulk;
 mod cores;
+mod counted;
 mod group;
 mod guest;
 mod one_way;
@@ -38,8 +40,11 @@ use std::time::Duration;
 
 use nix::time::ClockId;
 
+use stackwright::wire::BufferTree;
+
 use crate::problem::Problem;
 use arguments::Run;
+use counted::Counted;
 use outcome::Outcome;
 use place::{Place, Transport};
 use transport::{Make, Stack, Use};
@@ -61,8 +66,32 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     place.transport.check(&place, &tuning)?;
     place.transport.allows(run, &place)?;
     let congestion = place.transport.congestion(&tuning);
-    let outcome = place.transport.lend(&place, &tuning, Client { run, place: &place })?;
-    Ok(outcome.controlled(congestion))
+    let (transport, place) = (place.transport, &place);
+    let outcome = if tuning.copies {
+        transport.lend::<Counted, _>(place, &tuning, Bulk { run, place })
+    } else {
+        transport.lend::<BufferTree, _>(place, &tuning, Client { run, place })
+    };
+    Ok(outcome?.controlled(congestion))
+}
+
+/// The side that sends as fast as it can.
+struct Bulk<'a> {
+    run: &'a Run,
+    place: &'a Place,
+}
+
+impl Use for Bulk<'_> {
+    type Result = Result<Outcome, Problem>;
+
+    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
+        let Bulk { run, place } = self;
+        if place.is_group() {
+            group::measure(run, place, make)
+        } else {
+            bulk::measure(run, place, make)
+        }
+    }
 }
 
 /// The side that asks.
@@ -76,10 +105,8 @@ impl Use for Client<'_> {
 
     fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
         let Client { run, place } = self;
-        if place.is_group() {
-            return group::measure(run, place, make);
-        }
         match (run.associations, run.requests) {
+            _ if place.is_group() => group::measure(run, place, make),
             (Some(many), _) => associations::measure(run, place, many, make),
             (None, true) if place.transport == Transport::TransactionXtp => {
                 transactions::measure(run, place, make)

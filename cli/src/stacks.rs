@@ -17,7 +17,7 @@ use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::proxy::{self, Proxy};
 use stackwright::tls::{self, ExpectedServer, ServerIdentity, Tls};
-use stackwright::wire::{BufferTree, Pool};
+use stackwright::wire::{self, BufferTree, Pool};
 use stackwright::xtp;
 use stackwright::xtp::services::{Stream, XtpService};
 use stackwright_drivers::files::{Disk, DiskOptions, Root};
@@ -60,7 +60,7 @@ stack! {
 pub(crate) type Artp = artp::Layer<Message>;
 
 /// XTP with the service `S`.
-pub(crate) type Xtp<S> = xtp::Layer<Message, S>;
+pub(crate) type Xtp<S, M = Message> = xtp::Layer<M, S>;
 
 stack! {
     /// Streams over ARTP.
@@ -117,7 +117,7 @@ const NETWORK: usize = 0;
 const DISK: usize = 1;
 
 /// The blocks that all adapters of a stack share.
-pub(crate) fn pool() -> Arc<Pool<Message>> {
+pub(crate) fn pool<M: wire::Message>() -> Arc<Pool<M>> {
     Arc::new(Pool::new(BLOCK, BLOCKS_KEPT))
 }
 

@@ -96,6 +96,42 @@ fn what_is_not_acknowledged_is_counted_where_it_arrives() {
     assert!(complaints(&outcome).contains("nothing is answered"), "{}", complaints(&outcome));
 }
 
+/// Of each path it is known where octets are copied: where a header and a payload of another block
+/// become a datagram, where packets are written one behind the other, where a check is made; and
+/// what is written by the kernel is not copied.
+#[test]
+fn copies_are_counted_at_the_ends_that_are_asked() {
+    const ONCE: std::ops::Range<f64> = 0.99..1.15; // with what the protocol says beside
+    const NEVER: std::ops::Range<f64> = 0.0..0.1;
+    let paths = [
+        ("udp", "1200", "60kB", ONCE, 0.0..1.15),
+        ("tcp", "10kB", "2MB", NEVER, 0.0..1.15),
+        ("artp", "1200", "2MB", ONCE, 0.0..0.5),
+        ("ordered+artp", "10kB", "2MB", ONCE, 0.0..1.15),
+        ("xtp", "1200", "600kB", ONCE, 0.0..1.15),
+        // Packets become a message.
+        ("xtp", "10kB", "2MB", ONCE, 0.99..2.15),
+    ];
+    for (transport, size, octets, down, up) in paths {
+        let (_server, url) = serve(&format!("{transport}://127.0.0.1:0"), &["--copies"]);
+        for _ in 0..2 {
+            let bulk = measure(&[&url, "--size", size, "--octets", octets, "--copies"]);
+            let at = |name: &str| bulk[name].as_f64().unwrap_or_else(|| panic!("{name}: {bulk}"));
+            let (sender, receiver) = (at("copies_sender"), at("copies_receiver"));
+            assert!(down.contains(&sender) && up.contains(&receiver), "{transport} {bulk}");
+        }
+        let bulk = measure(&[&url, "--size", size, "--octets", octets]);
+        assert!(bulk["copies_sender"].is_null() && bulk["copies_receiver"].is_f64(), "{bulk}");
+    }
+    let (_server, url) = serve("artp://127.0.0.1:0", &[]);
+    let told = run(program().args(["perf", "run", &url, "--octets", "1MB", "--copies"]));
+    let told = told.succeeded().text();
+    assert!(told.contains(" here, not counted at the server"), "{told}");
+    for other in ["--requests", "--cipher=aes-256-gcm"] {
+        run(program().args(["perf", "run", &url, "--copies", other])).exited(2);
+    }
+}
+
 #[test]
 fn messages_are_sealed_where_both_ends_have_the_cipher() {
     let sealed = ["--cipher", "chacha20-poly1305"];

@@ -11,6 +11,7 @@ const HELLO: &str = env!("CARGO_BIN_EXE_hello");
 const CHAT: &str = env!("CARGO_BIN_EXE_chat");
 const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
 const RELAY: &str = env!("CARGO_BIN_EXE_relay");
+const ISO_IMAGE: &str = env!("CARGO_BIN_EXE_iso-image");
 const MY_JUDGE: &str = env!("CARGO_BIN_EXE_my-judge");
 const TAILORED: &str = env!("CARGO_BIN_EXE_tailored");
 const JIS_CLIENTS: [&str; 3] = [
@@ -150,6 +151,32 @@ fn a_relay_leads_onward_and_speaks_up() {
     anna.finish();
     assert!(relay.line().ends_with(&format!("is led to {place}")));
     assert!(relay.line().ends_with("2 datagrams onward, 2 back"));
+}
+
+/// All in simulated time: 20 s of a wide path, of a narrow one, and of the wide one again.
+#[test]
+fn the_quality_of_pictures_falls_and_rises_with_the_path() {
+    let output = Command::new(ISO_IMAGE).args(["2000", "400", "2000"]).output();
+    let table = String::from_utf8(output.expect("an example that was built").stdout).expect("text");
+    let numbers = |row: &str| row.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let rows: Vec<Vec<f64>> = table.lines().skip(2).map(numbers).collect();
+    assert!(rows.len() == 30 && rows.iter().all(|row| row.len() == 6), "{table}");
+    // The last ten seconds of each part: what it has settled to.
+    let settled = |part: usize, column: usize| {
+        let rows = &rows[10 * part + 5..10 * part + 10];
+        rows.iter().map(|row| row[column]).sum::<f64>() / rows.len() as f64
+    };
+    let of = |column| [0, 1, 2].map(|part| settled(part, column));
+    let [path, pace, pixels, quality, delay] = [1, 2, 3, 4, 5].map(of);
+    assert_eq!(path, [2000.0, 400.0, 2000.0]);
+    assert!((0.7..1.2).contains(&(pace[1] / path[1])), "it takes what the path takes: {table}");
+    for wide in [0, 2] {
+        assert!(pixels[wide] > 2.0 * pixels[1], "{table}");
+        assert!(quality[wide] > 20.0 + quality[1] && quality[1] > 20.0, "{table}");
+    }
+    assert!(delay.iter().all(|delay| *delay < 400.0), "they come before they are shown: {table}");
+    let help = Command::new(ISO_IMAGE).arg("--help").output().expect("an example that was built");
+    assert!(help.status.success() && help.stdout.starts_with(b"Sends pictures"), "{help:?}");
 }
 
 #[test]

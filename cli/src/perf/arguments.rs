@@ -70,10 +70,10 @@ pub(crate) struct Run {
     #[arg(long, value_parser = octets, conflicts_with = "time")]
     pub(crate) octets: Option<u64>,
     /// Open N associations, exchange one message on each while all are open, and close them.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "octets")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["octets", "copies"])]
     pub(crate) associations: Option<u32>,
     /// Measure latency: send a message, wait for a reply of the same size, repeat.
-    #[arg(long, conflicts_with = "associations")]
+    #[arg(long, conflicts_with_all = ["associations", "copies"])]
     pub(crate) requests: bool,
     /// Repeat --associations N times.
     #[arg(long, value_name = "N", requires = "associations", default_value_t = 1)]
@@ -137,6 +137,10 @@ pub(crate) struct Tuning {
     /// received [default: those that answer within half a second].
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) members: u16,
+    /// Count how often an octet of payload is copied in user space: by `serve` how often on its way
+    /// up, by `run` on its way down.
+    #[arg(long, conflicts_with = "cipher")]
+    pub(crate) copies: bool,
     /// Busy-poll this long before sleeping; 50 halves latency if each end has its own core.
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(..=10_000))]
     pub(crate) spin: Option<u64>,

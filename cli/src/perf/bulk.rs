@@ -9,13 +9,14 @@ use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, SendBuffer, Stack};
 
 use super::arguments::Run;
+use super::counted::take_copied;
 use super::one_way;
 use super::outcome::{Outcome, Workload};
 use super::place::{Place, Transport};
 use super::processor;
 use super::shown::Intervals;
 use super::transport::{Make, endpoint, failed};
-use super::words::{Kind, Report, SHORTEST, Word};
+use super::words::{Copied, Kind, Report, SHORTEST, Word};
 use crate::problem::Problem;
 
 /// Octets that are free before a message: headers are written there.
@@ -57,8 +58,9 @@ pub(super) fn measure<S: Stack>(
     let begin = Instant::now();
     let room = association.statistics().credit.octets;
     let payload = payload_of(size, fastrand::Rng::with_seed(1));
-    let shared = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload[Word::LENGTH..]);
+    let shared = shared::<S>(&payload[Word::LENGTH..]);
     let is_gapped = association.reserve(size, 1).is_gapped();
+    take_copied(); // what is sent was written above, once for all messages
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
     let (mut sent, mut steady) = (0, false);
@@ -109,7 +111,8 @@ pub(super) fn measure<S: Stack>(
         one_way::ask(&mut endpoint, &association, sent)
     };
     let report = report.map_err(wrong)?;
-    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
+    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before)
+        .copying(Copied(take_copied()), size);
     part(association);
     Ok(outcome)
 }
@@ -166,9 +169,14 @@ pub(super) fn payload_of(octets: usize, mut random: fastrand::Rng) -> Vec<u8> {
     payload
 }
 
+/// What all messages share: octets that have a word before them in each.
+pub(super) fn shared<S: Stack>(payload: &[u8]) -> S::Message {
+    S::Message::with_headroom(HEADROOM + Word::LENGTH, payload)
+}
+
 /// A message with its word.
 pub(super) fn worded<S: Stack>(kind: Kind, number: u64, payload: &[u8]) -> S::Message {
-    let mut message = S::Message::with_headroom(HEADROOM + Word::LENGTH, payload);
+    let mut message = shared::<S>(payload);
     message.push(&Word { kind, number });
     message
 }

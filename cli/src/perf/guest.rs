@@ -10,8 +10,9 @@ use stackwright::wire::Message;
 use stackwright_endpoint::Stack;
 use stackwright_endpoint::blocking::Association;
 
+use super::counted::take_copied;
 use super::processor;
-use super::words::{Kind, Report, Word};
+use super::words::{Copied, Kind, Report, Word};
 
 /// Where messages may be lost, nothing comes any more after so long a silence.
 const QUIET: Duration = Duration::from_millis(300);
@@ -173,6 +174,7 @@ impl<S: Stack> Guest<S> {
         if self.report.took == 0 {
             self.report.took = nanoseconds(self.last - began);
             self.report.processor = nanoseconds(processor().saturating_sub(before));
+            self.report.copied = Copied(take_copied());
         }
         let mut message = S::Message::with_headroom(HEADROOM, &[]);
         message.push(&self.report);

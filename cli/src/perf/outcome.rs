@@ -8,7 +8,7 @@ use stackwright::transport::slots::GroupCounts;
 
 use super::place::Place;
 use super::shown;
-use super::words::Report;
+use super::words::{Copied, Report};
 use crate::report::say;
 
 /// What was done.
@@ -37,6 +37,8 @@ pub(crate) struct Outcome {
     congestion: Option<&'static str>,
     /// The members of a group that received.
     members: Option<GroupCounts>,
+    /// How often an octet was copied by the sender, and by the receiver, where they count it.
+    copies: [Option<f64>; 2],
 }
 
 impl Outcome {
@@ -59,7 +61,14 @@ impl Outcome {
             latencies: None,
             congestion: None,
             members: None,
+            copies: [None, report.copied.times(report.octets)],
         }
+    }
+
+    /// With what the sender copied of messages of `size` octets.
+    pub(super) fn copying(mut self, copied: Copied, size: usize) -> Self {
+        self.copies[0] = copied.times(self.sent * size as u64);
+        self
     }
 
     /// With the name of the congestion control.
@@ -107,6 +116,8 @@ impl Outcome {
             "seconds": self.took.as_secs_f64(),
             "processor_sender": self.sender.as_secs_f64(),
             "processor_receiver": self.receiver.as_secs_f64(),
+            "copies_sender": self.copies[0],
+            "copies_receiver": self.copies[1],
             "latencies_us": latencies,
             // No transport tells yet how often it said something twice.
             "retransmitted": null,
@@ -168,6 +179,13 @@ impl Outcome {
                 if lost > 0 {
                     let percent = 100.0 * lost as f64 / self.sent as f64;
                     say!("  {lost} of {} messages were lost, {percent:.2} %", self.sent);
+                }
+                if let [Some(sender), receiver] = self.copies {
+                    let receiver = match receiver {
+                        Some(receiver) => format!("{receiver:.2} at the server"),
+                        None => "not counted at the server: start it with --copies".into(),
+                    };
+                    say!("  copies per octet in user space: {sender:.2} here, {receiver}");
                 }
                 let gigabytes = octets as f64 / 1e9;
                 if let Some(GroupCounts { members, left, dropped }) = self.members {

@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stackwright::contract::Handle;
 use stackwright::contract::services::Ended;
+use stackwright::wire::BufferTree;
 use stackwright_endpoint::Error;
 use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Serve;
 use super::cores;
+use super::counted::Counted;
 use super::guest::Guest;
 use super::one_way;
 use super::place::Place;
@@ -31,7 +33,12 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     place.transport.check(&place, &serve.tuning)?;
     let interrupted = interrupts()?;
     let told = Told { json: serve.json, place: &place };
-    place.transport.lend(&place, &serve.tuning, Server { serve, told, stop: &interrupted })
+    let (transport, server) = (place.transport, Server { serve, told, stop: &interrupted });
+    if serve.tuning.copies {
+        transport.lend::<Counted, _>(&place, &serve.tuning, server)
+    } else {
+        transport.lend::<BufferTree, _>(&place, &serve.tuning, server)
+    }
 }
 
 /// Serves until somebody wants it to end.
@@ -185,7 +192,8 @@ impl Told<'_> {
     }
 
     pub(super) fn measured(&self, remote: Option<SocketAddr>, report: Report) {
-        let Report { octets, messages, took, processor } = report;
+        let Report { octets, messages, took, processor, copied } = report;
+        let copies = copied.times(octets);
         let remote = remote.map(|remote| remote.to_string());
         let (took, processor) = (Duration::from_nanos(took), Duration::from_nanos(processor));
         if self.json {
@@ -193,13 +201,19 @@ impl Told<'_> {
             return say!(
                 "{}",
                 json!({ "event": "measured", "peer": remote, "octets": octets, "messages": messages,
-                        "seconds": seconds, "processor_receiver": processor })
+                        "seconds": seconds, "processor_receiver": processor,
+                        "copies_receiver": copies })
             );
         }
         let (amount, rate) = (shown::amount(octets), shown::rate(octets, took));
         // A host without a port has no socket address.
         let peer = remote.as_deref().unwrap_or("a client");
-        say!("{peer}: {amount} in {messages} messages, {:.2} s ({rate})", took.as_secs_f64());
+        let copies = copies.map(|copies| format!(", {copies:.2} copies per octet"));
+        let copies = copies.unwrap_or_default();
+        say!(
+            "{peer}: {amount} in {messages} messages, {:.2} s ({rate}){copies}",
+            took.as_secs_f64()
+        );
     }
 
     /// What each thread has served, and all of them.

@@ -56,6 +56,7 @@ pub(super) fn measure<S: Stack>(
         messages: done,
         took: 0,
         processor: taken(&endpoint, place)?.saturating_sub(there),
+        ..Report::default()
     };
     Ok(Outcome::new(place, Workload::Requests, done, report, sender).exchanges(latencies, took))
 }

@@ -13,7 +13,7 @@ use stackwright::policies::profile::{Bounds, Path, PolicyValues};
 use stackwright::tailored::configurations::AnyOrder;
 use stackwright::tailored::{self, Named};
 use stackwright::transport::words::Terms;
-use stackwright::wire::Pool;
+use stackwright::wire::{BufferTree, Message, Pool};
 use stackwright::xtp;
 use stackwright::xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
@@ -29,7 +29,7 @@ use super::arguments::{Cipher, Key, Run, Tuning};
 use super::group;
 use super::place::{Place, Transport};
 use crate::problem::Problem;
-use crate::stacks::{Message, SHORT, Xtp, packet, pool};
+use crate::stacks::{SHORT, Xtp, packet, pool};
 
 /// Makes a stack: one for each thread that serves, or for each endpoint.
 pub(super) trait Make<S>: Fn(&System) -> S + Clone + Send + 'static {}
@@ -48,13 +48,19 @@ pub(super) trait Use {
 /// The key of those who name none.
 const KNOWN: Key = [0x5a; 32];
 
-std::thread_local! {
-    static BLOCKS: Arc<Pool<Message>> = pool();
+/// A kind of message whose stacks are measured.
+pub(super) trait Measured: Message {
+    /// The blocks that all stacks of a thread share: only one of them receives at a time.
+    fn blocks() -> Arc<Pool<Self>>;
 }
 
-/// The blocks that all stacks of a thread share: only one of them receives at a time.
-fn blocks() -> Arc<Pool<Message>> {
-    BLOCKS.with(Arc::clone)
+impl Measured for BufferTree {
+    fn blocks() -> Arc<Pool<Self>> {
+        std::thread_local! {
+            static BLOCKS: Arc<Pool<BufferTree>> = pool();
+        }
+        BLOCKS.with(Arc::clone)
+    }
 }
 
 /// How fast an isochronous stream is, in octets per second, where nobody says it: 10 Mb/s.
@@ -67,20 +73,25 @@ const BURST: u32 = 16 << 10;
 const SEND: usize = 10 << 20;
 
 impl Transport {
-    /// Lends a way to make such stacks, for associations with `place`.
-    pub(super) fn lend<U: Use>(self, place: &Place, tuning: &Tuning, user: U) -> U::Result {
+    /// Lends a way to make such stacks with messages `M`, for associations with `place`.
+    pub(super) fn lend<M: Measured, U: Use>(
+        self,
+        place: &Place,
+        tuning: &Tuning,
+        user: U,
+    ) -> U::Result {
         let (address, tuning) = (place.address.ip(), *tuning);
         let artp = move |system: &System| {
             let config = artp_config(system, address, &tuning);
-            let upper = artp::layer_sharing::<Message>(config, system.seed(), blocks());
-            Over::new(upper, system.udp_with(blocks()))
+            let upper = artp::layer_sharing(config, system.seed(), M::blocks());
+            Over::new(upper, system.udp_with(M::blocks()))
         };
         let ordered = move |system: &System| {
             Over::new(Ordered::new(ordered::Config::default()), artp(system))
         };
         let congestion = tuning.congestion.unwrap_or_default();
         let tcp = move |system: &System| {
-            let tcp = Tcp::<Message>::new(system.registry(), 0, pool());
+            let tcp = Tcp::<M>::new(system.registry(), 0, M::blocks());
             match kernels(congestion) {
                 Some(name) => tcp.with_congestion(name),
                 None => tcp,
@@ -89,41 +100,44 @@ impl Transport {
         match self {
             Transport::Xtp if place.is_group() => user.with(move |system: &System| {
                 let common = xtp_config(system, address, &tuning);
-                group::stack(system, common, tuning.members, system.udp_with(blocks()))
+                group::stack::<M>(system, common, tuning.members)
             }),
             Transport::Xtp => {
-                user.with(move |system: &System| xtp::<Connection>(system, address, &tuning))
+                user.with(move |system: &System| xtp::<M, Connection>(system, address, &tuning))
             }
             Transport::StreamXtp => user.with(move |system: &System| {
-                Over::new(Framed::default(), xtp::<Stream>(system, address, &tuning))
+                Over::new(Framed::default(), xtp::<M, Stream>(system, address, &tuning))
             }),
             Transport::Tailored => {
-                user.with(move |system: &System| tailored(system, address, &tuning))
+                user.with(move |system: &System| tailored::<M>(system, address, &tuning))
             }
             Transport::TransactionXtp => {
-                user.with(move |system: &System| xtp::<Transaction>(system, address, &tuning))
+                user.with(move |system: &System| xtp::<M, Transaction>(system, address, &tuning))
             }
-            Transport::AcknowledgedXtp => user
-                .with(move |system: &System| xtp::<AcknowledgedDatagram>(system, address, &tuning)),
+            Transport::AcknowledgedXtp => user.with(move |system: &System| {
+                xtp::<M, AcknowledgedDatagram>(system, address, &tuning)
+            }),
             Transport::UnacknowledgedXtp => user.with(move |system: &System| {
-                xtp::<UnacknowledgedDatagram>(system, address, &tuning)
+                xtp::<M, UnacknowledgedDatagram>(system, address, &tuning)
             }),
             Transport::BulkXtp => user.with(move |system: &System| {
-                Over::new(Framed::default(), xtp::<BulkData>(system, address, &tuning))
+                Over::new(Framed::default(), xtp::<M, BulkData>(system, address, &tuning))
             }),
             Transport::IsochronousXtp => {
                 let tuning = Tuning { rate: tuning.rate.or(Some(RATE)), ..tuning };
-                user.with(move |system: &System| xtp::<IsochronousStream>(system, address, &tuning))
+                user.with(move |system: &System| {
+                    xtp::<M, IsochronousStream>(system, address, &tuning)
+                })
             }
             Transport::XtpIp => user.with(move |system: &System| {
-                let ip = Ip::<Message>::new(ip::XTP, system.registry(), 0, blocks());
+                let ip = Ip::<M>::new(ip::XTP, system.registry(), 0, M::blocks());
                 // There is no header of UDP.
                 let most = tuning.packet.unwrap_or(packet(address) + 8);
                 let tuning = Tuning { packet: Some(most), ..tuning };
-                Over::new(xtp_layer::<Connection>(system, address, &tuning), ip)
+                Over::new(xtp_layer::<M, Connection>(system, address, &tuning), ip)
             }),
             Transport::Artp => user.with(artp),
-            Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
+            Transport::Udp => user.with(|system: &System| system.udp_with(M::blocks())),
             Transport::Tcp => {
                 user.with(move |system: &System| Over::new(Framed::default(), tcp(system)))
             }
@@ -217,15 +231,19 @@ fn kernels(congestion: Congestion) -> Option<&'static str> {
     }
 }
 
-fn xtp<S: XtpService>(
+fn xtp<M: Measured, S: XtpService>(
     system: &System,
     address: IpAddr,
     tuning: &Tuning,
-) -> Over<Xtp<S>, Udp<Message>> {
-    Over::new(xtp_layer(system, address, tuning), system.udp_with(blocks()))
+) -> Over<Xtp<S, M>, Udp<M>> {
+    Over::new(xtp_layer(system, address, tuning), system.udp_with(M::blocks()))
 }
 
-fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
+fn xtp_layer<M: Message, S: XtpService>(
+    system: &System,
+    address: IpAddr,
+    tuning: &Tuning,
+) -> Xtp<S, M> {
     xtp::layer(xtp_config(system, address, tuning), system.seed())
 }
 
@@ -246,11 +264,11 @@ fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config 
 }
 
 /// `reliable; flow_control(4096); checksum(internet)`.
-fn tailored(
+fn tailored<M: Measured>(
     system: &System,
     address: IpAddr,
     tuning: &Tuning,
-) -> Over<tailored::Layer<Named<AnyOrder<Message>>>, Udp<Message>> {
+) -> Over<tailored::Layer<Named<AnyOrder<M>>>, Udp<M>> {
     let packet = tuning.packet.unwrap_or_else(|| packet(address)).max(tailored::PACKET_LEAST);
     let longest = tuning.longest.max(Bounds::DEFAULT.longest);
     let values = PolicyValues {
@@ -262,7 +280,7 @@ fn tailored(
     let send = Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 };
     let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
     let upper = tailored::layer(Named::new(values), config, system.seed());
-    Over::new(upper, system.udp_with(blocks()))
+    Over::new(upper, system.udp_with(M::blocks()))
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {

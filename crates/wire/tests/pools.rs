@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use stackwright_wire::{BufferTree, Message, Pool, Region, SingleBuffer, Unshared};
+use stackwright_wire::{BufferTree, Message, Pool, Region, SegmentLayout, SingleBuffer, Unshared};
 
 fn octets<M: Message>(message: &M) -> Vec<u8> {
     let mut octets = vec![0; message.len()];
@@ -113,6 +113,8 @@ fn blocks_go_back() {
         message.push_front(32);
         message.reclaim(pool);
         assert_eq!(address(pool), place);
+        M::from_block(pool.take(), 32, 40).into_blocks(|block| pool.give(block));
+        assert_eq!(address(pool), place);
     }
     with_a_pool(back::<SingleBuffer>, back::<BufferTree>);
 
@@ -123,8 +125,16 @@ fn blocks_go_back() {
     assert_ne!(address(&pool), place, "the rest still holds the block");
     let nothing = rest.split_to(0);
     let all = rest.split_to(54);
-    all.reclaim(&pool);
+    let copy = all.share();
+    all.into_blocks(|_| panic!("a copy still holds the block"));
+    copy.reclaim(&pool);
     assert_eq!(address(&pool), place);
+    let mut packets = BufferTree::from_block(vec![0; 400].into(), 0, 400);
+    packets.drop_gaps(&SegmentLayout::new(200, 20));
+    packets.join(BufferTree::with_headroom(0, &[7; 100]));
+    let mut lengths = Vec::new();
+    packets.into_blocks(|block| lengths.push(block.len()));
+    assert_eq!(lengths, [400, 100]);
     assert!(nothing.is_empty() && rest.is_empty(), "and they hold nothing");
 }
 

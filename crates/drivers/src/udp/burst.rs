@@ -17,6 +17,9 @@ const PIECE_LEAST: usize = 2048;
 /// be copied.
 const ENOUGH: usize = 8;
 
+/// What is wrong with a message that holds a region.
+const REGION: &str = "a region of a file came, and the facts do not promise to send it";
+
 /// A datagram, or several, that waits to leave.
 pub(super) struct Waiting<M> {
     pub(super) association: Handle,
@@ -113,21 +116,18 @@ impl<M: Message> Socket<M> {
 
     /// Copies the octets of a burst into a block.
     pub(super) fn gather<'a>(&self, burst: &Burst, into: &'a mut M::Block) -> &'a [u8] {
+        let into = &mut into[..burst.credit.octets];
         let mut end = 0;
-        for octets in self.leaves() {
-            let octets = &octets[..octets.len().min(burst.credit.octets - end)];
-            into[end..end + octets.len()].copy_from_slice(octets);
-            end += octets.len();
-            if end == burst.credit.octets {
+        for waiting in &self.queue {
+            if end == into.len() {
                 break;
             }
+            let left = waiting.octets.len().min(into.len() - end);
+            let copied = waiting.octets.copy_to(&mut into[end..end + left]);
+            assert!(copied == left, "{NAME}: {REGION}");
+            end += left;
         }
-        &into[..end]
-    }
-
-    /// Iterates over the waiting octets, in order.
-    fn leaves(&self) -> impl Iterator<Item = &[u8]> {
-        self.queue.iter().flat_map(|waiting| waiting.octets.leaves()).map(octets)
+        into
     }
 
     /// Removes a burst that has left from the queue.
@@ -152,8 +152,6 @@ impl<M: Message> Socket<M> {
 fn octets(leaf: Leaf<'_>) -> &[u8] {
     match leaf {
         Leaf::Octets(octets) => octets,
-        Leaf::Region(_) => {
-            panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
-        }
+        Leaf::Region(_) => panic!("{NAME}: {REGION}"),
     }
 }

@@ -219,7 +219,7 @@ impl<M: Message> Assembly<M> {
                     let much = start.max(AT_FIRST).min(self.piece.saturating_mul(rest));
                     octets.reserve_exact(more.max(much));
                 }
-                body.each(|piece| octets.extend_from_slice(piece));
+                body.append_to(octets);
                 body.reclaim(pool);
             }
         }

@@ -48,6 +48,10 @@ impl Rate for Paced {
         Instant::from_nanoseconds(self.level.nanoseconds().saturating_sub(self.burst))
     }
 
+    fn pace(&self) -> Option<NonZeroU64> {
+        Some(self.rate)
+    }
+
     fn on_sent(&mut self, view: &View, octets: usize, _: usize) {
         let takes = (octets as u64).saturating_mul(SECOND) / self.rate;
         self.level = self.level.max(view.now).later(takes);

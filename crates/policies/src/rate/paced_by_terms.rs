@@ -63,6 +63,10 @@ impl Rate for PacedByTerms {
         self.paced.map_or(Instant::START, |paced| paced.ready(view))
     }
 
+    fn pace(&self) -> Option<NonZeroU64> {
+        self.paced?.pace()
+    }
+
     fn heeds_sent(&self) -> bool {
         self.paced.is_some()
     }

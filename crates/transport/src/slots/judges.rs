@@ -161,6 +161,9 @@ slot! {
     trait Rate {
         /// Returns when the next packet may leave.
         fn ready(&self, view: &View) -> Instant = Instant::START;
+        /// Returns the rate at which packets leave, in octets per second, where this policy knows
+        /// one that the congestion judge does not.
+        fn pace(&self) -> Option<NonZeroU64> = None;
         /// Returns whether packets that leave at a moment change its answer for others that leave
         /// at the same moment; otherwise it is asked, and told, once for several packets.
         fn heeds_sent(&self) -> bool = true;

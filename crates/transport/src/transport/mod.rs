@@ -35,7 +35,7 @@ use stackwright_wire::{Message as _, Pool};
 use crate::configuration::Configuration;
 use crate::engine::{Association, Memory};
 use crate::slots::{
-    Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Rtt as _,
+    Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Rate as _, Rtt as _,
 };
 use crate::words::{Ending, Nanoseconds, Phase, Terms};
 use allowance::Allowance;
@@ -156,7 +156,7 @@ fn path_report<C: Configuration>(engine: &Association<C>) -> PathReport {
         least: measured(rtt.least),
         timeout: measured(rtt.timeout),
         window: Some(window).filter(|window| *window < u64::MAX),
-        pace: slots.congestion.pace().map(NonZeroU64::get),
+        pace: slots.rate.pace().or_else(|| slots.congestion.pace()).map(NonZeroU64::get),
         in_flight: engine.sending().in_flight(),
         retransmitted: counts.retransmitted,
         lost: counts.lost,

@@ -15,7 +15,9 @@
 //! | `block.rs`, `pool.rs`, `region.rs` | the memory of messages, its reuse, and octets in a file |
 //! | `lock.rs` | what threads that run one stack in turn change |
 //!
-//! A stack has exactly one kind of message; protocols are written for any.
+//! A stack has exactly one kind of message; protocols are written for any. They copy payload only
+//! by the methods of [`Message`] that say so, or [note it](Message::note_copied): a kind of message
+//! can count its copies.
 
 mod block;
 mod lock;
@@ -31,6 +33,8 @@ pub use region::Region;
 pub use segments::{SegmentLayout, SegmentsMut};
 pub use single_buffer::SingleBuffer;
 pub use tree::{BufferTree, Unshared};
+
+use alloc::vec::Vec;
 
 use crate::header::{Header, Malformed};
 
@@ -207,6 +211,10 @@ pub trait Message: Sized + Send + 'static {
     /// Returns the memory to `pool` where nobody else holds it.
     fn reclaim(self, pool: &Pool<Self>);
 
+    /// Calls `take` with its memory, block by block, where nobody else holds it: another kind of
+    /// message may be made of the same blocks.
+    fn into_blocks(self, take: impl FnMut(Self::Block));
+
     // The next two are always inlined, and with them `encode` and `decode`: only so does a field
     // that is not read cost nothing.
 
@@ -237,6 +245,17 @@ pub trait Message: Sized + Send + 'static {
     fn copy_to(&self, octets: &mut [u8]) -> usize {
         copy_leaves(self, octets)
     }
+
+    /// Appends a copy of all its octets in memory to `octets`.
+    #[inline]
+    fn append_to(&self, octets: &mut Vec<u8>) {
+        self.each(|piece| octets.extend_from_slice(piece));
+    }
+
+    /// Records that this many octets of payload were copied into a block before it became a
+    /// message: a kind that counts copies does not see them otherwise.
+    #[inline(always)]
+    fn note_copied(_octets: usize) {}
 
     /// Returns a copy of its octets with `headroom` octets of headroom, in a block of `pool`, or in
     /// a new one where those are too small: how a packet is cut from what its sender keeps.

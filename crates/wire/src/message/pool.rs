@@ -164,6 +164,7 @@ impl<M: Message> Pool<M> {
     pub fn copy(&self, octets: &[u8]) -> M {
         let Some(mut block) = self.again(octets.len()) else { return M::with_headroom(0, octets) };
         block[..octets.len()].copy_from_slice(octets);
+        M::note_copied(octets.len());
         M::from_block(block, 0, octets.len())
     }
 

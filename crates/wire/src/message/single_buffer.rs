@@ -181,4 +181,8 @@ impl Message for SingleBuffer {
     fn reclaim(self, pool: &Pool<Self>) {
         pool.give(self.block);
     }
+
+    fn into_blocks(self, mut take: impl FnMut(Box<[u8]>)) {
+        take(self.block);
+    }
 }

@@ -203,6 +203,9 @@ fn agree<M: Message>(message: &M, model: &[u8]) {
     let mut copy = vec![0; model.len() + 1];
     assert_eq!(message.copy_to(&mut copy), model.len());
     assert_eq!(&copy[..model.len()], model);
+    let mut appended = vec![7];
+    message.append_to(&mut appended);
+    assert_eq!(&appended[1..], model);
 }
 
 fn run<M: Message>(steps: &[Step], headroom: usize, payload: &[u8]) {

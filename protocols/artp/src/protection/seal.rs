@@ -195,7 +195,7 @@ fn alone<M: Message>(mut message: M, pool: &Pool<M>) -> Result<M, M> {
     // The buffer is not cleared first: it is overwritten anyway.
     let mut octets = Vec::with_capacity(end);
     octets.resize(HEADROOM, 0);
-    message.each(|piece| octets.extend_from_slice(piece));
+    message.append_to(&mut octets);
     if octets.len() < end {
         return Err(message); // a region of a file
     }

@@ -6,6 +6,7 @@ mod scene;
 mod sort;
 
 use stackwright_contract::Duration;
+use stackwright_contract::ask::PathStatistics;
 use stackwright_contract::services::{DatagramsRequest, Ended};
 use stackwright_simulator::{Conditions, Deed, Event};
 use stackwright_transport::words::Terms;
@@ -90,8 +91,14 @@ fn a_rate_that_is_changed_is_in_force_within_a_round_trip_and_a_burst() {
         let (association, command) = (ASSOCIATION, changed.command());
         scene.world.ask(scene.sink, DatagramsRequest::Control { association, command });
         assert_eq!(scene.world.application(scene.sink).outcomes, [true]);
+        let pace = |scene: &Scene<IsochronousStream>| {
+            let path = scene.world.question(scene.source, ASSOCIATION, PathStatistics);
+            path.and_then(|path| path.pace)
+        };
+        assert_eq!(pace(&scene), Some(before.into()), "the source was not told");
         let (heard, now) = (scene.heard().len(), scene.world.now());
         scene.run(Duration::from_secs(20));
+        assert_eq!(pace(&scene), Some(after.into()), "the source's application sees it");
         let round_trip = Duration::from_millis(40);
         let burst = Duration::from_secs_f64(f64::from(BURST) / f64::from(before.max(after)));
         let in_force = now + round_trip + burst;

@@ -443,4 +443,8 @@ impl Message for BufferTree {
             pool.give(block);
         }
     }
+
+    fn into_blocks(self, take: impl FnMut(Unshared)) {
+        self.pieces.into_blocks(take);
+    }
 }

@@ -8,7 +8,7 @@ use super::super::{Leaf, Pool, Region};
 use super::BufferTree;
 use super::gapped::Gapped;
 use super::short::Short;
-use super::slice::Slice;
+use super::slice::{Slice, Unshared};
 
 /// One piece.
 #[derive(Clone, Debug)]
@@ -203,6 +203,18 @@ impl Pieces {
                 take(Piece::Octets(slice));
             }
             Pieces::Gapped(gapped) => gapped.for_each(|slice| take(Piece::Octets(slice))),
+        }
+    }
+
+    /// Calls `take` with the memory of each where nobody else holds it.
+    pub(super) fn into_blocks(self, mut take: impl FnMut(Unshared)) {
+        match self {
+            Pieces::Gapped(gapped) => gapped.into_block().into_iter().for_each(take),
+            pieces => pieces.for_each(|piece| {
+                if let Piece::Octets(slice) = piece {
+                    slice.into_block().into_iter().for_each(&mut take);
+                }
+            }),
         }
     }
 
