@@ -146,6 +146,7 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
             opens_always: S::UNANSWERED,
             is_answered: !S::UNANSWERED,
             numbers: false,
+            sync: common.sync,
             sends: None,
         };
         let ends = (common.local, remote.internet().unwrap_or(Config::UNSPECIFIED));

@@ -197,6 +197,10 @@ impl<M: Message> Format<M> for XtpGroup<M> {
         }
     }
 
+    fn inquiries_behind(&self) -> u32 {
+        Format::<M>::inquiries_behind(&self.packets)
+    }
+
     fn agreed(&self, into: &mut Vec<u8>) {
         if let Role::Receiver { within: true, .. } = self.role {
             into.extend_from_slice(MessageEnd::<M>::WITHIN);

@@ -27,6 +27,8 @@ pub(crate) struct Packets {
     /// Reports that answer a question, and others: of gaps, as a rule.
     pub(crate) answers: usize,
     pub(crate) naks: usize,
+    /// The last question.
+    pub(crate) asked: u32,
     /// The last question that each receiver has answered.
     answered: BTreeMap<u32, u32>,
     /// All, with the headers below, in order.
@@ -56,6 +58,9 @@ impl Packets {
         self.all.push(frame.to_vec());
         let header = XtpPacket::decode(&frame[BELOW..][..XtpPacket::LENGTH]).expect("a packet");
         let kind = header.format as u64;
+        if !header.returned {
+            self.asked = header.sync;
+        }
         match header.format {
             XtpKind::First | XtpKind::Data => {
                 self.data += 1;
