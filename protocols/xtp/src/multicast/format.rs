@@ -22,6 +22,9 @@ use crate::key::ContextKey;
 const LENGTH: usize = 12;
 const SYNC: usize = 20;
 
+/// The last number with which a receiver may begin.
+const FIRST_MOST: u64 = u64::MAX / 2;
+
 /// Packets of a context with a group. Those of data are those of [`Xtp4`].
 #[derive(Clone, Debug)]
 pub struct XtpGroup<M> {
@@ -149,6 +152,10 @@ impl<M: Message> XtpGroup<M> {
         };
         match header.format {
             XtpKind::JoinControl => {
+                // No sender is so far, and what is added to its numbers must not overflow.
+                if header.sequence > FIRST_MOST {
+                    return Err(Dropped::Malformed);
+                }
                 if first.is_none() {
                     *within = !header.options.has(XtpOptions::EOM);
                     *first = Some(header.sequence);
@@ -323,4 +330,63 @@ component! {
         .and(Property::CHECK_FIELD)
         .and(Property::COUNTS_OCTETS)
         .and(Property::GROUP),
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+    use crate::config::Config;
+
+    type M = BufferTree;
+
+    const KEY: u64 = 1;
+
+    /// A receiver that has heard the sender, and no FIRST.
+    fn receiver() -> XtpGroup<M> {
+        let terms = Terms {
+            service: 6,
+            packet: 600,
+            options: XtpOptions::MULTI,
+            opens_always: false,
+            is_answered: true,
+            numbers: false,
+            sync: 0,
+            sends: None,
+        };
+        XtpGroup::receiver(terms, 7, KEY, (Config::UNSPECIFIED, Config::UNSPECIFIED))
+    }
+
+    /// Returns what comes of a sender's JCNTL.
+    fn joins(format: &mut XtpGroup<M>, sequence: u64) -> Result<Signals, Dropped> {
+        let header = XtpPacket {
+            returned: false,
+            key: KEY,
+            options: XtpOptions::MULTI,
+            version: (),
+            format: XtpKind::JoinControl,
+            length: 0,
+            check: 0,
+            sort: 0,
+            sync: 0,
+            sequence,
+        };
+        let mut octets = Vec::new();
+        put(&header, &mut octets);
+        let packet = M::with_headroom(0, &octets);
+        let read = format.decode(&View::START, None, packet, &mut Report::default());
+        read.map(|incoming| incoming.signals)
+    }
+
+    #[test]
+    fn a_receiver_does_not_begin_where_numbers_would_overflow() {
+        let mut format = receiver();
+        for sequence in [u64::MAX, u64::MAX - 10, FIRST_MOST + 1] {
+            assert_eq!(joins(&mut format, sequence), Err(Dropped::Malformed), "{sequence}");
+            assert_eq!(format.peer_first(), None);
+        }
+        assert_eq!(joins(&mut format, FIRST_MOST), Ok(Signals::ACCEPT));
+        assert_eq!(format.peer_first(), Some(FIRST_MOST));
+    }
 }
