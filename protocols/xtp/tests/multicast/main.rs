@@ -4,7 +4,6 @@
 mod members;
 mod packets;
 mod scene;
-mod wireshark;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
