@@ -3,14 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use stackwright::compose::Over;
 use stackwright::contract::ask::{NothingBelow, ask};
 use stackwright::contract::services::MessageProperties;
 use stackwright::transport::GroupMembers;
 use stackwright::transport::slots::GroupCounts;
 use stackwright::wire::Header as _;
 use stackwright::xtp::multicast::{GroupConfig, GroupLayer, ReliableMulticast, layer};
-use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, Stack, System};
 
@@ -30,18 +28,14 @@ const SIZE: usize = 10_000;
 /// How soon it is looked whether all have received everything.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A reliable multicast service over UDP.
-pub(super) type GroupStack = Over<GroupLayer<Message, ReliableMulticast>, Udp<Message>>;
-
-/// Makes the stack of a sender or a receiver, with what `common` says of all services.
-pub(super) fn stack(
+/// Makes the layer of a sender or a receiver, with what `common` says of all services.
+pub(super) fn upper(
     system: &System,
     common: stackwright::xtp::Config,
     members: u16,
-    udp: Udp<Message>,
-) -> GroupStack {
+) -> GroupLayer<Message, ReliableMulticast> {
     let config = GroupConfig { common, members, ..GroupConfig::new(common.secret) };
-    Over::new(layer(config, system.seed()), udp)
+    layer(config, system.seed())
 }
 
 pub(super) fn measure<S: Stack>(

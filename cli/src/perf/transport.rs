@@ -90,7 +90,12 @@ impl Transport {
         match self {
             Transport::Xtp if place.is_group() => user.with(move |system: &System| {
                 let common = xtp_config(system, address, &tuning);
-                group::stack(system, common, tuning.members, system.udp_with(blocks()))
+                let upper = group::upper(system, common, tuning.members);
+                Over::new(upper, system.udp_with(blocks()))
+            }),
+            Transport::XtpIp if place.is_group() => user.with(move |system: &System| {
+                let common = xtp_config(system, address, &without_udp(address, &tuning));
+                Over::new(group::upper(system, common, tuning.members), xtp_below(system))
             }),
             Transport::Xtp => {
                 user.with(move |system: &System| xtp::<Connection>(system, address, &tuning))
@@ -117,11 +122,9 @@ impl Transport {
                 user.with(move |system: &System| xtp::<IsochronousStream>(system, address, &tuning))
             }
             Transport::XtpIp => user.with(move |system: &System| {
-                let ip = Ip::<Message>::new(ip::XTP, system.registry(), 0, blocks());
-                // There is no header of UDP.
-                let most = tuning.packet.unwrap_or(packet(address) + 8);
-                let tuning = Tuning { packet: Some(most), ..tuning };
-                Over::new(xtp_layer::<Connection>(system, address, &tuning), ip)
+                let tuning = without_udp(address, &tuning);
+                let upper = xtp_layer::<Connection>(system, address, &tuning);
+                Over::new(upper, xtp_below(system))
             }),
             Transport::Artp => user.with(artp),
             Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
@@ -178,8 +181,8 @@ impl Transport {
         if short && self.is_xtp() {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
         }
-        if place.is_group() && self != Transport::Xtp {
-            let why = "only xtp:// sends to a group".into();
+        if place.is_group() && !matches!(self, Transport::Xtp | Transport::XtpIp) {
+            let why = "only xtp:// and xtp+ip:// send to a group".into();
             return Err(Problem::Measurement { url: place.url(), why });
         }
         if self == Transport::XtpIp {
@@ -224,6 +227,16 @@ fn xtp<S: XtpService>(
     tuning: &Tuning,
 ) -> Over<Xtp<S>, Udp<Message>> {
     Over::new(xtp_layer(system, address, tuning), system.udp_with(blocks()))
+}
+
+/// XTP without UDP below.
+fn xtp_below(system: &System) -> Ip<Message> {
+    Ip::new(ip::XTP, system.registry(), 0, blocks())
+}
+
+/// A packet may be longer by the header of UDP.
+fn without_udp(address: IpAddr, tuning: &Tuning) -> Tuning {
+    Tuning { packet: Some(tuning.packet.unwrap_or(packet(address) + 8)), ..*tuning }
 }
 
 fn xtp_layer<S: XtpService>(system: &System, address: IpAddr, tuning: &Tuning) -> Xtp<S> {
