@@ -177,7 +177,9 @@ impl<M: Message> XtpGroup<M> {
             XtpKind::First => {
                 first.get_or_insert(0);
             }
-            _ => {}
+            XtpKind::Data | XtpKind::Control => {}
+            // A sender reports nothing, and tells no key: that would open what has not begun.
+            XtpKind::ErrorControl | XtpKind::TrafficControl => return Err(Dropped::NotOurs),
         }
         let mut incoming = self.packets.decode(view, None, packet, report)?;
         // A sender receives nothing.
@@ -358,15 +360,20 @@ mod tests {
         XtpGroup::receiver(terms, 7, KEY, (Config::UNSPECIFIED, Config::UNSPECIFIED))
     }
 
-    /// Returns what comes of a sender's JCNTL.
-    fn joins(format: &mut XtpGroup<M>, sequence: u64) -> Result<Signals, Dropped> {
+    /// Returns what comes of a sender's packet.
+    fn heard(
+        format: &mut XtpGroup<M>,
+        kind: XtpKind,
+        sequence: u64,
+        body: &[u8],
+    ) -> Result<Signals, Dropped> {
         let header = XtpPacket {
             returned: false,
             key: KEY,
             options: XtpOptions::MULTI,
             version: (),
-            format: XtpKind::JoinControl,
-            length: 0,
+            format: kind,
+            length: body.len() as u32,
             check: 0,
             sort: 0,
             sync: 0,
@@ -374,6 +381,7 @@ mod tests {
         };
         let mut octets = Vec::new();
         put(&header, &mut octets);
+        octets.extend_from_slice(body);
         let packet = M::with_headroom(0, &octets);
         let read = format.decode(&View::START, None, packet, &mut Report::default());
         read.map(|incoming| incoming.signals)
@@ -382,11 +390,27 @@ mod tests {
     #[test]
     fn a_receiver_does_not_begin_where_numbers_would_overflow() {
         let mut format = receiver();
+        let mut joins = |sequence| {
+            let signals = heard(&mut format, XtpKind::JoinControl, sequence, &[]);
+            (signals, format.peer_first())
+        };
         for sequence in [u64::MAX, u64::MAX - 10, FIRST_MOST + 1] {
-            assert_eq!(joins(&mut format, sequence), Err(Dropped::Malformed), "{sequence}");
-            assert_eq!(format.peer_first(), None);
+            assert_eq!(joins(sequence), (Err(Dropped::Malformed), None), "{sequence}");
         }
-        assert_eq!(joins(&mut format, FIRST_MOST), Ok(Signals::ACCEPT));
-        assert_eq!(format.peer_first(), Some(FIRST_MOST));
+        assert_eq!(joins(FIRST_MOST), (Ok(Signals::ACCEPT), Some(FIRST_MOST)));
+    }
+
+    /// With its key it would be open without a first number, and owe answers that it cannot give.
+    #[test]
+    fn what_no_sender_says_opens_no_receiver() {
+        let mut format = receiver();
+        let mut body = Vec::new();
+        put(&ControlSegment { received: 0, allocated: 0, echo: 0 }, &mut body);
+        put(&KeyExchange { reserved: 0, key: 9 }, &mut body);
+        body.extend_from_slice(b"\0\x08\x06\0\0\0\0\0");
+        for kind in [XtpKind::TrafficControl, XtpKind::ErrorControl] {
+            assert_eq!(heard(&mut format, kind, 0, &body), Err(Dropped::NotOurs), "{kind:?}");
+        }
+        assert_eq!(heard(&mut format, XtpKind::Control, 0, &body[..20]), Ok(Signals::NONE));
     }
 }
