@@ -6,7 +6,8 @@ use stackwright_policies::{acknowledgement, congestion, recovery, rtt};
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{Boxed, Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::setting::{
-    M, bad, have_the_same_trace, may_be_exchanged, seeds, talk, talks, withstands,
+    M, are_the_same_in_runs, bad, have_the_same_trace, may_be_exchanged, seeds, talk, talks,
+    withstands,
 };
 use stackwright_trial::streams::streams;
 use stackwright_trial::{Outcome, Promise, Trial};
@@ -89,6 +90,14 @@ fn static_and_boxed_policies_have_the_same_trace() {
         |side| end::<Connection>(side).boxed(),
         Promise::InOrder,
     );
+}
+
+/// `Config::run` changes no packet.
+#[test]
+fn packets_that_leave_together_are_those_that_leave_alone() {
+    are_the_same_in_runs(end::<Connection>, Promise::InOrder);
+    are_the_same_in_runs(end::<Stream>, Promise::Octets);
+    are_the_same_in_runs(end::<BulkData>, Promise::Octets);
 }
 
 /// The nth of each, in turn.
