@@ -61,6 +61,8 @@ struct Scene {
     /// Whether the server aborts in place of an answer.
     aborts: bool,
     checks_data: bool,
+    /// The octets of packets that may leave as one batch (`Config::run`).
+    run: usize,
     version: u8,
 }
 
@@ -74,6 +76,7 @@ impl Scene {
         loss: 0.0,
         aborts: false,
         checks_data: true,
+        run: 65_507,
         version: 4,
     };
 }
@@ -135,6 +138,7 @@ fn captured<A: Stack, B: Stack>(
     world.keep_packets(&addresses[..1]);
     let config = |side: usize| Config {
         checks_data: scene.checks_data,
+        run: scene.run,
         local: SocketAddr::new(addresses[side], PORT),
         retries: 40,
         sends: Terms { rate: 1_000_000, burst: 8000 },
@@ -251,6 +255,28 @@ fn packets_of_an_isochronous_stream_are_read_alike() {
     let kinds = ["FIRST", "CNTL", "TCNTL"];
     let options = ["NOCHECK", "NOERR", "NOFLOW", "SREQ", "RCLOSE", "WCLOSE", "EOM", "END", "BTAG"];
     service(plain::<IsochronousStream>, false, &kinds, &options);
+}
+
+/// Insists that packets that leave in batches are, octet for octet and at the same time, those that
+/// leave one by one.
+fn is_the_same_in_batches<P: Stack>(stack: impl Fn(Config, u64, Below) -> P) {
+    for seed in 0..3 {
+        let loss = 0.05 * seed as f64;
+        let scene = Scene { seed, loss, message: 60_000, answer: 60_000, ..Scene::PLAIN };
+        let [batches, alone] =
+            [scene.run, 0].map(|run| captured(&stack, &stack, Scene { run, ..scene }));
+        assert!(datagrams(&batches).len() > 40, "seed {seed}");
+        assert!(batches == alone, "seed {seed}");
+    }
+}
+
+#[test]
+fn packets_are_the_same_in_batches() {
+    is_the_same_in_batches(plain::<Connection>);
+    is_the_same_in_batches(plain::<Transaction>);
+    is_the_same_in_batches(plain::<IsochronousStream>);
+    is_the_same_in_batches(framed::<Stream>);
+    is_the_same_in_batches(framed::<BulkData>);
 }
 
 /// The tag is no octet of the data, and how urgent a message is stands in each of its packets.
