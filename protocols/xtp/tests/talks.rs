@@ -17,9 +17,17 @@ use stackwright_xtp::services::{
 };
 use stackwright_xtp::{Config, ContextKey, Contexts};
 
-/// Short packets, so that messages have several; the peers are patient.
+/// Short packets, so that messages have several. The peers are patient: on some of these links many
+/// packets in a row are lost.
 fn config(side: u8, linger: u64) -> Config {
-    Config { packet: 600, window: 16 << 10, retries: 60, linger, ..Config::new([side; 16]) }
+    Config {
+        packet: 600,
+        window: 16 << 10,
+        retries: 60,
+        silence: 600 * SECOND,
+        linger,
+        ..Config::new([side; 16])
+    }
 }
 
 /// So near that some inquiries reach the end of the numbers.
