@@ -40,8 +40,6 @@ use std::time::Duration;
 
 use nix::time::ClockId;
 
-use stackwright::wire::BufferTree;
-
 use crate::problem::Problem;
 use arguments::Run;
 use counted::Counted;
@@ -68,9 +66,9 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     let congestion = place.transport.congestion(&tuning);
     let (transport, place) = (place.transport, &place);
     let outcome = if tuning.copies {
-        transport.lend::<Counted, _>(place, &tuning, Bulk { run, place })
+        transport.lend_with::<Counted, _>(place, &tuning, Bulk { run, place })
     } else {
-        transport.lend::<BufferTree, _>(place, &tuning, Client { run, place })
+        transport.lend(place, &tuning, Client { run, place })
     };
     Ok(outcome?.controlled(congestion))
 }
@@ -85,12 +83,7 @@ impl Use for Bulk<'_> {
     type Result = Result<Outcome, Problem>;
 
     fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
-        let Bulk { run, place } = self;
-        if place.is_group() {
-            group::measure(run, place, make)
-        } else {
-            bulk::measure(run, place, make)
-        }
+        bulk::measure(self.run, self.place, make)
     }
 }
 

@@ -137,19 +137,30 @@ fn three_hosts_receive_what_one_sends() {
 }
 
 #[test]
+fn three_hosts_receive_what_one_sends_without_udp() {
+    let Some(switch) = Switch::new() else { return };
+    for url in ["xtp+ip://239.77.1.1", "xtp+ip://[ff15::77:1]"] {
+        all_have_all(url, |nth| switch.host(nth));
+    }
+}
+
+#[test]
 fn a_host_that_is_gone_costs_the_others_seconds() {
     let Some(switch) = Switch::new() else { return };
-    let url = "xtp://239.77.1.1";
-    let mut receivers: Vec<_> =
-        (1..=RECEIVERS).map(|nth| Receiver::start(switch.host(nth), url)).collect();
-    let sender = switch.host(0);
-    let sending = thread::spawn(move || sends(sender, url, &["--time", "4s", "--members", "3"]));
-    thread::sleep(Duration::from_secs(2));
-    drop(receivers.remove(1));
-    let sent = sending.join().expect("it sends");
-    assert_eq!((&sent["receivers"], &sent["receivers_dropped"]), (&2.into(), &1.into()), "{sent}");
-    for receiver in &mut receivers {
-        assert_eq!(receiver.says()["octets"], sent["octets"]);
+    for url in ["xtp://239.77.1.1", "xtp+ip://239.77.1.1"] {
+        let mut receivers: Vec<_> =
+            (1..=RECEIVERS).map(|nth| Receiver::start(switch.host(nth), url)).collect();
+        let sender = switch.host(0);
+        let sending =
+            thread::spawn(move || sends(sender, url, &["--time", "4s", "--members", "3"]));
+        thread::sleep(Duration::from_secs(2));
+        drop(receivers.remove(1));
+        let sent = sending.join().expect("it sends");
+        let counts = (&sent["receivers"], &sent["receivers_dropped"]);
+        assert_eq!(counts, (&2.into(), &1.into()), "{sent}");
+        for receiver in &mut receivers {
+            assert_eq!(receiver.says()["octets"], sent["octets"]);
+        }
     }
 }
 

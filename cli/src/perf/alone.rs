@@ -6,7 +6,6 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use stackwright::wire::BufferTree;
 use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::{Run, Tuning};
@@ -21,11 +20,7 @@ use crate::problem::Problem;
 pub(crate) fn alone(scheme: &str, time: Duration) -> Result<Outcome, Problem> {
     let place = Place::parse(&format!("{scheme}://127.0.0.1:0"))?;
     let tuning = Tuning::default();
-    place.transport.lend::<BufferTree, _>(
-        &place,
-        &tuning,
-        Both { place: &place, tuning: &tuning, time },
-    )
+    place.transport.lend(&place, &tuning, Both { place: &place, tuning: &tuning, time })
 }
 
 struct Both<'a> {

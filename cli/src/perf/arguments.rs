@@ -133,12 +133,12 @@ pub(crate) struct Tuning {
     /// only].
     #[arg(long, value_name = "HEX", value_parser = key)]
     pub(crate) key: Option<Key>,
-    /// To a group, such as xtp://239.77.1.1: wait for this many receivers before anything counts as
-    /// received [default: those that answer within half a second].
+    /// To a group, such as xtp://239.77.1.1 or xtp+ip://239.77.1.1: wait for this many receivers
+    /// before anything counts as received [default: those that answer within half a second].
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) members: u16,
     /// Count how often an octet of payload is copied in user space: by `serve` how often on its way
-    /// up, by `run` on its way down.
+    /// up, by `run` on its way down. For udp, tcp, artp, ordered+artp, xtp and stream+xtp.
     #[arg(long, conflicts_with = "cipher")]
     pub(crate) copies: bool,
     /// Busy-poll this long before sleeping; 50 halves latency if each end has its own core.

@@ -3,44 +3,39 @@
 
 use std::time::{Duration, Instant};
 
-use stackwright::compose::Over;
 use stackwright::contract::ask::{NothingBelow, ask};
 use stackwright::contract::services::MessageProperties;
 use stackwright::transport::GroupMembers;
 use stackwright::transport::slots::GroupCounts;
-use stackwright::wire::{Header as _, Message as _};
+use stackwright::wire::Header as _;
 use stackwright::xtp::multicast::{GroupConfig, GroupLayer, ReliableMulticast, layer};
-use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, Stack, System};
 
 use super::arguments::Run;
-use super::bulk::{connect, part, payload_of, shared, worded};
-use super::counted::take_copied;
+use super::bulk::{connect, part, payload_of, worded};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
 use super::shown::Intervals;
-use super::transport::{Make, Measured, endpoint, failed};
+use super::transport::{Make, endpoint, failed};
 use super::words::{Copied, Kind, Report, SHORTEST, Word};
 use crate::problem::Problem;
+use crate::stacks::Message;
 
 /// The octets of a message where nobody says it.
 const SIZE: usize = 10_000;
 /// How soon it is looked whether all have received everything.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A reliable multicast service over UDP.
-pub(super) type GroupStack<M> = Over<GroupLayer<M, ReliableMulticast>, Udp<M>>;
-
-/// Makes the stack of a sender or a receiver, with what `common` says of all services.
-pub(super) fn stack<M: Measured>(
+/// Makes the layer of a sender or a receiver, with what `common` says of all services.
+pub(super) fn upper(
     system: &System,
     common: stackwright::xtp::Config,
     members: u16,
-) -> GroupStack<M> {
+) -> GroupLayer<Message, ReliableMulticast> {
     let config = GroupConfig { common, members, ..GroupConfig::new(common.secret) };
-    Over::new(layer(config, system.seed()), system.udp_with(M::blocks()))
+    layer(config, system.seed())
 }
 
 pub(super) fn measure<S: Stack>(
@@ -59,16 +54,14 @@ pub(super) fn measure<S: Stack>(
     let mut association = connect(&endpoint, place)?;
     let (before, mut intervals) = (processor(), Intervals::new(run.json));
     let begin = Instant::now();
-    let shared = shared::<S>(&payload_of(size - Word::LENGTH, fastrand::Rng::with_seed(1)));
-    take_copied(); // it was written once for all messages
+    let payload = payload_of(size - Word::LENGTH, fastrand::Rng::with_seed(1));
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
     let mut room = 0;
     let mut sent = 0;
     while sent < messages && until.is_none_or(|until| Instant::now() < until) {
         room = room.max(association.statistics().credit.octets);
-        let mut message = shared.share();
-        message.push(&Word { kind: Kind::Data, number: sent });
+        let message = worded::<S>(Kind::Data, sent, &payload);
         association
             .send_message(message, MessageProperties::default())
             .map_err(|refused| wrong(refused.why))?;
@@ -86,9 +79,9 @@ pub(super) fn measure<S: Stack>(
     let took = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let counts = members(&endpoint, &association);
     let octets = sent * size as u64;
-    let report = Report { octets, messages: sent, took, ..Report::default() };
-    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before)
-        .copying(Copied(take_copied()), size);
+    let copied = Copied(None);
+    let report = Report { octets, messages: sent, took, processor: 0, copied };
+    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
     Ok(outcome.received_by(counts))
 }

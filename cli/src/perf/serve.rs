@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stackwright::contract::Handle;
 use stackwright::contract::services::Ended;
-use stackwright::wire::BufferTree;
 use stackwright_endpoint::Error;
 use stackwright_endpoint::blocking::Endpoint;
 
@@ -35,9 +34,9 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     let told = Told { json: serve.json, place: &place };
     let (transport, server) = (place.transport, Server { serve, told, stop: &interrupted });
     if serve.tuning.copies {
-        transport.lend::<Counted, _>(&place, &serve.tuning, server)
+        transport.lend_with::<Counted, _>(&place, &serve.tuning, server)
     } else {
-        transport.lend::<BufferTree, _>(&place, &serve.tuning, server)
+        transport.lend(&place, &serve.tuning, server)
     }
 }
 

@@ -73,8 +73,60 @@ const BURST: u32 = 16 << 10;
 const SEND: usize = 10 << 20;
 
 impl Transport {
-    /// Lends a way to make such stacks with messages `M`, for associations with `place`.
-    pub(super) fn lend<M: Measured, U: Use>(
+    /// Lends a way to make such stacks, for associations with `place`.
+    pub(super) fn lend<U: Use>(self, place: &Place, tuning: &Tuning, user: U) -> U::Result {
+        let (address, tuning) = (place.address.ip(), *tuning);
+        match self {
+            Transport::Xtp if place.is_group() => user.with(move |system: &System| {
+                let common = xtp_config(system, address, &tuning);
+                let upper = group::upper(system, common, tuning.members);
+                Over::new(upper, system.udp_with(BufferTree::blocks()))
+            }),
+            Transport::XtpIp if place.is_group() => user.with(move |system: &System| {
+                let common = xtp_config(system, address, &without_udp(address, &tuning));
+                Over::new(group::upper(system, common, tuning.members), xtp_below(system))
+            }),
+            Transport::Tailored => {
+                user.with(move |system: &System| tailored(system, address, &tuning))
+            }
+            Transport::TransactionXtp => user.with(move |system: &System| {
+                xtp::<BufferTree, Transaction>(system, address, &tuning)
+            }),
+            Transport::AcknowledgedXtp => user.with(move |system: &System| {
+                xtp::<BufferTree, AcknowledgedDatagram>(system, address, &tuning)
+            }),
+            Transport::UnacknowledgedXtp => user.with(move |system: &System| {
+                xtp::<BufferTree, UnacknowledgedDatagram>(system, address, &tuning)
+            }),
+            Transport::BulkXtp => user.with(move |system: &System| {
+                Over::new(Framed::default(), xtp::<BufferTree, BulkData>(system, address, &tuning))
+            }),
+            Transport::IsochronousXtp => {
+                let tuning = Tuning { rate: tuning.rate.or(Some(RATE)), ..tuning };
+                user.with(move |system: &System| {
+                    xtp::<BufferTree, IsochronousStream>(system, address, &tuning)
+                })
+            }
+            Transport::XtpIp => user.with(move |system: &System| {
+                let tuning = without_udp(address, &tuning);
+                let upper = xtp_layer::<_, Connection>(system, address, &tuning);
+                Over::new(upper, xtp_below(system))
+            }),
+            _ => self.lend_with::<BufferTree, _>(place, &tuning, user),
+        }
+    }
+
+    /// Returns whether copies are counted: its stacks are also compiled with messages that count.
+    fn is_counted(self, place: &Place) -> bool {
+        match self {
+            Transport::Udp | Transport::Tcp | Transport::Artp | Transport::OrderedArtp => true,
+            Transport::Xtp | Transport::StreamXtp => !place.is_group(),
+            _ => false,
+        }
+    }
+
+    /// Lends the same with messages `M`, if they are [counted](Transport::is_counted).
+    pub(super) fn lend_with<M: Measured, U: Use>(
         self,
         place: &Place,
         tuning: &Tuning,
@@ -98,52 +150,21 @@ impl Transport {
             }
         };
         match self {
-            Transport::Xtp if place.is_group() => user.with(move |system: &System| {
-                let common = xtp_config(system, address, &tuning);
-                group::stack::<M>(system, common, tuning.members)
-            }),
+            Transport::Udp => user.with(|system: &System| system.udp_with(M::blocks())),
+            Transport::Tcp => {
+                user.with(move |system: &System| Over::new(Framed::default(), tcp(system)))
+            }
+            Transport::Artp => user.with(artp),
+            Transport::OrderedArtp => {
+                user.with(move |system: &System| Over::new(Framed::default(), ordered(system)))
+            }
             Transport::Xtp => {
                 user.with(move |system: &System| xtp::<M, Connection>(system, address, &tuning))
             }
             Transport::StreamXtp => user.with(move |system: &System| {
                 Over::new(Framed::default(), xtp::<M, Stream>(system, address, &tuning))
             }),
-            Transport::Tailored => {
-                user.with(move |system: &System| tailored::<M>(system, address, &tuning))
-            }
-            Transport::TransactionXtp => {
-                user.with(move |system: &System| xtp::<M, Transaction>(system, address, &tuning))
-            }
-            Transport::AcknowledgedXtp => user.with(move |system: &System| {
-                xtp::<M, AcknowledgedDatagram>(system, address, &tuning)
-            }),
-            Transport::UnacknowledgedXtp => user.with(move |system: &System| {
-                xtp::<M, UnacknowledgedDatagram>(system, address, &tuning)
-            }),
-            Transport::BulkXtp => user.with(move |system: &System| {
-                Over::new(Framed::default(), xtp::<M, BulkData>(system, address, &tuning))
-            }),
-            Transport::IsochronousXtp => {
-                let tuning = Tuning { rate: tuning.rate.or(Some(RATE)), ..tuning };
-                user.with(move |system: &System| {
-                    xtp::<M, IsochronousStream>(system, address, &tuning)
-                })
-            }
-            Transport::XtpIp => user.with(move |system: &System| {
-                let ip = Ip::<M>::new(ip::XTP, system.registry(), 0, M::blocks());
-                // There is no header of UDP.
-                let most = tuning.packet.unwrap_or(packet(address) + 8);
-                let tuning = Tuning { packet: Some(most), ..tuning };
-                Over::new(xtp_layer::<M, Connection>(system, address, &tuning), ip)
-            }),
-            Transport::Artp => user.with(artp),
-            Transport::Udp => user.with(|system: &System| system.udp_with(M::blocks())),
-            Transport::Tcp => {
-                user.with(move |system: &System| Over::new(Framed::default(), tcp(system)))
-            }
-            Transport::OrderedArtp => {
-                user.with(move |system: &System| Over::new(Framed::default(), ordered(system)))
-            }
+            _ => unreachable!("`check` refuses to count what is not counted"),
         }
     }
 
@@ -191,9 +212,13 @@ impl Transport {
         if short && self.is_xtp() {
             return Err(Problem::Measurement { url: place.url(), why: SHORT.into() });
         }
-        if place.is_group() && self != Transport::Xtp {
-            let why = "only xtp:// sends to a group".into();
+        if place.is_group() && !matches!(self, Transport::Xtp | Transport::XtpIp) {
+            let why = "only xtp:// and xtp+ip:// send to a group".into();
             return Err(Problem::Measurement { url: place.url(), why });
+        }
+        if tuning.copies && !self.is_counted(place) {
+            let why = "--copies counts those of udp, tcp, artp, ordered+artp, xtp and stream+xtp";
+            return Err(Problem::Measurement { url: place.url(), why: why.into() });
         }
         if self == Transport::XtpIp {
             ip::is_permitted(ip::XTP)
@@ -239,6 +264,16 @@ fn xtp<M: Measured, S: XtpService>(
     Over::new(xtp_layer(system, address, tuning), system.udp_with(M::blocks()))
 }
 
+/// XTP without UDP below.
+fn xtp_below(system: &System) -> Ip<BufferTree> {
+    Ip::new(ip::XTP, system.registry(), 0, BufferTree::blocks())
+}
+
+/// A packet may be longer by the header of UDP.
+fn without_udp(address: IpAddr, tuning: &Tuning) -> Tuning {
+    Tuning { packet: Some(tuning.packet.unwrap_or(packet(address) + 8)), ..*tuning }
+}
+
 fn xtp_layer<M: Message, S: XtpService>(
     system: &System,
     address: IpAddr,
@@ -264,11 +299,11 @@ fn xtp_config(system: &System, address: IpAddr, tuning: &Tuning) -> xtp::Config 
 }
 
 /// `reliable; flow_control(4096); checksum(internet)`.
-fn tailored<M: Measured>(
+fn tailored(
     system: &System,
     address: IpAddr,
     tuning: &Tuning,
-) -> Over<tailored::Layer<Named<AnyOrder<M>>>, Udp<M>> {
+) -> Over<tailored::Layer<Named<AnyOrder<BufferTree>>>, Udp<BufferTree>> {
     let packet = tuning.packet.unwrap_or_else(|| packet(address)).max(tailored::PACKET_LEAST);
     let longest = tuning.longest.max(Bounds::DEFAULT.longest);
     let values = PolicyValues {
@@ -280,7 +315,7 @@ fn tailored<M: Measured>(
     let send = Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 };
     let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
     let upper = tailored::layer(Named::new(values), config, system.seed());
-    Over::new(upper, system.udp_with(M::blocks()))
+    Over::new(upper, system.udp_with(BufferTree::blocks()))
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {

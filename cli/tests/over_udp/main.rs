@@ -3,6 +3,7 @@
 mod crowd;
 mod dissected;
 mod files;
+mod group;
 mod jis;
 mod relay;
 mod services;

@@ -63,12 +63,15 @@ fn under_other_names(packet: &Value) -> Value {
         ["DATA", "CNTL", "FIRST", "ECNTL", "", "TCNTL", "", "JCNTL", "DIAG"].map(Value::from);
     let format = formats[own("format").as_u64().expect("a number") as usize].clone();
     let carries = format == "DATA" || format == "FIRST";
+    // `dissect` shows a tag as the first of the data.
+    let tag = if format == "DATA" && options.contains(&&"BTAG") { 8 } else { 0 };
+    let data = packet["payload"]["length"].as_u64().unwrap_or(0);
     let host = |name: &str| {
         let host = field("InternetAddress", name)?.as_u64().expect("a number") as u32;
         Some(Ipv4Addr::from_bits(host).to_string())
     };
     json!({
-        "format": format, "data": carries.then(|| packet["payload"]["length"].clone()),
+        "format": format, "data": carries.then(|| data - tag),
         "adomain": field("AddressHeader", "domain"),
         "dsthost": host("destination"), "srchost": host("source"),
         "key": own("key"), "return": own("returned") == json!(1), "options": options,
@@ -77,7 +80,10 @@ fn under_other_names(packet: &Value) -> Value {
         "echo": field("ControlSegment", "echo"), "xkey": field("KeyExchange", "key"),
         "spans": find("SpanCount").map(|_| spans),
         "service": field("TrafficHeader", "service"), "tlen": field("TrafficHeader", "length"),
-        "tformat": field("TrafficHeader", "format"), "alen": field("AddressHeader", "length"),
+        "tformat": field("TrafficHeader", "format"), "maxdata": field("TrafficTerms", "longest"),
+        "inrate": field("TrafficTerms", "rate_in"), "inburst": field("TrafficTerms", "burst_in"),
+        "outrate": field("TrafficTerms", "rate_out"),
+        "outburst": field("TrafficTerms", "burst_out"), "alen": field("AddressHeader", "length"),
         "aformat": field("AddressHeader", "format"),
         "dstport": field("InternetAddress", "destination_port"),
         "srcport": field("InternetAddress", "source_port"),

@@ -1,7 +1,8 @@
 //! A protocol of IP through the kernel, between addresses of loopback. Needs a right.
 
 use std::convert::Infallible;
-use std::net::{IpAddr, Ipv4Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,13 @@ fn place(last: u8) -> Participant {
 
 fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
+}
+
+/// Returns the address from which datagrams to a group leave.
+fn source(group: Ipv4Addr) -> io::Result<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0")?;
+    socket.connect((group, 7))?;
+    Ok(socket.local_addr()?.ip())
 }
 
 /// Returns whether raw sockets may be opened here; if not, says why.
@@ -194,6 +202,44 @@ fn a_host_has_one_association_and_nothing_comes_twice() {
         _ => None,
     };
     assert_eq!(here.until(again), Ended::Unavailable, "an arrival counts");
+}
+
+/// Whichever member sends; and what a host sends to the group is not what it sends to this one.
+#[test]
+fn a_group_is_one_peer() {
+    if !can() {
+        return;
+    }
+    let host = Ipv4Addr::new(239, 77, 1, 2);
+    let Ok(own) = source(host) else {
+        return eprintln!("skipped: this system has no route for multicast");
+    };
+    let group: Participant =
+        Address::InternetProtocol { host: host.into(), protocol: PROTOCOL }.into();
+    let mut sides = [(); 3].map(|()| Side::new());
+    for side in &mut sides[1..] {
+        side.listen(group);
+    }
+    let open = Ask::Open { association: name(1), remote: group, local: None, credit: AMPLE };
+    sides[0].ask(open);
+    assert_eq!(sides[0].until(opens), (group, group));
+    sides[0].send(name(1), b"one");
+    for side in &mut sides {
+        assert_eq!(side.delivered(1), [b"one"], "the sender, too");
+        assert_eq!(side.until(opens), (group, group));
+    }
+    sides[2].send(name(1), b"another");
+    for side in &mut sides {
+        assert_eq!(side.delivered(2), [&b"one"[..], b"another"]);
+    }
+    // There is one association with it.
+    let open = Ask::Open { association: name(2), remote: group, local: None, credit: AMPLE };
+    sides[0].ask(open);
+    assert_eq!(sides[0].until(ends), Ended::Unavailable);
+    let host = Address::InternetProtocol { host: own, protocol: PROTOCOL }.into();
+    sides[1].ask(Ask::Open { association: name(7), remote: host, local: None, credit: AMPLE });
+    sides[0].send(name(1), b"still");
+    assert_eq!(sides[1].delivered(3)[2], b"still");
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub struct Config {
     /// of the peer's is remembered, of which a late copy of the first packet must not make another:
     /// at most 4096 are.
     pub linger: Nanoseconds,
+    /// The number of the inquiry before the first of either side (saved_sync), for tests.
+    pub sync: u32,
     /// The local address, for the address segment of FIRST.
     pub local: SocketAddr,
     /// Random octets, drawn anew at each start, that nobody else knows: keys are made with them.
@@ -84,6 +86,7 @@ impl Config {
             keepalive: 20 * SECOND,
             silence: 30 * SECOND,
             linger: 60 * SECOND,
+            sync: 0,
             local: Config::UNSPECIFIED,
             secret,
         }

@@ -62,6 +62,8 @@ pub(crate) struct Terms {
     pub(crate) is_answered: bool,
     /// Whether all messages have a number.
     pub(crate) numbers: bool,
+    /// The number of the inquiry before the first.
+    pub(crate) sync: u32,
     /// How fast this side sends, where it tells that, and how fast it takes data.
     pub(crate) sends: Option<words::Terms>,
 }
@@ -328,6 +330,10 @@ impl<M: Message> Format<M> for Xtp4<M> {
         0
     }
 
+    fn inquiries_behind(&self) -> u32 {
+        self.terms.sync
+    }
+
     fn locator(&self) -> u64 {
         self.own.map_or(0, |own| own.number)
     }
@@ -589,6 +595,7 @@ mod tests {
             opens_always: false,
             is_answered: true,
             numbers: false,
+            sync: 0,
             sends: None,
         };
         let ends = (Config::UNSPECIFIED, Config::UNSPECIFIED);

@@ -69,6 +69,7 @@ pub(crate) fn counted<M: Message, S: XtpService>(
         opens_always: S::OPENS_ALWAYS,
         is_answered: S::ANSWERED,
         numbers: S::NUMBERS,
+        sync: config.sync,
         sends: S::TERMS.then_some(config.sends),
     };
     let there = format::place(remote);

@@ -5,19 +5,33 @@ use stackwright_contract::Participant;
 use stackwright_policies::{acknowledgement, congestion, recovery, rtt};
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{Boxed, Exchange, IntoPart, SlotPart, Slots, slots};
-use stackwright_trial::Promise;
-use stackwright_trial::setting::{M, have_the_same_trace, may_be_exchanged, talks, withstands};
+use stackwright_trial::setting::{
+    M, are_the_same_in_runs, bad, have_the_same_trace, may_be_exchanged, seeds, talk, talks,
+    withstands,
+};
 use stackwright_trial::streams::streams;
+use stackwright_trial::{Outcome, Promise, Trial};
 use stackwright_xtp::header::{DiagnosticSegment, XtpPacket};
 use stackwright_xtp::services::{
     BulkData, Connection, IsochronousStream, Messages, Octets, Stream, XtpService, context,
 };
 use stackwright_xtp::{Config, ContextKey, Contexts};
 
-/// Short packets, so that messages have several; the peers are patient.
+/// Short packets, so that messages have several. The peers are patient: on some of these links many
+/// packets in a row are lost.
 fn config(side: u8, linger: u64) -> Config {
-    Config { packet: 600, window: 16 << 10, retries: 60, linger, ..Config::new([side; 16]) }
+    Config {
+        packet: 600,
+        window: 16 << 10,
+        retries: 60,
+        silence: 600 * SECOND,
+        linger,
+        ..Config::new([side; 16])
+    }
 }
+
+/// So near that some inquiries reach the end of the numbers.
+const NEAR_END: u32 = u32::MAX - 5;
 
 fn remote() -> Participant {
     Participant::from(([10, 0, 0, 9], 7))
@@ -25,14 +39,15 @@ fn remote() -> Participant {
 
 /// One end; the first opens.
 fn end<S: XtpService>(side: usize) -> Slots<S::Configuration<M>> {
+    end_asking::<S>(side, 0)
+}
+
+/// One end whose inquiries begin behind the number `sync`.
+fn end_asking<S: XtpService>(side: usize, sync: u32) -> Slots<S::Configuration<M>> {
     let opener = 0x0123_4567_0000;
     let own = ContextKey { ours: true, number: opener + side as u64 };
-    context::<M, S>(
-        &config(side as u8, 600 * SECOND),
-        Some(own),
-        (side == 1).then_some(opener),
-        remote(),
-    )
+    let config = Config { sync, ..config(side as u8, 600 * SECOND) };
+    context::<M, S>(&config, Some(own), (side == 1).then_some(opener), remote())
 }
 
 #[test]
@@ -85,6 +100,14 @@ fn static_and_boxed_policies_have_the_same_trace() {
     );
 }
 
+/// `Config::run` changes no packet.
+#[test]
+fn packets_that_leave_together_are_those_that_leave_alone() {
+    are_the_same_in_runs(end::<Connection>, Promise::InOrder);
+    are_the_same_in_runs(end::<Stream>, Promise::Octets);
+    are_the_same_in_runs(end::<BulkData>, Promise::Octets);
+}
+
 /// The nth of each, in turn.
 fn exchange(slots: &mut Slots<Boxed<M, XtpPacket>>, nth: usize) {
     let recovery: SlotPart<dyn slots::Recovery> = match nth % 3 {
@@ -133,6 +156,31 @@ fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
 fn a_service_is_a_configuration() {
     let _: Slots<Messages<M>> = end::<Connection>(0);
     let _: Slots<Octets<M>> = end::<Stream>(0);
+}
+
+/// Both sides ask, and answer, over the end of their numbers, and nothing else changes.
+#[test]
+fn a_talk_is_the_same_while_numbers_of_inquiries_wrap() {
+    for seed in seeds(300) {
+        let [usual, wraps] = [0, NEAR_END].map(|sync| {
+            let ends = |side| end_asking::<Connection>(side, sync);
+            let outcome = Trial::new(ends, &bad(seed), seed).talk(
+                &talk(seed, Promise::InOrder),
+                seed,
+                |_, _| {},
+            );
+            // What is on the wire differs by the numbers alone.
+            outcome.map(|outcome| Outcome { trace: 0, ..outcome })
+        });
+        assert!(wraps.is_ok(), "seed {seed}: {wraps:?}");
+        assert_eq!(usual, wraps, "seed {seed}");
+    }
+}
+
+/// The end of the numbers is met within the first packets.
+#[test]
+fn messages_withstand_what_befalls_any_packet_while_numbers_of_inquiries_wrap() {
+    withstands(|side| end_asking::<Connection>(side, NEAR_END), Promise::InOrder);
 }
 
 /// Whatever happens to one of the first 64 packets of each side, all octets arrive.

@@ -4,13 +4,13 @@ use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::Credit;
 
 use crate::lower::M;
-use crate::{Input, pair};
+use crate::{Input, endpoints};
 
 /// The first octets configure.
 pub fn artp(octets: &[u8]) {
     let mut input = Input(octets);
     let layers = [0, 1].map(|nth| endpoint(nth, &mut input));
-    pair::run(layers, |_| {}, input);
+    endpoints::pair(layers, |_| {}, input);
 }
 
 fn endpoint(nth: u8, input: &mut Input<'_>) -> Layer<M> {

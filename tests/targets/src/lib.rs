@@ -18,6 +18,7 @@ mod captures;
 mod client;
 mod commands;
 mod descriptions;
+mod endpoints;
 mod forms;
 mod headers;
 mod jpeg;
@@ -25,7 +26,6 @@ mod kiss;
 mod listings;
 mod lower;
 mod mutation;
-mod pair;
 mod protocols;
 mod replies;
 mod roles;
@@ -59,7 +59,7 @@ pub use roles::roles;
 pub use server::server;
 pub use sessions::sessions;
 pub use tailored::tailored;
-pub use xtp::xtp;
+pub use xtp::{xtp, xtp_group};
 pub use xtp_packets::{xtp_headers, xtp_packets};
 
 /// One target.
@@ -96,6 +96,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "xtp_headers", run: xtp_headers },
     Target { name: "xtp_packets", run: xtp_packets },
     Target { name: "xtp", run: xtp },
+    Target { name: "xtp_group", run: xtp_group },
     Target { name: "tailored", run: tailored },
     Target { name: "roles", run: roles },
 ];

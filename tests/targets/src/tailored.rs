@@ -5,7 +5,7 @@ use stackwright::tailored::{Config, Layer, Planned, demand, layer};
 use stackwright_contract::services::Credit;
 
 use crate::lower::M;
-use crate::{Input, pair};
+use crate::{Input, endpoints};
 
 type Tailored = Layer<Planned<M>>;
 
@@ -14,7 +14,7 @@ pub fn tailored(octets: &[u8]) {
     let mut input = Input(octets);
     let services = SERVICES[usize::from(input.octet()) % SERVICES.len()];
     let layers = [0, 1].map(|nth| configured(services, nth, &mut input));
-    pair::run(layers, |_| {}, input);
+    endpoints::pair(layers, |_| {}, input);
 }
 
 /// Services, as their names and arguments.

@@ -1,9 +1,12 @@
-//! Two whole endpoints of XTP.
+//! Whole endpoints of XTP: two, and three in a group.
 
 use stackwright_contract::services::{Credit, Datagrams};
 use stackwright_wire::Header as _;
 use stackwright_wire::check::Internet;
 use stackwright_xtp::header::{XtpOptions, XtpPacket};
+use stackwright_xtp::multicast::{
+    self, GroupConfig, GroupService, ReliableMulticast, UnacknowledgedMulticast,
+};
 use stackwright_xtp::services::{
     AcknowledgedDatagram, Connection, IsochronousStream, Transaction, UnacknowledgedDatagram,
     XtpService,
@@ -11,7 +14,7 @@ use stackwright_xtp::services::{
 use stackwright_xtp::{Config, layer};
 
 use crate::lower::M;
-use crate::{Input, pair};
+use crate::{Input, endpoints};
 
 /// Where the check of a packet stands.
 const CHECK: usize = 16;
@@ -20,17 +23,36 @@ const CHECK: usize = 16;
 pub fn xtp(octets: &[u8]) {
     let mut input = Input(octets);
     match input.octet() % 5 {
-        0 => endpoints::<Connection>(input),
-        1 => endpoints::<Transaction>(input),
-        2 => endpoints::<AcknowledgedDatagram>(input),
-        3 => endpoints::<UnacknowledgedDatagram>(input),
-        _ => endpoints::<IsochronousStream>(input),
+        0 => pair::<Connection>(input),
+        1 => pair::<Transaction>(input),
+        2 => pair::<AcknowledgedDatagram>(input),
+        3 => pair::<UnacknowledgedDatagram>(input),
+        _ => pair::<IsochronousStream>(input),
     }
 }
 
-fn endpoints<S: XtpService<Transfer<M> = Datagrams<M>>>(mut input: Input<'_>) {
+fn pair<S: XtpService<Transfer<M> = Datagrams<M>>>(mut input: Input<'_>) {
     let layers = [0, 1].map(|nth| layer::<M, S>(config(nth, &mut input), u64::from(nth)));
-    pair::run(layers, repair, input);
+    endpoints::pair(layers, repair, input);
+}
+
+/// The same for a group of three, each of which may send.
+pub fn xtp_group(octets: &[u8]) {
+    let mut input = Input(octets);
+    match input.octet() % 2 {
+        0 => group::<ReliableMulticast>(input),
+        _ => group::<UnacknowledgedMulticast>(input),
+    }
+}
+
+fn group<S: GroupService<Transfer<M> = Datagrams<M>>>(mut input: Input<'_>) {
+    let layers = [0, 1, 2].map(|nth| {
+        let common = config(nth, &mut input);
+        let usual = GroupConfig::new(common.secret);
+        let config = GroupConfig { common, members: u16::from(input.octet() % 4), ..usual };
+        multicast::layer::<M, S>(config, u64::from(nth))
+    });
+    endpoints::group(layers, repair, input);
 }
 
 fn config(nth: u8, input: &mut Input<'_>) -> Config {
@@ -42,6 +64,7 @@ fn config(nth: u8, input: &mut Input<'_>) -> Config {
         retries: u32::from(choices / 16 % 4) + 1,
         half_open_most: usize::from(choices / 64) * 2,
         send: Credit { octets: 1 << 20, messages: 64 },
+        sync: u32::MAX - 3,
         ..Config::new([nth; 16])
     }
 }

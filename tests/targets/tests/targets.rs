@@ -112,7 +112,7 @@ fn roles_keep_within_their_credit_and_end_once() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 25);
+    assert_eq!(TARGETS.len(), 26);
 }
 
 #[test]
@@ -150,4 +150,9 @@ fn contexts_of_xtp_come_to_an_end_whatever_they_hear() {
 #[test]
 fn endpoints_of_xtp_hold_nothing_when_all_have_closed() {
     check("xtp", 2000);
+}
+
+#[test]
+fn a_group_of_xtp_holds_nothing_when_all_have_closed() {
+    check("xtp_group", 1000);
 }

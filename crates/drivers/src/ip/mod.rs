@@ -11,6 +11,7 @@
 //!   off here. What is longer than the path passes is fragmented; one datagram leaves by one call,
 //!   and an empty one does not leave.
 //! - Nothing checks the octets.
+//! - A [group](crate::udp::Multicast) is a peer as it is over UDP.
 //! - It needs a right, `CAP_NET_RAW` (capabilities(7)): [`is_permitted`] says what to do without.
 //!
 //! Every socket gets what comes from a host to its own address (raw(7)). So that nothing is

@@ -19,8 +19,8 @@ impl<M: Message> Udp<M> {
         credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        let group = remote.internet().map(identity).filter(|remote| remote.ip().is_multicast());
-        if let Some(group) = group.filter(|_| self.network == Network::Udp) {
+        let remote_address = remote.internet().map(|remote| self.network.identity(remote));
+        if let Some(group) = remote_address.filter(|remote| remote.ip().is_multicast()) {
             return self.open_group(name, group, credit, out);
         }
         let opened = connect(self.network, remote, local).and_then(|(socket, remote)| {

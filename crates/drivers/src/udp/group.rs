@@ -5,12 +5,12 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use mio::net::UdpSocket;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
+use rustix::net::sockopt;
 use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Outlet, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
+use super::{Association, LONGEST, Named, Network, Peers, SEND_ROOM, Socket, Udp};
 
 /// How groups are joined, and reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,7 +82,7 @@ impl<M: Message> Udp<M> {
         group: SocketAddr,
         listener: Option<Handle>,
     ) -> io::Result<Handle> {
-        let socket = join(group, &self.multicast)?;
+        let socket = join(self.network, group, &self.multicast)?;
         let (awaited, known) = (VecDeque::new(), HashMap::new());
         self.start(socket, Peers::Many { listener, awaited, known, last: None })
     }
@@ -97,10 +97,8 @@ impl<M: Message> Socket<M> {
 }
 
 /// Opens a socket at the address of a group, which other members on this host have too, and joins.
-fn join(group: SocketAddr, multicast: &Multicast) -> io::Result<UdpSocket> {
-    let family = if group.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
+fn join(network: Network, group: SocketAddr, multicast: &Multicast) -> io::Result<UdpSocket> {
+    let socket = network.open(group.is_ipv4())?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &group)?;
     let Multicast { hops, loops, interface } = *multicast;

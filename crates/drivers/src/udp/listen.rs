@@ -8,7 +8,7 @@ use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Mirror, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Network, Peers, SEND_ROOM, Socket, Udp};
+use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -30,7 +30,7 @@ impl<M: Message> Udp<M> {
             }
             return Ok(socket);
         }
-        if local.ip().is_multicast() && self.network == Network::Udp {
+        if local.ip().is_multicast() {
             return self.join(local, Some(name));
         }
         let socket = self.network.bind(local, self.shared_port)?;

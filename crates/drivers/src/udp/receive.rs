@@ -141,11 +141,13 @@ impl<M: Message> Socket<M> {
         }
     }
 
-    /// Returns whether another socket receives the same datagram: raw sockets all do.
+    /// Returns whether another socket receives the same datagram: raw sockets all do, but what is
+    /// sent to a group reaches only its own.
     #[inline]
     fn hears_twice(&self, from: Option<SocketAddr>, connected: &HashSet<SocketAddr>) -> bool {
         !connected.is_empty()
             && !self.is_connected()
+            && !self.local.ip().is_multicast()
             && from.is_some_and(|from| connected.contains(&self.network.identity(from)))
     }
 

@@ -8,6 +8,10 @@ use stackwright_transport::words::{Nanoseconds, Occasion, View};
 /// How many times the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
 
+/// How often a peer is asked before it counts as gone, at least: on a bad path the timeout may be as
+/// long as the patience, and one question may be lost.
+const TRIES_LEAST: u64 = 4;
+
 /// Asks as another policy does, and also where nothing was received for a while though nothing is
 /// on its way (XTP's CTIMER). A peer that does not answer for `patience` counts as gone (CTIMEOUT).
 ///
@@ -92,7 +96,8 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
         if core::mem::take(&mut self.is_due) {
             let (since, tries) = self.since.unwrap_or((view.now, 0));
             self.since = Some((since, tries + 1));
-            self.at = view.now.later(view.rtt.timeout << tries.min(DOUBLED_MOST));
+            let wait = view.rtt.timeout << tries.min(DOUBLED_MOST);
+            self.at = view.now.later(wait.min(self.patience / TRIES_LEAST));
         }
     }
 
@@ -125,4 +130,40 @@ impl<I: Component> Component for KeepAlive<I> {
         does: "asks a silent peer whether it is there, and else as another policy does",
         ..I::FACTS
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::{Estimate, MILLISECOND, SECOND};
+
+    use super::*;
+    use crate::inquiry::Absent;
+
+    /// Returns how often a peer that never answers is asked, and when it counts as gone.
+    fn asked(timeout: Nanoseconds) -> (u32, Nanoseconds) {
+        let mut policy = KeepAlive::new(Absent, 20 * SECOND, 30 * SECOND);
+        let rtt = Estimate { smoothed: timeout, variation: 0, least: timeout, timeout };
+        let mut view = View { rtt, idle: true, drained: true, ..View::START };
+        let mut number = 0;
+        loop {
+            policy.on_time(&view, Instant::START);
+            if policy.gives_up() {
+                return (number, view.now.nanoseconds_since(Instant::START));
+            }
+            if policy.due(&view, Occasion::Nothing) {
+                number += 1;
+                policy.on_asked(&view, number);
+            }
+            view.now = policy.deadline(&view);
+        }
+    }
+
+    #[test]
+    fn a_silent_peer_is_asked_four_times_however_long_the_timeout() {
+        for timeout in [100 * MILLISECOND, SECOND, 22 * SECOND, 100 * SECOND] {
+            let (times, gone) = asked(timeout);
+            assert!((4..12).contains(&times), "{timeout}: {times}");
+            assert!((50 * SECOND..60 * SECOND).contains(&gone), "{timeout}: {gone}");
+        }
+    }
 }

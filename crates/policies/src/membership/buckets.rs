@@ -50,9 +50,9 @@ pub struct Buckets {
     /// When the first report came.
     since: Option<Instant>,
     asked: u32,
-    /// What the group said last: the question that all had answered, what was acknowledged, and the
-    /// credit.
-    said: (u32, u64, Option<u64>),
+    /// What the group said last: the question that all had answered, if any, what was acknowledged,
+    /// and the credit.
+    said: (Option<u32>, u64, Option<u64>),
     measures: bool,
     left: u64,
     dropped: u64,
@@ -117,7 +117,7 @@ impl Buckets {
             is_formed: false,
             since: None,
             asked: 0,
-            said: (0, 0, None),
+            said: (None, 0, None),
             measures: false,
             left: 0,
             dropped: 0,
@@ -247,8 +247,9 @@ impl Buckets {
         };
         let upto = self.members.iter().map(|member| member.upto).min().unwrap_or(0);
         let allowed = self.members.iter().filter_map(|member| member.credit).min();
-        let is_answer = answered.wrapping_sub(self.said.0) as i32 > 0;
-        let said = (answered, upto, allowed);
+        let is_newer = |before: u32| answered.wrapping_sub(before) as i32 > 0;
+        let is_answer = self.said.0.is_none_or(is_newer);
+        let said = (Some(answered), upto, allowed);
         if said == self.said {
             return false;
         }

@@ -201,16 +201,17 @@ impl<C: Configuration> Association<C> {
     }
 
     fn holding(slots: Slots<C>, share: Share) -> Self {
+        let asked = slots.format.inquiries_behind();
         let mut association = Association {
             sending: Sending::new(slots.format.numbering(), slots.format.first()),
             slots,
             receipts: Receipts::default(),
             marks: Marks::default(),
             begun: false,
-            asked: 0,
+            asked,
             asked_at: None,
-            heard: 0,
-            answered: 0,
+            heard: asked,
+            answered: asked,
             inbox: VecDeque::new(),
             pending: 0,
             quiet_since: Instant::START,

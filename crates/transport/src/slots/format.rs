@@ -56,6 +56,9 @@ slot! {
         /// Writes what both sides agreed when they opened the association, as octets that are
         /// opaque to the engine: framing gets them when it begins, for keys.
         fn agreed(&self, into: &mut Vec<u8>) = ();
+        /// Returns the number of the inquiry before the first of either side. The default is for
+        /// formats whose inquiries begin with 1.
+        fn inquiries_behind(&self) -> u32 = 0;
         /// Returns the most octets of a body that a packet carries of a message of `octets` octets
         /// with these properties.
         fn room(&self, octets: usize, properties: &MessageProperties) -> usize;

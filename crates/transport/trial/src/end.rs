@@ -46,8 +46,9 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     runs: bool,
     /// Whether the last message lies apart.
     lays_out: bool,
-    /// Packets that left together, and have not been sent yet.
+    /// Packets that left together, and have not been sent yet; and how many ever did.
     run: Option<BatchMessages<BufferTree>>,
+    pub(crate) together: u64,
     /// Whether messages may go up as they come, and one that did.
     at_once: bool,
     up: Option<(BufferTree, MessageProperties)>,
@@ -80,6 +81,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             runs: false,
             lays_out: false,
             run: None,
+            together: 0,
             at_once: true,
             up: None,
             buries: false,
@@ -241,10 +243,11 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         }
         let now = self.clock.reads(now);
         self.association.set_room(now, BUFFERS);
-        self.run = self
-            .association
-            .transmit(now, &mut self.memory, EVERYTHING)
-            .map(IntoIterator::into_iter);
+        let run = self.association.transmit(now, &mut self.memory, EVERYTHING)?;
+        if run.count() > 1 {
+            self.together += run.count() as u64;
+        }
+        self.run = Some(run.into_iter());
         self.run.as_mut().and_then(Iterator::next)
     }
 

@@ -105,6 +105,11 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         self.packets
     }
 
+    /// How many packets left together with others.
+    pub fn together(&self) -> u64 {
+        self.ends.iter().map(|end| end.together).sum()
+    }
+
     /// What was dropped, by whom and why.
     pub fn dropped(&self) -> &[(usize, Dropped)] {
         &self.dropped

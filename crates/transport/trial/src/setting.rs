@@ -98,6 +98,25 @@ pub fn have_the_same_trace<C: Configuration<Message = M>, F: Front<M>>(
     }
 }
 
+/// Packets that leave together, with their checks, are those that leave one by one, octet for octet
+/// and at the same time.
+pub fn are_the_same_in_runs<C: Configuration<Message = M>>(
+    make: impl Fn(usize) -> Slots<C>,
+    promise: Promise,
+) {
+    let (mut packets, mut together) = (0, 0);
+    for seed in seeds(50) {
+        let talk = Talk { longest: 10_000, ..talk(seed, promise) };
+        let one = Trial::new(&make, &bad(seed), seed).talk(&talk, seed, |_, _| {});
+        let mut trial = Trial::new(&make, &bad(seed), seed).in_runs();
+        let other = trial.talk(&talk, seed, |_, _| {});
+        assert!(one.is_ok(), "seed {seed}: {one:?}");
+        assert_eq!(one, other, "seed {seed}");
+        (packets, together) = (packets + trial.packets(), together + trial.together());
+    }
+    assert!(together > packets / 4, "{together} of {packets} packets left together");
+}
+
 /// Judges that change every ten packets, in both ends, change nothing that is delivered.
 pub fn may_be_exchanged<F: Front<M>>(
     boxed: impl Fn(usize) -> Slots<Boxed<M, F>>,

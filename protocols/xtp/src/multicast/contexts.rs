@@ -15,7 +15,7 @@ use stackwright_wire::{Header as _, Malformed, Message};
 
 use super::format::XtpGroup;
 use super::{GroupConfig, GroupService};
-use crate::config::{Config, PACKET_LEAST};
+use crate::config::PACKET_LEAST;
 use crate::format::{self, HEADER_MOST, Terms};
 use crate::header::{XtpKind, XtpOptions, XtpPacket};
 use crate::key::ContextKey;
@@ -98,7 +98,7 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
         name: Handle,
         remote: Participant,
     ) -> Result<ContextKey, Ended> {
-        if remote.internet().is_none_or(|group| !group.ip().is_multicast()) {
+        if !format::place(remote).ip().is_multicast() {
             return Err(Ended::Unavailable);
         }
         let key = ContextKey::of(name, &self.config.common.secret).ok_or(Ended::Unavailable)?;
@@ -146,9 +146,10 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
             opens_always: S::UNANSWERED,
             is_answered: !S::UNANSWERED,
             numbers: false,
+            sync: common.sync,
             sends: None,
         };
-        let ends = (common.local, remote.internet().unwrap_or(Config::UNSPECIFIED));
+        let ends = (common.local, format::place(remote));
         let place = u64::from(name.generation) << 32 | u64::from(name.index);
         let format = match origin {
             Origin::Asked => XtpGroup::sender(terms, key.number, ends),

@@ -22,6 +22,9 @@ use crate::key::ContextKey;
 const LENGTH: usize = 12;
 const SYNC: usize = 20;
 
+/// The last number with which a receiver may begin.
+const FIRST_MOST: u64 = u64::MAX / 2;
+
 /// Packets of a context with a group. Those of data are those of [`Xtp4`].
 #[derive(Clone, Debug)]
 pub struct XtpGroup<M> {
@@ -149,6 +152,10 @@ impl<M: Message> XtpGroup<M> {
         };
         match header.format {
             XtpKind::JoinControl => {
+                // No sender is so far, and what is added to its numbers must not overflow.
+                if header.sequence > FIRST_MOST {
+                    return Err(Dropped::Malformed);
+                }
                 if first.is_none() {
                     *within = !header.options.has(XtpOptions::EOM);
                     *first = Some(header.sequence);
@@ -170,7 +177,9 @@ impl<M: Message> XtpGroup<M> {
             XtpKind::First => {
                 first.get_or_insert(0);
             }
-            _ => {}
+            XtpKind::Data | XtpKind::Control => {}
+            // A sender reports nothing, and tells no key: that would open what has not begun.
+            XtpKind::ErrorControl | XtpKind::TrafficControl => return Err(Dropped::NotOurs),
         }
         let mut incoming = self.packets.decode(view, None, packet, report)?;
         // A sender receives nothing.
@@ -195,6 +204,10 @@ impl<M: Message> Format<M> for XtpGroup<M> {
             Role::Sender { .. } => Some(0),
             Role::Receiver { first, .. } => first,
         }
+    }
+
+    fn inquiries_behind(&self) -> u32 {
+        Format::<M>::inquiries_behind(&self.packets)
     }
 
     fn agreed(&self, into: &mut Vec<u8>) {
@@ -319,4 +332,85 @@ component! {
         .and(Property::CHECK_FIELD)
         .and(Property::COUNTS_OCTETS)
         .and(Property::GROUP),
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+    use crate::config::Config;
+
+    type M = BufferTree;
+
+    const KEY: u64 = 1;
+
+    /// A receiver that has heard the sender, and no FIRST.
+    fn receiver() -> XtpGroup<M> {
+        let terms = Terms {
+            service: 6,
+            packet: 600,
+            options: XtpOptions::MULTI,
+            opens_always: false,
+            is_answered: true,
+            numbers: false,
+            sync: 0,
+            sends: None,
+        };
+        XtpGroup::receiver(terms, 7, KEY, (Config::UNSPECIFIED, Config::UNSPECIFIED))
+    }
+
+    /// Returns what comes of a sender's packet.
+    fn heard(
+        format: &mut XtpGroup<M>,
+        kind: XtpKind,
+        sequence: u64,
+        body: &[u8],
+    ) -> Result<Signals, Dropped> {
+        let header = XtpPacket {
+            returned: false,
+            key: KEY,
+            options: XtpOptions::MULTI,
+            version: (),
+            format: kind,
+            length: body.len() as u32,
+            check: 0,
+            sort: 0,
+            sync: 0,
+            sequence,
+        };
+        let mut octets = Vec::new();
+        put(&header, &mut octets);
+        octets.extend_from_slice(body);
+        let packet = M::with_headroom(0, &octets);
+        let read = format.decode(&View::START, None, packet, &mut Report::default());
+        read.map(|incoming| incoming.signals)
+    }
+
+    #[test]
+    fn a_receiver_does_not_begin_where_numbers_would_overflow() {
+        let mut format = receiver();
+        let mut joins = |sequence| {
+            let signals = heard(&mut format, XtpKind::JoinControl, sequence, &[]);
+            (signals, format.peer_first())
+        };
+        for sequence in [u64::MAX, u64::MAX - 10, FIRST_MOST + 1] {
+            assert_eq!(joins(sequence), (Err(Dropped::Malformed), None), "{sequence}");
+        }
+        assert_eq!(joins(FIRST_MOST), (Ok(Signals::ACCEPT), Some(FIRST_MOST)));
+    }
+
+    /// With its key it would be open without a first number, and owe answers that it cannot give.
+    #[test]
+    fn what_no_sender_says_opens_no_receiver() {
+        let mut format = receiver();
+        let mut body = Vec::new();
+        put(&ControlSegment { received: 0, allocated: 0, echo: 0 }, &mut body);
+        put(&KeyExchange { reserved: 0, key: 9 }, &mut body);
+        body.extend_from_slice(b"\0\x08\x06\0\0\0\0\0");
+        for kind in [XtpKind::TrafficControl, XtpKind::ErrorControl] {
+            assert_eq!(heard(&mut format, kind, 0, &body), Err(Dropped::NotOurs), "{kind:?}");
+        }
+        assert_eq!(heard(&mut format, XtpKind::Control, 0, &body[..20]), Ok(Signals::NONE));
+    }
 }

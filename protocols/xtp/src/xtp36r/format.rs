@@ -185,6 +185,10 @@ impl<M: Message> Format<M> for Xtp36r<M> {
         0
     }
 
+    fn inquiries_behind(&self) -> u32 {
+        Format::<M>::inquiries_behind(&self.words)
+    }
+
     fn locator(&self) -> u64 {
         Format::<M>::locator(&self.words)
     }
@@ -299,6 +303,7 @@ mod tests {
             opens_always: false,
             is_answered: true,
             numbers: false,
+            sync: 0,
             sends: None,
         };
         let own = ContextKey { ours: true, number: 7 };

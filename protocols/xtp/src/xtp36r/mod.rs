@@ -75,6 +75,7 @@ pub fn connection<M: Message>(
         opens_always: false,
         is_answered: true,
         numbers: false,
+        sync: config.sync,
         sends: None,
     };
     let there = crate::format::place(remote);

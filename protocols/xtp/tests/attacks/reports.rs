@@ -2,6 +2,7 @@
 
 use stackwright_contract::Duration;
 use stackwright_transport::words::{Dropped, Ending, Phase};
+use stackwright_xtp::Config;
 use stackwright_xtp::header::{XtpKind, XtpOptions, XtpPacket};
 
 use crate::packets::{Said, control, data, error_control, header, report};
@@ -180,6 +181,26 @@ fn numbers_of_questions_wrap() {
         assert_eq!(answers.len(), 1);
         assert_eq!(report(&answers[0]).echo, sync);
     }
+}
+
+/// Those of a sender wrap as well, and each has its answer.
+#[test]
+fn each_question_is_answered_while_their_numbers_wrap() {
+    let mut ends = acquainted(Config { sync: u32::MAX - 5, ..config() });
+    let mut asked = Vec::new();
+    for nth in 0..10 {
+        send(&mut ends, OPENS, &[nth; 1000]);
+        let [questions, answers] = watched(&mut ends, 1);
+        let questions = questions.iter().map(|packet| header(packet));
+        let questions = questions.filter(|header| header.options.has(XtpOptions::SREQ));
+        let before = asked.len();
+        asked.extend(questions.map(|header| header.sync));
+        let echoes: Vec<_> = answers.iter().map(|answer| report(answer).echo).collect();
+        assert_eq!(echoes, asked[before..], "message {nth}");
+        assert_eq!(heard(&mut ends, LISTENS), [vec![nth; 1000]]);
+    }
+    assert!(asked.contains(&u32::MAX) && asked.contains(&0), "{asked:?}");
+    assert!(asked.windows(2).all(|two| two[1] == two[0].wrapping_add(1)), "{asked:?}");
 }
 
 /// Each span of the longest packet costs no more than what is on its way, and changes nothing that

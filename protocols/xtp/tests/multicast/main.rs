@@ -4,7 +4,6 @@
 mod members;
 mod packets;
 mod scene;
-mod wireshark;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
@@ -13,6 +12,7 @@ use stackwright_contract::Duration;
 use stackwright_contract::services::Ended;
 use stackwright_simulator::{Conditions, Deed, Event};
 use stackwright_transport::words::MILLISECOND;
+use stackwright_xtp::Config;
 use stackwright_xtp::multicast::{GroupConfig, ReliableMulticast, UnacknowledgedMulticast};
 
 use packets::Packets;
@@ -63,6 +63,25 @@ fn each_of_many_receivers_gets_all_though_each_loses_others() {
         println!("{members:2} receivers: {took:?}, {packets}");
         // A packet is sent until it has reached all: 1.5 times to 50, on average.
         assert!(packets.data < 2 * packets.units.len(), "{members}: {packets}");
+    }
+}
+
+/// The sender's inquiries reach the end of their numbers, and nothing else changes.
+#[test]
+fn a_group_is_asked_over_the_end_of_the_numbers_of_inquiries() {
+    for seed in 0..seeds(5) {
+        let [usual, wraps] = [0, u32::MAX - 5].map(|sync| {
+            let settings = config(3);
+            let common = Config { sync, ..settings.common };
+            let settings = GroupConfig { common, ..settings };
+            let mut scene = Group::new(seed, lossy(), 3, settings);
+            scene.send(50, 3000);
+            let took = all_have_all(&mut scene, &format!("seed {seed} behind {sync}"));
+            let Packets { data, sent, heard, asked, .. } = Packets::taken(&mut scene.world);
+            (took, data, sent, heard, asked.wrapping_sub(sync))
+        });
+        assert!(usual.4 > 5, "seed {seed}: {} questions", usual.4);
+        assert_eq!(usual, wraps, "seed {seed}");
     }
 }
 

@@ -27,10 +27,10 @@ pub(crate) struct Packets {
     /// Reports that answer a question, and others: of gaps, as a rule.
     pub(crate) answers: usize,
     pub(crate) naks: usize,
+    /// The last question.
+    pub(crate) asked: u32,
     /// The last question that each receiver has answered.
     answered: BTreeMap<u32, u32>,
-    /// All, with the headers below, in order.
-    pub(crate) all: Vec<Vec<u8>>,
 }
 
 impl Packets {
@@ -53,9 +53,11 @@ impl Packets {
     }
 
     fn add(&mut self, frame: &[u8]) {
-        self.all.push(frame.to_vec());
         let header = XtpPacket::decode(&frame[BELOW..][..XtpPacket::LENGTH]).expect("a packet");
         let kind = header.format as u64;
+        if !header.returned {
+            self.asked = header.sync;
+        }
         match header.format {
             XtpKind::First | XtpKind::Data => {
                 self.data += 1;
@@ -76,11 +78,7 @@ impl Packets {
         }
     }
 
-    pub(crate) fn heard(&self, kind: XtpKind) -> usize {
-        self.heard.get(&(kind as u64)).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn sent(&self, kind: XtpKind) -> usize {
+    fn sent(&self, kind: XtpKind) -> usize {
         self.sent.get(&(kind as u64)).copied().unwrap_or(0)
     }
 }

@@ -121,8 +121,8 @@ fn a_rate_that_is_changed_is_in_force_within_a_round_trip_and_a_burst() {
 fn a_rate_that_is_changed_is_told_again_if_that_is_lost() {
     let mut scene = Scene::<IsochronousStream>::new(1, link(0.0), u32::MAX, takes);
     scene.run(Duration::from_secs(5));
-    let nth = scene.world.network().traffic(SINK, SOURCE).packets;
-    scene.world.network_mut().script(SINK, SOURCE, vec![Event { nth, deed: Deed::Lose }]);
+    // The next packet of the sink is lost.
+    scene.world.network_mut().script(SINK, SOURCE, vec![Event { nth: 0, deed: Deed::Lose }]);
     let command = Terms { rate: RATE / 10, burst: BURST }.command();
     scene.world.ask(scene.sink, DatagramsRequest::Control { association: ASSOCIATION, command });
     scene.run(Duration::from_secs(2));
@@ -157,8 +157,9 @@ fn a_stream_withstands_what_befalls_any_packet() {
     for (from, to) in [(SOURCE, SINK), (SINK, SOURCE)] {
         for nth in 0..36 {
             for deed in deeds {
-                let mut scene = Scene::<IsochronousStream>::new(1, link(0.0), SAYS, sends);
-                scene.world.network_mut().script(from, to, vec![Event { nth, deed }]);
+                let (way, events) = ((from, to), vec![Event { nth, deed }]);
+                let mut scene =
+                    Scene::<IsochronousStream>::scripted(link(0.0), SAYS, sends, way, events);
                 scene.run(Duration::from_secs(100));
                 let what = format!("{deed:?} of {nth} from {from}");
                 let heard = scene.heard();

@@ -7,7 +7,9 @@ use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Duration, Handle, Instant};
-use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Event, SimulatedDatagrams, StationId, World,
+};
 use stackwright_wire::{BufferTree, Message};
 use stackwright_xtp::services::XtpService;
 use stackwright_xtp::{Config, Layer, layer};
@@ -97,6 +99,32 @@ impl<S: Service> Scene<S> {
         says: u32,
         config: impl Fn(usize, Config) -> Config,
     ) -> Self {
+        let mut scene = Scene::silent(seed, conditions, says, config);
+        scene.open();
+        scene
+    }
+
+    /// The same, with what befalls packets of one direction, from the first on.
+    pub(crate) fn scripted(
+        conditions: Conditions,
+        says: u32,
+        config: impl Fn(usize, Config) -> Config,
+        (from, to): (IpAddr, IpAddr),
+        events: Vec<Event>,
+    ) -> Self {
+        let mut scene = Scene::silent(1, conditions, says, config);
+        scene.world.network_mut().script(from, to, events);
+        scene.open();
+        scene
+    }
+
+    /// Nobody has opened anything yet.
+    fn silent(
+        seed: u64,
+        conditions: Conditions,
+        says: u32,
+        config: impl Fn(usize, Config) -> Config,
+    ) -> Self {
         let mut world = World::new(seed);
         world.network_mut().set_conditions(conditions);
         world.network_mut().keep_traffic();
@@ -107,14 +135,18 @@ impl<S: Service> Scene<S> {
             let stack = Over::new(layer::<M, S>(config, seed), below);
             world.add(address, stack, Side { says, ..Side::default() })
         });
+        Scene { world, source, sink }
+    }
+
+    fn open(&mut self) {
+        let Scene { world, source, sink } = self;
         let local = SocketAddr::from((SINK, 7)).into();
         let credit = Credit { octets: 1 << 20, messages: 1024 };
-        world.ask(sink, DatagramsRequest::Listen { listener: LISTENER, local });
+        world.ask(*sink, DatagramsRequest::Listen { listener: LISTENER, local });
         let association = ASSOCIATION;
-        world.ask(sink, DatagramsRequest::Await { listener: LISTENER, association, credit });
+        world.ask(*sink, DatagramsRequest::Await { listener: LISTENER, association, credit });
         let (remote, local) = (local, None);
-        world.ask(source, DatagramsRequest::Open { association, remote, local, credit });
-        Scene { world, source, sink }
+        world.ask(*source, DatagramsRequest::Open { association, remote, local, credit });
     }
 
     pub(crate) fn run(&mut self, time: Duration) {

@@ -6,7 +6,7 @@ mod sweep;
 
 use stackwright_contract::Duration;
 use stackwright_contract::services::{DatagramsRequest, Ended};
-use stackwright_simulator::{Conditions, Deed, Event};
+use stackwright_simulator::{Conditions, Deed, Event, World};
 use stackwright_wire::Message;
 use stackwright_xtp::services::{
     AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram,
@@ -101,23 +101,51 @@ fn requests_are_heard_and_answered_once_on_bad_links() {
 #[test]
 fn a_copy_of_a_first_makes_no_other_context() {
     let by = Duration::from_secs(20);
-    let mut scene =
-        Scene::<AcknowledgedDatagram>::new(1, Conditions::IDEAL, 1, [SAYS_ONE, LISTENS]);
     let twice = vec![Event { nth: 0, deed: Deed::Duplicate { by } }];
-    scene.world.network_mut().script(CLIENT, SERVER, twice);
+    let manners = [SAYS_ONE, LISTENS];
+    let mut scene = Scene::<AcknowledgedDatagram>::scripted(manners, (CLIENT, SERVER), twice);
     scene.run(100);
     let server = scene.side(scene.server);
     assert_eq!((server.heard.len(), server.opened), (1, 1));
+    assert_eq!(scene.packets().1, 2, "the copy is answered as the first was");
+}
+
+/// They belong to no context yet and are dropped, but nobody is told that: they come again when the
+/// first timeout has passed, and that is all the harm.
+#[test]
+fn data_that_overtake_the_first_packet_come_once_and_a_timeout_later() {
+    let says = Manner { opening: &OCTETS, times: 1, ..LISTENS };
+    let took = |by: u64| {
+        let by = Duration::from_millis(by);
+        let late = vec![Event { nth: 0, deed: Deed::HoldBack { by } }];
+        let manners = [says, LISTENS];
+        let mut scene = Scene::<Connection>::scripted(manners, (CLIENT, SERVER), late);
+        let (begin, server) = (scene.world.now(), scene.server);
+        let all = |world: &World<M>| !world.application(server).heard.is_empty();
+        assert!(scene.world.run_until(all, Duration::from_secs(20)), "after {by:?}");
+        let took = scene.world.now().since(begin);
+        scene.run(200);
+        let heard = scene.side(server);
+        assert_eq!((&heard.heard[..], heard.opened), (&[OCTETS.to_vec()][..], 1), "after {by:?}");
+        assert_eq!((&heard.ended, &scene.side(scene.client).ended), (&vec![], &vec![]));
+        (took, scene.packets().0)
+    };
+    let (usual, packets) = took(0);
+    for by in [5, 20, 100, 500, 900] {
+        let (late, more) = took(by);
+        // The first timeout is a second.
+        assert!(late <= usual + Duration::from_secs(1), "{by} ms: {late:?} for {usual:?}");
+        assert!(more <= packets + 8, "{by} ms: {more} packets for {packets}");
+    }
 }
 
 /// A forged source gets no more than three octets for one.
 fn a_stranger_costs<S: Service>() {
     let pours = Manner { answer: &[1; 1000], opening: &[2; 1000], times: 30, ..LISTENS };
     let says = Manner { closes_when_said: false, ..SAYS_ONE };
-    let mut scene = Scene::<S>::new(1, Conditions::IDEAL, 1, [says, pours]);
     // The client hears nothing at all.
     let deaf = (0..10_000).map(|nth| Event { nth, deed: Deed::Lose }).collect();
-    scene.world.network_mut().script(SERVER, CLIENT, deaf);
+    let mut scene = Scene::<S>::scripted([says, pours], (SERVER, CLIENT), deaf);
     scene.run(400);
     let network = scene.world.network();
     let payload = |from, to| {
@@ -164,9 +192,8 @@ fn what_is_said_is_said_again_by_its_own_timeout() {
     for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
         for nth in 0..8 {
             for manners in [[LISTENS, speaks], [speaks, LISTENS], [speaks, ANSWERS]] {
-                let mut scene = Scene::<Connection>::new(1, Conditions::IDEAL, 1, manners);
                 let lost = vec![Event { nth, deed: Deed::Lose }];
-                scene.world.network_mut().script(from, to, lost);
+                let mut scene = Scene::<Connection>::scripted(manners, (from, to), lost);
                 let over = scene.world.run_until(|_| false, Duration::from_millis(2500));
                 assert!(!over, "nothing ends it but time");
                 let heard = [scene.client, scene.server].map(|side| scene.side(side).heard.len());
@@ -187,8 +214,7 @@ fn what_is_lost_after_a_silence_is_said_again() {
             let manners = manners.map(|manner| Manner { closes_when_said: false, ..manner });
             let mut scene = Scene::<Connection>::new(1, Conditions::IDEAL, 1, manners);
             scene.run(silence);
-            let (_, said) = scene.packets();
-            let lost = vec![Event { nth: said + nth, deed: Deed::Lose }];
+            let lost = vec![Event { nth, deed: Deed::Lose }];
             scene.world.network_mut().script(SERVER, CLIENT, lost);
             let association = name(0);
             let batch = M::with_headroom(128, REQUEST).into();

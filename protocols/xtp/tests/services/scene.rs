@@ -7,7 +7,9 @@ use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended,
 };
 use stackwright_contract::{Context, Duration, Handle};
-use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Event, SimulatedDatagrams, StationId, World,
+};
 use stackwright_wire::{BufferTree, Message};
 use stackwright_xtp::services::XtpService;
 use stackwright_xtp::{Config, Layer, layer};
@@ -121,6 +123,25 @@ impl<S: Service> Scene<S> {
         opened: u32,
         manners: [Manner; 2],
     ) -> Self {
+        let mut scene = Scene::silent(seed, conditions, manners);
+        scene.open(opened);
+        scene
+    }
+
+    /// On ideal links, these things befall packets of one direction, from the first on.
+    pub(crate) fn scripted(
+        manners: [Manner; 2],
+        (from, to): (IpAddr, IpAddr),
+        events: Vec<Event>,
+    ) -> Self {
+        let mut scene = Scene::silent(1, Conditions::IDEAL, manners);
+        scene.world.network_mut().script(from, to, events);
+        scene.open(1);
+        scene
+    }
+
+    /// Nobody has opened anything yet.
+    fn silent(seed: u64, conditions: Conditions, manners: [Manner; 2]) -> Self {
         let mut world = World::new(seed);
         world.network_mut().set_conditions(conditions);
         world.network_mut().keep_traffic();
@@ -135,20 +156,24 @@ impl<S: Service> Scene<S> {
                     Side::new(manner),
                 )
             });
+        Scene { world, client, server }
+    }
+
+    fn open(&mut self, opened: u32) {
+        let Scene { world, client, server } = self;
         let local = SocketAddr::from((SERVER, 7)).into();
-        world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
+        world.ask(*server, DatagramsRequest::Listen { listener: LISTENER, local });
         for index in 0..opened + 5 {
             let (listener, association) = (LISTENER, name(index));
-            world.ask(server, DatagramsRequest::Await { listener, association, credit: ROOM });
+            world.ask(*server, DatagramsRequest::Await { listener, association, credit: ROOM });
         }
         for index in 0..opened {
             let (association, remote) = (name(index), local);
             world.ask(
-                client,
+                *client,
                 DatagramsRequest::Open { association, remote, local: None, credit: ROOM },
             );
         }
-        Scene { world, client, server }
     }
 
     pub(crate) fn run(&mut self, seconds: u64) {

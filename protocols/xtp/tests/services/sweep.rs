@@ -2,7 +2,7 @@
 
 use stackwright_contract::Duration;
 use stackwright_contract::services::Ended;
-use stackwright_simulator::{Conditions, Deed, Event};
+use stackwright_simulator::{Deed, Event};
 use stackwright_xtp::services::{
     AcknowledgedDatagram, Connection, Transaction, UnacknowledgedDatagram,
 };
@@ -33,8 +33,8 @@ fn withstands<S: Service>(manners: [Manner; 2]) {
     for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
         for nth in 0..PACKETS {
             for deed in deeds() {
-                let mut scene = Scene::<S>::new(1, Conditions::IDEAL, 1, manners);
-                scene.world.network_mut().script(from, to, vec![Event { nth, deed }]);
+                let events = vec![Event { nth, deed }];
+                let mut scene = Scene::<S>::scripted(manners, (from, to), events);
                 scene.run(200);
                 let what = format!("service {}: {deed:?} of {nth} from {from}", S::NUMBER);
                 let (client, server) = (scene.side(scene.client), scene.side(scene.server));
@@ -74,9 +74,9 @@ fn an_unacknowledged_datagram_is_heard_at_most_once_whatever_befalls_any_packet(
     let says = Manner { opening: &LONG, ..SAYS_ONE };
     for nth in 0..PACKETS {
         for deed in deeds() {
+            let (manners, events) = ([says, LISTENS], vec![Event { nth, deed }]);
             let mut scene =
-                Scene::<UnacknowledgedDatagram>::new(1, Conditions::IDEAL, 1, [says, LISTENS]);
-            scene.world.network_mut().script(CLIENT, SERVER, vec![Event { nth, deed }]);
+                Scene::<UnacknowledgedDatagram>::scripted(manners, (CLIENT, SERVER), events);
             scene.run(200);
             let what = format!("{deed:?} of {nth}");
             let (client, server) = (scene.side(scene.client), scene.side(scene.server));

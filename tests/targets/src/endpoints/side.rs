@@ -61,13 +61,43 @@ pub(super) struct Application {
 pub(super) struct Packet {
     pub(super) from: Participant,
     pub(super) to: Participant,
+    /// The side that it reaches.
+    pub(super) recipient: u8,
     pub(super) octets: Vec<u8>,
     pub(super) ecn: Ecn,
+}
+
+/// Where an endpoint is among the others.
+pub(super) struct Place {
+    /// Where it listens, and where those that it opens an association with do.
+    local: Participant,
+    remote: Participant,
+    /// The sides that what it sends reaches.
+    recipients: Vec<u8>,
+    /// Whether both addresses are that of a group, with which it has one association.
+    in_group: bool,
+}
+
+impl Place {
+    /// The place of one of two.
+    pub(super) fn of_pair(nth: u8) -> Self {
+        let other = 1 - nth;
+        let (local, remote) = (address(nth, 7), address(other, 7));
+        Place { local, remote, recipients: vec![other], in_group: false }
+    }
+
+    /// The place of one of `members`.
+    pub(super) fn in_group(nth: u8, members: u8) -> Self {
+        let group = SocketAddr::from(([239, 0, 0, 1], 7)).into();
+        let recipients = (0..members).filter(|other| *other != nth).collect();
+        Place { local: group, remote: group, recipients, in_group: true }
+    }
 }
 
 /// One endpoint.
 pub(super) struct Side<H: Messages> {
     nth: u8,
+    place: Place,
     pub(super) cx: Context,
     pub(super) layer: Transport<H>,
     pub(super) said: Said,
@@ -81,14 +111,15 @@ pub(super) struct Side<H: Messages> {
 }
 
 /// The address of a side, or of another that speaks in its name.
-pub(super) fn address(nth: u8, port: u16) -> Participant {
+fn address(nth: u8, port: u16) -> Participant {
     SocketAddr::from(([10, 0, 0, nth], port)).into()
 }
 
 impl<H: Messages> Side<H> {
-    pub(super) fn new(nth: u8, layer: Transport<H>) -> Self {
+    pub(super) fn new(nth: u8, place: Place, layer: Transport<H>) -> Self {
         Side {
             nth,
+            place,
             cx: Context::new(u64::from(nth)),
             layer,
             said: Said::default(),
@@ -108,7 +139,7 @@ impl<H: Messages> Side<H> {
     pub(super) fn listen(&mut self) {
         let listener = self.above.name(Application { listens: true, ..Application::default() });
         self.listener = Some(listener);
-        let local = address(self.nth, 7);
+        let local = self.place.local;
         self.request(DatagramsRequest::Listen { listener, local });
         for _ in 0..3 {
             self.expect();
@@ -149,12 +180,13 @@ impl<H: Messages> Side<H> {
             .filter(|(_, one)| !one.listens && !one.closing)
             .map(|(name, _)| name)
             .collect();
-        if living.len() < 8 && (what.is_multiple_of(8) || living.is_empty()) {
+        let opens = what.is_multiple_of(8) && what < 240;
+        if living.len() < 8 && (opens || living.is_empty()) {
             let up = Credit { octets: 1 << 18, messages: usize::from(what / 64) + 1 };
             let association = self.above.name(Application { up, ..Application::default() });
             return self.request(DatagramsRequest::Open {
                 association,
-                remote: address(1 - self.nth, 7),
+                remote: self.place.remote,
                 credit: up,
                 local: None,
             });
@@ -227,9 +259,15 @@ impl<H: Messages> Side<H> {
                 self.awaited.push_back(association);
                 return true;
             }
+            DatagramsRequest::Open { association, .. }
+                if self.place.in_group && !self.below.is_empty() =>
+            {
+                DatagramsIndication::Ended { name: association, why: Ended::Unavailable }
+            }
             DatagramsRequest::Open { association, remote, .. } => {
                 self.ports += 1;
-                let local = address(self.nth, self.ports);
+                let own = address(self.nth, self.ports);
+                let local = if self.place.in_group { remote } else { own };
                 self.below.insert(association, (local, remote));
                 DatagramsIndication::Opened {
                     association,
@@ -270,8 +308,11 @@ impl<H: Messages> Side<H> {
         let mut octets = vec![0; message.len()];
         message.copy_to(&mut octets);
         let (from, to) = self.below[&association];
-        if wire.len() < PACKETS_MOST {
-            wire.push(Packet { from, to, octets, ecn });
+        for recipient in &self.place.recipients {
+            if wire.len() < PACKETS_MOST {
+                let (recipient, octets) = (*recipient, octets.clone());
+                wire.push(Packet { from, to, recipient, octets, ecn });
+            }
         }
     }
 
@@ -311,6 +352,12 @@ impl<H: Messages> Side<H> {
         }
     }
 
+    /// Returns the ends of a packet of another that speaks to the listener.
+    pub(super) fn ends_with_another(&self, which: u8) -> (Participant, Participant) {
+        let another = address(9, 1000 + u16::from(which));
+        (self.place.local, if self.place.in_group { self.place.remote } else { another })
+    }
+
     /// Whether there are so few associations that one more may come.
     fn awaits(&self) -> bool {
         self.above.len() < 12
@@ -322,7 +369,7 @@ impl<H: Messages> Side<H> {
         if let Some((name, _)) = open {
             return Some(*name);
         }
-        if packet.to != address(self.nth, 7) || self.door.is_none() {
+        if packet.to != self.place.local || self.door.is_none() {
             return None;
         }
         let name = self.awaited.pop_front()?;

@@ -1,5 +1,5 @@
-//! Two whole endpoints of a transport over datagrams, of which the input has the network, the
-//! applications and the time.
+//! Whole endpoints of a transport over datagrams, of which the input has the network, the
+//! applications and the time: two, or three in a group.
 
 mod side;
 
@@ -9,31 +9,50 @@ use stackwright_transport::Transport;
 
 use crate::Input;
 pub(crate) use side::Messages;
-use side::{Packet, Side, address};
+use side::{Packet, Place, Side};
 
 struct Stage<H: Messages> {
-    sides: [Side<H>; 2],
+    sides: Vec<Side<H>>,
     wire: Vec<Packet>,
     /// Makes the check of an altered packet, or of a forged one, right.
     repair: fn(&mut [u8]),
 }
 
-/// Each step takes an octet that says who acts: the network, an application, or time. At the end
-/// nothing passes any more, both close, and each name gets its last word.
-pub(crate) fn run<H: Messages>(
+/// Runs two endpoints, each of which listens at an address of its own.
+pub(crate) fn pair<H: Messages>(
     layers: [Transport<H>; 2],
+    repair: fn(&mut [u8]),
+    input: Input<'_>,
+) {
+    run(layers.into(), Place::of_pair, repair, input);
+}
+
+/// Runs endpoints that all listen at the address of one group: what one sends to it reaches the
+/// others, each by itself.
+pub(crate) fn group<H: Messages, const N: usize>(
+    layers: [Transport<H>; N],
+    repair: fn(&mut [u8]),
+    input: Input<'_>,
+) {
+    run(layers.into(), |nth| Place::in_group(nth, N as u8), repair, input);
+}
+
+/// Each step takes an octet that says who acts: the network, an application, or time. At the end
+/// nothing passes any more, all close, and each name gets its last word.
+fn run<H: Messages>(
+    layers: Vec<Transport<H>>,
+    place: impl Fn(u8) -> Place,
     repair: fn(&mut [u8]),
     mut input: Input<'_>,
 ) {
-    let mut nth = 0..;
-    let sides = layers.map(|layer| Side::new(nth.next().expect("two"), layer));
-    let mut stage = Stage { sides, wire: Vec::new(), repair };
+    let sides = (0..).zip(layers).map(|(nth, layer)| Side::new(nth, place(nth), layer));
+    let mut stage = Stage { sides: sides.collect(), wire: Vec::new(), repair };
     for side in &mut stage.sides {
         side.listen();
     }
     while !input.is_empty() {
         let what = input.octet();
-        let side = usize::from(what / 128);
+        let side = usize::from(what) * stage.sides.len() / 256;
         match what % 16 {
             0..5 => stage.deliver(&mut input),
             5..7 => stage.inject(&mut input, side),
@@ -111,12 +130,7 @@ impl<H: Messages> Stage<H> {
             (9, _) => Ecn::NotEct,
             (_, ecn) => ecn,
         };
-        let side = usize::from(
-            packet
-                .to
-                .internet()
-                .is_some_and(|to| to.ip() == address(1, 0).internet().expect("one").ip()),
-        );
+        let side = usize::from(packet.recipient);
         if how % 8 == 3 && !packet.octets.is_empty() {
             let run = self.behind(at, packet);
             return self.sides[side].arrive_together(&run);
@@ -126,10 +140,11 @@ impl<H: Messages> Stage<H> {
 
     /// The packet that lay there, with those behind it that may be in one run with it.
     fn behind(&mut self, at: usize, first: Packet) -> Vec<Packet> {
-        let (ends, length) = ((first.from, first.to, first.ecn), first.octets.len());
+        let ends = |packet: &Packet| (packet.from, packet.to, packet.recipient, packet.ecn);
+        let (all, length) = (ends(&first), first.octets.len());
         let mut run = vec![first];
         while let Some(next) = self.wire.get(at)
-            && (next.from, next.to, next.ecn) == ends
+            && ends(next) == all
             && (1..=length).contains(&next.octets.len())
             && run.last().is_some_and(|last| last.octets.len() == length)
         {
@@ -144,18 +159,18 @@ impl<H: Messages> Stage<H> {
         let which = input.octet();
         let (to, from) = match known.get(usize::from(which % 8)) {
             Some(ends) => *ends,
-            None => (address(side as u8, 7), address(9, 1000 + u16::from(which))),
+            None => self.sides[side].ends_with_another(which),
         };
         let length = usize::from(input.octet());
         let mut octets = input.take(length).to_vec();
         (self.repair)(&mut octets);
         let ecn = if which < 32 { Ecn::Ce } else { Ecn::NotEct };
-        self.sides[side].arrives(&Packet { from, to, octets, ecn });
+        self.sides[side].arrives(&Packet { from, to, recipient: side as u8, octets, ecn });
     }
 
     fn pass(&mut self, time: Duration) {
         let end = self.sides[0].cx.now() + time;
-        // Both have the same clock, and what is due rings when it is.
+        // All have the same clock, and what is due rings when it is.
         for _ in 0..2000 {
             let next = self.sides.iter().filter_map(|side| side.layer.next_deadline()).min();
             let Some(next) = next.filter(|next| *next <= end) else { break };
