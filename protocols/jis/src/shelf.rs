@@ -111,12 +111,7 @@ impl<V: PartialEq> SplitCache<V> {
     }
 
     /// Returns a picture in bodies of at most `body_most` octets, if this version of it is kept.
-    pub fn find(
-        &mut self,
-        name: &str,
-        body_most: usize,
-        version: &V,
-    ) -> Option<Rc<SplitPicture>> {
+    pub fn find(&mut self, name: &str, body_most: usize, version: &V) -> Option<Rc<SplitPicture>> {
         let kept = self.take(name, body_most)?;
         if kept.version != *version {
             return None; // the file has changed
