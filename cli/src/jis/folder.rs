@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
-use stackwright_jis::{Refusal, Shelf, SplitCache, SplitPicture};
+use stackwright_jis::{NoPicture, Shelf, SplitCache, SplitPicture};
 
 /// The longest file that is read: one client must not take all memory.
 const OCTETS_MOST: u64 = 64 << 20;
@@ -55,7 +55,7 @@ impl Shelf for Folder {
         self.open(name).and_then(|(file, _)| read(file))
     }
 
-    fn split(&self, name: &str, most: usize) -> Result<Rc<SplitPicture>, Refusal> {
+    fn split(&self, name: &str, most: usize) -> Result<Rc<SplitPicture>, NoPicture> {
         let Some((file, about)) = self.open(name) else {
             return SplitPicture::of(None, most).map(Rc::new);
         };

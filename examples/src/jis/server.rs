@@ -9,7 +9,7 @@ use stackwright::contract::services::{Credit, Ended};
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::drivers::{Driver, Lanes};
 use stackwright_jis::generated::server::{Input, Output};
-use stackwright_jis::{Refusal, Shelf, SplitCache, SplitPicture};
+use stackwright_jis::{NoPicture, Shelf, SplitCache, SplitPicture};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
 use super::{Picture, Wrong};
@@ -32,7 +32,7 @@ impl Shelf for One {
         Some(self.file.clone())
     }
 
-    fn split(&self, _: &str, most: usize) -> Result<Rc<SplitPicture>, Refusal> {
+    fn split(&self, _: &str, most: usize) -> Result<Rc<SplitPicture>, NoPicture> {
         if let Some(picture) = self.split.borrow_mut().find("", most, &()) {
             return Ok(picture);
         }
@@ -79,7 +79,8 @@ where
     let local: SocketAddr = arguments.next().ok_or(usage)?.parse()?;
     let file = fs::read(arguments.next().ok_or(usage)?)?;
     let mut driver = Driver::new(fastrand::u64(..))?;
-    let mut stack = make(&driver, Rc::new(One { file, split: RefCell::new(SplitCache::new(KEPT)) }))?;
+    let mut stack =
+        make(&driver, Rc::new(One { file, split: RefCell::new(SplitCache::new(KEPT)) }))?;
     let mut told = Told::default();
     let listen = RoleRequest::Listen { listener: LISTENER, local: local.into() };
     driver.request(&mut stack, listen, &mut told);

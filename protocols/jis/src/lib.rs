@@ -30,7 +30,7 @@ use stackwright_wire::{Header, Message};
 
 pub use client::{Fetched, PictureView, Progress};
 pub use server::Answer;
-pub use shelf::{Refusal, Shelf, SplitCache, SplitPicture};
+pub use shelf::{NoPicture, Shelf, SplitCache, SplitPicture};
 
 /// The role that a client has on each association.
 pub type ClientPart = generated::client::Part<PictureView>;

@@ -11,7 +11,7 @@ use crate::client::octets;
 use crate::generated::server::Functions;
 use crate::generated::{ReqHead, Restored, TableKind, Why};
 use crate::jpeg::{BODY_MOST, Summary};
-use crate::shelf::{Refusal, Shelf, SplitPicture};
+use crate::shelf::{NoPicture, Shelf, SplitPicture};
 
 /// The shortest bodies that a client may ask for.
 const LEAST: usize = 256;
@@ -24,7 +24,7 @@ pub struct Answer<S> {
     /// The longest body that a packet carries.
     most: usize,
     found: Option<Rc<SplitPicture>>,
-    refused: Refusal,
+    refused: NoPicture,
     next: usize,
 }
 
@@ -35,7 +35,7 @@ impl<S: Shelf> Answer<S> {
         Answer { shelf, most, found: None, refused: (Why::Unknown, String::new()), next: 0 }
     }
 
-    fn sought(&self, most: usize, name: &[u8]) -> Result<Rc<SplitPicture>, Refusal> {
+    fn sought(&self, most: usize, name: &[u8]) -> Result<Rc<SplitPicture>, NoPicture> {
         // Behind the name there is padding.
         let end = name.iter().position(|octet| *octet == 0).unwrap_or(name.len());
         let most = most.clamp(LEAST, self.most);

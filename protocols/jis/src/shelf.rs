@@ -9,7 +9,7 @@ use crate::generated::Why;
 use crate::jpeg::{JpegFlaw, Picture, Summary};
 
 /// Why there is nothing to send, with a sentence.
-pub type Refusal = (Why, String);
+pub type NoPicture = (Why, String);
 
 /// Has pictures.
 pub trait Shelf {
@@ -21,7 +21,7 @@ pub trait Shelf {
     ///
     /// # Errors
     /// Returns why there is none: no file, or none that can be split.
-    fn split(&self, name: &str, most: usize) -> Result<Rc<SplitPicture>, Refusal> {
+    fn split(&self, name: &str, most: usize) -> Result<Rc<SplitPicture>, NoPicture> {
         SplitPicture::of(self.file(name), most).map(Rc::new)
     }
 }
@@ -50,7 +50,7 @@ impl SplitPicture {
     ///
     /// # Errors
     /// Returns why not: there is no file, or none that can be split.
-    pub fn of(file: Option<Vec<u8>>, most: usize) -> Result<Self, Refusal> {
+    pub fn of(file: Option<Vec<u8>>, most: usize) -> Result<Self, NoPicture> {
         let file = file.ok_or((Why::Unknown, "there is no picture of this name".to_string()))?;
         let unsuitable = |flaw: JpegFlaw| (Why::Unsuitable, flaw.to_string());
         let picture = Picture::read(&file).map_err(unsuitable)?;
