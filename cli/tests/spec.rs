@@ -8,6 +8,8 @@ use std::process::Command;
 use stackwright_programs::scratch::Scratch;
 
 const PAGE: &str = include_str!("../../docs/your-protocol-in-thirty-lines.md");
+const MODULE_PATH: &str = "examples/src/bin/lookup/network.rs";
+const MODULE: &str = include_str!("../../examples/src/bin/lookup/network.rs");
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
 
 /// Runs a line of the shell in a folder, with the program on the path; gives all that it says.
@@ -50,6 +52,9 @@ fn the_page_shows_what_happens() {
         }
     }
     assert!(commands >= 6);
+    // The example is what the page makes.
+    let module = fs::read_to_string(folder.join("network.rs")).expect("the page writes it");
+    assert!(module == MODULE, "generate {MODULE_PATH} anew");
     let formatted = "stackwright spec fmt --check lookup.protocol && echo formatted";
     assert_eq!(shell(formatted, folder.path()), "formatted");
 }

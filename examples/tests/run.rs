@@ -12,6 +12,7 @@ const CHAT: &str = env!("CARGO_BIN_EXE_chat");
 const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
 const RELAY: &str = env!("CARGO_BIN_EXE_relay");
 const ISO_IMAGE: &str = env!("CARGO_BIN_EXE_iso-image");
+const LOOKUP: &str = env!("CARGO_BIN_EXE_lookup");
 const MY_JUDGE: &str = env!("CARGO_BIN_EXE_my-judge");
 const TAILORED: &str = env!("CARGO_BIN_EXE_tailored");
 const JIS_CLIENTS: [&str; 3] = [
@@ -287,4 +288,18 @@ fn a_tailored_program_has_the_policies_that_it_names_and_no_other() {
     ];
     assert_eq!(policies_in(TAILORED), named);
     assert_eq!(policies_in(JIS_CLIENTS[0]), named, "a protocol of a specification");
+}
+
+#[test]
+fn two_processes_speak_the_protocol_of_the_page() {
+    let page = include_str!("../../docs/your-protocol-in-thirty-lines.md");
+    let program = include_str!("../src/bin/lookup/main.rs").split_once("\n\n").expect("a title");
+    assert!(page.contains(program.1), "the page has another program");
+    assert!(page.contains(include_str!("../src/bin/lookup/lookup.protocol")), "another text");
+    let (_server, place) = Running::serving(LOOKUP, &["serve", ANYWHERE]);
+    for (name, says) in [("printer", "printer is 10.0.0.1"), ("fax", "fax is 0.0.0.0")] {
+        let mut client = Running::start(LOOKUP, &["ask", &place, name]);
+        assert_eq!(client.line(), says);
+        client.finish();
+    }
 }

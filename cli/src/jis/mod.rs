@@ -1,5 +1,6 @@
 //! `jis`: an image server, and its client.
 
+mod folder;
 mod get;
 mod png;
 mod serve;
@@ -20,6 +21,7 @@ use stackwright_drivers::udp::Udp;
 use stackwright_jis::{PORT, body_most};
 
 use crate::problem::Problem;
+use crate::quantity::octets;
 use crate::stacks::{self, Message};
 
 const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
@@ -43,6 +45,10 @@ pub(crate) struct Serve {
     /// Listen here; the port is one of UDP.
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = DEFAULT)]
     listen: SocketAddr,
+    /// Keep pictures split in memory, at most this much together, such as 1GB: they are sent at
+    /// once when they are asked for again. A file that has changed is read anew.
+    #[arg(long, value_name = "OCTETS", default_value = "64MB", value_parser = octets)]
+    keep: u64,
 }
 
 #[derive(Args)]

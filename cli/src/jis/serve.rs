@@ -1,22 +1,17 @@
 //! `jis serve`: the pictures of a folder.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use stackwright::compose::Over;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
-use stackwright_jis::Shelf;
 use stackwright_jis::generated::server::{Input, Output};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
+use super::folder::Folder;
 use super::{CREDIT, Serve, below};
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
@@ -25,30 +20,8 @@ use crate::stacks::Message;
 
 /// So many clients are served at a time.
 const CLIENTS: u32 = 16;
-/// The longest file that is read: one client must not take all memory.
-const OCTETS_MOST: u64 = 64 << 20;
 
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
-
-/// A folder; what is in it is served, and nothing that a name with `/` reaches.
-struct Folder(PathBuf);
-
-impl Shelf for Folder {
-    fn file(&self, name: &str) -> Option<Vec<u8>> {
-        let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
-        let path = plain.then(|| self.0.join(name))?;
-        // A link, or a device, may be anything: neither is followed or waited for.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
-        let about = file.metadata().ok()?;
-        if !about.is_file() || about.len() > OCTETS_MOST {
-            return None;
-        }
-        let mut octets = Vec::new();
-        file.take(OCTETS_MOST).read_to_end(&mut octets).ok()?;
-        Some(octets)
-    }
-}
 
 #[derive(Default)]
 struct Told {
@@ -92,7 +65,9 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     let mut driver = Driver::new(fastrand::u64(..))?;
     let mut told = Told { folder: folder.display().to_string(), ..Told::default() };
     let (below, most) = below(&driver, serve.listen.ip())?;
-    let layer = stackwright_jis::server::<Message, _>(Rc::new(Folder(folder)), most);
+    let kept = usize::try_from(serve.keep).unwrap_or(usize::MAX);
+    let shelf = Rc::new(Folder::new(folder, kept));
+    let layer = stackwright_jis::server::<Message, _>(shelf, most);
     let mut stack = Over::new(layer, below);
     let interrupted = interrupts()?;
     let listen = RoleRequest::Listen { listener: LISTENER, local: serve.listen.into() };

@@ -3,7 +3,6 @@
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::marker::PhantomData;
 
 use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
 use stackwright_contract::{Handle, Instant, Outlet};
@@ -69,7 +68,7 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
         name: Handle,
         now: Instant,
         event: &EventOf<M, P>,
-        out: &mut impl Outlet<RoleLayer<M, P, N>>,
+        out: &mut dyn Outlet<RoleLayer<M, P, N>>,
     ) -> Credit
     where
         N: FnMut() -> P,
@@ -124,7 +123,7 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
         name: Handle,
         now: Instant,
         event: &EventOf<M, P>,
-        out: &mut impl Outlet<RoleLayer<M, P, N>>,
+        out: &mut dyn Outlet<RoleLayer<M, P, N>>,
     ) -> bool
     where
         N: FnMut() -> P,
@@ -146,18 +145,14 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
             waiting: &mut self.waiting,
             deadlines: &mut self.deadlines,
             out,
-            layer: PhantomData,
         };
         self.part.step(event, &mut turn);
         turn.sent
     }
 
     /// Sends what waits, as far as there is credit.
-    pub(crate) fn send_waiting<N>(
-        &mut self,
-        name: Handle,
-        out: &mut impl Outlet<RoleLayer<M, P, N>>,
-    ) where
+    pub(crate) fn send_waiting<N>(&mut self, name: Handle, out: &mut dyn Outlet<RoleLayer<M, P, N>>)
+    where
         N: FnMut() -> P,
     {
         while let Some(message) = self.waiting.pop_front() {
@@ -184,7 +179,7 @@ fn sending<M: Message>(name: Handle, message: M, credit: &mut Credit) -> Datagra
 }
 
 /// What a role may use in one instant.
-struct Turn<'a, M, P, N, X> {
+struct Turn<'a, M: Message, P: RolePart<M>, N: FnMut() -> P> {
     name: Handle,
     now: Instant,
     sends: bool,
@@ -192,16 +187,14 @@ struct Turn<'a, M, P, N, X> {
     credit: &'a mut Credit,
     waiting: &'a mut VecDeque<M>,
     deadlines: &'a mut [Option<Instant>],
-    out: &'a mut X,
-    layer: PhantomData<fn(P, N)>,
+    out: &'a mut dyn Outlet<RoleLayer<M, P, N>>,
 }
 
-impl<M, P, N, X> RoleOutlet<M, P::Output> for Turn<'_, M, P, N, X>
+impl<M, P, N> RoleOutlet<M, P::Output> for Turn<'_, M, P, N>
 where
     M: Message,
     P: RolePart<M>,
     N: FnMut() -> P,
-    X: Outlet<RoleLayer<M, P, N>>,
 {
     fn send(&mut self, head: &impl Header, body: Option<&M>) {
         if !self.sends {

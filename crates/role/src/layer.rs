@@ -14,6 +14,9 @@ use crate::words::{RoleRequest, Speaking};
 ///
 /// Names above and below are the same. What a role does not hear is held, and keeps its credit.
 /// While what it sent waits for credit it hears nothing more, so a peer cannot make it queue.
+///
+/// Its functions are lent the outlet behind a pointer: there is one of each, and not one for each
+/// outlet that a handler is ever lent, with the layers below inlined wherever a word leaves.
 pub struct RoleLayer<M: Message, P: RolePart<M>, N> {
     make: N,
     pub(crate) associations: Mirror<Association<M, P>>,
@@ -48,7 +51,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         cx: &Context,
         name: Handle,
         event: &RoleEvent<P::Adu, P::Input>,
-        out: &mut impl Outlet<Self>,
+        out: &mut dyn Outlet<Self>,
     ) {
         let Some(association) = self.associations.get_mut(name) else { return };
         let heard = association.react(name, cx.now(), event, out);
@@ -68,7 +71,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
     }
 
     /// Ends what has nothing more to send.
-    pub(crate) fn go_on(&mut self, name: Handle, out: &mut impl Outlet<Self>) {
+    pub(crate) fn go_on(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         if association.stage == Stage::Closing && association.waiting.is_empty() {
             association.stage = Stage::Ending;
@@ -76,7 +79,27 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         }
     }
 
-    fn close(&mut self, name: Handle, out: &mut impl Outlet<Self>) {
+    fn obey(&mut self, cx: &Context, request: RoleRequest<P::Input>, out: &mut dyn Outlet<Self>) {
+        match request {
+            RoleRequest::Listen { listener, local } => {
+                out.request(DatagramsRequest::Listen { listener, local });
+            }
+            RoleRequest::Await { listener, association, credit } => {
+                self.begin(association);
+                out.request(DatagramsRequest::Await { listener, association, credit });
+            }
+            RoleRequest::Open { association, remote, local, credit } => {
+                self.begin(association);
+                out.request(DatagramsRequest::Open { association, remote, local, credit });
+            }
+            RoleRequest::Tell { association, input } => {
+                self.tell(cx, association, RoleEvent::Input(input), out);
+            }
+            RoleRequest::Close { name } => self.close(name, out),
+        }
+    }
+
+    fn close(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
         match self.associations.get_mut(name).map(|association| &mut association.stage) {
             Some(stage @ Stage::Open) => {
                 *stage = Stage::Closing;
@@ -110,23 +133,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> Protocol for RoleLayer<M, P, N
         request: RoleRequest<P::Input>,
         out: &mut impl Outlet<Self>,
     ) {
-        match request {
-            RoleRequest::Listen { listener, local } => {
-                out.request(DatagramsRequest::Listen { listener, local });
-            }
-            RoleRequest::Await { listener, association, credit } => {
-                self.begin(association);
-                out.request(DatagramsRequest::Await { listener, association, credit });
-            }
-            RoleRequest::Open { association, remote, local, credit } => {
-                self.begin(association);
-                out.request(DatagramsRequest::Open { association, remote, local, credit });
-            }
-            RoleRequest::Tell { association, input } => {
-                self.tell(cx, association, RoleEvent::Input(input), out);
-            }
-            RoleRequest::Close { name } => self.close(name, out),
-        }
+        self.obey(cx, request, out);
     }
 
     fn handle_indication(

@@ -14,7 +14,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         &mut self,
         cx: &Context,
         indication: DatagramsIndication<M>,
-        out: &mut impl Outlet<Self>,
+        out: &mut dyn Outlet<Self>,
     ) {
         match indication {
             DatagramsIndication::Listening { listener, local } => {
@@ -45,7 +45,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         }
     }
 
-    fn delivered(&mut self, cx: &Context, name: Handle, message: M, out: &mut impl Outlet<Self>) {
+    fn delivered(&mut self, cx: &Context, name: Handle, message: M, out: &mut dyn Outlet<Self>) {
         let credit = Credit { octets: message.len(), messages: 1 };
         let Some(association) = self.associations.get_mut(name) else { return };
         if association.stage != Stage::Open {
@@ -69,7 +69,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         }
     }
 
-    fn give_back(&mut self, name: Handle, credit: Credit, out: &mut impl Outlet<Self>) {
+    fn give_back(&mut self, name: Handle, credit: Credit, out: &mut dyn Outlet<Self>) {
         let open = self.associations.get(name).is_some_and(|one| one.stage == Stage::Open);
         if open && credit.octets > 0 {
             out.request(DatagramsRequest::Credit { association: name, credit });
@@ -82,7 +82,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         cx: &Context,
         name: Handle,
         event: RoleEvent<P::Adu, P::Input>,
-        out: &mut impl Outlet<Self>,
+        out: &mut dyn Outlet<Self>,
     ) {
         let Some(association) = self.associations.get_mut(name) else {
             return cx.dropped(P::NAME, "a word for a name that has ended");
@@ -101,7 +101,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
         cx: &Context,
         name: Handle,
         credit: Credit,
-        out: &mut impl Outlet<Self>,
+        out: &mut dyn Outlet<Self>,
     ) {
         let Some(association) = self.associations.get_mut(name) else { return };
         association.credit.octets += credit.octets;
@@ -122,14 +122,14 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
     }
 
     /// Offers what was held while output waited.
-    fn offer_held(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
+    fn offer_held(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         let Some((word, credit)) = association.heard_now() else { return };
         self.react(cx, name, &word, out);
         self.give_back(name, credit, out);
     }
 
-    fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {
+    fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
         if let Some(association) = self.associations.get_mut(name) {
             let is_told =
                 association.stage == Stage::Open && association.part.hears(&RoleEvent::Ended);

@@ -30,7 +30,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
     }
 
     /// Lets each role hear the waits that are over, one after the other.
-    pub(crate) fn expire(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+    pub(crate) fn expire(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
         while let Some((name, timer)) = self.due(cx.now()) {
             if let Some(association) = self.associations.get_mut(name) {
                 association.deadlines[timer] = None;

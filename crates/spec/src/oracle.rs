@@ -1,11 +1,13 @@
 //! Random programs: tree, automaton and minimised automaton do the same, and it is the only thing
 //! that an independent, logical semantics finds coherent.
 
+mod generated;
+
 use crate::diagnostic::{DiagnosticCode, Span};
 use crate::kernel::{Kernel, Node, Set, ask, exit, node, nothing, present, repeat, sequence, trap};
 use crate::machine::{Automaton, Bounds, Decision, build};
 use crate::program::{
-    Equals, Expr, HostFunction, Program, Question, RoleProgram, Signal, SignalKind, ValueType,
+    Equals, Expr, HostFunction, Question, RoleProgram, Signal, SignalKind, ValueType,
 };
 use crate::react::{Act, Facts, Want, react};
 
@@ -422,91 +424,4 @@ fn what_excludes_each_other_is_asked_once() {
     let automaton = build(&role, Bounds::default()).expect("it has no cycle");
     let is_ask = |one: &&Decision| matches!(one, Decision::Ask(..));
     assert_eq!(automaton.decisions.iter().filter(is_ask).count(), 1);
-}
-
-/// What a generated program is run by: it does the same as the tree, or panics.
-const RUNNER: &str = r"
-struct Host { answers: u16, outputs: u16 }
-
-macro_rules! run {
-    ($module:ident, $trace:expr) => {{
-        impl $module::Host for Host {
-            fn q0(&self) -> bool { self.answers & 1 != 0 }
-            fn q1(&self) -> bool { self.answers & 2 != 0 }
-            fn q2(&self) -> bool { self.answers & 4 != 0 }
-            fn emit_o2(&mut self) { self.outputs |= 1 << 2; }
-            fn emit_o3(&mut self) { self.outputs |= 1 << 3; }
-            fn emit_o4(&mut self) { self.outputs |= 1 << 4; }
-        }
-        let mut state = $module::State::FIRST;
-        for (inputs, answers, outputs, over) in $trace {
-            let mut host = Host { answers, outputs: 0 };
-            let heard = $module::Together { i0: inputs & 1 != 0, i1: inputs & 2 != 0 };
-            let event = $module::Event::Together(heard);
-            state = $module::step(state, event, &mut $module::Variables::FIRST, &mut host);
-            assert_eq!((host.outputs, state.is_over()), (outputs, over), stringify!($module));
-        }
-    }};
-}
-";
-
-/// The first programs that are not refused, as one program of Rust with what each has to do.
-fn generated(count: usize) -> String {
-    let (mut program, mut main) = (String::from(RUNNER), String::from("fn main() {\n"));
-    let mut written = 0;
-    for seed in 0.. {
-        let role = Author::role(seed);
-        let built =
-            if has_instant_loop(&role.body) { None } else { build(&role, Bounds::default()).ok() };
-        let Some(automaton) = built.map(|automaton| automaton.minimised()) else { continue };
-        let mut random = fastrand::Rng::with_seed(seed);
-        let (mut at, mut trace) = (None, Vec::new());
-        for _ in 0..30 {
-            let world = World::any(&mut random);
-            let (after, emitted) = by_tree(&role, at.as_ref(), world).expect("constructive");
-            let outputs = emitted.numbers().filter(|signal| *signal < SIGNALS);
-            let outputs = outputs.fold(0, |sum, signal| sum | 1 << signal);
-            trace.push((world.inputs, world.answers, outputs, after.is_none()));
-            let Some(after) = after else { break };
-            at = Some(after);
-        }
-        let name = role.name.to_lowercase();
-        main += &format!("    run!({name}, {trace:?});\n");
-        let protocol = Program {
-            name: String::from("Random"),
-            version: 1,
-            enums: Vec::new(),
-            adus: Vec::new(),
-            phases: Vec::new(),
-            fences: Vec::new(),
-            roles: vec![role],
-            binding: String::from("static"),
-            accepts: Vec::new(),
-            properties: Vec::new(),
-            model: Default::default(),
-        };
-        let text =
-            crate::rust(&protocol, &[automaton], crate::RustForm::Plain).expect("it is short");
-        program += &text[text.find("\n/// The role").expect("it has one")..];
-        written += 1;
-        if written == count {
-            return program + &main + "}\n";
-        }
-    }
-    unreachable!("there are programs without end")
-}
-
-#[test]
-fn generated_rust_does_what_the_tree_does() {
-    let folder = std::env::temp_dir().join(format!("stackwright-spec-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for a while");
-    let (source, binary) = (folder.join("random.rs"), folder.join("random"));
-    std::fs::write(&source, generated(150)).expect("it is written");
-    let mut rustc = std::process::Command::new("rustc");
-    let compiled = rustc.args(["--edition", "2024", "-o"]).arg(&binary).arg(&source).output();
-    let compiled = compiled.expect("rustc, which compiled this test");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let ran = std::process::Command::new(&binary).output().expect("it was compiled");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    std::fs::remove_dir_all(&folder).expect("it is there");
 }

@@ -5,6 +5,38 @@ use stackwright_spec::{Checked, compile, explore, explore_mixed};
 const JIS: &str = include_str!("sources/jis.protocol");
 const STOP_AND_WAIT: &str = include_str!("sources/stop-and-wait.protocol");
 const PING_PONG: &str = include_str!("sources/ping-pong.protocol");
+const ABRO: &str = include_str!("sources/abro.protocol");
+const ARRANGEMENT: &str = include_str!("sources/arrangement.protocol");
+
+/// A source with items behind its own.
+fn with(text: &str, items: &str) -> String {
+    let end = text.rfind('}').expect("it is a protocol");
+    format!("{}{items}\n}}\n", &text[..end])
+}
+
+/// The arrangement with a server that grants what comes with its ticket.
+fn arrangement() -> String {
+    let server = "
+        role Server {
+            sends Again, Granted;
+            receives Ask;
+            every Ask(ask) {
+                if ask.ticket == 7 { send Granted { session: 1 }; }
+                else { send Again { ticket: 7 }; }
+            }
+        }
+        model { way reorders; way loses 1; way holds 0; }
+        property tries: always tries <= 10 in Client;
+        property asked: never Client.emit Opened before Server.send Granted;";
+    // Nobody refuses.
+    let text = ARRANGEMENT.replace("|| { await Refused(r); emit Failed(r.why); exit over; }", "");
+    let text = text.replace("receives Again, Granted, Refused;", "receives Again, Granted;");
+    let text = text.replace(
+        "output Opened(session: u16), Failed(why: u8), Silent;",
+        "output Opened(session: u16), Silent;",
+    );
+    with(&text.replace("adu Refused { why: u8; }", ""), server)
+}
 
 fn checked(text: &str) -> Vec<Checked> {
     let compiled = compile(text).unwrap_or_else(|told| {
@@ -34,7 +66,8 @@ fn chart(found: &Checked) -> String {
 
 #[test]
 fn what_the_sources_promise_holds() {
-    for text in [JIS, STOP_AND_WAIT, PING_PONG] {
+    let abro = with(ABRO, "property told: eventually Abro.emit O;");
+    for text in [JIS, STOP_AND_WAIT, PING_PONG, &abro, &arrangement()] {
         for found in checked(text) {
             println!("{}: {} worlds, at most {} held", found.name, found.worlds, found.held_most);
             assert!(found.trouble.is_none(), "{}", chart(&found));
@@ -81,7 +114,25 @@ fn one_bit_of_number_is_not_enough_where_packets_overtake_each_other() {
 
 #[test]
 fn seeded_bugs_are_found() {
+    let abro = with(ABRO, "property told: eventually Abro.emit O;");
+    let arrangement = arrangement();
     let bugs = [
+        // B is awaited, and then for ever.
+        (abro.as_str(), "{ await B; }", "{ await B; halt; }", "told"),
+        // A client with a ticket never gives up.
+        (
+            &arrangement,
+            "if tries == 10 { emit Silent; exit over; }\n                        tries",
+            "tries",
+            "tries",
+        ),
+        // A client that can be reached takes its arrangement for granted.
+        (
+            &arrangement,
+            "await Again(a); ticket := a.ticket; exit reached;",
+            "await Again(a); emit Opened(1); exit granted;",
+            "asked",
+        ),
         // A block is painted while a table is awaited.
         (
             JIS,

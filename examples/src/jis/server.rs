@@ -1,5 +1,6 @@
 //! A server of one picture.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::{env, fs, io};
@@ -7,8 +8,8 @@ use std::{env, fs, io};
 use stackwright::contract::services::{Credit, Ended};
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::drivers::{Driver, Lanes};
-use stackwright_jis::Shelf;
 use stackwright_jis::generated::server::{Input, Output};
+use stackwright_jis::{NoPicture, Shelf, SplitCache, SplitPicture};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
 use super::{Picture, Wrong};
@@ -17,13 +18,27 @@ const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const CREDIT: Credit = Credit { octets: 16 << 10, messages: 16 };
 /// Clients at a time.
 const CLIENTS: u32 = 16;
+/// Octets of split pictures that are kept.
+const KEPT: usize = 64 << 20;
 
-/// One picture, whatever name is asked for.
-pub struct One(Vec<u8>);
+/// One picture, whatever name is asked for. It is split once for each length of bodies.
+pub struct One {
+    file: Vec<u8>,
+    split: RefCell<SplitCache<()>>,
+}
 
 impl Shelf for One {
     fn file(&self, _: &str) -> Option<Vec<u8>> {
-        Some(self.0.clone())
+        Some(self.file.clone())
+    }
+
+    fn split(&self, _: &str, most: usize) -> Result<Rc<SplitPicture>, NoPicture> {
+        if let Some(picture) = self.split.borrow_mut().find("", most, &()) {
+            return Ok(picture);
+        }
+        let picture = Rc::new(SplitPicture::of(Some(self.file.clone()), most)?);
+        self.split.borrow_mut().keep("", most, (), picture.clone());
+        Ok(picture)
     }
 }
 
@@ -64,7 +79,8 @@ where
     let local: SocketAddr = arguments.next().ok_or(usage)?.parse()?;
     let file = fs::read(arguments.next().ok_or(usage)?)?;
     let mut driver = Driver::new(fastrand::u64(..))?;
-    let mut stack = make(&driver, Rc::new(One(file)))?;
+    let mut stack =
+        make(&driver, Rc::new(One { file, split: RefCell::new(SplitCache::new(KEPT)) }))?;
     let mut told = Told::default();
     let listen = RoleRequest::Listen { listener: LISTENER, local: local.into() };
     driver.request(&mut stack, listen, &mut told);

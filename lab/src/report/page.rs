@@ -90,8 +90,9 @@ fn sweep_line(sweep: &Sweep) -> Markup {
 }
 
 fn line(outcome: &Outcome) -> Markup {
-    let judged =
-        outcome.comparisons().filter(|(_, comparison)| comparison.verdict.is_some()).count();
+    let ratios = outcome.comparisons().filter(|(_, comparison)| comparison.verdict.is_some());
+    let figures = outcome.details().filter(|(.., detail)| detail.verdict.is_some());
+    let judged = ratios.count() + figures.count();
     let short = falls_short(outcome).len();
     html! {
         tr {

@@ -84,6 +84,17 @@ fn a_page_says_who_won_and_where_we_fall_short() {
     assert!(conditions.contains("lab table ftp-latency"), "{conditions}");
 }
 
+/// A table whose ratios are all reached, and which has figures that are not.
+#[test]
+fn further_figures_with_a_target_count_as_ratios_do() {
+    let mut rows = vec![row("1", 1.0, 2.0)];
+    for (figure, target) in [("a share", 0.9), ("another", 0.9), ("a third", 0.1)] {
+        rows[0].columns[0].tell(figure, "", &[0.5], Some(Target::AtLeast(target)));
+    }
+    let document = read(vec![outcome(rows)]);
+    assert_eq!(texts(&document, ".summary td"), ["2 of 4", "2"]);
+}
+
 #[test]
 fn what_is_partial_is_marked() {
     let mut partial = outcome(vec![row("1", 1.0, 2.0)]);

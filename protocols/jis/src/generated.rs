@@ -289,39 +289,15 @@ pub mod client {
         variables: &mut Variables,
         host: &mut impl Host<M>,
     ) -> State {
-        react(state, event, variables, host).unwrap_or(State::FAILED)
-    }
-
-    fn react<M>(
-        state: State,
-        event: Event<'_, M>,
-        variables: &mut Variables,
-        host: &mut impl Host<M>,
-    ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
+        match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
-                }
-            }
-            1 => {
-                match event {
-                Event::Get { most: in_most, name: in_name } => {
-                    let head = ReqHead { adu: (), most: (u64::from(in_most)) as u16 };
-                    let body = in_name;
-                    host.send_req(head, body);
-                    host.start(0);
-                    State(2)
-                }
-                _ => state,
-                }
-            }
-            2 => {
-                match event {
-                Event::Table { head: in_head, body: in_body } => {
+            },
+            Event::Table { head: in_head, body: in_body } => match state.0 {
+                2 => {
                     if (in_head.kind == TableKind::Quantisation) {
                         host.set(in_head, in_body);
                         State(3)
@@ -330,76 +306,40 @@ pub mod client {
                         State(4)
                     }
                 }
-                Event::Refused { head: in_head, body: in_body } => {
-                    host.deny(in_head, in_body);
-                    host.emit_denied();
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
-                _ => state,
-                }
-            }
-            3 => {
-                match event {
-                Event::Table { head: in_head, body: in_body } => {
+                3 => {
                     if (in_head.kind == TableKind::Huffman) {
                         host.set(in_head, in_body);
                         host.emit_ready();
                         State(5)
                     } else {
-                        State(3)
+                        state
                     }
                 }
-                Event::Refused { head: in_head, body: in_body } => {
-                    host.deny(in_head, in_body);
-                    host.emit_denied();
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
-                _ => state,
-                }
-            }
-            4 => {
-                match event {
-                Event::Table { head: in_head, body: in_body } => {
+                4 => {
                     if (in_head.kind == TableKind::Quantisation) {
                         host.set(in_head, in_body);
                         host.emit_ready();
                         State(5)
                     } else {
-                        State(4)
+                        state
                     }
                 }
-                Event::Refused { head: in_head, body: in_body } => {
-                    host.deny(in_head, in_body);
-                    host.emit_denied();
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
                 _ => state,
-                }
-            }
-            5 => {
-                match event {
-                Event::Blocks { head: in_head, body: in_body } => {
+            },
+            Event::Blocks { head: in_head, body: in_body } => match state.0 {
+                5 | 6 => {
                     host.paint(in_head, in_body);
                     if host.covered() {
                         host.emit_done();
                         State::OVER
                     } else {
-                        State(5)
+                        state
                     }
                 }
-                Event::End { head: in_head } => {
+                _ => state,
+            },
+            Event::End { head: in_head } => match state.0 {
+                5 => {
                     host.total(in_head);
                     if host.covered() {
                         host.emit_done();
@@ -408,43 +348,35 @@ pub mod client {
                         State(6)
                     }
                 }
-                Event::Refused { head: in_head, body: in_body } => {
+                _ => state,
+            },
+            Event::Refused { head: in_head, body: in_body } => match state.0 {
+                2 | 3 | 4 | 5 | 6 => {
                     host.deny(in_head, in_body);
                     host.emit_denied();
                     State::OVER
                 }
-                Event::Timer0 => {
+                _ => state,
+            },
+            Event::Get { most: in_most, name: in_name } => match state.0 {
+                1 => {
+                    let head = ReqHead { adu: (), most: (u64::from(in_most)) as u16 };
+                    let body = in_name;
+                    host.send_req(head, body);
+                    host.start(0);
+                    State(2)
+                }
+                _ => state,
+            },
+            Event::Timer0 => match state.0 {
+                2 | 3 | 4 | 5 | 6 => {
                     host.emit_partial();
                     State::OVER
                 }
                 _ => state,
-                }
-            }
-            6 => {
-                match event {
-                Event::Blocks { head: in_head, body: in_body } => {
-                    host.paint(in_head, in_body);
-                    if host.covered() {
-                        host.emit_done();
-                        State::OVER
-                    } else {
-                        State(6)
-                    }
-                }
-                Event::Refused { head: in_head, body: in_body } => {
-                    host.deny(in_head, in_body);
-                    host.emit_denied();
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
-                _ => state,
-                }
-            }
+            },
             _ => state,
-        })
+        }
     }
     /// The functions of the application alone.
     pub trait Functions<M> {
@@ -755,27 +687,15 @@ pub mod server {
         variables: &mut Variables,
         host: &mut impl Host<M>,
     ) -> State {
-        react(state, event, variables, host).unwrap_or(State::FAILED)
-    }
-
-    fn react<M>(
-        state: State,
-        event: Event<'_, M>,
-        variables: &mut Variables,
-        host: &mut impl Host<M>,
-    ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
+        match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
-                }
-            }
-            1 => {
-                match event {
-                Event::Req { head: in_head, body: in_body } => {
+            },
+            Event::Req { head: in_head, body: in_body } => match state.0 {
+                1 => {
                     host.find(in_head, in_body);
                     if host.found() {
                         let head = TableHead { adu: (), kind: TableKind::Quantisation };
@@ -803,17 +723,15 @@ pub mod server {
                     }
                 }
                 _ => state,
-                }
-            }
-            2 => {
-                match event {
-                Event::Room => {
+            },
+            Event::Room => match state.0 {
+                2 => {
                     if host.more() {
                         let head = BlocksHead { adu: () };
                         let body = host.pieces();
                         host.send_blocks(head, &body);
                         host.next();
-                        State(2)
+                        state
                     } else {
                         let head = EndHead { adu: (), units: (u64::from(host.units())) as u32, outside: (u64::from(host.outside())) as u32, length: (u64::from(host.length())) as u32, check: (u64::from(host.check())) as u32, restored: host.restored() };
                         host.send_end(head);
@@ -821,18 +739,15 @@ pub mod server {
                     }
                 }
                 _ => state,
-                }
-            }
-            3 => {
-                match event {
-                Event::Drained => {
+            },
+            Event::Drained => match state.0 {
+                3 => {
                     State::OVER
                 }
                 _ => state,
-                }
-            }
+            },
             _ => state,
-        })
+        }
     }
     /// The functions of the application alone.
     pub trait Functions<M> {

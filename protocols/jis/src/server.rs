@@ -1,8 +1,7 @@
 //! What a server sends: the functions of its role.
 
-use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use stackwright_wire::Message;
@@ -11,39 +10,22 @@ use crate::HEADROOM;
 use crate::client::octets;
 use crate::generated::server::Functions;
 use crate::generated::{ReqHead, Restored, TableKind, Why};
-use crate::jpeg::{BODY_MOST, JpegFlaw, Picture};
+use crate::jpeg::{BODY_MOST, Summary};
+use crate::shelf::{NoPicture, Shelf, SplitPicture};
 
 /// The shortest bodies that a client may ask for.
 const LEAST: usize = 256;
 /// The longest text of a refusal.
 const TEXT_MOST: usize = 255;
 
-/// Has pictures.
-pub trait Shelf {
-    /// Returns the file of this name.
-    fn file(&self, name: &str) -> Option<Vec<u8>>;
-}
-
-/// Pictures in memory.
-impl Shelf for BTreeMap<String, Vec<u8>> {
-    fn file(&self, name: &str) -> Option<Vec<u8>> {
-        self.get(name).cloned()
-    }
-}
-
 /// The server's end of one association.
 pub struct Answer<S> {
     shelf: Rc<S>,
     /// The longest body that a packet carries.
     most: usize,
-    found: Option<Found>,
-    refused: (Why, String),
+    found: Option<Rc<SplitPicture>>,
+    refused: NoPicture,
     next: usize,
-}
-
-struct Found {
-    picture: Picture,
-    bodies: Vec<Vec<u8>>,
 }
 
 impl<S: Shelf> Answer<S> {
@@ -53,20 +35,18 @@ impl<S: Shelf> Answer<S> {
         Answer { shelf, most, found: None, refused: (Why::Unknown, String::new()), next: 0 }
     }
 
-    fn sought(&self, most: usize, name: &[u8]) -> Result<Found, (Why, String)> {
+    fn sought(&self, most: usize, name: &[u8]) -> Result<Rc<SplitPicture>, NoPicture> {
         // Behind the name there is padding.
         let end = name.iter().position(|octet| *octet == 0).unwrap_or(name.len());
-        let name = core::str::from_utf8(&name[..end]).ok();
-        let file = name.and_then(|name| self.shelf.file(name));
-        let file = file.ok_or((Why::Unknown, "there is no picture of this name".to_string()))?;
-        let unsuitable = |flaw: JpegFlaw| (Why::Unsuitable, flaw.to_string());
-        let picture = Picture::read(&file).map_err(unsuitable)?;
-        let bodies = picture.split(most.clamp(LEAST, self.most)).map_err(unsuitable)?;
-        Ok(Found { picture, bodies })
+        let most = most.clamp(LEAST, self.most);
+        match core::str::from_utf8(&name[..end]) {
+            Ok(name) => self.shelf.split(name, most),
+            Err(_) => SplitPicture::of(None, most).map(Rc::new),
+        }
     }
 
-    fn summary<T: Default>(&self, of: impl FnOnce(crate::jpeg::Summary) -> T) -> T {
-        self.found.as_ref().map(|found| of(found.picture.summary())).unwrap_or_default()
+    fn summary<T: Default>(&self, of: impl FnOnce(Summary) -> T) -> T {
+        self.found.as_ref().map(|found| of(found.summary)).unwrap_or_default()
     }
 }
 
@@ -101,8 +81,8 @@ impl<M: Message, S: Shelf> Functions<M> for Answer<S> {
 
     fn table(&self, kind: TableKind) -> M {
         let body = self.found.as_ref().map(|found| match kind {
-            TableKind::Quantisation => found.picture.quantisation(),
-            TableKind::Huffman => found.picture.huffman(),
+            TableKind::Quantisation => found.quantisation.as_slice(),
+            TableKind::Huffman => found.huffman.as_slice(),
         });
         message(body.unwrap_or_default())
     }

@@ -147,56 +147,39 @@ pub mod peer {
         variables: &mut Variables,
         host: &mut impl Host,
     ) -> State {
-        react(state, event, variables, host).unwrap_or(State::FAILED)
-    }
-
-    fn react(
-        state: State,
-        event: Event,
-        variables: &mut Variables,
-        host: &mut impl Host,
-    ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
+        match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
-                }
-            }
-            1 => {
-                match event {
-                Event::Request { head: in_head } => {
+            },
+            Event::Request { head: in_head } => match state.0 {
+                1 | 2 => {
                     let head = ResponseHead { adu: (), number: (u64::from(in_head.number)) as u16 };
                     host.send_response(head);
-                    State(1)
-                }
-                Event::Trigger { number: in_number } => {
-                    let head = RequestHead { adu: (), number: (u64::from(in_number)) as u16 };
-                    host.send_request(head);
-                    State(2)
+                    state
                 }
                 _ => state,
-                }
-            }
-            2 => {
-                match event {
-                Event::Request { head: in_head } => {
-                    let head = ResponseHead { adu: (), number: (u64::from(in_head.number)) as u16 };
-                    host.send_response(head);
-                    State(2)
-                }
-                Event::Response { head: in_head } => {
+            },
+            Event::Response { head: in_head } => match state.0 {
+                2 => {
                     let argument_0 = (u64::from(in_head.number)) as u16;
                     host.emit_report(argument_0);
                     State(1)
                 }
                 _ => state,
+            },
+            Event::Trigger { number: in_number } => match state.0 {
+                1 => {
+                    let head = RequestHead { adu: (), number: (u64::from(in_number)) as u16 };
+                    host.send_request(head);
+                    State(2)
                 }
-            }
+                _ => state,
+            },
             _ => state,
-        })
+        }
     }
     /// The functions of the application alone.
     pub trait Functions {

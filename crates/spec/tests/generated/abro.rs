@@ -110,32 +110,20 @@ pub mod abro {
         variables: &mut Variables,
         host: &mut impl Host,
     ) -> State {
-        react(state, event, variables, host).unwrap_or(State::FAILED)
-    }
-
-    fn react(
-        state: State,
-        event: Event,
-        variables: &mut Variables,
-        host: &mut impl Host,
-    ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
-                    State(1)
-                }
-                Event::Together(inputs) => {
+        match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
+            },
+            Event::Together(inputs) => match state.0 {
+                0 => {
+                    State(1)
                 }
-            }
-            1 => {
-                match event {
-                Event::Together(inputs) => {
+                1 => {
                     if inputs.r {
-                        State(1)
+                        state
                     } else {
                         if inputs.a {
                             if inputs.b {
@@ -148,29 +136,19 @@ pub mod abro {
                             if inputs.b {
                                 State(4)
                             } else {
-                                State(1)
+                                state
                             }
                         }
                     }
                 }
-                _ => state,
-                }
-            }
-            2 => {
-                match event {
-                Event::Together(inputs) => {
+                2 => {
                     if inputs.r {
                         State(1)
                     } else {
-                        State(2)
+                        state
                     }
                 }
-                _ => state,
-                }
-            }
-            3 => {
-                match event {
-                Event::Together(inputs) => {
+                3 => {
                     if inputs.r {
                         State(1)
                     } else {
@@ -178,16 +156,11 @@ pub mod abro {
                             host.emit_o();
                             State(2)
                         } else {
-                            State(3)
+                            state
                         }
                     }
                 }
-                _ => state,
-                }
-            }
-            4 => {
-                match event {
-                Event::Together(inputs) => {
+                4 => {
                     if inputs.r {
                         State(1)
                     } else {
@@ -195,14 +168,13 @@ pub mod abro {
                             host.emit_o();
                             State(2)
                         } else {
-                            State(4)
+                            state
                         }
                     }
                 }
                 _ => state,
-                }
-            }
+            },
             _ => state,
-        })
+        }
     }
 }

@@ -212,39 +212,15 @@ pub mod client {
         variables: &mut Variables,
         host: &mut impl Host<M>,
     ) -> State {
-        react(state, event, variables, host).unwrap_or(State::FAILED)
-    }
-
-    fn react<M>(
-        state: State,
-        event: Event<'_, M>,
-        variables: &mut Variables,
-        host: &mut impl Host<M>,
-    ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
+        match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
-                }
-            }
-            1 => {
-                match event {
-                Event::Get { image: in_image, most: in_most, name: in_name } => {
-                    let head = ReqHead { adu: (), image: (u64::from(in_image)) as u32, most: (u64::from(in_most)) as u16 };
-                    let body = in_name;
-                    host.send_req(head, body);
-                    host.start(0);
-                    State(2)
-                }
-                _ => state,
-                }
-            }
-            2 => {
-                match event {
-                Event::Table { head: in_head, body: in_body } => {
+            },
+            Event::Table { head: in_head, body: in_body } => match state.0 {
+                2 => {
                     if (in_head.kind == Kind::Quantisation) {
                         host.set(in_head, in_body);
                         State(3)
@@ -253,70 +229,40 @@ pub mod client {
                         State(4)
                     }
                 }
-                Event::Refused { head: in_head } => {
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
-                _ => state,
-                }
-            }
-            3 => {
-                match event {
-                Event::Table { head: in_head, body: in_body } => {
+                3 => {
                     if (in_head.kind == Kind::Huffman) {
                         host.set(in_head, in_body);
                         host.emit_ready();
                         State(5)
                     } else {
-                        State(3)
+                        state
                     }
                 }
-                Event::Refused { head: in_head } => {
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
-                _ => state,
-                }
-            }
-            4 => {
-                match event {
-                Event::Table { head: in_head, body: in_body } => {
+                4 => {
                     if (in_head.kind == Kind::Quantisation) {
                         host.set(in_head, in_body);
                         host.emit_ready();
                         State(5)
                     } else {
-                        State(4)
+                        state
                     }
                 }
-                Event::Refused { head: in_head } => {
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
                 _ => state,
-                }
-            }
-            5 => {
-                match event {
-                Event::Blocks { head: in_head, body: in_body } => {
+            },
+            Event::Blocks { head: in_head, body: in_body } => match state.0 {
+                5 | 6 => {
                     host.paint(in_head, in_body);
                     if host.covered() {
                         host.emit_done();
                         State::OVER
                     } else {
-                        State(5)
+                        state
                     }
                 }
-                Event::End { head: in_head } => {
+                _ => state,
+            },
+            Event::End { head: in_head } => match state.0 {
+                5 => {
                     let argument_0 = (u64::from(in_head.total)) as u32;
                     host.total(argument_0);
                     if host.covered() {
@@ -326,39 +272,33 @@ pub mod client {
                         State(6)
                     }
                 }
-                Event::Refused { head: in_head } => {
+                _ => state,
+            },
+            Event::Refused { head: in_head } => match state.0 {
+                2 | 3 | 4 | 5 | 6 => {
                     State::OVER
                 }
-                Event::Timer0 => {
+                _ => state,
+            },
+            Event::Get { image: in_image, most: in_most, name: in_name } => match state.0 {
+                1 => {
+                    let head = ReqHead { adu: (), image: (u64::from(in_image)) as u32, most: (u64::from(in_most)) as u16 };
+                    let body = in_name;
+                    host.send_req(head, body);
+                    host.start(0);
+                    State(2)
+                }
+                _ => state,
+            },
+            Event::Timer0 => match state.0 {
+                2 | 3 | 4 | 5 | 6 => {
                     host.emit_partial();
                     State::OVER
                 }
                 _ => state,
-                }
-            }
-            6 => {
-                match event {
-                Event::Blocks { head: in_head, body: in_body } => {
-                    host.paint(in_head, in_body);
-                    if host.covered() {
-                        host.emit_done();
-                        State::OVER
-                    } else {
-                        State(6)
-                    }
-                }
-                Event::Refused { head: in_head } => {
-                    State::OVER
-                }
-                Event::Timer0 => {
-                    host.emit_partial();
-                    State::OVER
-                }
-                _ => state,
-                }
-            }
+            },
             _ => state,
-        })
+        }
     }
 }
 
@@ -473,27 +413,15 @@ pub mod server {
         variables: &mut Variables,
         host: &mut impl Host<M>,
     ) -> State {
-        react(state, event, variables, host).unwrap_or(State::FAILED)
-    }
-
-    fn react<M>(
-        state: State,
-        event: Event<'_, M>,
-        variables: &mut Variables,
-        host: &mut impl Host<M>,
-    ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
+        match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
-                }
-            }
-            1 => {
-                match event {
-                Event::Req { head: in_head, body: in_body } => {
+            },
+            Event::Req { head: in_head, body: in_body } => match state.0 {
+                1 => {
                     host.find(in_head, in_body);
                     if host.found() {
                         let head = TableHead { adu: (), kind: Kind::Quantisation };
@@ -520,17 +448,15 @@ pub mod server {
                     }
                 }
                 _ => state,
-                }
-            }
-            2 => {
-                match event {
-                Event::Room => {
+            },
+            Event::Room => match state.0 {
+                2 => {
                     if host.more() {
                         let head = BlocksHead { adu: () };
                         let body = host.pieces();
                         host.send_blocks(head, &body);
                         host.next();
-                        State(2)
+                        state
                     } else {
                         let head = EndHead { adu: (), total: (u64::from(host.blocks())) as u32 };
                         host.send_end(head);
@@ -538,17 +464,14 @@ pub mod server {
                     }
                 }
                 _ => state,
-                }
-            }
-            3 => {
-                match event {
-                Event::Drained => {
+            },
+            Event::Drained => match state.0 {
+                3 => {
                     State::OVER
                 }
                 _ => state,
-                }
-            }
+            },
             _ => state,
-        })
+        }
     }
 }

@@ -152,18 +152,28 @@ pub mod sender {
         variables: &mut Variables,
         host: &mut impl Host<M>,
     ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
+        Some(match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
+            },
+            Event::Ack { head: in_head } => match state.0 {
+                2 => {
+                    if (u64::from(in_head.number) == u64::from(variables.number)) {
+                        variables.number = (((u64::from(variables.number)).checked_add(1_u64)?).checked_rem(65536_u64)?) as u16;
+                        variables.tries = (0_u64) as u8;
+                        host.emit_room();
+                        State(1)
+                    } else {
+                        state
+                    }
                 }
-            }
-            1 => {
-                match event {
-                Event::Message { body: in_body } => {
+                _ => state,
+            },
+            Event::Message { body: in_body } => match state.0 {
+                1 => {
                     let argument_0 = in_body;
                     host.keep(argument_0);
                     let head = DataHead { adu: (), number: (u64::from(variables.number)) as u16 };
@@ -174,21 +184,9 @@ pub mod sender {
                     State(2)
                 }
                 _ => state,
-                }
-            }
-            2 => {
-                match event {
-                Event::Ack { head: in_head } => {
-                    if (u64::from(in_head.number) == u64::from(variables.number)) {
-                        variables.number = (((u64::from(variables.number)).checked_add(1_u64)?).checked_rem(65536_u64)?) as u16;
-                        variables.tries = (0_u64) as u8;
-                        host.emit_room();
-                        State(1)
-                    } else {
-                        State(2)
-                    }
-                }
-                Event::Timer0 => {
+            },
+            Event::Timer0 => match state.0 {
+                2 => {
                     if (u64::from(variables.tries) == 30_u64) {
                         host.emit_expired();
                         State::OVER
@@ -198,12 +196,11 @@ pub mod sender {
                         host.send_data(head, &body);
                         variables.tries = up_to((u64::from(variables.tries)).checked_add(1_u64)?, 30)? as u8;
                         host.start(0);
-                        State(2)
+                        state
                     }
                 }
                 _ => state,
-                }
-            }
+            },
             _ => state,
         })
     }
@@ -312,32 +309,28 @@ pub mod receiver {
         variables: &mut Variables,
         host: &mut impl Host<M>,
     ) -> Option<State> {
-        Some(match state.0 {
-            0 => {
-                match event {
-                Event::Begin => {
+        Some(match event {
+            Event::Begin => match state.0 {
+                0 => {
                     State(1)
                 }
                 _ => state,
-                }
-            }
-            1 => {
-                match event {
-                Event::Data { head: in_head, body: in_body } => {
+            },
+            Event::Data { head: in_head, body: in_body } => match state.0 {
+                1 => {
                     let head = AckHead { adu: (), number: (u64::from(in_head.number)) as u16 };
                     host.send_ack(head);
                     if (u64::from(in_head.number) == u64::from(variables.expected)) {
                         variables.expected = (((u64::from(variables.expected)).checked_add(1_u64)?).checked_rem(65536_u64)?) as u16;
                         let argument_0 = in_body;
                         host.emit_deliver(argument_0);
-                        State(1)
+                        state
                     } else {
-                        State(1)
+                        state
                     }
                 }
                 _ => state,
-                }
-            }
+            },
             _ => state,
         })
     }

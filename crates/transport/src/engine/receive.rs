@@ -167,8 +167,9 @@ impl<C: Configuration> Association<C> {
             // A packet without data shows a gap, too; where gaps are forgiven, nothing fills it.
             self.receipts.skip_to(next);
         }
-        // It is about what came with it, too.
-        if let Some(question) = segment.inquiry {
+        // It is about what came with it, too. Before the peer's first number is known, there is
+        // nothing to answer: the answer would be owed for ever.
+        if let Some(question) = segment.inquiry.filter(|_| self.begun) {
             self.answered = question.number;
             self.slots.acknowledgement.on_inquiry(&self.view(view.now), question);
         }

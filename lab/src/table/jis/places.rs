@@ -52,7 +52,8 @@ impl Table for Jis {
                        JIS’s phase selects and over the kernel’s TCP, both with the same client \
                        and server and ADUs of at most 640 or 1453 octets, each over a new \
                        association: octets of the file by the time from the first units that \
-                       are painted until all are: before, the server reads the picture. \
+                       are painted until all are. The server has split the picture before, \
+                       but for the first of them. \
                        loopback, veth: bound by the processor. link: a modelled link of 100 \
                        Mb/s without link headers, where TCP packs several ADUs into a packet. \
                        20ms, 100ms: the same at 20 Mb/s with that round trip, and packets that \

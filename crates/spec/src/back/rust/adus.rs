@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::names::{camel, head, plain, snake, unsigned};
+use super::names::{camel, enumeration, head, plain, snake, unsigned};
 use crate::program::{Program, ValueType};
 
 pub(super) fn write(program: &Program, written: &mut String) {
@@ -14,7 +14,7 @@ pub(super) fn write(program: &Program, written: &mut String) {
     for (nth, one) in program.enums.iter().enumerate() {
         write_enum(program, nth, written);
         if has_headers {
-            write_field_value(&camel(&one.name), &one.values, written);
+            write_field_value(&enumeration(&one.name), &one.values, written);
         }
     }
     for nth in 0..program.adus.len() {
@@ -48,7 +48,7 @@ fn write_enum(program: &Program, nth: usize, written: &mut String) {
         "/// `{}`.\n#[derive(Clone, Copy, PartialEq, Eq, Debug)]\n#[repr({})]\npub enum {} {{",
         one.name,
         unsigned(one.bits),
-        camel(&one.name)
+        enumeration(&one.name)
     );
     for (name, value) in &one.values {
         let _ = writeln!(written, "    /// {value}.\n    {} = {value},", camel(name));

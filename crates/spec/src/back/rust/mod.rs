@@ -6,7 +6,7 @@
 //! | `names.rs` | names of Rust, and its types |
 //! | `adus.rs` | enums and the fixed parts of ADUs |
 //! | `role.rs` | a role's events, its host, its tables |
-//! | `step.rs` | its reaction: one `match` over states and events |
+//! | `step.rs` | its reaction: one `match` over events and states |
 //! | `contract.rs` | the same on the contract |
 //! | `values.rs` | expressions; what may leave its range is checked |
 

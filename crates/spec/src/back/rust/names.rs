@@ -11,6 +11,11 @@ const RESERVED: &[&str] = &[
     "where", "while", "yield",
 ];
 
+/// Types that a generated module has beside the protocol's own.
+const TYPES: &str = "Adu Case Discriminant Duration Event F FieldValue Functions Guarantees Header \
+     Host Input Instant Layout M Message None Option Output Part Result RoleEvent RoleOutlet \
+     RolePart RoleWait Some State Step Together Variables W";
+
 /// Returns a name as of a function or a field.
 pub(super) fn snake(name: &str) -> String {
     let mut written = String::new();
@@ -50,6 +55,12 @@ pub(super) fn camel(name: &str) -> String {
     }
 }
 
+/// Returns the name of an enum's type.
+pub(super) fn enumeration(name: &str) -> String {
+    let written = camel(name);
+    if TYPES.split(' ').any(|one| one == written) { written + "_" } else { written }
+}
+
 /// Returns the unsigned type that has room for `bits` bits.
 pub(super) fn unsigned(bits: u32) -> &'static str {
     match bits {
@@ -65,7 +76,7 @@ pub(super) fn plain(program: &Program, kind: ValueType) -> String {
     match kind {
         ValueType::Truth => "bool".into(),
         ValueType::Number(bits) => unsigned(bits).into(),
-        ValueType::Enum(nth) => camel(&program.enums[nth].name),
+        ValueType::Enum(nth) => enumeration(&program.enums[nth].name),
         ValueType::Octets(length) => format!("[u8; {length}]"),
         ValueType::Bytes => "M".into(),
         ValueType::Adu(nth) => head(program, nth),

@@ -1,5 +1,6 @@
-//! The reaction: one `match` over states and events.
+//! The reaction: one `match` over events and states.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::names::{has_body, head, plain, snake};
@@ -16,7 +17,10 @@ const STEP: &str = "    /// Reacts to an event; gives the next state.
         variables: &mut Variables,
         host: &mut impl Host$<MESSAGE>,
     ) -> State {
-        react(state, event, variables, host).unwrap_or(State::FAILED)
+";
+
+/// What a role is that may fail: a number may have no place in its range.
+const FALLIBLE: &str = "        react(state, event, variables, host).unwrap_or(State::FAILED)
     }
 
     fn react$<MESSAGE>(
@@ -25,7 +29,6 @@ const STEP: &str = "    /// Reacts to an event; gives the next state.
         variables: &mut Variables,
         host: &mut impl Host$<MESSAGE>,
     ) -> Option<State> {
-        Some(match state.0 {
 ";
 
 const UP_TO: &str = "
@@ -44,48 +47,74 @@ enum Heard {
 }
 
 pub(super) fn write(writing: &Writing<'_>, written: &mut String) {
-    let begun = written.len();
     let lifetime = if writing.bodies { "<'_, M>" } else { "" };
     let values = [("<MESSAGE>", writing.message().to_owned()), ("<EVENT>", lifetime.to_owned())];
-    written.push_str(&filled(STEP, &values));
-    for state in 0..writing.automaton.states() {
-        let _ = writeln!(written, "            {state} => {{");
-        arms(writing, state as u32, written);
-        written.push_str("            }\n");
+    let mut arms = String::new();
+    // Before the first instant only the begin is heard, or inputs that come in that instant.
+    arm(writing, Heard::Nothing, "Event::Begin", &[0], &mut arms);
+    let states = writing.automaton.states() as u32;
+    for signals in writing.inputs() {
+        let signal = signals[0];
+        let together = writing.role.signals[usize::from(signal)].kind == SignalKind::Together;
+        let heard = |state: &u32| together || writing.automaton.hears(*state).has(signal);
+        let hear: Vec<u32> = (0..states).filter(heard).collect();
+        let what = if together { Heard::Together } else { Heard::Alone(signal) };
+        arm(writing, what, &writing.pattern(signal, true), &hear, &mut arms);
     }
-    written.push_str("            _ => state,\n        })\n    }\n");
-    if written[begun..].contains("up_to(") {
+    arms.push_str("            _ => state,\n");
+    written.push_str(&filled(STEP, &values));
+    // Every computation that may fail ends so, and nothing else of the language is written so.
+    if arms.contains(")?") {
+        written.push_str(&filled(FALLIBLE, &values));
+        let _ = writeln!(written, "        Some(match event {{\n{arms}        }})\n    }}");
+    } else {
+        let _ = writeln!(written, "        match event {{\n{arms}        }}\n    }}");
+    }
+    if arms.contains("up_to(") {
         written.push_str(UP_TO);
     }
 }
 
-fn arms(writing: &Writing<'_>, state: u32, written: &mut String) {
-    let place = writing.automaton.states[state as usize];
-    let arm = |heard, pattern: &str, written: &mut String| {
-        let _ = writeln!(written, "                {pattern} => {{");
-        decide(writing, place, heard, 5, written);
-        written.push_str("                }\n");
-    };
-    written.push_str("                match event {\n");
-    // Before the first instant only the begin is heard, or inputs that come in that instant.
-    if state == 0 {
-        arm(Heard::Nothing, "Event::Begin", written);
-    }
-    let heard = writing.automaton.hears(state);
-    for signals in writing.inputs() {
-        let signal = signals[0];
-        let together = writing.role.signals[usize::from(signal)].kind == SignalKind::Together;
-        if together || heard.has(signal) {
-            let what = if together { Heard::Together } else { Heard::Alone(signal) };
-            arm(what, &writing.pattern(signal, true), written);
+/// Writes what an event does, once for all states in which it does the same.
+fn arm(writing: &Writing<'_>, heard: Heard, pattern: &str, states: &[u32], written: &mut String) {
+    let (mut different, mut places) = (Vec::<Vec<String>>::new(), HashMap::new());
+    for state in states {
+        let mut does = String::new();
+        let place = writing.automaton.states[*state as usize];
+        decide(writing, (*state, place), heard, 5, &mut does);
+        let nth = *places.entry(does).or_insert(different.len());
+        if nth == different.len() {
+            different.push(Vec::new());
         }
+        different[nth].push(state.to_string());
     }
-    written.push_str("                _ => state,\n                }\n");
+    if different.is_empty() {
+        return;
+    }
+    let mut deeds = vec![""; different.len()];
+    places.iter().for_each(|(does, nth)| deeds[*nth] = does);
+    let _ = writeln!(written, "            {pattern} => match state.0 {{");
+    for (states, does) in different.iter().zip(deeds) {
+        let _ = writeln!(written, "                {} => {{", states.join(" | "));
+        written.push_str(does);
+        written.push_str("                }\n");
+    }
+    written.push_str("                _ => state,\n            },\n");
 }
 
-fn decide(writing: &Writing<'_>, place: Place, heard: Heard, depth: usize, written: &mut String) {
+/// Writes what is done from a place of a state's decisions on.
+fn decide(
+    writing: &Writing<'_>,
+    (from, place): (u32, Place),
+    heard: Heard,
+    depth: usize,
+    written: &mut String,
+) {
     let pad = "    ".repeat(depth);
     match writing.automaton.decisions[place as usize] {
+        Decision::Go(state) if state == from => {
+            let _ = writeln!(written, "{pad}state");
+        }
         Decision::Go(state) => {
             let _ = writeln!(written, "{pad}State({state})");
         }
@@ -94,7 +123,7 @@ fn decide(writing: &Writing<'_>, place: Place, heard: Heard, depth: usize, writt
         }
         Decision::Act(act, then) => {
             self::act(writing, act, &pad, written);
-            decide(writing, then, heard, depth, written);
+            decide(writing, (from, then), heard, depth, written);
         }
         Decision::Ask(want, yes, no) => {
             let asked = match want {
@@ -105,9 +134,9 @@ fn decide(writing: &Writing<'_>, place: Place, heard: Heard, depth: usize, writt
                             format!("inputs.{}", snake(&of.name))
                         }
                         Heard::Alone(one) if one == signal => {
-                            return decide(writing, yes, heard, depth, written);
+                            return decide(writing, (from, yes), heard, depth, written);
                         }
-                        _ => return decide(writing, no, heard, depth, written),
+                        _ => return decide(writing, (from, no), heard, depth, written),
                     }
                 }
                 Want::Answer(question, _) => {
@@ -117,9 +146,9 @@ fn decide(writing: &Writing<'_>, place: Place, heard: Heard, depth: usize, writt
                 }
             };
             let _ = writeln!(written, "{pad}if {asked} {{");
-            decide(writing, yes, heard, depth + 1, written);
+            decide(writing, (from, yes), heard, depth + 1, written);
             let _ = writeln!(written, "{pad}}} else {{");
-            decide(writing, no, heard, depth + 1, written);
+            decide(writing, (from, no), heard, depth + 1, written);
             let _ = writeln!(written, "{pad}}}");
         }
     }

@@ -1,7 +1,7 @@
 //! Expressions. Numbers are computed in 64 bits, and checked; where one leaves its range, the role
 //! fails.
 
-use super::names::{camel, plain, snake, unsigned};
+use super::names::{camel, enumeration, plain, snake, unsigned};
 use super::role::Writing;
 use crate::program::{Expr, SignalKind, ValueType};
 use crate::tree::Operator;
@@ -28,7 +28,8 @@ impl Writing<'_> {
             Expr::Constant { of, value } => {
                 let values = &self.program.enums[*of].values;
                 let name = values.iter().find(|(_, one)| one == value).map_or("", |(name, _)| name);
-                let text = format!("{}::{}", camel(&self.program.enums[*of].name), camel(name));
+                let kind = enumeration(&self.program.enums[*of].name);
+                let text = format!("{kind}::{}", camel(name));
                 sure(text, 0)
             }
             Expr::Variable(nth) => {

@@ -1,0 +1,122 @@
+//! The pictures of a folder, and those of them that are kept split.
+
+use std::cell::RefCell;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::OFlags;
+use stackwright_jis::{NoPicture, Shelf, SplitCache, SplitPicture};
+
+/// The longest file that is read: one client must not take all memory.
+const OCTETS_MOST: u64 = 64 << 20;
+
+/// A file that was modified less than this ago may be modified again at the same time of the file
+/// system's clock, and is not kept.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// The file, its length, and when it was modified.
+type Version = (u64, u64, SystemTime);
+
+/// A folder; what is in it is served, and nothing that a name with `/` reaches.
+pub(super) struct Folder {
+    path: PathBuf,
+    kept: RefCell<SplitCache<Version>>,
+}
+
+impl Folder {
+    /// Serves `path`, and keeps at most `most` octets of split pictures.
+    pub(super) fn new(path: PathBuf, most: usize) -> Self {
+        Folder { path, kept: RefCell::new(SplitCache::new(most)) }
+    }
+
+    fn open(&self, name: &str) -> Option<(File, Metadata)> {
+        let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+        let path = plain.then(|| self.path.join(name))?;
+        // A link, or a device, may be anything: neither is followed or waited for.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
+        let about = file.metadata().ok()?;
+        (about.is_file() && about.len() <= OCTETS_MOST).then_some((file, about))
+    }
+}
+
+fn read(file: File) -> Option<Vec<u8>> {
+    let mut octets = Vec::new();
+    file.take(OCTETS_MOST).read_to_end(&mut octets).ok()?;
+    Some(octets)
+}
+
+impl Shelf for Folder {
+    fn file(&self, name: &str) -> Option<Vec<u8>> {
+        self.open(name).and_then(|(file, _)| read(file))
+    }
+
+    fn split(&self, name: &str, most: usize) -> Result<Rc<SplitPicture>, NoPicture> {
+        let Some((file, about)) = self.open(name) else {
+            return SplitPicture::of(None, most).map(Rc::new);
+        };
+        let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let version = (about.ino(), about.len(), modified);
+        if let Some(picture) = self.kept.borrow_mut().find(name, most, &version) {
+            return Ok(picture);
+        }
+        let picture = Rc::new(SplitPicture::of(read(file), most)?);
+        if modified.elapsed().is_ok_and(|ago| ago >= SETTLED) {
+            self.kept.borrow_mut().keep(name, most, version, picture.clone());
+        }
+        Ok(picture)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use stackwright_programs::picture::Picture;
+    use stackwright_programs::scratch::Scratch;
+
+    use super::*;
+
+    const MOST: usize = 1452;
+
+    fn write(scratch: &Scratch, ago: Duration) {
+        let file = Picture { columns: 6, rows: 4, coefficients: 8 }.file(1);
+        let path = scratch.join("a.jpg");
+        fs::write(&path, file).expect("a folder of ours");
+        let file = File::options().write(true).open(path).expect("it was written");
+        file.set_modified(SystemTime::now() - ago).expect("a file of ours");
+    }
+
+    #[test]
+    fn a_picture_is_split_once_until_its_file_changes() {
+        let scratch = Scratch::new();
+        let folder = Folder::new(scratch.path().into(), 1 << 20);
+        let split = || folder.split("a.jpg", MOST).expect("it is a picture");
+        write(&scratch, Duration::from_secs(60));
+        let first = split();
+        assert!(Rc::ptr_eq(&first, &split()));
+        // The same octets, written again.
+        write(&scratch, Duration::from_secs(50));
+        let second = split();
+        assert!(!Rc::ptr_eq(&first, &second));
+        assert!(Rc::ptr_eq(&second, &split()));
+        fs::remove_file(scratch.join("a.jpg")).expect("a file of ours");
+        assert!(folder.split("a.jpg", MOST).is_err(), "what is gone is not served from memory");
+    }
+
+    #[test]
+    fn what_was_modified_just_now_and_what_exceeds_the_bound_is_not_kept() {
+        let scratch = Scratch::new();
+        let split = |folder: &Folder| folder.split("a.jpg", MOST).expect("it is a picture");
+        write(&scratch, Duration::ZERO);
+        let folder = Folder::new(scratch.path().into(), 1 << 20);
+        assert!(!Rc::ptr_eq(&split(&folder), &split(&folder)));
+        write(&scratch, Duration::from_secs(60));
+        let none = Folder::new(scratch.path().into(), 0);
+        assert!(!Rc::ptr_eq(&split(&none), &split(&none)));
+    }
+}
