@@ -2,7 +2,7 @@
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, BatchMessages, Credit, MessageProperties};
-use stackwright_transport::words::{Dropped, Phase};
+use stackwright_transport::words::{Dropped, Ending, Phase};
 use stackwright_transport::{Association, Configuration, Delivery, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
 
@@ -219,10 +219,11 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         if self.takes && self.at_once && self.up.is_none() { one } else { Credit::default() }
     }
 
-    /// Returns whether it is over, and its station knows what to answer.
+    /// Returns whether it has told its peer that it is over, and its station knows what to answer.
     fn rests(&mut self, now: Instant) -> bool {
         if self.grave.is_none()
-            && let Phase::Ended(why) = self.association.phase(now)
+            && let Phase::Ended(why @ (Ending::Finished | Ending::Reset(_))) =
+                self.association.phase(now)
         {
             let mut packet = Vec::new();
             let told = self.association.farewell(now, why, &mut packet);
