@@ -19,7 +19,7 @@ use super::place::Place;
 use super::processor;
 use super::shown::Intervals;
 use super::transport::{Make, endpoint, failed};
-use super::words::{Copied, Kind, Report, SHORTEST, Word};
+use super::words::{Kind, Report, SHORTEST, Word};
 use crate::problem::Problem;
 use crate::stacks::Message;
 
@@ -79,8 +79,7 @@ pub(super) fn measure<S: Stack>(
     let took = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let counts = members(&endpoint, &association);
     let octets = sent * size as u64;
-    let copied = Copied(None);
-    let report = Report { octets, messages: sent, took, processor: 0, copied };
+    let report = Report { octets, messages: sent, took, ..Report::default() };
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
     Ok(outcome.received_by(counts))

@@ -1,9 +1,12 @@
 //! One end.
 
-use stackwright_contract::Instant;
+use std::collections::VecDeque;
+
+use stackwright_base::Arrival;
 use stackwright_contract::services::{Batch, BatchMessages, Credit, MessageProperties};
+use stackwright_contract::{Instant, Participant};
 use stackwright_transport::words::{Dropped, Ending, Phase};
-use stackwright_transport::{Association, Configuration, Delivery, Memory, Slots};
+use stackwright_transport::{Association, Configuration, Delivery, Graveyard, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
 
 /// Room for everything.
@@ -52,20 +55,18 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     /// Whether messages may go up as they come, and one that did.
     at_once: bool,
     up: Option<(BufferTree, MessageProperties)>,
-    /// Whether its station answers for it when it is over, with what, how often it still has to, and
-    /// how often it may.
-    buries: bool,
-    grave: Option<Vec<u8>>,
-    answers: usize,
-    answers_most: usize,
+    /// What its station remembers of it when it is over; none: it has no listener.
+    over: Option<Graveyard<()>>,
+    /// What its station answers.
+    answers: VecDeque<BufferTree>,
 }
 
 /// How long packets are, and how much room is before them.
 const PACKET: usize = 2048;
 const HEADROOM: usize = 32;
 
-/// How often its station answers for it, as a graveyard does.
-const ANSWERS_MOST: usize = 8;
+/// The other end, for the station's memory.
+const PEER: Participant = Participant::OTHER_END;
 
 /// What its application has buffers for.
 const BUFFERS: usize = 16 << 10;
@@ -84,16 +85,14 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             together: 0,
             at_once: true,
             up: None,
-            buries: false,
-            grave: None,
-            answers: 0,
-            answers_most: ANSWERS_MOST,
+            over: None,
+            answers: VecDeque::new(),
         }
     }
 
     /// Its station answers for it when it is over (`Host::bury`).
     pub(crate) fn buried(self) -> Self {
-        End { buries: true, ..self }
+        End { over: Some(Graveyard::default()), ..self }
     }
 
     pub(crate) fn through_inbox(&mut self) {
@@ -170,10 +169,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         mut dropped: impl FnMut(Dropped),
     ) {
         let now = self.clock.reads(now);
-        if self.buries && self.rests(now) {
-            let answers = packets.len().min(self.answers_most);
-            self.answers += answers;
-            self.answers_most -= answers;
+        if packets.iter().filter(|_| self.is_answered_for(now)).count() > 0 {
             return;
         }
         let mut rest = packets;
@@ -219,25 +215,30 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         if self.takes && self.at_once && self.up.is_none() { one } else { Credit::default() }
     }
 
-    /// Returns whether it has told its peer that it is over, and its station knows what to answer.
-    fn rests(&mut self, now: Instant) -> bool {
-        if self.grave.is_none()
-            && let Phase::Ended(why @ (Ending::Finished | Ending::Reset(_))) =
-                self.association.phase(now)
-        {
+    /// Has its station answer a packet, where it has told its peer that it is over. Returns whether
+    /// it has.
+    fn is_answered_for(&mut self, now: Instant) -> bool {
+        let why = match self.association.phase(now) {
+            Phase::Ended(why @ (Ending::Finished | Ending::Reset(_))) => why,
+            _ => return false,
+        };
+        let Some(over) = &mut self.over else { return false };
+        let arrival = over.arrival(now, PEER, (), HEADROOM).or_else(|| {
             let mut packet = Vec::new();
-            let told = self.association.farewell(now, why, &mut packet);
-            self.grave = told.map(|_| packet);
+            self.association.farewell(now, why, &mut packet)?;
+            over.bury(PEER, (), &packet, Instant::END);
+            over.arrival(now, PEER, (), HEADROOM)
+        });
+        let is_over = arrival.is_some();
+        if let Some(Arrival::Answered(answer)) = arrival {
+            self.answers.push_back(answer);
         }
-        self.grave.is_some()
+        is_over
     }
 
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {
-        if let Some(packet) = self.grave.as_ref().filter(|packet| !packet.is_empty())
-            && let Some(answers) = self.answers.checked_sub(1)
-        {
-            self.answers = answers;
-            return Some(BufferTree::with_headroom(HEADROOM, packet));
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(answer);
         }
         if let Some(packet) = self.run.as_mut().and_then(Iterator::next) {
             return Some(packet);
