@@ -21,11 +21,15 @@ impl<'a> BitReader<'a> {
         self.at
     }
 
-    /// Returns the next sixteen bits; ones follow the end, as padding does.
-    pub(crate) fn peek(&self) -> u16 {
-        let octet = |behind| self.octets.get(self.at / 8 + behind).copied().unwrap_or(0xff);
-        let bits = u32::from_be_bytes([0, octet(0), octet(1), octet(2)]);
-        (bits >> (8 - self.at % 8)) as u16
+    /// Returns the next thirty-two bits; ones follow the end, as padding does.
+    pub(crate) fn peek(&self) -> u32 {
+        let rest = self.octets.get(self.at / 8..).unwrap_or_default();
+        let word = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut last = [0xff; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            last
+        });
+        (u64::from_be_bytes(word) << (self.at % 8) >> 32) as u32
     }
 
     /// # Errors
@@ -41,9 +45,9 @@ impl<'a> BitReader<'a> {
 
     /// Reads at most sixteen bits.
     pub(crate) fn take(&mut self, bits: u8) -> Result<u16, JpegFlaw> {
-        let value = if bits == 0 { 0 } else { self.peek() >> (16 - bits) };
+        let value = if bits == 0 { 0 } else { self.peek() >> (32 - bits) };
         self.skip(bits)?;
-        Ok(value)
+        Ok(value as u16)
     }
 }
 
@@ -52,41 +56,49 @@ impl<'a> BitReader<'a> {
 pub(crate) struct BitWriter {
     octets: Vec<u8>,
     stuffs: bool,
-    partial: u32,
+    /// What is not yet an octet of them: the low bits, thirty-one at most.
+    partial: u64,
     bits: u8,
 }
 
 /// Where a writer was.
 #[derive(Clone, Copy)]
-pub(crate) struct BitMark(usize, u32, u8);
+pub(crate) struct BitMark(usize, u64, u8);
 
 impl BitWriter {
     pub(crate) fn new(stuffs: bool) -> Self {
         BitWriter { stuffs, ..BitWriter::default() }
     }
 
-    /// Writes the low bits of a value: sixteen at most.
-    pub(crate) fn put(&mut self, value: u16, bits: u8) {
-        let low = u32::from(value) & ((1 << bits) - 1);
+    /// Writes the low bits of a value: thirty-two at most.
+    pub(crate) fn put(&mut self, value: u32, bits: u8) {
+        let low = u64::from(value) & ((1 << bits) - 1);
         self.partial = self.partial << bits | low;
         self.bits += bits;
-        while self.bits >= 8 {
-            self.bits -= 8;
-            let octet = (self.partial >> self.bits) as u8;
-            self.octets.push(octet);
-            if self.stuffs && octet == 0xff {
-                self.octets.push(0);
+        if self.bits >= 32 {
+            self.bits -= 32;
+            let octets = ((self.partial >> self.bits) as u32).to_be_bytes();
+            if self.stuffs && octets.contains(&0xff) {
+                octets.into_iter().for_each(|octet| self.push(octet));
+            } else {
+                self.octets.extend_from_slice(&octets);
             }
         }
-        self.partial &= (1 << self.bits) - 1;
+    }
+
+    fn push(&mut self, octet: u8) {
+        self.octets.push(octet);
+        if self.stuffs && octet == 0xff {
+            self.octets.push(0);
+        }
     }
 
     /// Copies bits.
     pub(crate) fn copy(&mut self, mut from: BitReader<'_>, bits: usize) {
         let mut left = bits;
         while left > 0 {
-            let now = left.min(16) as u8;
-            self.put(from.peek() >> (16 - now), now);
+            let now = left.min(32) as u8;
+            self.put(from.peek() >> (32 - now), now);
             from.at += usize::from(now);
             left -= usize::from(now);
         }
@@ -94,8 +106,10 @@ impl BitWriter {
 
     /// Fills the last octet with ones.
     pub(crate) fn pad(&mut self) {
-        if self.bits > 0 {
-            self.put(0xff, 8 - self.bits);
+        self.put(0xff, (8 - self.bits % 8) % 8);
+        while self.bits > 0 {
+            self.bits -= 8;
+            self.push((self.partial >> self.bits) as u8);
         }
     }
 
@@ -104,9 +118,10 @@ impl BitWriter {
         self.octets.extend([0xff, code]);
     }
 
-    /// Returns how many octets there are when the last is filled.
+    /// Returns how many octets there are when the last is filled; what is stuffed into those that
+    /// are not written yet is not counted.
     pub(crate) fn padded_len(&self) -> usize {
-        self.octets.len() + usize::from(self.bits > 0)
+        self.octets.len() + usize::from(self.bits).div_ceil(8)
     }
 
     pub(crate) fn mark(&self) -> BitMark {

@@ -35,7 +35,8 @@ pub(crate) fn read_unit(
 ) -> Result<(), JpegFlaw> {
     for nth in &scan.blocks {
         let part = &scan.parts[*nth];
-        let category = part.dc.read(bits)?;
+        let (category, length) = part.dc.find(bits.peek())?;
+        bits.skip(length)?;
         if !CATEGORIES.contains(&category) {
             return Err(JpegFlaw::Range("a value has too many bits"));
         }
@@ -48,7 +49,8 @@ pub(crate) fn read_unit(
         let begin = bits.position();
         let mut place = 1;
         while place < 64 {
-            let symbol = part.ac.read(bits)?;
+            let (symbol, length) = part.ac.find(bits.peek())?;
+            bits.skip(length + (symbol & 15))?;
             match symbol {
                 END_OF_BLOCK => break,
                 SIXTEEN_ZEROS => place += 16,
@@ -57,7 +59,6 @@ pub(crate) fn read_unit(
             if place > 64 {
                 return Err(JpegFlaw::Range("a block has too many coefficients"));
             }
-            bits.skip(symbol & 15)?;
         }
         let length = (bits.position() - begin) as u16; // at most 63 codes of 31 bits
         let at = u32::try_from(begin).map_err(|_| JpegFlaw::Range("it has too many octets"))?;
@@ -121,7 +122,7 @@ impl ScanCodes {
         let category = (32 - difference.unsigned_abs().leading_zeros()) as u8;
         self.0[nth].0.put(category, into)?;
         let bits = if difference < 0 { difference + (1 << category) - 1 } else { difference };
-        into.put(bits as u16, category);
+        into.put(bits as u32, category);
         Ok(())
     }
 }

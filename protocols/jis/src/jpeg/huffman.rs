@@ -1,8 +1,9 @@
 //! The codes of a table (T.81, annexes C and F).
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::bits::{BitReader, BitWriter};
+use super::bits::BitWriter;
 use super::flaw::JpegFlaw;
 
 /// A table: how many codes there are of each length, and their symbols.
@@ -10,7 +11,14 @@ use super::flaw::JpegFlaw;
 pub(crate) struct HuffmanTable {
     counts: [u8; 16],
     symbols: Vec<u8>,
+    /// By the first bits of what is read: the symbol and the length of its code; a length of 0:
+    /// the code is longer, or none.
+    near: Box<[(u8, u8); 1 << NEAR]>,
 }
+
+/// Codes of so many bits are found at once. Nearly all are: a code of ten bits stands for what
+/// occurs once in a thousand times.
+const NEAR: u8 = 9;
 
 /// A code and its length.
 pub(crate) type Code = (u16, u8);
@@ -26,7 +34,17 @@ impl HuffmanTable {
                 return Err(JpegFlaw::Malformed("a Huffman table has too many codes"));
             }
         }
-        Ok(HuffmanTable { counts, symbols: symbols.to_vec() })
+        let (mut near, mut begin) = (Box::new([(0, 0); 1 << NEAR]), 0);
+        let lengths = (1..=NEAR).flat_map(|length| {
+            core::iter::repeat_n(length, usize::from(counts[usize::from(length) - 1]))
+        });
+        // Codes of a length are consecutive, and the first is above all shorter ones.
+        for (length, symbol) in lengths.zip(symbols) {
+            let end = begin + (1 << (NEAR - length));
+            near[begin..end].fill((*symbol, length));
+            begin = end;
+        }
+        Ok(HuffmanTable { counts, symbols: symbols.to_vec(), near })
     }
 
     pub(crate) fn counts(&self) -> &[u8; 16] {
@@ -37,19 +55,25 @@ impl HuffmanTable {
         &self.symbols
     }
 
-    /// Reads a code.
-    pub(crate) fn read(&self, bits: &mut BitReader<'_>) -> Result<u8, JpegFlaw> {
-        let word = u32::from(bits.peek());
+    /// Returns the symbol whose code `word` begins with, and the code's length.
+    pub(crate) fn find(&self, word: u32) -> Result<(u8, u8), JpegFlaw> {
+        match self.near[(word >> (32 - NEAR)) as usize] {
+            (_, 0) => self.find_far(word),
+            found => Ok(found),
+        }
+    }
+
+    #[cold]
+    fn find_far(&self, word: u32) -> Result<(u8, u8), JpegFlaw> {
         let (mut first, mut before) = (0_u32, 0_u32);
         for (nth, count) in self.counts.iter().enumerate() {
             let count = u32::from(*count);
             first <<= 1;
-            let code = word >> (15 - nth);
+            let code = word >> (31 - nth);
             if code < first + count {
-                bits.skip(nth as u8 + 1)?;
-                // Codes of a length are consecutive, and the first is above all shorter ones.
                 let place = before + code.saturating_sub(first);
-                return self.symbols.get(place as usize).copied().ok_or(JpegFlaw::NoCode);
+                let symbol = self.symbols.get(place as usize).ok_or(JpegFlaw::NoCode)?;
+                return Ok((*symbol, nth as u8 + 1));
             }
             (first, before) = (first + count, before + count);
         }
@@ -114,7 +138,7 @@ impl Codes {
         if bits == 0 {
             return Err(JpegFlaw::NoCode);
         }
-        into.put(code, bits);
+        into.put(code.into(), bits);
         Ok(())
     }
 }
