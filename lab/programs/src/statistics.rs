@@ -8,6 +8,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
     middle(&mut sorted)
 }
 
+/// The least of `values` that `part` of them, 0 to 1, are not above; `None` where there are none.
+pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    let nth = (part * values.len() as f64).ceil() as usize;
+    let last = values.len().checked_sub(1)?;
+    Some(*sorted.select_nth_unstable_by(nth.saturating_sub(1).min(last), f64::total_cmp).1)
+}
+
 fn middle(values: &mut [f64]) -> Option<f64> {
     let length = values.len();
     let (below, upper, _) = if length == 0 {

@@ -1,6 +1,6 @@
 //! Medians and intervals, against cases whose answer is known.
 
-use stackwright_programs::statistics::{Ratio, median, ratio};
+use stackwright_programs::statistics::{Ratio, median, quantile, ratio};
 
 #[test]
 fn a_median_is_the_middle() {
@@ -51,4 +51,13 @@ fn the_interval_holds_the_truth_as_often_as_it_says() {
     }
     assert!((180..=200).contains(&holds), "{holds} of 200 hold the truth");
     assert!(holds_another < 10, "{holds_another} of 200 hold what is not true");
+}
+
+#[test]
+fn a_quantile_is_a_value_that_the_part_is_not_above() {
+    let values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+    assert_eq!(quantile(&values, 0.95), Some(19.0));
+    assert_eq!(quantile(&values, 0.0), Some(1.0));
+    assert_eq!(quantile(&values, 1.0), Some(20.0));
+    assert_eq!(quantile(&[], 0.95), None);
 }

@@ -118,6 +118,7 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(fairness::Fairness),
         Box::new(jis::JisSize),
         Box::new(jis::Jis),
+        Box::new(jis::JisFirst),
         Box::new(jis::JisLosses),
         Box::new(soak::Soak),
     ]

@@ -4,14 +4,18 @@
 //! | --- | --- |
 //! | [`size`] | E17: the code of clients and servers |
 //! | [`places`] | E18, E19: pictures beside TCP, in several places |
+//! | [`first`] | E20: the first units, beside TCP |
 //! | [`losses`] | E20: links that lose packets, in the simulator |
 
+mod fetching;
+mod first;
 mod losses;
 mod places;
 mod programs;
 mod simulated;
 mod size;
 
+pub(super) use first::JisFirst;
 pub(super) use losses::JisLosses;
 pub(super) use places::Jis;
 pub(super) use size::JisSize;

@@ -1,0 +1,184 @@
+//! A picture, servers of it over each transport, and clients that fetch it once.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use indicatif::ProgressBar;
+use stackwright_contract::Duration;
+use stackwright_drivers::tcp::has_congestion;
+use stackwright_programs::picture::Picture;
+use stackwright_programs::scratch::Scratch;
+use stackwright_simulator::{Conditions, Loss, Queue};
+
+use super::programs::{self, SERVER, TAILORED, TCP, TCP_SERVER};
+use crate::link::Side;
+use crate::measure::Contestant;
+use crate::problem::Problem;
+use crate::table::transports::Ends;
+
+/// The octets of a head of an ADU.
+pub(super) const HEAD: usize = 1;
+/// The octets of an ADU that fills a packet, with its head.
+pub(super) const FULL: usize = 1453;
+/// Octets per second of a link that is long: 20 Mb/s.
+pub(super) const FAR_RATE: u64 = 2_500_000;
+
+pub(super) const OURS: &str = "JIS";
+pub(super) const CUBIC: &str = "TCP, cubic";
+pub(super) const BBR: &str = "TCP, bbr";
+
+/// A picture in a folder.
+pub(super) struct Gallery {
+    folder: Scratch,
+    /// Of the file.
+    pub(super) octets: usize,
+}
+
+impl Gallery {
+    /// Writes the picture, and builds the programs.
+    pub(super) fn of(picture: Picture) -> Result<Self, Problem> {
+        programs::build()?;
+        let (folder, file) = (Scratch::new(), picture.file(1));
+        std::fs::write(folder.join("picture.jpg"), &file).map_err(Problem::new)?;
+        Ok(Gallery { folder, octets: file.len() })
+    }
+
+    /// Starts the servers of those that take part, and of no TCP that this system lacks.
+    pub(super) fn serve(
+        &self,
+        ends: &Ends,
+        who: &[&'static str],
+        progress: &ProgressBar,
+    ) -> Result<Vec<Served>, Problem> {
+        let mut served = Vec::new();
+        for (name, client, server, congestion) in [
+            (OURS, TAILORED, SERVER, None),
+            (CUBIC, TCP, TCP_SERVER, Some("cubic")),
+            (BBR, TCP, TCP_SERVER, Some("bbr")),
+        ] {
+            match congestion.filter(|name| !has_congestion(name)) {
+                _ if !who.contains(&name) => {}
+                Some(lacked) => progress.suspend(|| {
+                    eprintln!("lab: skipping {name}: this system’s TCP has no {lacked}");
+                }),
+                None => {
+                    let server = self.start(ends, server, congestion)?;
+                    served.push(Served { name, client, server });
+                }
+            }
+        }
+        Ok(served)
+    }
+
+    fn start(
+        &self,
+        ends: &Ends,
+        name: &str,
+        congestion: Option<&str>,
+    ) -> Result<Server, Problem> {
+        let place = SocketAddr::from((ends.address(Side::B), 0));
+        let mut command = ends.command(Side::B, programs::path(name).as_os_str(), None);
+        command.arg(place.to_string()).arg(self.folder.join("picture.jpg"));
+        command.envs(congestion.map(|name| ("CONGESTION", name)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let problem = |why: String| Problem::new(format!("cannot start {name}: {why}"));
+        let mut process = command.spawn().map_err(|why| problem(why.to_string()))?;
+        let output = process.stdout.take();
+        let mut server = Server { process, place };
+        let mut line = String::new();
+        if let Some(output) = output {
+            BufReader::new(output).read_line(&mut line).map_err(|why| problem(why.to_string()))?;
+        }
+        server.place = line.trim().parse().map_err(|_| problem(format!("it says {line:?}")))?;
+        Ok(server)
+    }
+}
+
+/// A server, killed when dropped.
+struct Server {
+    process: Child,
+    place: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended already needs no end.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// One that takes part: a server, and the client that goes with it.
+pub(super) struct Served {
+    pub(super) name: &'static str,
+    client: &'static str,
+    server: Server,
+}
+
+/// What a fetch took, from the opening on, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fetch {
+    /// Until all is painted.
+    pub(super) whole: f64,
+    /// Until the first units are.
+    pub(super) first: f64,
+}
+
+impl Served {
+    /// Fetches the picture once, with ADUs of so many octets at most.
+    pub(super) fn fetch(&self, ends: &Ends, adu: usize) -> Result<Fetch, Problem> {
+        let client = self.client;
+        let mut command: Command = ends.command(Side::A, programs::path(client).as_os_str(), None);
+        let place = self.server.place.to_string();
+        command.args([&place, "picture.jpg", "1", &(adu - HEAD).to_string()]);
+        let output = command.output().map_err(|why| Problem::new(format!("{client}: {why}")))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut numbers = text.split_whitespace().skip(1).map(str::parse);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(whole)), Some(Ok(first))) => Ok(Fetch { whole, first }),
+            _ => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                Err(Problem::new(format!("{client} failed: {}", said.trim())))
+            }
+        }
+    }
+
+    /// Lets it take part with what `run` measures.
+    pub(super) fn contestant<'a>(
+        &self,
+        run: impl FnMut() -> Result<f64, Problem> + 'a,
+    ) -> Contestant<'a> {
+        match self.name {
+            OURS => Contestant::ours(self.name, run),
+            _ => Contestant::peer(self.name, run),
+        }
+    }
+}
+
+/// A modelled link with a queue of a round trip, 256 packets at least.
+pub(super) fn link(
+    rate: u64,
+    round_trip: u64,
+    percent_lost: usize,
+    seed: u64,
+) -> Result<Ends, Problem> {
+    let product = rate * round_trip / 1000;
+    let lost = percent_lost as f64 / 100.0;
+    let conditions = Conditions {
+        rate: Some(rate),
+        mtu: Some(1500),
+        delay: Duration::from_micros(500 * round_trip),
+        loss: if lost > 0.0 { Loss::Bernoulli(lost) } else { Loss::None },
+        queue: Queue::octets(product.max(256 * 1500)),
+        keeps_order: true,
+        ..Conditions::IDEAL
+    };
+    Ends::wire(&conditions, seed)
+}
+
+/// The round trip in milliseconds and the loss in percent of a cell `20ms/1`.
+pub(super) fn far(key: &str) -> Option<(u64, usize)> {
+    let (place, lost) = key.split_once("ms/")?;
+    Some((place.parse().ok()?, lost.parse().ok()?))
+}
