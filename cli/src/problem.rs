@@ -109,6 +109,8 @@ pub(crate) enum Problem {
     PictureUrl { url: String, why: &'static str },
     #[error("{name} at {server}: {why}")]
     Picture { server: String, name: String, why: String, advice: &'static str },
+    #[error("{}: {why}", .path.display())]
+    Replay { path: PathBuf, why: String },
     #[error("interrupted")]
     Interrupted,
     /// What failed was told when it failed.
@@ -298,6 +300,9 @@ impl Problem {
                 "write jis://host/NAME, jis://host:port/NAME, or HOST[:PORT] NAME; the default port is 4331"
             }
             Problem::Picture { advice, .. } => advice,
+            Problem::Replay { .. } => {
+                "give what `jis get --log` wrote, then the file that arrived with it"
+            }
             Problem::Measured { .. } => {
                 "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, tailored://host:port, xtp://host:port, or stream+, bulk+, isochronous+, transaction+, acknowledged+ or unacknowledged+xtp://host:port; the default port is 4330. Without a port: xtp+ip://host"
             }

@@ -5,9 +5,11 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
 use stackwright_programs::picture::Picture;
 use stackwright_programs::processes::{Running, run};
 use stackwright_programs::scratch::Scratch;
+use stackwright_programs::terminal::Terminal;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
 
@@ -122,4 +124,144 @@ fn a_long_picture_is_fetched_over_both_versions_of_ip() {
         assert!(run(&mut command).status.success(), "{loopback}");
         assert!(fs::read(&png).expect("it was written").len() > 100_000);
     }
+}
+
+/// What a log has, line by line.
+fn lines(log: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(log).expect("it was written");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+#[test]
+fn a_log_has_each_piece_when_it_arrived_and_the_end() {
+    let file = Picture { columns: 80, rows: 50, coefficients: 50 }.file(1);
+    let scratch = Scratch::new();
+    fs::write(scratch.path().join("a.jpg"), &file).expect("a folder of ours");
+    let (_server, address) = serve(scratch.path(), "127.0.0.1");
+    let log = scratch.path().join("a.log");
+    let get = |name: &str| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["jis", "get", &format!("{address}{name}"), "-o", "copy.jpg", "--log"]);
+        said(command.arg(&log).current_dir(scratch.path()))
+    };
+    assert_eq!(get("a.jpg").code, 0);
+    let noted = lines(&log);
+    let time = |line: &Value| line["time"].as_f64().expect("seconds");
+    assert!(time(&noted[0]) >= 0.0 && noted.is_sorted_by_key(time), "{noted:?}");
+    let what = |what: &str| noted.iter().filter(|line| line["what"] == what).collect::<Vec<_>>();
+    assert_eq!(noted[0]["what"], "opened");
+    assert_eq!(noted.last().expect("lines")["what"], "done");
+    let mut kinds = what("table").into_iter().map(|line| &line["kind"]).collect::<Vec<_>>();
+    kinds.sort_by_key(|kind| kind.as_str());
+    assert_eq!(kinds, ["huffman", "quantisation"]);
+    let end = what("end");
+    assert_eq!(end.len(), 1);
+    assert_eq!(end[0]["length"], file.len());
+    // Each unit of the picture is in one piece.
+    let mut there = vec![0; 80 * 50];
+    for body in what("body") {
+        for piece in body["units"].as_array().expect("pieces") {
+            let [scan, first, count] = [0, 1, 2].map(|nth| piece[nth].as_u64().expect("a number"));
+            assert_eq!(scan, 0);
+            there[first as usize..][..count as usize].iter_mut().for_each(|there| *there += 1);
+        }
+    }
+    assert!(there.iter().all(|times| *times == 1), "{there:?}");
+
+    // A log is a file like others; a refusal is an end, too.
+    let kept = fs::read(&log).expect("it is there");
+    let refused = get("a.jpg");
+    assert!(refused.code == 1 && refused.stderr.contains("--force"), "{}", refused.stderr);
+    assert!(fs::read(&log).expect("it is there") == kept);
+    fs::remove_file(&log).expect("it is there");
+    fs::remove_file(scratch.path().join("copy.jpg")).expect("it is there");
+    assert_eq!(get("b.jpg").code, 1);
+    let whats: Vec<_> = lines(&log).into_iter().map(|line| line["what"].clone()).collect();
+    assert_eq!(whats, ["opened", "denied"]);
+}
+
+#[test]
+fn a_replay_tells_when_units_were_there_and_how_good_the_picture_was() {
+    let scratch = Scratch::new();
+    let picture = Picture { columns: 80, rows: 50, coefficients: 50 };
+    fs::write(scratch.path().join("a.jpg"), picture.file(1)).expect("a folder of ours");
+    fs::write(scratch.path().join("b.jpg"), picture.file(2)).expect("a folder of ours");
+    let (_server, address) = serve(scratch.path(), "127.0.0.1");
+    let jis = |arguments: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        said(command.arg("jis").args(arguments).current_dir(scratch.path()))
+    };
+    let url = format!("{address}a.jpg");
+    assert_eq!(jis(&["get", &url, "--png", "a.png", "--log", "a.log"]).code, 0);
+
+    let replayed = jis(&["replay", "a.log", "a.jpg", "--json"]);
+    let told: Value = serde_json::from_str(&replayed.stdout).expect("JSON");
+    assert_eq!(told["units"], 80 * 50);
+    let shares = &told["shares"];
+    let times = [&told["first"], &shares["50"], &shares["90"], &shares["100"]];
+    let times = times.map(|time| time.as_f64().expect("it arrived"));
+    assert!(times[0] > 0.0 && times.is_sorted(), "{times:?}");
+    let instants = told["instants"].as_array().expect("instants");
+    assert_eq!(instants.len(), 20);
+    let (last, before) = instants.split_last().expect("instants");
+    assert_eq!((&last["exact"], &last["psnr"]), (&Value::Bool(true), &Value::Null));
+    assert_eq!((&last["time"], &last["units"]), (&shares["100"], &told["units"]));
+    // Some, near the end, may be exact as well.
+    let psnr = before.iter().map(|instant| instant["psnr"].as_f64().unwrap_or(f64::INFINITY));
+    assert!(psnr.is_sorted(), "{instants:?}");
+
+    let shown = jis(&["replay", "a.log", "a.jpg"]).stdout;
+    for words in ["640 × 400 pixels, 4000 units", "first units", "90 %", "exact", "▇"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let other = jis(&["replay", "a.log", "b.jpg"]);
+    assert!(other.code == 1 && other.stderr.contains("another picture"), "{}", other.stderr);
+    let none = jis(&["replay", "a.jpg", "a.jpg"]);
+    assert!(none.code == 1 && none.stderr.contains("line 1"), "{}", none.stderr);
+}
+
+/// Fetches a picture at a terminal; `None` if there can be none.
+fn at_terminal(scratch: &Scratch, address: &str) -> Option<Terminal> {
+    let line = format!("exec {PROGRAM} jis get {address}a.jpg --show");
+    let terminal = Terminal::start(scratch.path(), &line, 80, 24);
+    if terminal.is_none() {
+        eprintln!("script is not installed: not tried");
+    }
+    terminal
+}
+
+#[test]
+fn pixels_are_shown_where_the_terminal_says_so_and_blocks_where_it_does_not_answer() {
+    let scratch = Scratch::new();
+    fs::write(scratch.path().join("a.jpg"), jpeg()).expect("a folder of ours");
+    let (_server, address) = serve(scratch.path(), "127.0.0.1");
+    // What is asked is the graphics protocol's query, then the attributes of the device.
+    let query = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c";
+    for (answer, shown) in [
+        ("\x1b_Gi=31;OK\x1b\\\x1b[?62;22c", "\x1b_Ga=T,f=100,i="),
+        ("\x1b[?62;22c", "\x1b[38;2;1;1;1m"),
+        ("", "\x1b[38;2;1;1;1m"),
+    ] {
+        let Some(mut terminal) = at_terminal(&scratch, &address) else { return };
+        terminal.wait_for(query);
+        terminal.press(answer);
+        terminal.wait_for(shown);
+        terminal.wait_for("octet for octet");
+        let all = String::from_utf8_lossy(&terminal.shown()).into_owned();
+        assert_eq!(all.contains("▀"), !shown.contains("_G"), "{all:?}");
+        // An answer is not echoed.
+        assert!(answer.is_empty() || !all.contains("?62"), "{all:?}");
+        assert_eq!(terminal.end(), Some(0));
+    }
+}
+
+#[test]
+fn a_picture_for_a_pipe_is_of_blocks_and_nothing_is_asked() {
+    let scratch = Scratch::new();
+    fs::write(scratch.path().join("a.jpg"), jpeg()).expect("a folder of ours");
+    let (_server, address) = serve(scratch.path(), "127.0.0.1");
+    let mut command = Command::new(PROGRAM);
+    let shown = said(command.args(["jis", "get", &format!("{address}a.jpg"), "--show"]));
+    assert!(shown.code == 0 && shown.stdout.contains("▀"), "{}", shown.stderr);
+    assert!(!shown.stdout.contains("\x1b_G") && !shown.stdout.contains("\x1b[c"));
 }

@@ -1,6 +1,6 @@
 //! `jis get`: a picture, as it arrives.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,10 @@ use stackwright::tailored::header::ReasonCode;
 use stackwright_drivers::Driver;
 use stackwright_jis::generated::Why;
 use stackwright_jis::generated::client::{Input, Output};
-use stackwright_jis::{PORT, PictureView, requested};
+use stackwright_jis::{ArrivedPart, PORT, PictureView, requested, watched_client};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
+use super::log::Log;
 use super::show::Screen;
 use super::{CREDIT, Get, below, png};
 use crate::address::{self, Address};
@@ -34,18 +35,43 @@ const FRAME: Duration = Duration::from_millis(100);
 #[derive(Default)]
 struct Told {
     open: bool,
-    done: bool,
     partial: bool,
     ended: Option<Ended>,
+    /// Until an end is noted.
+    log: Option<Log>,
+}
+
+impl Told {
+    fn over(&mut self, how: &str) {
+        if let Some(log) = self.log.take() {
+            log.note(how);
+        }
+    }
 }
 
 impl<S: Protocol<Provides = Speaking<Input<Message>, Output<Message>>>> Outlet<S> for Told {
     fn indicate(&mut self, indication: RoleIndication<Output<Message>>) {
         match indication {
-            RoleIndication::Opened { .. } => self.open = true,
-            RoleIndication::Told { output: Output::Done, .. } => self.done = true,
-            RoleIndication::Told { output: Output::Partial, .. } => self.partial = true,
-            RoleIndication::Ended { why, .. } => self.ended = Some(why),
+            RoleIndication::Opened { .. } => {
+                self.open = true;
+                if let Some(log) = &self.log {
+                    log.note("opened");
+                }
+            }
+            RoleIndication::Told { output, .. } => match output {
+                Output::Ready => {} // both tables are noted
+                Output::Done => self.over("done"),
+                Output::Partial => {
+                    self.partial = true;
+                    self.over("partial");
+                }
+                Output::Denied => self.over("denied"),
+                Output::Never(never, _) => match never {},
+            },
+            RoleIndication::Ended { why, .. } => {
+                self.over("ended");
+                self.ended = Some(why);
+            }
             _ => {}
         }
     }
@@ -85,7 +111,7 @@ pub(super) fn run(get: &Get) -> Result<(), Problem> {
     let too_long = || Problem::PictureUrl { url: get.place.clone(), why: "its name is too long" };
     let name = requested(&sought.name).ok_or_else(too_long)?;
     let file = target(get, &sought.name)?;
-    for path in file.iter().chain(&get.png) {
+    for path in file.iter().chain(&get.png).chain(&get.log) {
         if path.exists() && !get.force && path.as_os_str() != "-" {
             let why =
                 io::Error::new(io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
@@ -93,7 +119,8 @@ pub(super) fn run(get: &Get) -> Result<(), Problem> {
         }
     }
     let server = address::resolve(&sought.host, sought.port)?[0];
-    let (view, told) = fetch(get, &sought, name, server)?;
+    let log = get.log.as_deref().map(|path| create(path, get.force)).transpose()?;
+    let (view, told) = fetch(get, &sought, name, server, log)?;
     let failed = |why: String, advice| Problem::Picture {
         server: server.to_string(),
         name: Printable(&sought.name).to_string(),
@@ -154,22 +181,29 @@ fn fetch(
     sought: &Sought,
     name: Message,
     server: SocketAddr,
+    log: Option<File>,
 ) -> Result<(PictureView, Told), Problem> {
     let view = PictureView::default();
-    let mut told = Told::default();
     let mut driver = Driver::new(fastrand::u64(..))?;
-    let layer = stackwright_jis::client::<Message>(view.clone());
     let (below, most) = below(&driver, server.ip())?;
-    let mut stack = Over::new(layer, below);
     let interrupted = interrupts()?;
+    let mut screen = get.show.then(Screen::new);
+    let log = log.map(Log::begin);
+    let mut told = Told { log: log.clone(), ..Told::default() };
+    let noting = log.clone();
+    let layer = watched_client::<Message, _>(view.clone(), move |part: ArrivedPart<'_>| {
+        if let Some(log) = &noting {
+            log.arrived(part);
+        }
+    });
+    let mut stack = Over::new(layer, below);
     let remote = server.into();
     let open = RoleRequest::Open { association: ASSOCIATION, remote, local: None, credit: CREDIT };
     driver.request(&mut stack, open, &mut told);
     let style = "{msg} {bar:30} {percent} %";
     let bar = ProgressBar::new(0).with_message(Printable(&sought.name).to_string());
     bar.set_style(ProgressStyle::with_template(style).expect("a template of ours"));
-    let mut screen = get.show.then(Screen::default);
-    let (mut name, mut shown) = (Some(name), Instant::now());
+    let (mut name, mut next) = (Some(name), Instant::now() + FRAME);
     while told.ended.is_none() {
         if interrupted.load(Ordering::Relaxed) {
             return Err(Problem::Interrupted);
@@ -180,15 +214,20 @@ fn fetch(
             driver.request(&mut stack, tell, &mut told);
         }
         driver.turn(&mut stack, &mut told, Some(FRAME))?;
-        if shown.elapsed() >= FRAME {
-            shown = Instant::now();
+        let begin = Instant::now();
+        if begin >= next {
             progress(&view, &bar, screen.as_mut());
+            // A large picture, or a slow terminal, takes half of the time at most.
+            next = Instant::now() + begin.elapsed().max(FRAME);
         }
     }
     if screen.is_some() {
         progress(&view, &bar, screen.as_mut());
     }
     bar.finish_and_clear();
+    if let (Some(log), Some(path)) = (log, &get.log) {
+        log.finish().map_err(|why| Problem::Path { path: path.clone(), why })?;
+    }
     Ok((view, told))
 }
 
@@ -212,7 +251,11 @@ fn write(path: &Path, octets: &[u8], force: bool) -> Result<(), Problem> {
         return Ok(io::stdout().write_all(octets)?);
     }
     let wrong = |why| Problem::Path { path: path.into(), why };
+    create(path, force)?.write_all(octets).map_err(wrong)
+}
+
+fn create(path: &Path, force: bool) -> Result<File, Problem> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).create_new(!force);
-    options.open(path).and_then(|mut file| file.write_all(octets)).map_err(wrong)
+    options.open(path).map_err(|why| Problem::Path { path: path.into(), why })
 }

@@ -2,7 +2,9 @@
 
 mod folder;
 mod get;
+mod log;
 mod png;
+mod replay;
 mod serve;
 mod show;
 
@@ -36,6 +38,8 @@ pub(crate) enum Jis {
     Serve(Serve),
     /// Fetch a picture: the file, octet for octet; as PNG; or into the terminal.
     Get(Get),
+    /// Replay a log of `get`: when half of the picture was there, and how good it was by then.
+    Replay(ReplayLog),
 }
 
 #[derive(Args)]
@@ -67,15 +71,30 @@ pub(crate) struct Get {
     /// Show it in the terminal, as it arrives.
     #[arg(long)]
     show: bool,
+    /// Write what arrives, and when, as lines of JSON.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
     /// Overwrite files.
     #[arg(long)]
     force: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ReplayLog {
+    /// What `get --log` has written.
+    log: PathBuf,
+    /// The picture, as it arrived or as the server has it.
+    file: PathBuf,
+    /// Print JSON: times in seconds, PSNR in decibels.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(jis: &Jis) -> Result<(), Problem> {
     match jis {
         Jis::Serve(serve) => serve::run(serve),
         Jis::Get(get) => get::run(get),
+        Jis::Replay(replay) => replay::run(replay),
     }
 }
 

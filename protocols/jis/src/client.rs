@@ -137,3 +137,60 @@ impl<M: Message> Functions<M> for PictureView {
         assembly.is_whole(summary)
     }
 }
+
+/// What has arrived, as a [`WatchedView`] tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrivedPart<'a> {
+    /// A table.
+    Table(TableKind),
+    /// A body of pieces, which [`pieces`](crate::jpeg::pieces) reads.
+    Body(&'a [u8]),
+    /// What tells that all is there.
+    End(EndHead),
+}
+
+/// A picture that arrives, and a function that is told of each part when it can be shown. What
+/// comes behind a mistake of the server is not told.
+#[derive(Clone)]
+pub struct WatchedView<F> {
+    view: PictureView,
+    tell: F,
+}
+
+impl<F: FnMut(ArrivedPart<'_>)> WatchedView<F> {
+    /// Tells `tell` what arrives in `view`.
+    pub fn new(view: PictureView, tell: F) -> Self {
+        WatchedView { view, tell }
+    }
+
+    fn tell(&mut self, part: ArrivedPart<'_>) {
+        if self.view.flaw().is_none() {
+            (self.tell)(part);
+        }
+    }
+}
+
+impl<M: Message, F: FnMut(ArrivedPart<'_>)> Functions<M> for WatchedView<F> {
+    fn set(&mut self, table: TableHead, body: &M) {
+        self.view.set(table, body);
+        self.tell(ArrivedPart::Table(table.kind));
+    }
+
+    fn paint(&mut self, blocks: BlocksHead, body: &M) {
+        self.view.paint(blocks, body);
+        self.tell(ArrivedPart::Body(&octets(body)));
+    }
+
+    fn total(&mut self, end: EndHead) {
+        Functions::<M>::total(&mut self.view, end);
+        self.tell(ArrivedPart::End(end));
+    }
+
+    fn deny(&mut self, refused: RefusedHead, body: &M) {
+        self.view.deny(refused, body);
+    }
+
+    fn covered(&self) -> bool {
+        Functions::<M>::covered(&self.view)
+    }
+}

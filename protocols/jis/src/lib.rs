@@ -7,6 +7,7 @@
 //! | `client.rs`, `server.rs` | what each role does with its pictures: [`PictureView`], [`Answer`] |
 //! | `shelf.rs` | the pictures of a server: [`Shelf`], [`SplitCache`] |
 //! | `jpeg/` | a baseline JPEG split into pieces, and joined again, without loss |
+//! | `pixels.rs`, `replay.rs` | with the feature `pixels`: `Pixels`, decoded and compared; `Replay`, how good a picture was, and when |
 //!
 //! Both roles stand on datagrams that are reliable, in any order: a [`RoleLayer`] over a transport,
 //! such as the tailored one with the policies that the phase `image` selects and [`VALUES`].
@@ -14,11 +15,17 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(feature = "pixels")]
+extern crate std;
 
 mod client;
 #[rustfmt::skip]
 pub mod generated;
 pub mod jpeg;
+#[cfg(feature = "pixels")]
+mod pixels;
+#[cfg(feature = "pixels")]
+mod replay;
 mod server;
 mod shelf;
 
@@ -28,12 +35,18 @@ use stackwright_policies::profile::{Bounds, Path, PolicyValues};
 use stackwright_role::RoleLayer;
 use stackwright_wire::{Header, Message};
 
-pub use client::{Fetched, PictureView, Progress};
+pub use client::{ArrivedPart, Fetched, PictureView, Progress, WatchedView};
+#[cfg(feature = "pixels")]
+pub use pixels::Pixels;
+#[cfg(feature = "pixels")]
+pub use replay::Replay;
 pub use server::Answer;
 pub use shelf::{NoPicture, Shelf, SplitCache, SplitPicture};
 
 /// The role that a client has on each association.
 pub type ClientPart = generated::client::Part<PictureView>;
+/// The role of a client that is watched.
+pub type WatchedPart<F> = generated::client::Part<WatchedView<F>>;
 /// The role that a server has on each association.
 pub type ServerPart<S> = generated::server::Part<Answer<S>>;
 
@@ -64,6 +77,15 @@ pub fn client<M: Message>(
     view: PictureView,
 ) -> RoleLayer<M, ClientPart, impl FnMut() -> ClientPart> {
     RoleLayer::new(move || generated::client::Part::new(view.clone()))
+}
+
+/// Makes a client that tells `tell` each part of a picture that arrives in `view`.
+pub fn watched_client<M: Message, F: FnMut(ArrivedPart<'_>) + Clone>(
+    view: PictureView,
+    tell: F,
+) -> RoleLayer<M, WatchedPart<F>, impl FnMut() -> WatchedPart<F>> {
+    let watched = WatchedView::new(view, tell);
+    RoleLayer::new(move || generated::client::Part::new(watched.clone()))
 }
 
 /// Makes a server of the pictures of a shelf. Its bodies have at most `most` octets, so that an ADU

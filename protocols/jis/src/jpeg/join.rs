@@ -4,7 +4,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use stackwright_wire::Header;
 use stackwright_wire::check::Crc32c;
 
 use super::bits::BitReader;
@@ -12,7 +11,7 @@ use super::entropy::{Block, Predicted, read_unit, write_scan};
 use super::flaw::JpegFlaw;
 use super::layout::{JpegLayout, Scan};
 use super::picture::told;
-use super::piece::{OUTSIDE, PieceHead};
+use super::piece::{PieceHead, pieces};
 use super::segments::{EOI, SOI};
 
 /// What tells that all is there, and that it is the file.
@@ -93,16 +92,13 @@ impl Assembly {
     ///
     /// # Errors
     /// Returns a flaw where it is no body of this picture; pieces in front of the flaw are taken.
-    pub fn take(&mut self, mut body: &[u8]) -> Result<(), JpegFlaw> {
-        while !body.is_empty() {
-            let head = PieceHead::decode(body).map_err(|_| JpegFlaw::Stray)?;
-            let end = PieceHead::LENGTH + usize::from(head.length);
-            let octets = body.get(PieceHead::LENGTH..end).ok_or(JpegFlaw::Stray)?;
-            body = &body[end..];
-            if head.scan == OUTSIDE {
-                self.take_outside(head.first as usize, octets)?;
-            } else {
+    pub fn take(&mut self, body: &[u8]) -> Result<(), JpegFlaw> {
+        for piece in pieces(body) {
+            let (head, octets) = piece?;
+            if head.is_of_units() {
                 self.take_units(head, octets)?;
+            } else {
+                self.take_outside(head.first as usize, octets)?;
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ pub use flaw::JpegFlaw;
 pub use join::{Assembly, Summary};
 pub use layout::{JpegFrame, JpegLayout};
 pub use picture::Picture;
-pub use piece::PieceHead;
+pub use piece::{PieceHead, pieces};
 
 /// The longest body of a table ADU.
 pub const TABLE_MOST: usize = 1400;

@@ -7,8 +7,9 @@ use super::entropy::{Block, CATEGORIES, END_OF_BLOCK, read_scan, write_scan};
 use super::flaw::JpegFlaw;
 use super::join::Summary;
 use super::layout::{JpegLayout, ScanPart};
+use super::piece::PieceHead;
 use super::segments::{DHT, DQT, EOI, SOI, SOS};
-use super::split::split;
+use super::split::{piece, split};
 
 /// A scan that was read: its octets, and its blocks.
 pub(crate) struct ReadScan {
@@ -88,6 +89,15 @@ impl Picture {
     /// Returns a flaw where a unit does not fit a body.
     pub fn split(&self, most: usize) -> Result<Vec<Vec<u8>>, JpegFlaw> {
         split(self, most)
+    }
+
+    /// Returns a body of the one piece whose scan, first unit and count a head names: what it says
+    /// of the length is not looked at.
+    ///
+    /// # Errors
+    /// Returns [`JpegFlaw::Stray`] where the picture has no such units, or they are too long.
+    pub fn piece(&self, head: PieceHead) -> Result<Vec<u8>, JpegFlaw> {
+        piece(self, head)
     }
 }
 

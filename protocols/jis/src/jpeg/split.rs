@@ -98,3 +98,23 @@ fn split_scan(picture: &Picture, nth: usize, bodies: &mut Bodies) -> Result<(), 
     }
     Ok(())
 }
+
+/// Writes the units that a head names as a body of one piece, whatever its length.
+pub(crate) fn piece(picture: &Picture, head: PieceHead) -> Result<Vec<u8>, JpegFlaw> {
+    let (nth, first) = (usize::from(head.scan), head.first as usize);
+    let (Some(scan), Some(read)) = (picture.layout.scans.get(nth), picture.scans.get(nth)) else {
+        return Err(JpegFlaw::Stray);
+    };
+    let (codes, per) = (ScanCodes::of(scan), scan.blocks.len());
+    let units = first * per..(first + usize::from(head.count)) * per;
+    let units = read.blocks.get(units).ok_or(JpegFlaw::Stray)?;
+    let (mut into, mut predicted) = (BitWriter::new(false), Predicted::default());
+    for blocks in units.chunks_exact(per) {
+        codes.write_unit(scan, blocks, &read.octets, &mut predicted, &mut into)?;
+    }
+    let octets = into.finish();
+    let length = u16::try_from(octets.len()).map_err(|_| JpegFlaw::Stray)?;
+    let mut bodies = Bodies { most: usize::MAX, done: vec![], last: vec![] };
+    bodies.push(PieceHead { length, ..head }, &octets);
+    Ok(bodies.last)
+}

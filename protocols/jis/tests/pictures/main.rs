@@ -2,6 +2,8 @@
 
 mod corpus;
 mod hostile;
+#[cfg(feature = "pixels")]
+mod replay;
 
 use stackwright_jis::jpeg::{Assembly, BODY_MOST, JpegFlaw, Picture};
 

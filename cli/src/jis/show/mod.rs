@@ -1,0 +1,100 @@
+//! A picture in the terminal.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `announced.rs` | whether the terminal shows graphics: it is asked |
+//! | `kitty.rs` | pixels, by kitty's graphics protocol |
+//! | `blocks.rs` | two pixels a character, which each terminal shows |
+
+mod announced;
+mod blocks;
+mod kitty;
+
+use std::io::{self, Write as _};
+
+use stackwright_jis::Pixels;
+
+/// Draws over what it drew before.
+pub(super) struct Screen {
+    /// The picture's name in the terminal, where that shows graphics.
+    graphics: Option<u32>,
+    /// Rows that it has taken.
+    rows: usize,
+}
+
+impl Screen {
+    /// Asks the terminal what it can show. Interrupts must be handled by now: they end the wait for
+    /// its answer.
+    pub(super) fn new() -> Self {
+        let graphics = announced::graphics().then(|| fastrand::u32(1..));
+        Screen { graphics, rows: 0 }
+    }
+
+    /// Draws a JPEG; what cannot be decoded is not drawn.
+    pub(super) fn show(&mut self, jpeg: &[u8]) {
+        let Ok(picture) = Pixels::of(jpeg) else { return };
+        let room = Room::of_terminal();
+        let drawn = match self.graphics {
+            Some(name) => kitty::drawn(&picture, &room, name, self.rows),
+            None => Some(blocks::drawn(&picture, &room, self.rows)),
+        };
+        let Some((text, rows)) = drawn else { return };
+        self.rows = rows;
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(text.as_bytes());
+        let _ = out.flush();
+    }
+}
+
+/// The size of a terminal.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    columns: usize,
+    /// Rows that a picture may have: the cursor and the prompt need two.
+    rows: usize,
+    /// The width and height of a character in pixels, where that is known.
+    character: Option<(usize, usize)>,
+}
+
+impl Room {
+    /// The size of the terminal; of another target, a usual one.
+    fn of_terminal() -> Self {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+        let Some(size) = size.filter(|size| size.ws_col > 0 && size.ws_row > 2) else {
+            return Room { columns: 80, rows: 22, character: None };
+        };
+        let [columns, rows, width, height] =
+            [size.ws_col, size.ws_row, size.ws_xpixel, size.ws_ypixel].map(usize::from);
+        let character = (width / columns, height / rows);
+        let is_known = character.0 > 0 && character.1 > 0;
+        Room { columns, rows: rows - 2, character: is_known.then_some(character) }
+    }
+}
+
+/// The largest size that fits into `width` and `height`, and is no larger than the picture.
+fn fitted(picture: &Pixels, width: usize, height: usize) -> (usize, usize) {
+    let wide =
+        width.min(picture.width).min((height * picture.width / picture.height).max(1)).max(1);
+    (wide, (wide * picture.height / picture.width).clamp(1, height.max(1)))
+}
+
+/// The mean of the pixels of a place in a picture that is shown with this width and height; of
+/// large places, of sixty-four in it.
+fn sample(picture: &Pixels, x: usize, y: usize, width: usize, height: usize) -> [u8; 3] {
+    let span = |at: usize, of: usize, all: usize| {
+        let (begin, end) = (at * all / of, ((at + 1) * all / of).max(at * all / of + 1));
+        (begin..end).step_by((end - begin).div_ceil(8))
+    };
+    let (mut sums, mut count) = ([0_u32; 3], 0);
+    for py in span(y, height, picture.height) {
+        for px in span(x, width, picture.width) {
+            let Some(pixel) = picture.rgb[(py * picture.width + px) * 3..].first_chunk::<3>()
+            else {
+                continue;
+            };
+            sums.iter_mut().zip(pixel).for_each(|(sum, value)| *sum += u32::from(*value));
+            count += 1;
+        }
+    }
+    sums.map(|sum| (sum / count.max(1)) as u8)
+}
