@@ -6,11 +6,11 @@
 //! ```
 
 use stackwright::compose::Over;
-use stackwright_examples::jis::{Picture, Wrong, fetch, tailored};
+use stackwright_examples::jis::{Wrong, client, fetch, tailored};
 
 fn main() -> Result<(), Wrong> {
     fetch(|driver, view| {
         let (below, most) = tailored(driver)?;
-        Ok((Over::new(stackwright_jis::client::<Picture>(view), below), most))
+        Ok((Over::new(client(view), below), most))
     })
 }

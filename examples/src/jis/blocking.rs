@@ -8,9 +8,9 @@ use stackwright::endpoint::{Config, System};
 use stackwright::wire::Message;
 use stackwright_jis::generated::client::Functions;
 use stackwright_jis::generated::{BlocksHead, EndHead, RefusedHead, ReqHead, TableHead, TableKind};
-use stackwright_jis::{PictureView, requested};
+use stackwright_jis::requested;
 
-use super::client::{Asked, Sums, Watch};
+use super::client::{Asked, Sums, TimedView};
 use super::{Picture, Tailored, Wrong, host, layer, pool};
 
 /// A request is over after this silence.
@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 pub fn fetch_by_hand() -> Result<(), Wrong> {
     let (asked, mut sums) = (Asked::read()?, Sums::default());
     for _ in 0..asked.times {
-        let view = PictureView::default();
+        let view = TimedView::begin();
         let mut carried = 0;
         let make = |system: &System| -> Tailored {
             let (host, most) = host(system.secret());
@@ -32,7 +32,6 @@ pub fn fetch_by_hand() -> Result<(), Wrong> {
         };
         let mut endpoint = Endpoint::new(Config::default(), make)?;
         endpoint.set_timeout(Some(SILENCE));
-        let mut watch = Watch::start();
         let mut association = endpoint.connect(asked.server)?;
         association.set_timeout(Some(SILENCE));
         let name: Picture = requested(&asked.name).ok_or("the name is too long")?;
@@ -50,13 +49,11 @@ pub fn fetch_by_hand() -> Result<(), Wrong> {
                     Heard::Tables => waits.append(&mut held),
                 }
             }
-            let done = Functions::<Picture>::covered(&view);
-            watch.see(&view, done);
-            if done || watch.is_over() {
+            if Functions::<Picture>::covered(&view) || view.is_over() {
                 break;
             }
         }
-        sums.add(&view, &watch)?;
+        sums.add(&view, view.passed())?;
         association.close()?;
     }
     sums.print();
@@ -72,7 +69,7 @@ enum Heard {
 }
 
 fn hear(
-    mut view: PictureView,
+    mut view: TimedView,
     mut message: Picture,
     tables: &mut [bool; 2],
     counted: &mut bool,

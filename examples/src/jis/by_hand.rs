@@ -8,17 +8,18 @@ use stackwright::contract::services::{
 };
 use stackwright::contract::{Context, Facts, Guarantees, Handle, Instant, Outlet, Protocol};
 use stackwright::wire::{Header, Message};
-use stackwright_jis::PictureView;
 use stackwright_jis::generated::client::{Functions, Input, Output};
 use stackwright_jis::generated::{BlocksHead, EndHead, RefusedHead, ReqHead, TableHead, TableKind};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
+
+use super::TimedView;
 
 /// A request is over after this silence.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// A client of one association.
 pub struct ByHand<M> {
-    view: PictureView,
+    view: TimedView,
     state: State,
     /// What came before the tables.
     held: VecDeque<M>,
@@ -38,7 +39,7 @@ enum State {
 
 impl<M: Message> ByHand<M> {
     /// A client that shows what it fetches in a view.
-    pub fn new(view: PictureView) -> Self {
+    pub fn new(view: TimedView) -> Self {
         ByHand {
             view,
             state: State::Idle,

@@ -1,15 +1,19 @@
 //! A client, whatever its protocol is made of.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use std::{env, io};
 
 use stackwright::contract::services::{Credit, Ended};
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::drivers::{Driver, Lanes};
-use stackwright_jis::generated::client::{Input, Output};
+use stackwright::wire::Message;
+use stackwright_jis::generated::client::{Functions, Input, Output};
+use stackwright_jis::generated::{self, BlocksHead, EndHead, RefusedHead, TableHead};
 use stackwright_jis::{PictureView, requested};
-use stackwright_role::{RoleIndication, RoleRequest, Speaking};
+use stackwright_role::{RoleIndication, RoleLayer, RoleRequest, Speaking};
 
 use super::{Picture, Wrong};
 
@@ -21,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Default)]
 struct Told {
     open: bool,
-    done: bool,
+    done: Option<Instant>,
     ended: Option<Ended>,
 }
 
@@ -29,7 +33,9 @@ impl<S: Protocol<Provides = Speaking<Input<Picture>, Output<Picture>>>> Outlet<S
     fn indicate(&mut self, indication: RoleIndication<Output<Picture>>) {
         match indication {
             RoleIndication::Opened { .. } => self.open = true,
-            RoleIndication::Told { output: Output::Done, .. } => self.done = true,
+            RoleIndication::Told { output: Output::Done, .. } => {
+                self.done = Some(Instant::now());
+            }
             RoleIndication::Ended { why, .. } => self.ended = Some(why),
             _ => {}
         }
@@ -67,32 +73,61 @@ impl Asked {
     }
 }
 
-/// When a picture was asked for, had its first units, and had all.
-pub(super) struct Watch {
+/// A picture that arrives, and when it had its first units: noted as they are painted, since a
+/// turn of the driver may bring many ADUs.
+#[derive(Clone)]
+pub struct TimedView {
+    picture: PictureView,
     begin: Instant,
-    painted: Option<Duration>,
-    done: Option<Duration>,
+    painted: Rc<Cell<Option<Duration>>>,
 }
 
-impl Watch {
-    pub(super) fn start() -> Self {
-        Watch { begin: Instant::now(), painted: None, done: None }
+impl TimedView {
+    pub(super) fn begin() -> Self {
+        TimedView { picture: PictureView::default(), begin: Instant::now(), painted: Rc::default() }
     }
 
-    pub(super) fn see(&mut self, view: &PictureView, done: bool) {
-        let units = view.progress().map_or(0, |progress| progress.units);
-        if units > 0 && self.painted.is_none() {
-            self.painted = Some(self.begin.elapsed());
-        }
-        if done && self.done.is_none() {
-            self.done = Some(self.begin.elapsed());
-        }
+    /// Returns the time since it was opened.
+    pub(super) fn passed(&self) -> Duration {
+        self.begin.elapsed()
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.begin.elapsed() > PATIENCE
+        self.passed() > PATIENCE
     }
 }
+
+impl<M: Message> Functions<M> for TimedView {
+    fn set(&mut self, table: TableHead, body: &M) {
+        self.picture.set(table, body);
+    }
+
+    fn paint(&mut self, blocks: BlocksHead, body: &M) {
+        self.picture.paint(blocks, body);
+        if self.painted.get().is_none() && self.picture.progress().is_some_and(|it| it.units > 0) {
+            self.painted.set(Some(self.passed()));
+        }
+    }
+
+    fn total(&mut self, end: EndHead) {
+        Functions::<M>::total(&mut self.picture, end);
+    }
+
+    fn deny(&mut self, refused: RefusedHead, body: &M) {
+        self.picture.deny(refused, body);
+    }
+
+    fn covered(&self) -> bool {
+        Functions::<M>::covered(&self.picture)
+    }
+}
+
+/// Makes the generated client of a view.
+pub fn client(view: TimedView) -> RoleLayer<Picture, Part, impl FnMut() -> Part> {
+    RoleLayer::new(move || generated::client::Part::new(view.clone()))
+}
+
+type Part = generated::client::Part<TimedView>;
 
 /// Sums over all pictures.
 #[derive(Default)]
@@ -103,10 +138,11 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, view: &PictureView, watch: &Watch) -> Result<(), Wrong> {
-        self.octets += view.fetched().ok_or("the picture is not whole")?.file.len();
-        self.whole += watch.done.unwrap_or_else(|| watch.begin.elapsed());
-        self.first += watch.painted.unwrap_or_else(|| watch.begin.elapsed());
+    /// Adds a picture, all of which was there `whole` after its opening.
+    pub(super) fn add(&mut self, view: &TimedView, whole: Duration) -> Result<(), Wrong> {
+        self.octets += view.picture.fetched().ok_or("the picture is not whole")?.file.len();
+        self.whole += whole;
+        self.first += view.painted.get().unwrap_or(whole);
         Ok(())
     }
 
@@ -121,29 +157,28 @@ impl Sums {
 ///
 /// # Errors
 /// If a picture does not arrive.
-pub fn fetch<S>(make: impl Fn(&Driver, PictureView) -> io::Result<(S, usize)>) -> Result<(), Wrong>
+pub fn fetch<S>(make: impl Fn(&Driver, TimedView) -> io::Result<(S, usize)>) -> Result<(), Wrong>
 where
     S: Protocol<Provides = Speaking<Input<Picture>, Output<Picture>>, Uses: Lanes>,
 {
     let (asked, mut sums) = (Asked::read()?, Sums::default());
     for _ in 0..asked.times {
-        let (view, mut told) = (PictureView::default(), Told::default());
+        let (view, mut told) = (TimedView::begin(), Told::default());
         let mut driver = Driver::new(fastrand::u64(..))?;
         let (mut stack, carried) = make(&driver, view.clone())?;
-        let mut watch = Watch::start();
         let (remote, association) = (asked.server.into(), ASSOCIATION);
         let open = RoleRequest::Open { association, remote, local: None, credit: CREDIT };
         driver.request(&mut stack, open, &mut told);
         let mut name = Some(requested(&asked.name).ok_or("the name is too long")?);
-        while told.ended.is_none() && !watch.is_over() {
+        while told.ended.is_none() && !view.is_over() {
             if let Some(name) = name.take_if(|_| told.open) {
                 let input = Input::Get { most: asked.most(carried), name };
                 driver.request(&mut stack, RoleRequest::Tell { association, input }, &mut told);
             }
             driver.turn(&mut stack, &mut told, Some(Duration::from_millis(100)))?;
-            watch.see(&view, told.done);
         }
-        sums.add(&view, &watch)?;
+        let done = told.done.ok_or("the picture is not whole")?;
+        sums.add(&view, done - view.begin)?;
     }
     sums.print();
     Ok(())

@@ -22,7 +22,7 @@ use stackwright_jis::generated::HASH;
 
 pub use blocking::fetch_by_hand;
 pub use by_hand::ByHand;
-pub use client::fetch;
+pub use client::{TimedView, client, fetch};
 pub use server::serve;
 
 /// How messages are held.

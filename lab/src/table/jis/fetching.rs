@@ -71,12 +71,7 @@ impl Gallery {
         Ok(served)
     }
 
-    fn start(
-        &self,
-        ends: &Ends,
-        name: &str,
-        congestion: Option<&str>,
-    ) -> Result<Server, Problem> {
+    fn start(&self, ends: &Ends, name: &str, congestion: Option<&str>) -> Result<Server, Problem> {
         let place = SocketAddr::from((ends.address(Side::B), 0));
         let mut command = ends.command(Side::B, programs::path(name).as_os_str(), None);
         command.arg(place.to_string()).arg(self.folder.join("picture.jpg"));

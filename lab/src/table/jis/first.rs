@@ -30,12 +30,7 @@ impl Table for JisFirst {
                        are lost each way: the time from the opening until the first units are \
                        painted, at the median and at the 95th percentile.",
             source: "",
-            axes: Axes {
-                x: "% of packets lost".into(),
-                y: "s".into(),
-                log_x: false,
-                log_y: false,
-            },
+            axes: Axes { x: "% of packets lost".into(), y: "s".into(), log_x: false, log_y: false },
             limit: Limit::Work,
         }
     }
