@@ -15,12 +15,12 @@ use stackwright::tailored::header::ReasonCode;
 use stackwright_drivers::Driver;
 use stackwright_jis::generated::Why;
 use stackwright_jis::generated::client::{Input, Output};
-use stackwright_jis::{ArrivedPart, PORT, PictureView, requested, watched_client};
+use stackwright_jis::{ArrivedPart, CREDIT, PORT, PictureView, requested, watched_client};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
 use super::log::Log;
 use super::show::Screen;
-use super::{CREDIT, Get, below, png};
+use super::{Get, below, png};
 use crate::address::{self, Address};
 use crate::interrupts::interrupts;
 use crate::printable::Printable;

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use stackwright::compose::Over;
-use stackwright::contract::services::Credit;
 use stackwright::contract::{Guarantees, Protocol};
 use stackwright::tailored::configurations::Selective;
 use stackwright::tailored::{self, Named, TailoredHost};
@@ -29,7 +28,6 @@ use crate::stacks::{self, Message};
 const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
 /// What may arrive and wait: the window that `jis.protocol` names.
-const CREDIT: Credit = Credit { octets: 256 * 1500, messages: 256 };
 
 #[derive(Subcommand)]
 #[command(defer = true)]

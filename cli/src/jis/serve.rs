@@ -5,18 +5,21 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use stackwright::compose::Over;
-use stackwright::contract::services::Ended;
+use stackwright::contract::services::{Credit, Ended};
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
 use stackwright_jis::generated::server::{Input, Output};
 use stackwright_role::{RoleIndication, RoleRequest, Speaking};
 
 use super::folder::Folder;
-use super::{CREDIT, Serve, below};
+use super::{Serve, below};
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
 use crate::report::say;
 use crate::stacks::Message;
+
+/// What a client may send before it is taken: more than a request.
+const CREDIT: Credit = Credit { octets: 16 << 10, messages: 16 };
 
 /// So many clients are served at a time.
 const CLIENTS: u32 = 16;

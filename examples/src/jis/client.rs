@@ -6,19 +6,18 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use std::{env, io};
 
-use stackwright::contract::services::{Credit, Ended};
+use stackwright::contract::services::Ended;
 use stackwright::contract::{Handle, Outlet, Protocol, RequestOf};
 use stackwright::drivers::{Driver, Lanes};
 use stackwright::wire::Message;
 use stackwright_jis::generated::client::{Functions, Input, Output};
 use stackwright_jis::generated::{self, BlocksHead, EndHead, RefusedHead, TableHead};
-use stackwright_jis::{PictureView, requested};
+use stackwright_jis::{CREDIT, PictureView, requested};
 use stackwright_role::{RoleIndication, RoleLayer, RoleRequest, Speaking};
 
 use super::{Picture, Wrong};
 
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-const CREDIT: Credit = Credit { octets: 256 * 1500, messages: 256 };
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -31,6 +31,7 @@ mod shelf;
 
 use alloc::rc::Rc;
 
+use stackwright_contract::services::Credit;
 use stackwright_policies::profile::{Bounds, Path, PolicyValues};
 use stackwright_role::RoleLayer;
 use stackwright_wire::{Header, Message};
@@ -63,9 +64,15 @@ pub const PORT: u16 = 4331;
 /// message is an ADU.
 pub const VALUES: PolicyValues = PolicyValues {
     path: Path { packet: 1500, ..Path::DEFAULT },
-    bounds: Bounds { window: 256, longest: ADU_MOST, ..Bounds::DEFAULT },
+    bounds: Bounds { window: WINDOW, longest: ADU_MOST, ..Bounds::DEFAULT },
     ..PolicyValues::RELIABLE
 };
+
+/// The packets that a server may be ahead of what its client has taken.
+const WINDOW: u64 = 512;
+
+/// What a client lets its server send before it has taken any of it.
+pub const CREDIT: Credit = Credit { octets: WINDOW as usize * 1500, messages: WINDOW as usize };
 
 /// The octets before the body of `Blocks`.
 const BLOCKS_HEAD: usize = <generated::BlocksHead as Header>::LENGTH;

@@ -4,15 +4,11 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Recovery;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Opening, View};
 
-use super::IndividualTimeout;
+use super::{IndividualTimeout, reordering_window};
 
 /// How much later than two round trips, and the peer's longest delay of an acknowledgement (RFC
 /// 8985 §7.2), the tail of a burst counts as lost.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
-
-/// The least reordering window: packets that leave at one moment do not take the same time through
-/// both hosts.
-const WINDOW_LEAST: Nanoseconds = MILLISECOND;
 
 /// The recoveries after which a wide reordering window is narrow again, if nothing was reordered
 /// meanwhile (RFC 8985 §6.2, `reo_wnd_persist`).
@@ -106,9 +102,7 @@ impl Recovery for RackTlp {
 
     fn lag(&self, view: &View) -> Option<Nanoseconds> {
         self.threshold?;
-        let least = view.rtt.least;
-        let window = (least / 4 * self.quarters.max(1)).min(view.rtt.smoothed);
-        (least > 0).then_some(window.max(WINDOW_LEAST))
+        reordering_window(view, self.quarters.max(1))
     }
 
     fn patience(&self, view: &View) -> Option<Nanoseconds> {

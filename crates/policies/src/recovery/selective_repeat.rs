@@ -2,9 +2,9 @@
 
 use stackwright_transport::component;
 use stackwright_transport::slots::{Recovery, Suspect, Suspects};
-use stackwright_transport::words::{Report, View};
+use stackwright_transport::words::{Nanoseconds, Report, View};
 
-use super::is_covered;
+use super::{is_covered, reordering_window};
 
 /// Sends again what an answer does not report as received, though it left before the inquiry, and
 /// nothing else (XTP §4, SSCOP's STAT). A gap that is reported without an inquiry is filled at
@@ -13,7 +13,9 @@ use super::is_covered;
 /// Two tolerances are for paths on which packets overtake each other. An inquiry that overtakes
 /// data makes them look lost: with `inquiries(1)`, they are lost when one inquiry more was
 /// answered. And where the receiver reports by itself, a packet is lost when `reordering` packets
-/// that left after it have arrived (*packet reordering threshold*), before any inquiry.
+/// that left after it have arrived (*packet reordering threshold*), before any inquiry, or one
+/// has, and a quarter of the shortest round trip has passed since (RACK, RFC 8985 §6): so what was
+/// sent again and is lost again is found, though few packets follow it.
 ///
 /// Choose it wherever packets have room for spans.
 ///
@@ -66,6 +68,11 @@ impl Recovery for SelectiveRepeat {
 
     fn tolerance(&self) -> Option<u64> {
         self.reordering
+    }
+
+    fn lag(&self, view: &View) -> Option<Nanoseconds> {
+        self.reordering?;
+        reordering_window(view, 1)
     }
 }
 

@@ -13,7 +13,7 @@ use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Duration, Handle, Protocol};
 use stackwright_jis::generated::{HASH, Why, client as role};
 use stackwright_jis::jpeg::BODY_MOST;
-use stackwright_jis::{ClientPart, PictureView, Shelf, VALUES, body_most, requested};
+use stackwright_jis::{CREDIT, ClientPart, PictureView, Shelf, VALUES, body_most, requested};
 use stackwright_policies::profile::Bounds;
 use stackwright_role::{RoleIndication, RoleLayer, RoleRequest, Speaking};
 use stackwright_simulator::{
@@ -33,7 +33,6 @@ const SERVER: [u8; 4] = [10, 0, 0, 1];
 const CLIENT: [u8; 4] = [10, 0, 0, 2];
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-const ROOM: Credit = Credit { octets: 256 * 1500, messages: 256 };
 const NAME: &str = "picture.jpg";
 
 #[test]
@@ -175,7 +174,7 @@ fn below(address: IpAddr, seed: u64) -> Below {
     let host = TailoredHost::new(Named::<Selective<M>>::new(VALUES), config);
     let most = body_most(host.unit_most());
     assert_eq!(most, BODY_MOST, "the longest ADU fits a packet");
-    Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, ROOM))
+    Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, CREDIT))
 }
 
 fn fetching(
@@ -195,10 +194,11 @@ fn fetching(
     let client = world.add(there, Over::new(asking, below(there, seed + 1)), asks);
     let local = SocketAddr::from((SERVER, 7)).into();
     world.ask(server, RoleRequest::Listen { listener: LISTENER, local });
-    let awaits = RoleRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM };
+    let awaits =
+        RoleRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: CREDIT };
     world.ask(server, awaits);
     let open =
-        RoleRequest::Open { association: ASSOCIATION, remote: local, local: None, credit: ROOM };
+        RoleRequest::Open { association: ASSOCIATION, remote: local, local: None, credit: CREDIT };
     world.ask(client, open);
     Fetching { world, client, view }
 }
