@@ -22,6 +22,7 @@ const JIS_CLIENTS: [&str; 3] = [
 ];
 const JIS_SERVER: &str = env!("CARGO_BIN_EXE_jis-server");
 const JIS_TCP: [&str; 2] = [env!("CARGO_BIN_EXE_jis-tcp-server"), env!("CARGO_BIN_EXE_jis-tcp")];
+const JIS_SMOLTCP: &str = env!("CARGO_BIN_EXE_jis-smoltcp");
 const ANYWHERE: &str = "127.0.0.1:0";
 
 /// A program, ended when dropped.
@@ -231,6 +232,64 @@ fn a_picture_is_fetched_by_generated_clients_and_by_hand() {
     JIS_CLIENTS.into_iter().for_each(|client| fetch(client, &place));
     let (_server, place) = Running::serving(JIS_TCP[0], &[ANYWHERE, name]);
     fetch(JIS_TCP[1], &place);
+    std::fs::remove_file(&path).expect("it is there");
+}
+
+/// A network namespace of one TUN device, gone when this is dropped.
+struct TunNamespace(String);
+
+impl TunNamespace {
+    /// `None` where there can be none; says why.
+    fn up() -> Option<Self> {
+        let namespace = TunNamespace(format!("smoltcp-{}", std::process::id()));
+        let name = &namespace.0;
+        for line in [
+            format!("netns add {name}"),
+            format!("-n {name} tuntap add dev tun0 mode tun"),
+            format!("-n {name} address add 10.77.0.1/24 dev tun0"),
+            format!("-n {name} link set tun0 up"),
+        ] {
+            let why = match Command::new("ip").args(line.split(' ')).output() {
+                Ok(output) if output.status.success() => continue,
+                Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                Err(why) => why.to_string(),
+            };
+            eprintln!("skipped: `ip {line}`: {why}");
+            return None;
+        }
+        Some(namespace)
+    }
+
+    /// The arguments of `ip` that run a program here.
+    fn arguments<'a>(&'a self, program: &[&'a str]) -> Vec<&'a str> {
+        [&["netns", "exec", &self.0], program].concat()
+    }
+}
+
+impl Drop for TunNamespace {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "delete", &self.0]).output();
+    }
+}
+
+/// smoltcp's TCP, on a TUN device, with the kernel's.
+#[test]
+fn a_picture_is_fetched_by_a_tcp_at_user_level() {
+    let Some(namespace) = TunNamespace::up() else { return };
+    let file = Picture { columns: 100, rows: 80, coefficients: 50 }.file(1);
+    let path = std::env::temp_dir().join(format!("jis-smoltcp-{}.jpg", std::process::id()));
+    std::fs::write(&path, &file).expect("a place for temporary files");
+    let name = path.to_str().expect("its name is text");
+    let serve = [JIS_TCP[0], "10.77.0.1:0", name];
+    let (_server, place) = Running::serving("ip", &namespace.arguments(&serve));
+    let fetch = ["env", "TUN=tun0", "ADDRESS=10.77.0.2/24", JIS_SMOLTCP, &place, "any", "3"];
+    let output = Command::new("ip").args(namespace.arguments(&fetch)).output();
+    let output = output.expect("it is there");
+    let (said, complaints) = (output.stdout, String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{complaints}");
+    let said = String::from_utf8_lossy(&said);
+    let octets = said.split(' ').next().map(str::parse);
+    assert_eq!(octets, Some(Ok(3 * file.len())), "{said}");
     std::fs::remove_file(&path).expect("it is there");
 }
 

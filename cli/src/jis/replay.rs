@@ -29,7 +29,8 @@ pub(super) fn run(asked: &ReplayLog) -> Result<(), Problem> {
     let Some(end) = replay.end() else {
         return Err(wrong(&asked.log, "no piece of a picture arrived".into()));
     };
-    let instants: Vec<Duration> = (1..=INSTANTS).map(|nth| end * nth / INSTANTS).collect();
+    let before = (1..INSTANTS).map(|nth| end / INSTANTS * nth);
+    let instants: Vec<Duration> = before.chain([end]).collect();
     let psnr = replay.psnr(&instants).map_err(|why| wrong(&asked.log, why))?;
     let course = Course { units: summary.units as usize, replay, instants, psnr };
     if asked.json {

@@ -5,6 +5,7 @@ mod blocking;
 mod by_hand;
 mod client;
 mod server;
+mod smol_tcp;
 
 use std::error::Error;
 use std::io;
@@ -24,6 +25,7 @@ pub use blocking::fetch_by_hand;
 pub use by_hand::ByHand;
 pub use client::{TimedView, client, fetch};
 pub use server::serve;
+pub use smol_tcp::SmolTcp;
 
 /// How messages are held.
 pub type Picture = BufferTree;

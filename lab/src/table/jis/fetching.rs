@@ -11,16 +11,13 @@ use stackwright_programs::picture::Picture;
 use stackwright_programs::scratch::Scratch;
 use stackwright_simulator::{Conditions, Loss, Queue};
 
+use super::adus::{self, HEAD};
 use super::programs::{self, SERVER, TAILORED, TCP, TCP_SERVER};
 use crate::link::Side;
 use crate::measure::Contestant;
 use crate::problem::Problem;
 use crate::table::transports::Ends;
 
-/// The octets of a head of an ADU.
-pub(super) const HEAD: usize = 1;
-/// The octets of an ADU that fills a packet, with its head.
-pub(super) const FULL: usize = 1453;
 /// Octets per second of a link that is long: 20 Mb/s.
 pub(super) const FAR_RATE: u64 = 2_500_000;
 
@@ -31,8 +28,7 @@ pub(super) const BBR: &str = "TCP, bbr";
 /// A picture in a folder.
 pub(super) struct Gallery {
     folder: Scratch,
-    /// Of the file.
-    pub(super) octets: usize,
+    file: Vec<u8>,
 }
 
 impl Gallery {
@@ -41,7 +37,12 @@ impl Gallery {
         programs::build()?;
         let (folder, file) = (Scratch::new(), picture.file(1));
         std::fs::write(folder.join("picture.jpg"), &file).map_err(Problem::new)?;
-        Ok(Gallery { folder, octets: file.len() })
+        Ok(Gallery { folder, file })
+    }
+
+    /// Returns the octets of its ADUs, each of `most` at most.
+    pub(super) fn adus(&self, most: usize) -> Result<usize, Problem> {
+        adus::octets(&self.file, most)
     }
 
     /// Starts the servers of those that take part, and of no TCP that this system lacks.

@@ -3,7 +3,8 @@
 use stackwright_programs::picture::Picture;
 use stackwright_programs::statistics::{median, quantile};
 
-use super::fetching::{BBR, CUBIC, FAR_RATE, FULL, Gallery, OURS, far, link};
+use super::adus::FULL;
+use super::fetching::{BBR, CUBIC, FAR_RATE, Gallery, OURS, far, link};
 use crate::link::check_rights;
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
@@ -17,7 +18,7 @@ pub(crate) struct JisFirst;
 /// By how much the first units shall be there before TCP's, in round trips.
 const EARLIER: f64 = 0.8;
 /// As many times as long as other cells: a late one in twenty needs a few hundred to be seen.
-const PATIENCE: f64 = 10.0;
+const PATIENCE: f64 = 4.0;
 
 impl Table for JisFirst {
     fn about(&self) -> About {

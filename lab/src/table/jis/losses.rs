@@ -6,6 +6,7 @@ use stackwright_contract::Duration;
 use stackwright_programs::picture::Picture;
 use stackwright_simulator::{Conditions, Loss, Queue};
 
+use super::adus::{self, FULL};
 use super::simulated::{Figures, Sending, fetch};
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
@@ -36,7 +37,7 @@ const RATE: u64 = 1_250_000;
 const SENDINGS: [Sending; 3] = [Sending::Dedicated, Sending::Bbr, Sending::Cubic];
 
 /// An ADU of a full packet, and that packet on the link, in octets.
-const ADU: f64 = 1453.0;
+const ADU: f64 = FULL as f64;
 const PACKET: f64 = ADU + 10.0 + 28.0;
 
 /// What a link that is known shall give: of C(1 − p), whatever p.
@@ -53,8 +54,9 @@ impl Table for JisLosses {
                        trip (64 packets at least); each packet is lost with that probability, \
                        each way, or each bit is altered. From the first units that are painted \
                        until all are, beside C(1 − p): the rate of the link that full packets \
-                       leave to ADUs. Three seeds (one with --quick); exact, whatever the \
-                       machine.",
+                       leave to ADUs. PSNR is that of what has arrived, the rest grey, after \
+                       half of the time in which C(1 − p) carries the picture. Octets are those of ADUs. Three seeds (one \
+                       with --quick); exact, whatever the machine.",
             source: "",
             axes: Axes {
                 x: "% of packets lost".into(),
@@ -79,12 +81,15 @@ impl Table for JisLosses {
 
     fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
         let picture = Picture { columns: 250, rows: 215, coefficients: 62 };
-        Ok(Box::new(Links { file: picture.file(1) }))
+        let file = picture.file(1);
+        Ok(Box::new(Links { octets: adus::octets(&file, FULL)?, file }))
     }
 }
 
 struct Links {
     file: Vec<u8>,
+    /// Of its ADUs.
+    octets: usize,
 }
 
 impl Cells for Links {
@@ -118,6 +123,9 @@ impl Cells for Links {
         (row.more_is_better, row.x) = (true, known.map(|_| 100.0 * lost));
         let limit = 8e-6 * RATE as f64 * ADU / PACKET * (1.0 - lost);
         row.limit = Some(limit);
+        // A round trip, then ADUs as fast as the link carries them.
+        let needed = 1e-3 * round_trip as f64 + 8e-6 * self.octets as f64 / limit;
+        let half = Duration::from_secs_f64(needed / 2.0);
         let rounds = if course.effort == Effort::Quick { 1 } else { 3 };
         let runs: Vec<(Sending, u64)> = SENDINGS
             .into_iter()
@@ -126,7 +134,7 @@ impl Cells for Links {
             .collect();
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let figures = all(&runs, cores, &course.stop, |(sending, seed)| {
-            Ok((*sending, fetch(*sending, &link, &self.file, *seed)))
+            Ok((*sending, fetch(*sending, &link, &self.file, half, *seed)))
         })?;
         if figures.is_empty() {
             return Ok(row);
@@ -137,13 +145,13 @@ impl Cells for Links {
                 .filter(|(other, _)| *other == sending)
                 .map(|(_, figures)| *figures)
                 .collect();
-            if own.iter().any(|figures| !figures.whole) {
+            if own.iter().any(|figures| !figures.whole || figures.psnr.is_none()) {
                 return Err(Problem::new(format!(
                     "{key}: a picture of {} did not arrive",
                     sending.name()
                 )));
             }
-            row.columns.push(column(sending, &own, self.file.len(), (limit, lost, round_trip)));
+            row.columns.push(column(sending, &own, self.octets, (limit, lost, round_trip)));
         }
         Ok(row)
     }
@@ -172,5 +180,7 @@ fn column(
         let trips: Vec<f64> = firsts.iter().map(|first| 1e3 * first / round_trip as f64).collect();
         column.tell("round trips before the first units", "", &trips, None);
     }
+    let psnr: Vec<f64> = figures.iter().filter_map(|figures| figures.psnr).collect();
+    column.tell("PSNR at half of the link’s time", "dB", &psnr, None);
     column
 }

@@ -7,6 +7,7 @@
 //! | [`first`] | E20: the first units, beside TCP |
 //! | [`losses`] | E20: links that lose packets, in the simulator |
 
+mod adus;
 mod fetching;
 mod first;
 mod losses;

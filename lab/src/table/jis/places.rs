@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use stackwright_programs::picture::Picture;
 
-use super::fetching::{BBR, CUBIC, FAR_RATE, FULL, Gallery, HEAD, OURS, far, link};
+use super::adus::{FULL, HEAD};
+use super::fetching::{BBR, CUBIC, FAR_RATE, Gallery, OURS, far, link};
 use crate::link::{self as links, Veth};
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
@@ -37,8 +38,8 @@ impl Table for Jis {
             measures: "A client fetches one JPEG of 2.5 MB by turns over the transport that \
                        JIS’s phase selects and over the kernel’s TCP, both with the same client \
                        and server and ADUs of at most 640 or 1453 octets, each over a new \
-                       association: octets of the file by the time from the first units that \
-                       are painted until all are. The server has split the picture before, \
+                       association: octets of ADUs by the time from the first units that are \
+                       painted until all are. The server has split the picture before, \
                        but for the first of them. \
                        loopback, veth: bound by the processor. link: a modelled link of 100 \
                        Mb/s without link headers, where TCP packs several ADUs into a packet. \
@@ -121,7 +122,7 @@ impl Cells for Places {
             row.document = vec![figure("TCP", DOCUMENT[nth][0]), figure("STRL", DOCUMENT[nth][1])];
         }
         let served = self.gallery.serve(&ends, who, &course.progress)?;
-        let octets = self.gallery.octets;
+        let octets = self.gallery.adus(adu)?;
         let wholes: Vec<_> = served.iter().map(|_| RefCell::new(Vec::new())).collect();
         let contestants = served.iter().zip(&wholes).map(|(one, wholes)| {
             let ends = &ends;

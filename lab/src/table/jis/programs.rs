@@ -16,6 +16,8 @@ pub(super) const BY_HAND: &str = "jis-by-hand";
 pub(super) const LAYER: &str = "jis-by-hand-layer";
 /// The generated client over the kernel's TCP.
 pub(super) const TCP: &str = "jis-tcp";
+/// The generated client over smoltcp's TCP, at user level.
+pub(super) const SMOLTCP: &str = "jis-smoltcp";
 /// The server of the first three.
 pub(super) const SERVER: &str = "jis-server";
 /// The server over TCP.
@@ -28,7 +30,7 @@ pub(super) const TCP_SERVER: &str = "jis-tcp-server";
 pub(super) fn build() -> Result<(), Problem> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--quiet", "--package", "stackwright-examples"]);
-    for name in [TAILORED, BY_HAND, LAYER, TCP, SERVER, TCP_SERVER] {
+    for name in [TAILORED, BY_HAND, LAYER, TCP, SMOLTCP, SERVER, TCP_SERVER] {
         cargo.args(["--bin", name]);
     }
     cargo.current_dir(source()).stdin(Stdio::null());

@@ -1,16 +1,19 @@
 //! One picture in the simulator.
 
+use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 use std::rc::Rc;
 
 use stackwright_compose::Over;
-use stackwright_contract::services::{Credit, Ended};
+use stackwright_contract::services::Ended;
 use stackwright_contract::{Context, Duration, Handle, Instant, Protocol, Service};
 use stackwright_jis::generated::HASH;
 use stackwright_jis::generated::client::{Input, Output};
-use stackwright_jis::jpeg::BODY_MOST;
-use stackwright_jis::{PictureView, Shelf, VALUES, requested};
+use stackwright_jis::jpeg::{BODY_MOST, PieceHead, pieces};
+use stackwright_jis::{
+    ArrivedPart, CREDIT, PictureView, Replay, Shelf, VALUES, requested, watched_client,
+};
 use stackwright_policies::profile::{FixedRate, Path, PolicyValues};
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering,
@@ -93,28 +96,40 @@ pub(super) struct Figures {
     pub(super) rest: f64,
     /// Whether it arrived whole.
     pub(super) whole: bool,
+    /// How good it was when that was asked for: PSNR in decibels, with grey for what had not
+    /// arrived. `None` if there is no such picture.
+    pub(super) psnr: Option<f64>,
 }
 
 const SERVER: [u8; 4] = [10, 0, 0, 1];
 const CLIENT: [u8; 4] = [10, 0, 0, 2];
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-const ROOM: Credit = Credit { octets: 256 * 1500, messages: 256 };
 /// The longest time of a picture.
 const MOST: Duration = Duration::from_secs(3600);
 
-/// Fetches `file` over this link.
-pub(super) fn fetch(sending: Sending, link: &Conditions, file: &[u8], seed: u64) -> Figures {
+/// Fetches `file` over this link, and looks at the picture at `instant` behind the opening.
+pub(super) fn fetch(
+    sending: Sending,
+    link: &Conditions,
+    file: &[u8],
+    instant: Duration,
+    seed: u64,
+) -> Figures {
     let rate = link.rate.and_then(NonZeroU64::new);
     let rate = rate.map(|octets| FixedRate { octets, burst: 0 });
     let round_trip = 2 * link.delay.as_nanos() as u64;
     let values = PolicyValues { path: Path { round_trip, ..VALUES.path }, ..VALUES };
     match sending {
-        Sending::Cubic => over::<Named<Selective<M>>>(|| Named::new(values), link, file, seed),
-        Sending::Bbr => over::<Named<Measured<M>>>(|| Named::new(values), link, file, seed),
+        Sending::Cubic => {
+            over::<Named<Selective<M>>>(|| Named::new(values), link, file, instant, seed)
+        }
+        Sending::Bbr => {
+            over::<Named<Measured<M>>>(|| Named::new(values), link, file, instant, seed)
+        }
         Sending::Dedicated => {
             let values = PolicyValues { rate, ..values };
-            over::<Named<Dedicated<M>>>(|| Named::new(values), link, file, seed)
+            over::<Named<Dedicated<M>>>(|| Named::new(values), link, file, instant, seed)
         }
     }
 }
@@ -123,6 +138,7 @@ fn over<T: Tailoring<Message = M>>(
     tailoring: impl Fn() -> T,
     link: &Conditions,
     file: &[u8],
+    instant: Duration,
     seed: u64,
 ) -> Figures {
     let mut world = World::<M>::new(seed);
@@ -130,33 +146,49 @@ fn over<T: Tailoring<Message = M>>(
     let below = |address| {
         let config = Config { protocol: HASH, ..Config::new(u128::from(seed).to_be_bytes()) };
         let host = TailoredHost::new(tailoring(), config);
-        Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, ROOM))
+        Over::new(layer_of(host, seed), SimulatedDatagrams::new(address, CREDIT))
     };
     let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
     let view = PictureView::default();
     let serving = stackwright_jis::server(Rc::new(One(file.to_vec())), BODY_MOST);
-    let asking = stackwright_jis::client(view.clone());
+    let heads: Rc<RefCell<Vec<PieceHead>>> = Rc::default();
+    let noted = heads.clone();
+    let asking = watched_client(view.clone(), move |part: ArrivedPart<'_>| {
+        if let ArrivedPart::Body(body) = part {
+            let of_units = pieces(body).flatten().map(|(head, _)| head);
+            noted.borrow_mut().extend(of_units.filter(PieceHead::is_of_units));
+        }
+    });
     let server = world.add(here, Over::new(serving, below(here)), Serving);
     let client = world.add(there, Over::new(asking, below(there)), Asking::default());
     let local = SocketAddr::from((SERVER, 7)).into();
     world.ask(server, RoleRequest::Listen { listener: LISTENER, local });
-    let awaits = RoleRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM };
+    let awaits =
+        RoleRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: CREDIT };
     world.ask(server, awaits);
     let begin = world.now();
     let open =
-        RoleRequest::Open { association: ASSOCIATION, remote: local, local: None, credit: ROOM };
+        RoleRequest::Open { association: ASSOCIATION, remote: local, local: None, credit: CREDIT };
     world.ask(client, open);
-    let ended = |world: &World<M>| world.application(client).done.is_some();
-    let since = |begin: Instant, end: Instant| end.since(begin).as_secs_f64();
-    let painted = |world: &World<M>| {
-        ended(world) || view.progress().is_some_and(|progress| progress.units > 0)
+    let since = |end: Instant| end.since(begin);
+    let mut arrivals = Vec::new();
+    let ended = |world: &World<M>| {
+        let now = since(world.now());
+        arrivals.extend(heads.borrow_mut().drain(..).map(|head| (now, head)));
+        world.application(client).done.is_some()
     };
-    let _ = world.run_until(painted, MOST);
-    let first = world.now();
     let _ = world.run_until(ended, MOST);
     let whole = view.fetched().is_some_and(|fetched| fetched.file == file);
-    let done = world.application(client).done.unwrap_or(world.now());
-    Figures { first: since(begin, first), rest: since(first, done), whole }
+    let done = since(world.application(client).done.unwrap_or(world.now()));
+    let first = arrivals.first().map_or(done, |(time, _)| *time);
+    let replay = Replay::new(file.to_vec(), arrivals).ok();
+    let psnr = replay.and_then(|replay| replay.psnr(&[instant]).ok());
+    Figures {
+        first: first.as_secs_f64(),
+        rest: (done - first).as_secs_f64(),
+        whole,
+        psnr: psnr.map(|psnr| psnr[0]),
+    }
 }
 
 struct One(Vec<u8>);

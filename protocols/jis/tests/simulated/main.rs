@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use stackwright_compose::Over;
-use stackwright_contract::services::{Credit, Ended};
+use stackwright_contract::services::Ended;
 use stackwright_contract::{Context, Duration, Handle, Protocol};
 use stackwright_jis::generated::{HASH, Why, client as role};
 use stackwright_jis::jpeg::BODY_MOST;
