@@ -15,7 +15,7 @@ pub struct TailoredHeader {
     /// Which check follows this header.
     #[bits(2)]
     pub check: CheckWidth,
-    /// How far the opening is; a token follows the check unless it is over.
+    /// How far the opening is: hashes or a token follow the check unless it is over.
     #[bits(2)]
     pub opening: OpeningStage,
     /// The sender did not open the association.
@@ -70,11 +70,12 @@ impl CheckWidth {
 pub enum OpeningStage {
     /// Both sides know that the other hears.
     Over = 0,
-    /// The sender opens, and has heard nothing: the token is the hash of its configuration.
+    /// The sender opens, and has heard nothing: [`OpeningHashes`].
     Asked = 1,
-    /// The sender was called, and does not know whether it is heard: the token is to be returned.
+    /// The sender was called, and does not know whether it is heard: the [`OpeningToken`] is to be
+    /// returned.
     Answered = 2,
-    /// The sender returns the token that it heard.
+    /// The sender returns the [`OpeningToken`] that it heard.
     Confirmed = 3,
 }
 
@@ -92,10 +93,19 @@ pub struct LongCheck {
     pub check: u32,
 }
 
-/// What [`OpeningStage`] says.
+/// What the side that opens has to have in common with the other one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct OpeningHashes {
+    /// The hash of its configuration: what a receiver has to know of it.
+    pub configuration: u32,
+    /// The hash of the application's protocol.
+    pub protocol: u64,
+}
+
+/// What shows that the side that opened hears the other one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct OpeningToken {
-    /// A hash, or a number that only its sender knows.
+    /// A number that only the called side knows.
     pub token: u32,
 }
 
@@ -159,6 +169,8 @@ impl ReasonCode {
     pub const CONFIGURED_OTHERWISE: u32 = 2;
     /// There is no memory, or too many peers have not shown that they hear.
     pub const NO_RESOURCE: u32 = 3;
+    /// The application's protocols differ, and the called side does not accept the other one.
+    pub const ANOTHER_PROTOCOL: u32 = 4;
 }
 
 /// A span of numbers.

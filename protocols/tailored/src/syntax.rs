@@ -4,8 +4,8 @@ use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Step, field};
 
 use crate::header::{
-    CheckWidth, InquiryNumber, LongCheck, NumberSpan, OpeningStage, OpeningToken, PieceHeader,
-    ReasonCode, ReportHeader, ShortCheck, TailoredHeader, TailoredKind,
+    CheckWidth, InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken,
+    PieceHeader, ReasonCode, ReportHeader, ShortCheck, TailoredHeader, TailoredKind,
 };
 
 /// Any packet.
@@ -14,9 +14,9 @@ pub const SYNTAX: &[Step] = &PACKET;
 /// Returns the syntax of packets with messages of `message`, which are known where they travel in
 /// one packet.
 pub const fn syntax_of(message: &'static [Step]) -> [Step; 6] {
-    let [header, check, token, inquiry, kind] = PACKET;
+    let [header, check, opening, inquiry, kind] = PACKET;
     let body = Step::Choice { by: of_header("kind"), cases: OTHERS, otherwise: message };
-    [header, check, token, inquiry, kind, body]
+    [header, check, opening, inquiry, kind, body]
 }
 
 /// What has no whole message in it.
@@ -41,7 +41,14 @@ const PACKET: [Step; 5] = [
     },
     Step::Choice {
         by: of_header("opening"),
-        cases: &[Case { value: OpeningStage::Over as u64, name: "open", steps: &[] }],
+        cases: &[
+            Case { value: OpeningStage::Over as u64, name: "open", steps: &[] },
+            Case {
+                value: OpeningStage::Asked as u64,
+                name: "asked",
+                steps: &[of::<OpeningHashes>()],
+            },
+        ],
         otherwise: &[of::<OpeningToken>()],
     },
     Step::Choice {
