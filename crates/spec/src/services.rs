@@ -28,7 +28,7 @@ const fn known(name: &'static str, takes: Takes) -> Known {
 }
 
 const CONGESTION: &[&str] = &["aimd", "new_reno", "cubic", "bbr", "probing", "absent"];
-const CHECKSUMS: &[&str] = &["internet", "crc32c", "full", "header"];
+const CHECKSUMS: &[&str] = &["internet", "crc32c", "cxor", "full", "header"];
 
 const SERVICES: &[Known] = &[
     Known { told: true, ..known("reliable", Takes::Nothing) },
@@ -155,14 +155,7 @@ fn arguments(service: &ServiceItem, known: &Known, told: &mut Vec<Diagnostic>) {
                 (words.contains(&argument.as_str()), format!("one of {}", words.join(", ")))
             }
         };
-        if argument == "cxor" {
-            let says = "`checksum(cxor)` has no policy yet";
-            told.push(
-                Diagnostic::new(DiagnosticCode::NoPolicy, *at, says)
-                    .help("use `crc32c`")
-                    .instead(*at, "crc32c"),
-            );
-        } else if !fits {
+        if !fits {
             let says = format!("`{}` takes {wants}, and not `{argument}`", known.name);
             told.push(Diagnostic::new(DiagnosticCode::ServiceArgument, *at, says));
         }

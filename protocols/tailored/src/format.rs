@@ -14,8 +14,8 @@ use stackwright_transport::words::{
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::{
-    CheckWidth, InquiryNumber, NumberSpan, OpeningHashes, OpeningStage, OpeningToken, PieceHeader,
-    ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken, PacketCheck,
+    PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 
 /// The first number of both sides: 0 on the wire.
@@ -23,7 +23,7 @@ const FIRST: u64 = 1 << 32;
 
 /// The most octets before a body: all that may precede it, with the longest check.
 pub(crate) const HEADER_MOST: usize = TailoredHeader::LENGTH
-    + CheckWidth::Long.octets()
+    + LongCheck::LENGTH
     + OpeningHashes::LENGTH
     + InquiryNumber::LENGTH
     + PieceHeader::LENGTH;
@@ -40,7 +40,7 @@ pub(crate) struct PacketTerms {
     /// The longest packet, in octets.
     pub(crate) packet: usize,
     /// The check.
-    pub(crate) check: CheckWidth,
+    pub(crate) check: PacketCheck,
     /// Whether the check covers bodies.
     pub(crate) covers_body: bool,
     /// Whether peers answer. Otherwise every packet opens, and nobody is told that it is over.
@@ -71,7 +71,7 @@ impl PacketTerms {
     /// Those of no association.
     pub(crate) const LEAST: PacketTerms = PacketTerms {
         packet: 256,
-        check: CheckWidth::Absent,
+        check: PacketCheck::Absent,
         covers_body: true,
         answers: true,
         hashes: OpeningHashes { configuration: 0, protocol: 0 },

@@ -14,7 +14,7 @@ pub struct TailoredHeader {
     pub binding: (),
     /// Which check follows this header.
     #[bits(2)]
-    pub check: CheckWidth,
+    pub check: PacketCheck,
     /// How far the opening is: hashes or a token follow the check unless it is over.
     #[bits(2)]
     pub opening: OpeningStage,
@@ -45,22 +45,24 @@ pub enum TailoredKind {
 
 /// The check of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CheckWidth {
+pub enum PacketCheck {
     /// None.
     Absent = 0,
-    /// [`ShortCheck`].
-    Short = 1,
-    /// [`LongCheck`].
-    Long = 2,
+    /// The Internet checksum: an [`InternetCheck`].
+    Internet = 1,
+    /// CRC-32C: a [`LongCheck`].
+    Crc32c = 2,
+    /// CXOR: a [`LongCheck`].
+    Cxor = 3,
 }
 
-impl CheckWidth {
+impl PacketCheck {
     /// Returns its octets.
     pub const fn octets(self) -> usize {
         match self {
-            CheckWidth::Absent => 0,
-            CheckWidth::Short => ShortCheck::LENGTH,
-            CheckWidth::Long => LongCheck::LENGTH,
+            PacketCheck::Absent => 0,
+            PacketCheck::Internet => InternetCheck::LENGTH,
+            PacketCheck::Crc32c | PacketCheck::Cxor => LongCheck::LENGTH,
         }
     }
 }
@@ -81,12 +83,12 @@ pub enum OpeningStage {
 
 /// The Internet checksum (RFC 1071).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct ShortCheck {
+pub struct InternetCheck {
     /// The sum.
     pub check: u16,
 }
 
-/// CRC-32C.
+/// CRC-32C, the least significant octet first, or CXOR, the most significant octet first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct LongCheck {
     /// The sum.
@@ -195,11 +197,11 @@ impl FieldValue for TailoredKind {
     }
 }
 
-impl FieldValue for CheckWidth {
+impl FieldValue for PacketCheck {
     #[inline]
     fn from_bits(bits: u64) -> Option<Self> {
-        use CheckWidth::*;
-        [Absent, Short, Long].into_iter().find(|width| *width as u64 == bits)
+        use PacketCheck::*;
+        [Absent, Internet, Crc32c, Cxor].into_iter().find(|check| *check as u64 == bits)
     }
 
     #[inline]

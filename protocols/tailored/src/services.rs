@@ -134,12 +134,13 @@ pub fn demand<'a, A: AsRef<str> + 'a>(
                     match word {
                         "internet" => requirements.check = CheckKind::Internet,
                         "crc32c" => requirements.check = CheckKind::Crc32c,
+                        "cxor" => requirements.check = CheckKind::Cxor,
                         "full" => *covers_body = true,
                         "header" => *covers_body = false,
                         _ => {
                             return Err(refused(
                                 "there is no such check",
-                                "write `checksum(internet)` or `checksum(crc32c)`, with `full` or `header`",
+                                "write `checksum(internet)`, or crc32c, cxor, with `full` or `header`",
                             ));
                         }
                     }

@@ -4,8 +4,8 @@ use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Step, field};
 
 use crate::header::{
-    CheckWidth, InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken,
-    PieceHeader, ReasonCode, ReportHeader, ShortCheck, TailoredHeader, TailoredKind,
+    InquiryNumber, InternetCheck, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken,
+    PacketCheck, PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 
 /// Any packet.
@@ -31,11 +31,16 @@ const PACKET: [Step; 5] = [
         by: of_header("check"),
         cases: &[
             Case {
-                value: CheckWidth::Short as u64,
+                value: PacketCheck::Internet as u64,
                 name: "Internet check",
-                steps: &[of::<ShortCheck>()],
+                steps: &[of::<InternetCheck>()],
             },
-            Case { value: CheckWidth::Long as u64, name: "CRC-32C", steps: &[of::<LongCheck>()] },
+            Case {
+                value: PacketCheck::Crc32c as u64,
+                name: "CRC-32C",
+                steps: &[of::<LongCheck>()],
+            },
+            Case { value: PacketCheck::Cxor as u64, name: "CXOR", steps: &[of::<LongCheck>()] },
         ],
         otherwise: &[],
     },

@@ -26,7 +26,12 @@ const ALTERNATIVES: &[&[Service]] = &[
         ("congestion", &["probing"]),
         ("congestion", &["absent"]),
     ],
-    &[("", &[]), ("checksum", &["internet"]), ("checksum", &["crc32c", "header"])],
+    &[
+        ("", &[]),
+        ("checksum", &["internet"]),
+        ("checksum", &["crc32c", "header"]),
+        ("checksum", &["cxor"]),
+    ],
     &[("", &[]), ("deadline", &["200"]), ("expires", &[])],
     &[("", &[]), ("open", &["implicit"]), ("open", &["agreed"]), ("open", &["two_stage"])],
 ];
@@ -74,6 +79,7 @@ fn meets(plan: &Plan, gives: Property, (service, arguments): Service) -> bool {
         ("congestion", "bbr") => is("congestion", "congestion by BBR"),
         ("congestion", "probing") => is("congestion", "congestion by probing"),
         ("checksum", "internet") => is("integrity", "integrity by the Internet check"),
+        ("checksum", "cxor") => is("integrity", "integrity by CXOR"),
         ("checksum", "crc32c") => is("integrity", "integrity by CRC-32C"),
         ("deadline" | "expires", _) => gives.has(Property::EXPIRES),
         ("open", "implicit") => {

@@ -9,7 +9,7 @@ use stackwright_policies::profile::{Bounds, PolicyValues};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, StationId, World};
 use stackwright_tailored::configurations::Selective;
 use stackwright_tailored::header::{
-    CheckWidth, OpeningStage, ReasonCode, ReportHeader, TailoredHeader,
+    OpeningStage, PacketCheck, ReasonCode, ReportHeader, TailoredHeader,
 };
 use stackwright_tailored::{
     Config, Layer, Named, Planned, TailoredHost, TailoredKey, demand, layer_of,
@@ -231,7 +231,7 @@ fn a_peer_that_is_configured_otherwise_is_refused_and_nobody_is_given_up() {
 #[test]
 fn headers_have_the_lengths_that_the_readme_says() {
     assert_eq!((TailoredHeader::LENGTH, ReportHeader::LENGTH), (8, 16));
-    assert_eq!(CheckWidth::Short.octets(), 2);
+    assert_eq!(PacketCheck::Internet.octets(), 2);
 }
 
 /// A side that has closed ends as well: what it repeats about that is no answer.

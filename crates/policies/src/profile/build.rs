@@ -85,6 +85,7 @@ impl Plan {
                 Checking::Absent => values.part::<_, integrity::Absent>(),
                 Checking::Internet => values.part::<_, integrity::Internet>(),
                 Checking::Crc32c => values.part::<_, integrity::Crc32c>(),
+                Checking::Cxor => values.part::<_, integrity::Cxor>(),
             },
             connection: match select.connection.0 {
                 Connecting::Agreed => values.part::<_, connection::Agreed>(),

@@ -48,6 +48,8 @@ pub enum CheckKind {
     Internet,
     /// CRC-32C.
     Crc32c,
+    /// CXOR, 32 bits.
+    Cxor,
 }
 
 /// Which congestion control is used.

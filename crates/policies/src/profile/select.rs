@@ -106,6 +106,7 @@ selected! {
         Absent: integrity::Absent,
         Internet: integrity::Internet,
         Crc32c: integrity::Crc32c,
+        Cxor: integrity::Cxor,
     }
 }
 
@@ -213,6 +214,10 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
             true if carries(Property::CHECK_FIELD) => match requirements.check {
                 CheckKind::Internet => (Checking::Internet, "no layer below checks"),
                 CheckKind::Crc32c => (Checking::Crc32c, "CRC-32C was asked for, and finds more"),
+                CheckKind::Cxor => (
+                    Checking::Cxor,
+                    "CXOR was asked for: it costs less than a copy, and misses more than CRC-32C",
+                ),
             },
             true => return Err(Unmet::Format("a check for altered octets", Property::CHECK_FIELD)),
         },

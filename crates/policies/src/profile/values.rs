@@ -100,6 +100,7 @@ from_values! {
     integrity::Absent: |_| integrity::Absent,
     integrity::Internet: |_| integrity::Internet::new(),
     integrity::Crc32c: |_| integrity::Crc32c,
+    integrity::Cxor: |_| integrity::Cxor,
     connection::Agreed: |_| connection::Agreed::default(),
     connection::TwoStage: |values| connection::TwoStage::new(values.first_timeout()),
     connection::Implicit: |values| connection::Implicit::new(values.bounds.linger).validating(),
