@@ -47,8 +47,14 @@ const SERVICES: &[Known] = &[
     },
     Known {
         needs: &["reliable"],
-        excludes: &["selective_retransmission", "unordered"],
+        excludes: &["selective_retransmission", "unordered", "resends"],
         ..known("go_back_n", Takes::Nothing)
+    },
+    Known {
+        told: true,
+        needs: &["reliable"],
+        excludes: &["go_back_n"],
+        ..known("resends", Takes::Numbers(1, 1))
     },
     Known { told: true, needs: &["reliable"], ..known("nak", Takes::Nothing) },
     known("flow_control", Takes::Numbers(1, 1)),
@@ -64,7 +70,7 @@ const SERVICES: &[Known] = &[
 ];
 
 /// Services of the documents that no policy implements yet.
-const MISSING: &[&str] = &["resends", "partial", "encryption", "multicast", "fec", "ilp"];
+const MISSING: &[&str] = &["partial", "encryption", "multicast", "fec", "ilp"];
 
 /// The longest packet of a phase with `alf`, where the text says none.
 pub(crate) const PACKET: u64 = 1500;

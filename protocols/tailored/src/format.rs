@@ -9,7 +9,8 @@ use stackwright_contract::services::{Code, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{
-    Dropped, Ending, Incoming, Label, Numbering, Outgoing, Report, Signals, Unit, View, unwrap,
+    Dropped, Ending, Incoming, Label, Numbering, Outgoing, PieceForm, Report, Signals, Unit, View,
+    unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
@@ -45,6 +46,8 @@ pub(crate) struct PacketTerms {
     pub(crate) covers_body: bool,
     /// Whether peers answer. Otherwise every packet opens, and nobody is told that it is over.
     pub(crate) answers: bool,
+    /// Whether packets may be abandoned.
+    pub(crate) abandons: bool,
     /// What both sides must have in common.
     pub(crate) hashes: OpeningHashes,
     /// Hashes of other protocols that a called side takes.
@@ -74,6 +77,7 @@ impl PacketTerms {
         check: PacketCheck::Absent,
         covers_body: true,
         answers: true,
+        abandons: false,
         hashes: OpeningHashes { configuration: 0, protocol: 0 },
         accepts: &[],
     };
@@ -224,7 +228,10 @@ fn header_octets(header: &TailoredHeader) -> usize {
             OpeningStage::Answered | OpeningStage::Confirmed => OpeningToken::LENGTH,
         }
         + if header.asks { InquiryNumber::LENGTH } else { 0 }
-        + if header.kind == TailoredKind::Piece { PieceHeader::LENGTH } else { 0 }
+        + match header.kind {
+            TailoredKind::Piece | TailoredKind::Gap => PieceHeader::LENGTH,
+            TailoredKind::Unit | TailoredKind::Report => 0,
+        }
 }
 
 /// Returns where the check of a packet is, and what it covers.
@@ -325,6 +332,12 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         if octets <= unit { unit } else { unit - PieceHeader::LENGTH }
     }
 
+    /// Where pieces may be abandoned, those of a message have the numbers behind each other, so that
+    /// the peer knows of which message nothing will come any more.
+    fn overtaken_most(&self) -> usize {
+        if self.terms.abandons { 0 } else { usize::MAX }
+    }
+
     fn headroom(&self) -> usize {
         self.terms.before(self.opening_most()) + PieceHeader::LENGTH
     }
@@ -372,14 +385,17 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
             TailoredKind::Unit => {
                 Some(Label { message: header.number, count: 1, last: true, ..label })
             }
-            TailoredKind::Piece => {
+            TailoredKind::Piece | TailoredKind::Gap => {
                 let piece = packet.pull::<PieceHeader>().map_err(malformed)?;
-                if piece.index >= piece.count || packet.is_empty() {
+                let is_gap = header.kind == TailoredKind::Gap;
+                let fits = is_gap <= self.terms.abandons && packet.is_empty() == is_gap;
+                if piece.index >= piece.count || !fits {
                     return Err(Dropped::Malformed);
                 }
                 let last = piece.index + 1 == piece.count;
                 let (index, count) = (u32::from(piece.index), u32::from(piece.count));
-                Some(Label { message: piece.message, index, count, last, ..label })
+                let form = if is_gap { PieceForm::Abandoned } else { PieceForm::Framed };
+                Some(Label { message: piece.message, index, count, last, form, ..label })
             }
             TailoredKind::Report => None,
         };
@@ -432,6 +448,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         say.signals = say.signals.without(told.with(Signals::because(code)));
         let header = TailoredHeader {
             kind: match unit {
+                Some(unit) if unit.label.is_abandoned() => TailoredKind::Gap,
                 Some(unit) if unit.label.count > 1 => TailoredKind::Piece,
                 Some(_) => TailoredKind::Unit,
                 None => TailoredKind::Report,
@@ -453,7 +470,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
             put(&InquiryNumber { number: inquiry.number }, octets);
         }
         if let Some(unit) = unit {
-            if header.kind == TailoredKind::Piece {
+            if matches!(header.kind, TailoredKind::Piece | TailoredKind::Gap) {
                 let Label { message, index, count, .. } = *unit.label;
                 put(&PieceHeader { message, index: index as u16, count: count as u16 }, octets);
             }
@@ -514,6 +531,7 @@ component! {
         .and(Property::CREDIT)
         .and(Property::FRAGMENTS)
         .and(Property::SIGNALS)
+        .and(Property::GAPS)
         .and(Property::CHECK_FIELD)
         .and(Property::COUNTS_PACKETS),
 }

@@ -41,6 +41,8 @@ pub enum TailoredKind {
     Piece = 1,
     /// What its sender has received, and what concerns the association: [`ReportHeader`].
     Report = 2,
+    /// A packet that was abandoned, and will not come: the [`PieceHeader`] of its content.
+    Gap = 3,
 }
 
 /// The check of a packet.
@@ -188,7 +190,7 @@ impl FieldValue for TailoredKind {
     #[inline]
     fn from_bits(bits: u64) -> Option<Self> {
         use TailoredKind::*;
-        [Unit, Piece, Report].into_iter().find(|kind| *kind as u64 == bits)
+        [Unit, Piece, Report, Gap].into_iter().find(|kind| *kind as u64 == bits)
     }
 
     #[inline]

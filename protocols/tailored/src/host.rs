@@ -58,6 +58,7 @@ impl<T: Tailoring> TailoredHost<T> {
             check: tailoring.check(),
             covers_body: true,
             answers: tailoring.answers(),
+            abandons: tailoring.abandons(),
             hashes: OpeningHashes { configuration: 0, protocol: config.protocol },
             accepts: config.accepts,
         };
@@ -108,6 +109,7 @@ impl<T: Tailoring> TailoredHost<T> {
         self.tailoring.agreed(&mut |name| hasher.write(name.as_bytes()));
         hasher.write_u64(self.tailoring.values().bounds.window);
         hasher.write_u8(u8::from(self.terms.covers_body));
+        hasher.write_u8(u8::from(self.terms.abandons));
         hasher.finish() as u32
     }
 

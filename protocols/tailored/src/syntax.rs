@@ -23,6 +23,7 @@ pub const fn syntax_of(message: &'static [Step]) -> [Step; 6] {
 const OTHERS: &[Case] = &[
     Case { value: TailoredKind::Piece as u64, name: "", steps: &[Step::Rest("part of a message")] },
     Case { value: TailoredKind::Report as u64, name: "", steps: &[] },
+    Case { value: TailoredKind::Gap as u64, name: "", steps: &[] },
 ];
 
 const PACKET: [Step; 5] = [
@@ -71,6 +72,7 @@ const PACKET: [Step; 5] = [
                 steps: &[of::<PieceHeader>()],
             },
             Case { value: TailoredKind::Report as u64, name: "report", steps: REPORT },
+            Case { value: TailoredKind::Gap as u64, name: "gap", steps: &[of::<PieceHeader>()] },
         ],
         otherwise: &[],
     },

@@ -34,6 +34,9 @@ pub trait Tailoring: 'static {
     /// Returns whether peers answer: what is lost is sent again.
     fn answers(&self) -> bool;
 
+    /// Returns whether what was sent again a number of times is abandoned.
+    fn abandons(&self) -> bool;
+
     /// Returns the check of packets.
     fn check(&self) -> PacketCheck;
 
@@ -110,6 +113,10 @@ where
         given(C::PARTS).has(Property::REPEATS)
     }
 
+    fn abandons(&self) -> bool {
+        given(C::PARTS).has(Property::ABANDONS)
+    }
+
     fn check(&self) -> PacketCheck {
         check_of(&C::PARTS[place("integrity")])
     }
@@ -182,6 +189,10 @@ impl<M: Message> Tailoring for Planned<M> {
 
     fn answers(&self) -> bool {
         given(self.example.facts()).has(Property::REPEATS)
+    }
+
+    fn abandons(&self) -> bool {
+        given(self.example.facts()).has(Property::ABANDONS)
     }
 
     fn check(&self) -> PacketCheck {
