@@ -62,6 +62,11 @@ fn remarks(demand: &Demand) -> Vec<&'static str> {
     if demand.requirements.checked && !demand.covers_body {
         remarks.push("warning: the check covers headers alone: a body may arrive altered.");
     }
+    if demand.requirements.resends.is_some() {
+        remarks.push(
+            "What is abandoned is noted at the sender, by number; no answer tells the application.",
+        );
+    }
     if !demand.requirements.checked {
         remarks.push("Nothing is checked here: the layer below must notice what was altered.");
     }

@@ -28,7 +28,7 @@ const fn known(name: &'static str, takes: Takes) -> Known {
 }
 
 const CONGESTION: &[&str] = &["aimd", "new_reno", "cubic", "bbr", "probing", "absent"];
-const CHECKSUMS: &[&str] = &["internet", "crc32c", "full", "header"];
+const CHECKSUMS: &[&str] = &["internet", "crc32c", "cxor", "full", "header"];
 
 const SERVICES: &[Known] = &[
     Known { told: true, ..known("reliable", Takes::Nothing) },
@@ -47,8 +47,14 @@ const SERVICES: &[Known] = &[
     },
     Known {
         needs: &["reliable"],
-        excludes: &["selective_retransmission", "unordered"],
+        excludes: &["selective_retransmission", "unordered", "resends"],
         ..known("go_back_n", Takes::Nothing)
+    },
+    Known {
+        told: true,
+        needs: &["reliable"],
+        excludes: &["go_back_n"],
+        ..known("resends", Takes::Numbers(1, 1))
     },
     Known { told: true, needs: &["reliable"], ..known("nak", Takes::Nothing) },
     known("flow_control", Takes::Numbers(1, 1)),
@@ -64,7 +70,7 @@ const SERVICES: &[Known] = &[
 ];
 
 /// Services of the documents that no policy implements yet.
-const MISSING: &[&str] = &["resends", "partial", "encryption", "multicast", "fec", "ilp"];
+const MISSING: &[&str] = &["partial", "encryption", "multicast", "fec", "ilp"];
 
 /// The longest packet of a phase with `alf`, where the text says none.
 pub(crate) const PACKET: u64 = 1500;
@@ -155,14 +161,7 @@ fn arguments(service: &ServiceItem, known: &Known, told: &mut Vec<Diagnostic>) {
                 (words.contains(&argument.as_str()), format!("one of {}", words.join(", ")))
             }
         };
-        if argument == "cxor" {
-            let says = "`checksum(cxor)` has no policy yet";
-            told.push(
-                Diagnostic::new(DiagnosticCode::NoPolicy, *at, says)
-                    .help("use `crc32c`")
-                    .instead(*at, "crc32c"),
-            );
-        } else if !fits {
+        if !fits {
             let says = format!("`{}` takes {wants}, and not `{argument}`", known.name);
             told.push(Diagnostic::new(DiagnosticCode::ServiceArgument, *at, says));
         }

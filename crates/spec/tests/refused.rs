@@ -113,7 +113,6 @@ fn cases() -> Vec<(&'static str, String)> {
         ("contradiction", "phase p { reliable; ordered; unordered; }"),
         ("missing-service", "phase p { ordered; }"),
         ("no-policy", "phase p { multicast; }"),
-        ("no-cxor", "phase p { checksum(cxor); }"),
         ("service-argument", "phase p { congestion(vegas); }"),
         ("service-arguments", "phase p { flow_control; }"),
         ("service-argument-sign", "phase p { flow_control(5!); }"),

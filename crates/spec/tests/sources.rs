@@ -1,6 +1,6 @@
 //! The sources that have to compile, with the states that each has when drawn by hand.
 
-use stackwright_spec::{Diagnostic, compile, format, hash};
+use stackwright_spec::{Diagnostic, RustForm, compile, format, hash, rust};
 
 /// A name, its text, and the states of each role.
 type Source = (&'static str, &'static str, &'static [(&'static str, usize)]);
@@ -60,4 +60,22 @@ fn each_source_is_formatted() {
         let formatted = format(text).expect("it compiles");
         assert_eq!(formatted, *text, "{name}");
     }
+}
+
+/// A part says what it needs of the layer below.
+#[test]
+fn what_may_be_abandoned_need_not_arrive() {
+    let needs = |services: &str| {
+        let text = include_str!("sources/ping-pong.protocol").replace("unordered;", services);
+        let compiled = compile(&text).expect("it compiles");
+        let module = rust(&compiled.program, &compiled.automata, RustForm::Contract);
+        let module = module.expect("it is short");
+        let line =
+            module.lines().find_map(|line| line.trim().strip_prefix("const NEEDS: Guarantees = "));
+        line.expect("a part has needs").to_owned()
+    };
+    let reliable = "Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::ORDERED);";
+    assert_eq!(needs("reliable; ordered;"), reliable);
+    let bounded = "Guarantees::ONCE.and(Guarantees::ORDERED);";
+    assert_eq!(needs("reliable; ordered; resends(3);"), bounded);
 }

@@ -68,6 +68,10 @@ properties! {
     TERMS = 22: "a format that carries terms of traffic",
     /// The format tells the members of a group apart.
     GROUP = 23: "a format that tells the members of a group apart",
+    /// The format carries units that were abandoned.
+    GAPS = 24: "a format that says which packets were abandoned",
+    /// Units may be abandoned.
+    ABANDONS = 25: "messages that may be abandoned",
 }
 
 impl Property {
@@ -198,7 +202,10 @@ pub const fn given(parts: &[Facts]) -> Property {
 pub const fn promised(parts: &[Facts]) -> Guarantees {
     let gives = given(parts);
     let mut promised = Guarantees::ONCE; // the engine's own
-    if gives.has(Property::REPEATS) && !gives.has(Property::FORGIVES) {
+    if gives.has(Property::REPEATS)
+        && !gives.has(Property::FORGIVES)
+        && !gives.has(Property::ABANDONS)
+    {
         promised = promised.and(Guarantees::RELIABLE);
     }
     if gives.has(Property::TOTAL) || gives.has(Property::FORGIVES) {

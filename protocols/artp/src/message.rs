@@ -8,7 +8,7 @@ use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_policies::framing::{Forgetting, Fragments};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
-use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
+use stackwright_transport::words::{Dropped, Label, PieceForm, UnitHeader, View};
 use stackwright_wire::{Header as _, Message, Pool};
 
 use crate::config::Config;
@@ -102,7 +102,7 @@ impl<M: Message> Framing<M> for Messages<M> {
             let properties = MessageProperties { number: Some(number), ..*properties };
             let (message, label, piece) =
                 self.fragments.begin(message, &properties, room + SPARED, pool)?;
-            return Ok((message, Label { bare: true, ..label }, piece));
+            return Ok((message, Label { form: PieceForm::Bare, ..label }, piece));
         }
         if kind == MessageKind::Data && self.guard.is_absent() {
             let Some(cut) = self.cut(octets, room) else { return Err(message) };
@@ -165,13 +165,13 @@ impl<M: Message> Framing<M> for Messages<M> {
     ) -> Result<Option<Joined>, Dropped> {
         let label = &unit.label;
         if label.kind == MessageKind::Data && unit.is_whole() && self.guard.is_absent() {
-            if !label.bare {
+            if label.form != PieceForm::Bare {
                 self.guard.open_bare(body, unit.messages())?;
             }
             return self.fragments.join(view, unit, body, pool);
         }
         // A single datagram is unprotected, and this session requires protection.
-        if label.bare || unit.messages() > 1 {
+        if label.form == PieceForm::Bare || unit.messages() > 1 {
             return Err(Dropped::Unjoinable);
         }
         let Some(joined) = self.fragments.join(view, unit, body, pool)? else { return Ok(None) };

@@ -5,7 +5,8 @@ use core::num::NonZeroU32;
 use stackwright_contract::services::{BatchMessages, MessageKind};
 use stackwright_transport::Receipts;
 use stackwright_transport::words::{
-    Dropped, EcnCounts, Incoming, Label, Report, Signals, Timestamp, Unit, UnitHeader, View, unwrap,
+    Dropped, EcnCounts, Incoming, Label, PieceForm, Report, Signals, Timestamp, Unit, UnitHeader,
+    View, unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
@@ -347,13 +348,13 @@ pub(crate) const WHOLE: Label = Label {
     last: true,
     kind: MessageKind::Data,
     priority: 128,
-    bare: false,
+    form: PieceForm::Framed,
 };
 
 /// The label of a datagram in one packet, unprotected.
 #[inline]
 fn alone(Single { datagram: message }: Single, said: &Said) -> Label {
-    Label { message, priority: said.priority, bare: true, ..WHOLE }
+    Label { message, priority: said.priority, form: PieceForm::Bare, ..WHOLE }
 }
 
 /// The label of a fragment in its datagram.

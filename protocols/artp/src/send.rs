@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::{
-    Cargo, EcnCounts, Ending, Label, Outgoing, Report, Signals, Timestamp, View,
+    Cargo, EcnCounts, Ending, Label, Outgoing, PieceForm, Report, Signals, Timestamp, View,
 };
 use stackwright_wire::{Header, Message, SegmentsMut};
 
@@ -62,7 +62,7 @@ impl<M: Message> Format<M> {
         } else if let Some(unit) = saying.unit.take() {
             let Cargo { label, span, .. } = unit;
             let control = label.kind == MessageKind::Control;
-            let kind = match label.bare {
+            let kind = match label.form == PieceForm::Bare {
                 _ if control => PacketKind::Control,
                 true => PacketKind::Single,
                 false => PacketKind::Data,
@@ -80,7 +80,7 @@ impl<M: Message> Format<M> {
                 octets.truncate(Packet::LENGTH);
                 options(label, settled, padding, None, octets);
                 put_place(label, octets);
-            } else if label.bare {
+            } else if label.form == PieceForm::Bare {
                 Single { datagram: label.message }.encode(&mut octets[Packet::LENGTH..]);
                 octets.truncate(Packet::LENGTH + Single::LENGTH);
             } else {
@@ -370,7 +370,9 @@ fn write_last(
 fn put_place(label: &Label, octets: &mut Vec<u8>) {
     match label.kind {
         MessageKind::Control => {}
-        MessageKind::Data if label.bare => put(&Single { datagram: label.message }, octets),
+        MessageKind::Data if label.form == PieceForm::Bare => {
+            put(&Single { datagram: label.message }, octets)
+        }
         MessageKind::Data => put(&fragment(label), octets),
     }
 }

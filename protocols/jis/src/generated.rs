@@ -155,6 +155,8 @@ pub struct EndHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0xb896c3401edd8726;
+/// Hashes of versions that this one understands as well.
+pub const ACCEPTS: &[u64] = &[];
 
 /// The syntax of a message: an ADU, told by its first octet.
 pub const SYNTAX: &[Step] = &[Step::Choice {

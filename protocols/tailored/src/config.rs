@@ -19,8 +19,12 @@ pub struct Config {
     /// How many associations there may be whose peer has not shown that it hears; others that open
     /// are refused.
     pub half_open_most: usize,
-    /// A number of the application's protocol: sides with different ones refuse each other.
+    /// The hash of the application's protocol, `HASH` where it is generated from a specification:
+    /// sides with different ones refuse each other.
     pub protocol: u64,
+    /// Hashes of the protocols whose openers are taken as well, `ACCEPTS` where it is generated:
+    /// older versions that this side understands.
+    pub accepts: &'static [u64],
     /// Random octets, drawn anew at each start, that nobody else knows: tokens are made with them.
     pub secret: [u8; 16],
 }
@@ -34,6 +38,7 @@ impl Config {
             limits: Limits { octets: 1 << 28, each: 16 << 10 },
             half_open_most: 256,
             protocol: 0,
+            accepts: &[],
             secret,
         }
     }

@@ -9,13 +9,14 @@ use stackwright_contract::services::{Code, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{
-    Dropped, Ending, Incoming, Label, Numbering, Outgoing, Report, Signals, Unit, View, unwrap,
+    Dropped, Ending, Incoming, Label, Numbering, Outgoing, PieceForm, Report, Signals, Unit, View,
+    unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::{
-    CheckWidth, InquiryNumber, NumberSpan, OpeningStage, OpeningToken, PieceHeader, ReasonCode,
-    ReportHeader, TailoredHeader, TailoredKind,
+    InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken, PacketCheck,
+    PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 
 /// The first number of both sides: 0 on the wire.
@@ -23,8 +24,8 @@ const FIRST: u64 = 1 << 32;
 
 /// The most octets before a body: all that may precede it, with the longest check.
 pub(crate) const HEADER_MOST: usize = TailoredHeader::LENGTH
-    + CheckWidth::Long.octets()
-    + OpeningToken::LENGTH
+    + LongCheck::LENGTH
+    + OpeningHashes::LENGTH
     + InquiryNumber::LENGTH
     + PieceHeader::LENGTH;
 
@@ -40,33 +41,45 @@ pub(crate) struct PacketTerms {
     /// The longest packet, in octets.
     pub(crate) packet: usize,
     /// The check.
-    pub(crate) check: CheckWidth,
+    pub(crate) check: PacketCheck,
     /// Whether the check covers bodies.
     pub(crate) covers_body: bool,
     /// Whether peers answer. Otherwise every packet opens, and nobody is told that it is over.
     pub(crate) answers: bool,
-    /// The hash of what both sides must have in common.
-    pub(crate) hash: u32,
+    /// Whether packets may be abandoned.
+    pub(crate) abandons: bool,
+    /// What both sides must have in common.
+    pub(crate) hashes: OpeningHashes,
+    /// Hashes of other protocols that a called side takes.
+    pub(crate) accepts: &'static [u64],
 }
 
 impl PacketTerms {
-    /// Returns the most octets before a body.
-    const fn headroom(&self) -> usize {
-        HEADER_MOST - CheckWidth::Long.octets() + self.check.octets()
+    /// Returns the most octets before a message in one packet, of which the opening has `opening`.
+    const fn before(&self, opening: usize) -> usize {
+        TailoredHeader::LENGTH + self.check.octets() + opening + InquiryNumber::LENGTH
     }
 
-    /// Returns the longest message that always travels in one packet, in octets.
+    /// Returns the longest message that travels in one packet, in octets, once the opener has been
+    /// answered.
     pub(crate) const fn unit_most(&self) -> usize {
-        self.packet - (self.headroom() - PieceHeader::LENGTH)
+        self.packet - self.before(OpeningToken::LENGTH)
+    }
+
+    /// Returns whether a called side takes an opener of this protocol.
+    pub(crate) fn understands(&self, protocol: u64) -> bool {
+        protocol == self.hashes.protocol || self.accepts.contains(&protocol)
     }
 
     /// Those of no association.
     pub(crate) const LEAST: PacketTerms = PacketTerms {
         packet: 256,
-        check: CheckWidth::Absent,
+        check: PacketCheck::Absent,
         covers_body: true,
         answers: true,
-        hash: 0,
+        abandons: false,
+        hashes: OpeningHashes { configuration: 0, protocol: 0 },
+        accepts: &[],
     };
 }
 
@@ -119,30 +132,43 @@ impl<M> TailoredFormat<M> {
         }
     }
 
-    /// Returns how far the opening is, and its token.
-    fn opening(&self, signals: Signals) -> (OpeningStage, u32) {
+    /// Returns how far the opening is.
+    fn opening(&self, signals: Signals) -> Opening {
         match self.token {
-            _ if signals.has(Signals::OPEN) => (OpeningStage::Asked, self.terms.hash),
-            Some(token) if !self.is_open && self.called => (OpeningStage::Answered, token),
-            Some(token) if !self.is_open => (OpeningStage::Confirmed, token),
-            _ => (OpeningStage::Over, 0),
+            _ if signals.has(Signals::OPEN) => Opening::Asked(self.terms.hashes),
+            Some(token) if !self.is_open && self.called => Opening::Answered(token),
+            Some(token) if !self.is_open => Opening::Confirmed(token),
+            _ => Opening::Over,
         }
     }
 
-    fn on_opening(&mut self, stage: OpeningStage, token: u32) -> Result<Signals, Dropped> {
-        match (stage, self.called) {
-            (OpeningStage::Over, true) => Ok(Signals::NONE),
-            (OpeningStage::Over, false) => {
+    /// Returns the most octets that say how far the opening is.
+    const fn opening_most(&self) -> usize {
+        match self.token {
+            None => OpeningHashes::LENGTH,
+            Some(_) => OpeningToken::LENGTH,
+        }
+    }
+
+    fn on_opening(&mut self, opening: Opening) -> Result<Signals, Dropped> {
+        match (opening, self.called) {
+            (Opening::Over, true) => Ok(Signals::NONE),
+            (Opening::Over, false) => {
                 self.is_open = true;
                 Ok(Signals::NONE)
             }
             // What is configured otherwise was refused before; this is an old packet's copy.
-            (OpeningStage::Asked, true) if token == self.terms.hash => Ok(Signals::OPEN),
-            (OpeningStage::Answered, false) => {
+            (Opening::Asked(hashes), true)
+                if hashes.configuration == self.terms.hashes.configuration
+                    && self.terms.understands(hashes.protocol) =>
+            {
+                Ok(Signals::OPEN)
+            }
+            (Opening::Answered(token), false) => {
                 (self.token, self.is_open) = (Some(token), false);
                 Ok(Signals::ACCEPT)
             }
-            (OpeningStage::Confirmed, true) if Some(token) == self.token => {
+            (Opening::Confirmed(token), true) if Some(token) == self.token => {
                 self.is_open = true;
                 self.half_open = None;
                 Ok(Signals::CONFIRM)
@@ -152,13 +178,60 @@ impl<M> TailoredFormat<M> {
     }
 }
 
+/// How far an opening is, and what a packet says of it.
+#[derive(Clone, Copy)]
+pub(crate) enum Opening {
+    Over,
+    Asked(OpeningHashes),
+    Answered(u32),
+    Confirmed(u32),
+}
+
+impl Opening {
+    const fn stage(self) -> OpeningStage {
+        match self {
+            Opening::Over => OpeningStage::Over,
+            Opening::Asked(_) => OpeningStage::Asked,
+            Opening::Answered(_) => OpeningStage::Answered,
+            Opening::Confirmed(_) => OpeningStage::Confirmed,
+        }
+    }
+
+    fn read<M: Message>(stage: OpeningStage, packet: &mut M) -> Result<Self, Malformed> {
+        let token = |packet: &mut M| packet.pull::<OpeningToken>().map(|told| told.token);
+        Ok(match stage {
+            OpeningStage::Over => Opening::Over,
+            OpeningStage::Asked => Opening::Asked(packet.pull()?),
+            OpeningStage::Answered => Opening::Answered(token(packet)?),
+            OpeningStage::Confirmed => Opening::Confirmed(token(packet)?),
+        })
+    }
+
+    fn put(self, octets: &mut Vec<u8>) {
+        match self {
+            Opening::Over => {}
+            Opening::Asked(hashes) => put(&hashes, octets),
+            Opening::Answered(token) | Opening::Confirmed(token) => {
+                put(&OpeningToken { token }, octets);
+            }
+        }
+    }
+}
+
 /// Returns the octets before a body.
 fn header_octets(header: &TailoredHeader) -> usize {
     TailoredHeader::LENGTH
         + header.check.octets()
-        + if header.opening == OpeningStage::Over { 0 } else { OpeningToken::LENGTH }
+        + match header.opening {
+            OpeningStage::Over => 0,
+            OpeningStage::Asked => OpeningHashes::LENGTH,
+            OpeningStage::Answered | OpeningStage::Confirmed => OpeningToken::LENGTH,
+        }
         + if header.asks { InquiryNumber::LENGTH } else { 0 }
-        + if header.kind == TailoredKind::Piece { PieceHeader::LENGTH } else { 0 }
+        + match header.kind {
+            TailoredKind::Piece | TailoredKind::Gap => PieceHeader::LENGTH,
+            TailoredKind::Unit | TailoredKind::Report => 0,
+        }
 }
 
 /// Returns where the check of a packet is, and what it covers.
@@ -175,15 +248,13 @@ pub(crate) fn check(terms: &PacketTerms, front: &[u8], octets: usize) -> Option<
 pub(crate) fn tell(
     header: TailoredHeader,
     report: ReportHeader,
-    token: Option<u32>,
+    opening: Opening,
     code: Code,
     octets: &mut Vec<u8>,
 ) {
-    put(&header, octets);
+    put(&TailoredHeader { opening: opening.stage(), ..header }, octets);
     octets.resize(octets.len() + header.check.octets(), 0);
-    if let Some(token) = token {
-        put(&OpeningToken { token }, octets);
-    }
+    opening.put(octets);
     put(&report, octets);
     put(&ReasonCode { code }, octets);
 }
@@ -257,12 +328,18 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
     }
 
     fn room(&self, octets: usize, _: &MessageProperties) -> usize {
-        let unit = self.terms.unit_most();
+        let unit = self.terms.packet - self.terms.before(self.opening_most());
         if octets <= unit { unit } else { unit - PieceHeader::LENGTH }
     }
 
+    /// Where pieces may be abandoned, those of a message have the numbers behind each other, so that
+    /// the peer knows of which message nothing will come any more.
+    fn overtaken_most(&self) -> usize {
+        if self.terms.abandons { 0 } else { usize::MAX }
+    }
+
     fn headroom(&self) -> usize {
-        self.terms.headroom()
+        self.terms.before(self.opening_most()) + PieceHeader::LENGTH
     }
 
     fn report_room(&self) -> usize {
@@ -295,10 +372,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
             return Err(Dropped::Malformed);
         }
         packet.advance(header.check.octets());
-        let token = match header.opening {
-            OpeningStage::Over => 0,
-            _ => packet.pull::<OpeningToken>().map_err(malformed)?.token,
-        };
+        let opening = Opening::read(header.opening, &mut packet).map_err(malformed)?;
         let inquiry = match header.asks {
             true => Some(packet.pull::<InquiryNumber>().map_err(malformed)?.number.into()),
             false => None,
@@ -311,14 +385,17 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
             TailoredKind::Unit => {
                 Some(Label { message: header.number, count: 1, last: true, ..label })
             }
-            TailoredKind::Piece => {
+            TailoredKind::Piece | TailoredKind::Gap => {
                 let piece = packet.pull::<PieceHeader>().map_err(malformed)?;
-                if piece.index >= piece.count || packet.is_empty() {
+                let is_gap = header.kind == TailoredKind::Gap;
+                let fits = is_gap <= self.terms.abandons && packet.is_empty() == is_gap;
+                if piece.index >= piece.count || !fits {
                     return Err(Dropped::Malformed);
                 }
                 let last = piece.index + 1 == piece.count;
                 let (index, count) = (u32::from(piece.index), u32::from(piece.count));
-                Some(Label { message: piece.message, index, count, last, ..label })
+                let form = if is_gap { PieceForm::Abandoned } else { PieceForm::Framed };
+                Some(Label { message: piece.message, index, count, last, form, ..label })
             }
             TailoredKind::Report => None,
         };
@@ -345,7 +422,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
             incoming.credit = told.credits.then(|| unwrap(told.credit, 32, view.sent_upto));
         }
         // Last, so that a packet that cannot be read changes nothing.
-        incoming.signals = signals.with(self.on_opening(header.opening, token)?);
+        incoming.signals = signals.with(self.on_opening(opening)?);
         Ok(incoming)
     }
 
@@ -354,7 +431,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         let unit = if report.is_some() { None } else { say.unit.take() };
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
-        let (opening, token) = self.opening(say.signals);
+        let opening = self.opening(say.signals);
         // The end of a half rides on its last data; all else tells what was received as well.
         let all = Signals::FINISH.with(Signals::STOP).with(Signals::END);
         let says = match &unit {
@@ -371,13 +448,14 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         say.signals = say.signals.without(told.with(Signals::because(code)));
         let header = TailoredHeader {
             kind: match unit {
+                Some(unit) if unit.label.is_abandoned() => TailoredKind::Gap,
                 Some(unit) if unit.label.count > 1 => TailoredKind::Piece,
                 Some(_) => TailoredKind::Unit,
                 None => TailoredKind::Report,
             },
             binding: (),
             check: self.terms.check,
-            opening,
+            opening: opening.stage(),
             called: self.called,
             asks: inquiry.is_some(),
             finish: says.has(Signals::FINISH),
@@ -387,14 +465,12 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         };
         put(&header, octets);
         octets.resize(octets.len() + header.check.octets(), 0);
-        if opening != OpeningStage::Over {
-            put(&OpeningToken { token }, octets);
-        }
+        opening.put(octets);
         if let Some(inquiry) = inquiry {
             put(&InquiryNumber { number: inquiry.number }, octets);
         }
         if let Some(unit) = unit {
-            if header.kind == TailoredKind::Piece {
+            if matches!(header.kind, TailoredKind::Piece | TailoredKind::Gap) {
                 let Label { message, index, count, .. } = *unit.label;
                 put(&PieceHeader { message, index: index as u16, count: count as u16 }, octets);
             }
@@ -427,12 +503,12 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
             return true;
         }
         let closes = matches!(why, Ending::Finished | Ending::Reset(_));
-        let (opening, token) = self.opening(Signals::NONE);
+        let opening = self.opening(Signals::NONE);
         let header = TailoredHeader {
             kind: TailoredKind::Report,
             binding: (),
             check: self.terms.check,
-            opening,
+            opening: opening.stage(),
             called: self.called,
             asks: false,
             // A peer that closes both halves is told that it is over, whatever it has not taken.
@@ -443,7 +519,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         };
         let report = ReportHeader { end: true, upto: view.received_upto as u32, ..silent() };
         let code = if let Ending::Aborted(code) = why { code } else { 0 };
-        tell(header, report, (opening != OpeningStage::Over).then_some(token), code, into);
+        tell(header, report, opening, code, into);
         true
     }
 }
@@ -455,6 +531,7 @@ component! {
         .and(Property::CREDIT)
         .and(Property::FRAGMENTS)
         .and(Property::SIGNALS)
+        .and(Property::GAPS)
         .and(Property::CHECK_FIELD)
         .and(Property::COUNTS_PACKETS),
 }

@@ -14,8 +14,8 @@ pub struct TailoredHeader {
     pub binding: (),
     /// Which check follows this header.
     #[bits(2)]
-    pub check: CheckWidth,
-    /// How far the opening is; a token follows the check unless it is over.
+    pub check: PacketCheck,
+    /// How far the opening is: hashes or a token follow the check unless it is over.
     #[bits(2)]
     pub opening: OpeningStage,
     /// The sender did not open the association.
@@ -41,26 +41,30 @@ pub enum TailoredKind {
     Piece = 1,
     /// What its sender has received, and what concerns the association: [`ReportHeader`].
     Report = 2,
+    /// A packet that was abandoned, and will not come: the [`PieceHeader`] of its content.
+    Gap = 3,
 }
 
 /// The check of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CheckWidth {
+pub enum PacketCheck {
     /// None.
     Absent = 0,
-    /// [`ShortCheck`].
-    Short = 1,
-    /// [`LongCheck`].
-    Long = 2,
+    /// The Internet checksum: an [`InternetCheck`].
+    Internet = 1,
+    /// CRC-32C: a [`LongCheck`].
+    Crc32c = 2,
+    /// CXOR: a [`LongCheck`].
+    Cxor = 3,
 }
 
-impl CheckWidth {
+impl PacketCheck {
     /// Returns its octets.
     pub const fn octets(self) -> usize {
         match self {
-            CheckWidth::Absent => 0,
-            CheckWidth::Short => ShortCheck::LENGTH,
-            CheckWidth::Long => LongCheck::LENGTH,
+            PacketCheck::Absent => 0,
+            PacketCheck::Internet => InternetCheck::LENGTH,
+            PacketCheck::Crc32c | PacketCheck::Cxor => LongCheck::LENGTH,
         }
     }
 }
@@ -70,32 +74,42 @@ impl CheckWidth {
 pub enum OpeningStage {
     /// Both sides know that the other hears.
     Over = 0,
-    /// The sender opens, and has heard nothing: the token is the hash of its configuration.
+    /// The sender opens, and has heard nothing: [`OpeningHashes`].
     Asked = 1,
-    /// The sender was called, and does not know whether it is heard: the token is to be returned.
+    /// The sender was called, and does not know whether it is heard: the [`OpeningToken`] is to be
+    /// returned.
     Answered = 2,
-    /// The sender returns the token that it heard.
+    /// The sender returns the [`OpeningToken`] that it heard.
     Confirmed = 3,
 }
 
 /// The Internet checksum (RFC 1071).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct ShortCheck {
+pub struct InternetCheck {
     /// The sum.
     pub check: u16,
 }
 
-/// CRC-32C.
+/// CRC-32C, the least significant octet first, or CXOR, the most significant octet first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct LongCheck {
     /// The sum.
     pub check: u32,
 }
 
-/// What [`OpeningStage`] says.
+/// What the side that opens has to have in common with the other one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct OpeningHashes {
+    /// The hash of its configuration: what a receiver has to know of it.
+    pub configuration: u32,
+    /// The hash of the application's protocol.
+    pub protocol: u64,
+}
+
+/// What shows that the side that opened hears the other one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct OpeningToken {
-    /// A hash, or a number that only its sender knows.
+    /// A number that only the called side knows.
     pub token: u32,
 }
 
@@ -159,6 +173,8 @@ impl ReasonCode {
     pub const CONFIGURED_OTHERWISE: u32 = 2;
     /// There is no memory, or too many peers have not shown that they hear.
     pub const NO_RESOURCE: u32 = 3;
+    /// The application's protocols differ, and the called side does not accept the other one.
+    pub const ANOTHER_PROTOCOL: u32 = 4;
 }
 
 /// A span of numbers.
@@ -174,7 +190,7 @@ impl FieldValue for TailoredKind {
     #[inline]
     fn from_bits(bits: u64) -> Option<Self> {
         use TailoredKind::*;
-        [Unit, Piece, Report].into_iter().find(|kind| *kind as u64 == bits)
+        [Unit, Piece, Report, Gap].into_iter().find(|kind| *kind as u64 == bits)
     }
 
     #[inline]
@@ -183,11 +199,11 @@ impl FieldValue for TailoredKind {
     }
 }
 
-impl FieldValue for CheckWidth {
+impl FieldValue for PacketCheck {
     #[inline]
     fn from_bits(bits: u64) -> Option<Self> {
-        use CheckWidth::*;
-        [Absent, Short, Long].into_iter().find(|width| *width as u64 == bits)
+        use PacketCheck::*;
+        [Absent, Internet, Crc32c, Cxor].into_iter().find(|check| *check as u64 == bits)
     }
 
     #[inline]

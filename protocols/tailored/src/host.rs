@@ -15,9 +15,9 @@ use stackwright_transport::{Graveyard, Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{Config, PACKET_LEAST};
-use crate::format::{self, HEADER_MOST, PacketTerms, TailoredFormat};
+use crate::format::{self, HEADER_MOST, Opening, PacketTerms, TailoredFormat};
 use crate::header::{
-    OpeningStage, OpeningToken, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    OpeningHashes, OpeningStage, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 use crate::tailoring::Tailoring;
 
@@ -58,7 +58,9 @@ impl<T: Tailoring> TailoredHost<T> {
             check: tailoring.check(),
             covers_body: true,
             answers: tailoring.answers(),
-            hash: 0,
+            abandons: tailoring.abandons(),
+            hashes: OpeningHashes { configuration: 0, protocol: config.protocol },
+            accepts: config.accepts,
         };
         let mut host = TailoredHost {
             tailoring,
@@ -68,7 +70,7 @@ impl<T: Tailoring> TailoredHost<T> {
             last: 0,
             half_open: Arc::new(()),
         };
-        host.terms.hash = host.hash();
+        host.terms.hashes.configuration = host.hash();
         host.last = host.secret(|_| ()) as u16;
         host
     }
@@ -77,11 +79,12 @@ impl<T: Tailoring> TailoredHost<T> {
     #[must_use]
     pub fn checking_headers(mut self) -> Self {
         self.terms.covers_body = false;
-        self.terms.hash = self.hash();
+        self.terms.hashes.configuration = self.hash();
         self
     }
 
-    /// Returns the longest message that always travels in one packet, in octets.
+    /// Returns the longest message that travels in one packet, in octets. Until it is answered, an
+    /// opener has room for 8 octets less; a longer message travels in two.
     pub fn unit_most(&self) -> usize {
         self.terms.unit_most()
     }
@@ -100,13 +103,13 @@ impl<T: Tailoring> TailoredHost<T> {
         self.tailoring.slots(TailoredFormat::called(self.terms, key.number, token, half_open))
     }
 
-    /// Returns the hash of what both sides must have in common.
+    /// Returns the hash of what a receiver has to know of the configuration.
     fn hash(&self) -> u32 {
         let mut hasher = SipHasher13::new();
         self.tailoring.agreed(&mut |name| hasher.write(name.as_bytes()));
         hasher.write_u64(self.tailoring.values().bounds.window);
         hasher.write_u8(u8::from(self.terms.covers_body));
-        hasher.write_u64(self.config.protocol);
+        hasher.write_u8(u8::from(self.terms.abandons));
         hasher.finish() as u32
     }
 
@@ -117,25 +120,45 @@ impl<T: Tailoring> TailoredHost<T> {
         hasher.finish()
     }
 
-    /// Returns the header of a packet that opens and that arrived as it was sent, and why no
-    /// association is made of it, if none is.
-    fn read_opening(&self, packet: &mut T::Message) -> Option<(TailoredHeader, Option<Code>)> {
+    /// Returns what a packet says that opens and that arrived as it was sent. What has another
+    /// check is read, too, though it cannot be checked: its sender is told so.
+    fn read_opening(&self, packet: &mut T::Message) -> Option<(TailoredHeader, OpeningHashes)> {
         let octets = packet.len();
         let front = packet.front(octets.min(HEADER_MOST))?;
         let header = TailoredHeader::decode(front).ok()?;
         if header.called || header.opening != OpeningStage::Asked {
             return None;
         }
-        // What has another check is told so, though it cannot be checked.
-        if header.check != self.terms.check {
-            return Some((header, Some(ReasonCode::CONFIGURED_OTHERWISE)));
-        }
         let at = TailoredHeader::LENGTH + header.check.octets();
-        let token = OpeningToken::decode(front.get(at..)?).ok()?.token;
-        let at = format::check(&self.terms, front, octets);
-        self.tailoring.integrity().verify(packet, at).ok()?;
-        let differs = token != self.terms.hash;
-        Some((header, differs.then_some(ReasonCode::CONFIGURED_OTHERWISE)))
+        let hashes = OpeningHashes::decode(front.get(at..)?).ok()?;
+        if header.check == self.terms.check {
+            let at = format::check(&self.terms, front, octets);
+            self.tailoring.integrity().verify(packet, at).ok()?;
+        }
+        Some((header, hashes))
+    }
+
+    /// Returns why this station makes no association of what opens; `None` if it makes one. A
+    /// protocol that is not understood is noted.
+    fn misunderstands(
+        &self,
+        cx: &Context,
+        remote: Participant,
+        header: &TailoredHeader,
+        hashes: &OpeningHashes,
+    ) -> Option<Code> {
+        let ours = self.terms.hashes;
+        if !self.terms.understands(hashes.protocol) {
+            let theirs = hashes.protocol;
+            let what = format_args!(
+                "{remote} is refused: its protocol has the hash {theirs:016x}, ours {:016x}",
+                ours.protocol
+            );
+            cx.event(Self::FACTS.name, what);
+            return Some(ReasonCode::ANOTHER_PROTOCOL);
+        }
+        let alike = header.check == self.terms.check && hashes.configuration == ours.configuration;
+        (!alike).then_some(ReasonCode::CONFIGURED_OTHERWISE)
     }
 
     /// Makes the answer that an association is not made. It has the check of the packet that asks.
@@ -143,7 +166,6 @@ impl<T: Tailoring> TailoredHost<T> {
         let mut octets = Vec::new();
         let header = TailoredHeader {
             kind: TailoredKind::Report,
-            opening: OpeningStage::Over,
             called: true,
             asks: false,
             finish: false,
@@ -152,7 +174,7 @@ impl<T: Tailoring> TailoredHost<T> {
             ..*asked
         };
         let report = ReportHeader { refuse: true, ..format::silent() };
-        format::tell(header, report, None, code, &mut octets);
+        format::tell(header, report, Opening::Over, code, &mut octets);
         // A peer with another check drops it, and ends when nothing answers.
         let at = format::check(&self.terms, &octets, octets.len());
         self.tailoring.integrity().seal(&mut octets, None::<&T::Message>, at);
@@ -207,13 +229,16 @@ impl<T: Tailoring> Host for TailoredHost<T> {
         if let Some(answer) = self.over.arrival(cx.now(), remote, *key, HEADROOM) {
             return answer;
         }
-        match self.read_opening(packet) {
-            None => Arrival::Ignored("a packet of no association"),
-            Some((header, Some(code))) => Arrival::Answered(self.refusal(&header, code)),
-            Some((header, None)) if self.half_open() >= self.config.half_open_most => {
-                Arrival::Answered(self.refusal(&header, ReasonCode::NO_RESOURCE))
-            }
-            Some((_, None)) => Arrival::Welcome,
+        let Some((header, hashes)) = self.read_opening(packet) else {
+            return Arrival::Ignored("a packet of no association");
+        };
+        let is_full = self.half_open() >= self.config.half_open_most;
+        let why = self
+            .misunderstands(cx, remote, &header, &hashes)
+            .or(is_full.then_some(ReasonCode::NO_RESOURCE));
+        match why {
+            Some(code) => Arrival::Answered(self.refusal(&header, code)),
+            None => Arrival::Welcome,
         }
     }
 
@@ -235,7 +260,8 @@ impl<T: Tailoring> Host for TailoredHost<T> {
             Some(Arrival::Answered(answer)) => Some(answer),
             Some(_) => None,
             None => {
-                let (header, why) = self.read_opening(packet)?;
+                let (header, hashes) = self.read_opening(packet)?;
+                let why = self.misunderstands(cx, remote, &header, &hashes);
                 Some(self.refusal(&header, why.unwrap_or(ReasonCode::NO_LISTENER)))
             }
         }

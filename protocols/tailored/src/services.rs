@@ -86,6 +86,14 @@ pub fn demand<'a, A: AsRef<str> + 'a>(
             "unordered" => requirements.order = DeliveryOrder::Any,
             "selective_retransmission" => requirements.repetition = Repetition::Selective,
             "go_back_n" => requirements.repetition = Repetition::GoBackN,
+            "resends" => {
+                let times = number(0).and_then(|times| u16::try_from(times).ok());
+                let times = times.filter(|times| (1..=RESENDS_MOST).contains(times));
+                requirements.resends = Some(times.ok_or(refused(
+                    "`resends` takes how many times something is sent again, 1 to 255",
+                    "write `resends(3)`",
+                ))?);
+            }
             "nak" => requirements.gaps_at_once = true,
             "flow_control" => {
                 requirements.flow_control = true;
@@ -134,12 +142,13 @@ pub fn demand<'a, A: AsRef<str> + 'a>(
                     match word {
                         "internet" => requirements.check = CheckKind::Internet,
                         "crc32c" => requirements.check = CheckKind::Crc32c,
+                        "cxor" => requirements.check = CheckKind::Cxor,
                         "full" => *covers_body = true,
                         "header" => *covers_body = false,
                         _ => {
                             return Err(refused(
                                 "there is no such check",
-                                "write `checksum(internet)` or `checksum(crc32c)`, with `full` or `header`",
+                                "write `checksum(internet)`, or crc32c, cxor, with `full` or `header`",
                             ));
                         }
                     }
@@ -192,6 +201,9 @@ pub fn demand<'a, A: AsRef<str> + 'a>(
 /// The longest window, in packets.
 const WINDOW_MOST: u64 = 1 << 16;
 
+/// The most times that something is sent again before it is abandoned.
+const RESENDS_MOST: u16 = 255;
+
 const PACKET_MOST: usize = 65_535;
 
 impl Demand {
@@ -207,6 +219,7 @@ impl Demand {
             throughput: false,
             start: AssociationStart::FirstPacket,
             repetition: Repetition::Any,
+            resends: None,
             gaps_at_once: false,
             flow_control: false,
             congestion: CongestionKind::Any,

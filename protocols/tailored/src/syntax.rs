@@ -4,8 +4,8 @@ use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Step, field};
 
 use crate::header::{
-    CheckWidth, InquiryNumber, LongCheck, NumberSpan, OpeningStage, OpeningToken, PieceHeader,
-    ReasonCode, ReportHeader, ShortCheck, TailoredHeader, TailoredKind,
+    InquiryNumber, InternetCheck, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken,
+    PacketCheck, PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 
 /// Any packet.
@@ -14,15 +14,16 @@ pub const SYNTAX: &[Step] = &PACKET;
 /// Returns the syntax of packets with messages of `message`, which are known where they travel in
 /// one packet.
 pub const fn syntax_of(message: &'static [Step]) -> [Step; 6] {
-    let [header, check, token, inquiry, kind] = PACKET;
+    let [header, check, opening, inquiry, kind] = PACKET;
     let body = Step::Choice { by: of_header("kind"), cases: OTHERS, otherwise: message };
-    [header, check, token, inquiry, kind, body]
+    [header, check, opening, inquiry, kind, body]
 }
 
 /// What has no whole message in it.
 const OTHERS: &[Case] = &[
     Case { value: TailoredKind::Piece as u64, name: "", steps: &[Step::Rest("part of a message")] },
     Case { value: TailoredKind::Report as u64, name: "", steps: &[] },
+    Case { value: TailoredKind::Gap as u64, name: "", steps: &[] },
 ];
 
 const PACKET: [Step; 5] = [
@@ -31,17 +32,29 @@ const PACKET: [Step; 5] = [
         by: of_header("check"),
         cases: &[
             Case {
-                value: CheckWidth::Short as u64,
+                value: PacketCheck::Internet as u64,
                 name: "Internet check",
-                steps: &[of::<ShortCheck>()],
+                steps: &[of::<InternetCheck>()],
             },
-            Case { value: CheckWidth::Long as u64, name: "CRC-32C", steps: &[of::<LongCheck>()] },
+            Case {
+                value: PacketCheck::Crc32c as u64,
+                name: "CRC-32C",
+                steps: &[of::<LongCheck>()],
+            },
+            Case { value: PacketCheck::Cxor as u64, name: "CXOR", steps: &[of::<LongCheck>()] },
         ],
         otherwise: &[],
     },
     Step::Choice {
         by: of_header("opening"),
-        cases: &[Case { value: OpeningStage::Over as u64, name: "open", steps: &[] }],
+        cases: &[
+            Case { value: OpeningStage::Over as u64, name: "open", steps: &[] },
+            Case {
+                value: OpeningStage::Asked as u64,
+                name: "asked",
+                steps: &[of::<OpeningHashes>()],
+            },
+        ],
         otherwise: &[of::<OpeningToken>()],
     },
     Step::Choice {
@@ -59,6 +72,7 @@ const PACKET: [Step; 5] = [
                 steps: &[of::<PieceHeader>()],
             },
             Case { value: TailoredKind::Report as u64, name: "report", steps: REPORT },
+            Case { value: TailoredKind::Gap as u64, name: "gap", steps: &[of::<PieceHeader>()] },
         ],
         otherwise: &[],
     },

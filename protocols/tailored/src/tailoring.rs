@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use stackwright_contract::Guarantees;
+use stackwright_policies::integrity;
 use stackwright_policies::profile::{Bounds, FromValues, Plan, PolicyValues};
 use stackwright_transport::rules::{Component, Facts, Misfit, Property, given, promised};
 use stackwright_transport::slots::{self, Format};
@@ -10,7 +11,7 @@ use stackwright_transport::{Boxed, Configuration, IntoPart, Policies, SLOTS, Slo
 use stackwright_wire::Message;
 
 use crate::format::{PacketTerms, TailoredFormat};
-use crate::header::{CheckWidth, TailoredHeader};
+use crate::header::{PacketCheck, TailoredHeader};
 
 /// Where the policies of associations come from.
 pub trait Tailoring: 'static {
@@ -33,8 +34,11 @@ pub trait Tailoring: 'static {
     /// Returns whether peers answer: what is lost is sent again.
     fn answers(&self) -> bool;
 
+    /// Returns whether what was sent again a number of times is abandoned.
+    fn abandons(&self) -> bool;
+
     /// Returns the check of packets.
-    fn check(&self) -> CheckWidth;
+    fn check(&self) -> PacketCheck;
 
     /// Returns the check of packets that belong to no association.
     fn integrity(&self) -> &<Self::Configuration as Configuration>::Integrity;
@@ -47,14 +51,15 @@ pub trait Tailoring: 'static {
 const AGREED: [&str; 6] =
     ["ordering", "framing", "integrity", "connection", "acknowledgement", "flow"];
 
-/// The name of the CRC's policy, by which its width is told.
-const LONG: &str = stackwright_policies::integrity::Crc32c::FACTS.name;
-
-fn width(gives: Property, integrity: &Facts) -> CheckWidth {
-    match gives.has(Property::CHECKS) {
-        false => CheckWidth::Absent,
-        true if integrity.name == LONG => CheckWidth::Long,
-        true => CheckWidth::Short,
+/// Returns which check a policy makes.
+fn check_of(integrity: &Facts) -> PacketCheck {
+    const CRC: &str = integrity::Crc32c::FACTS.name;
+    const CXOR: &str = integrity::Cxor::FACTS.name;
+    match (integrity.gives.has(Property::CHECKS), integrity.name) {
+        (false, _) => PacketCheck::Absent,
+        (true, CRC) => PacketCheck::Crc32c,
+        (true, CXOR) => PacketCheck::Cxor,
+        (true, _) => PacketCheck::Internet,
     }
 }
 
@@ -108,8 +113,12 @@ where
         given(C::PARTS).has(Property::REPEATS)
     }
 
-    fn check(&self) -> CheckWidth {
-        width(given(C::PARTS), &C::PARTS[place("integrity")])
+    fn abandons(&self) -> bool {
+        given(C::PARTS).has(Property::ABANDONS)
+    }
+
+    fn check(&self) -> PacketCheck {
+        check_of(&C::PARTS[place("integrity")])
     }
 
     fn integrity(&self) -> &C::Integrity {
@@ -182,9 +191,12 @@ impl<M: Message> Tailoring for Planned<M> {
         given(self.example.facts()).has(Property::REPEATS)
     }
 
-    fn check(&self) -> CheckWidth {
-        let facts = self.example.facts();
-        width(given(facts), &facts[place("integrity")])
+    fn abandons(&self) -> bool {
+        given(self.example.facts()).has(Property::ABANDONS)
+    }
+
+    fn check(&self) -> PacketCheck {
+        check_of(&self.example.facts()[place("integrity")])
     }
 
     fn integrity(&self) -> &Box<dyn slots::Integrity<M>> {

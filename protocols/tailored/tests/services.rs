@@ -13,6 +13,7 @@ const ALTERNATIVES: &[&[Service]] = &[
     &[("", &[]), ("reliable", &[])],
     &[("", &[]), ("ordered", &[]), ("rising", &[]), ("unordered", &[])],
     &[("", &[]), ("selective_retransmission", &[]), ("go_back_n", &[])],
+    &[("", &[]), ("resends", &["3"])],
     &[("", &[]), ("nak", &[])],
     &[("", &[]), ("flow_control", &["256"])],
     &[("", &[]), ("rate", &["125000", "6000"])],
@@ -26,7 +27,12 @@ const ALTERNATIVES: &[&[Service]] = &[
         ("congestion", &["probing"]),
         ("congestion", &["absent"]),
     ],
-    &[("", &[]), ("checksum", &["internet"]), ("checksum", &["crc32c", "header"])],
+    &[
+        ("", &[]),
+        ("checksum", &["internet"]),
+        ("checksum", &["crc32c", "header"]),
+        ("checksum", &["cxor"]),
+    ],
     &[("", &[]), ("deadline", &["200"]), ("expires", &[])],
     &[("", &[]), ("open", &["implicit"]), ("open", &["agreed"]), ("open", &["two_stage"])],
 ];
@@ -61,7 +67,10 @@ fn meets(plan: &Plan, gives: Property, (service, arguments): Service) -> bool {
         ("ordered", _) => gives.has(Property::TOTAL),
         ("rising", _) => gives.has(Property::FORGIVES),
         ("unordered", _) => !gives.has(Property::TOTAL) && !gives.has(Property::FORGIVES),
-        ("selective_retransmission", _) => is("recovery", "recovery by selective repeat"),
+        ("selective_retransmission", _) => {
+            name(plan, "recovery").starts_with("recovery by selective repeat")
+        }
+        ("resends", _) => gives.has(Property::ABANDONS),
         ("go_back_n", _) => is("recovery", "recovery by go-back-N"),
         ("nak", _) => is("acknowledgement", "acknowledgement of gaps at once"),
         ("flow_control", _) => is("flow", "flow by credit"),
@@ -74,6 +83,7 @@ fn meets(plan: &Plan, gives: Property, (service, arguments): Service) -> bool {
         ("congestion", "bbr") => is("congestion", "congestion by BBR"),
         ("congestion", "probing") => is("congestion", "congestion by probing"),
         ("checksum", "internet") => is("integrity", "integrity by the Internet check"),
+        ("checksum", "cxor") => is("integrity", "integrity by CXOR"),
         ("checksum", "crc32c") => is("integrity", "integrity by CRC-32C"),
         ("deadline" | "expires", _) => gives.has(Property::EXPIRES),
         ("open", "implicit") => {
@@ -123,6 +133,15 @@ fn refusals_say_what_to_write_instead() {
         told(&[("deadline", &["200"])]),
         "a receiver would wait for what expired: write `rising`, which forgives what is missing, \
          or leave the expiry out"
+    );
+    assert_eq!(
+        told(&[("reliable", &[]), ("ordered", &[]), ("go_back_n", &[]), ("resends", &["3"])]),
+        "an end to sending again excludes sending again all that followed a loss: give up one of \
+         them"
+    );
+    assert_eq!(
+        told(&[("reliable", &[]), ("resends", &["0"])]),
+        "`resends` takes how many times something is sent again, 1 to 255: write `resends(3)`"
     );
     assert_eq!(
         told(&[("flow_control", &["0"])]),

@@ -9,10 +9,10 @@ use stackwright_policies::profile::{Bounds, PolicyValues};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, StationId, World};
 use stackwright_tailored::configurations::Selective;
 use stackwright_tailored::header::{
-    CheckWidth, OpeningStage, ReasonCode, ReportHeader, TailoredHeader,
+    OpeningStage, PacketCheck, ReasonCode, ReportHeader, TailoredHeader,
 };
 use stackwright_tailored::{
-    Config, Layer, Named, Planned, TailoredHost, TailoredKey, demand, layer,
+    Config, Layer, Named, Planned, TailoredHost, TailoredKey, demand, layer_of,
 };
 use stackwright_transport::Slots;
 use stackwright_transport::words::{Ending, Phase, SECOND};
@@ -154,15 +154,16 @@ struct Scene {
 }
 
 /// `many` associations are opened at once; the server listens if `listens`.
-fn scene(many: u32, configs: [Config; 2], listens: bool) -> Scene {
+fn scene(many: u32, hosts: [TailoredHost<Tailored>; 2], listens: bool) -> Scene {
     let mut world = World::new(1);
     let delay = Duration::from_millis(10);
     world.network_mut().set_conditions(Conditions { delay, ..Conditions::IDEAL });
+    let [client, server] = hosts;
     let [client, server] =
-        [(CLIENT, configs[0], 3), (SERVER, configs[1], 0)].map(|(address, config, says)| {
+        [(CLIENT, client, 3), (SERVER, server, 0)].map(|(address, host, says)| {
             let credit = Credit { octets: 1 << 20, messages: 1024 };
             let datagrams = SimulatedDatagrams::new(address, credit);
-            let stack = Over::new(layer(Named::new(VALUES), config, 1), datagrams);
+            let stack = Over::new(layer_of(host, 1), datagrams);
             world.add(address, stack, Side { says, ..Side::default() })
         });
     let local = SocketAddr::from((SERVER, 7)).into();
@@ -189,9 +190,13 @@ fn configs() -> [Config; 2] {
     [Config::new([1; 16]), Config::new([2; 16])]
 }
 
+fn hosts() -> [TailoredHost<Tailored>; 2] {
+    configs().map(host)
+}
+
 #[test]
 fn a_call_opens_says_and_ends_in_good_order() {
-    let scene = scene(20, configs(), true);
+    let scene = scene(20, hosts(), true);
     let ended = |side: StationId<Stack, Side>| &scene.world.application(side).ended;
     assert_eq!(scene.world.application(scene.server).heard, 60);
     assert_eq!(*ended(scene.client), vec![Ended::Finished; 20]);
@@ -201,7 +206,7 @@ fn a_call_opens_says_and_ends_in_good_order() {
 #[test]
 fn at_most_so_many_peers_that_have_not_shown_that_they_hear_are_kept() {
     let [client, server] = configs();
-    let scene = scene(20, [client, Config { half_open_most: 5, ..server }], true);
+    let scene = scene(20, [client, Config { half_open_most: 5, ..server }].map(host), true);
     let ended = &scene.world.application(scene.client).ended;
     let refused = Ended::Refused(ReasonCode::NO_RESOURCE);
     assert_eq!(ended.iter().filter(|why| **why == Ended::Finished).count(), 5, "{ended:?}");
@@ -210,19 +215,23 @@ fn at_most_so_many_peers_that_have_not_shown_that_they_hear_are_kept() {
 
 #[test]
 fn a_peer_that_is_configured_otherwise_is_refused_and_nobody_is_given_up() {
-    let [client, server] = configs();
-    let scene_of = |protocol, listens| {
-        let scene = scene(1, [Config { protocol, ..client }, server], listens);
+    let ended = |client, listens| {
+        let [_, server] = hosts();
+        let scene = scene(1, [client, server], listens);
         scene.world.application(scene.client).ended.clone()
     };
-    assert_eq!(scene_of(7, true), [Ended::Refused(ReasonCode::CONFIGURED_OTHERWISE)]);
-    assert_eq!(scene_of(0, false), [Ended::Expired], "nothing is there to refuse");
+    let [client, _] = configs();
+    let otherwise = host(client).checking_headers();
+    assert_eq!(ended(otherwise, true), [Ended::Refused(ReasonCode::CONFIGURED_OTHERWISE)]);
+    let another = host(Config { protocol: 7, ..client });
+    assert_eq!(ended(another, true), [Ended::Refused(ReasonCode::ANOTHER_PROTOCOL)]);
+    assert_eq!(ended(host(client), false), [Ended::Expired], "nothing is there to refuse");
 }
 
 #[test]
 fn headers_have_the_lengths_that_the_readme_says() {
     assert_eq!((TailoredHeader::LENGTH, ReportHeader::LENGTH), (8, 16));
-    assert_eq!(CheckWidth::Short.octets(), 2);
+    assert_eq!(PacketCheck::Internet.octets(), 2);
 }
 
 /// A side that has closed ends as well: what it repeats about that is no answer.

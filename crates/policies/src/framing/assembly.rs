@@ -31,6 +31,12 @@ impl Bounds {
     }
 }
 
+/// Returns the number after the last piece of a message of `count` pieces, one of which has
+/// `number`.
+pub(super) fn message_upto(number: u64, index: u32, count: u32) -> u64 {
+    number.saturating_sub(index.into()).saturating_add(count.into())
+}
+
 /// Octets that are reserved with the first piece, unless the message is shorter: most messages are
 /// whole before they grow.
 const AT_FIRST: usize = 16 << 10;
@@ -128,6 +134,14 @@ impl<M: Message> Assembly<M> {
     /// was sent later: the rest of this one has expired.
     pub(super) fn is_replaced_by(&self, unit: &UnitHeader) -> bool {
         unit.span.start >= self.upto
+    }
+
+    /// Returns the number after its last piece, where the numbers of its pieces follow each other.
+    pub(super) fn message_upto(&self) -> u64 {
+        let first = self.aside.first_key_value().map(|(index, (number, _))| (*number, *index));
+        // The newest piece may have come with others, and has the first number of those.
+        let (number, index) = first.unwrap_or((self.upto.saturating_sub(1), self.next.max(1) - 1));
+        message_upto(number, index, self.count)
     }
 
     /// Returns whether one of the `count` pieces from `index` on is here.

@@ -10,11 +10,11 @@ use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{
-    Dropped, Label, MILLISECOND, Nanoseconds, SECOND, UnitHeader, View,
+    Dropped, Label, MILLISECOND, Nanoseconds, PieceForm, SECOND, UnitHeader, View,
 };
 use stackwright_wire::{Message, Pool};
 
-use super::assembly::{ASIDE, Assembly, Bounds};
+use super::assembly::{ASIDE, Assembly, Bounds, message_upto};
 
 /// How many of the longest messages may be incomplete, beside what is in flight: those that are
 /// overtaken, and the one that is being sent, both now and when the first packet that has not
@@ -62,6 +62,9 @@ pub struct Fragments<M> {
     gone: u64,
     /// Which incomplete messages are discarded.
     forgetting: Forgetting,
+    /// The number after the last one of messages of which a piece was abandoned; 0: none is
+    /// incomplete.
+    abandoned_upto: u64,
     /// When to look for messages that will never be whole.
     looks_at: Instant,
 }
@@ -78,6 +81,7 @@ impl<M> Fragments<M> {
             held: 0,
             gone: 0,
             forgetting: Forgetting::Nothing,
+            abandoned_upto: 0,
             looks_at: Instant::END,
         }
     }
@@ -104,7 +108,7 @@ impl<M> Fragments<M> {
             last: count == 1,
             kind: properties.kind,
             priority: properties.priority,
-            bare: false,
+            form: PieceForm::Framed,
         }
     }
 
@@ -167,6 +171,9 @@ impl<M: Message> Fragments<M> {
         follows: bool,
     ) -> Result<usize, Dropped> {
         let Label { message, index, count, .. } = unit.label;
+        if unit.label.is_abandoned() {
+            return Ok(0);
+        }
         let mut numbers = (0..unit.messages() as u32).map(|nth| message.wrapping_add(nth));
         let mut others = self.held;
         if let Some(assembly) = numbers.find_map(|number| self.begun.get(&number)) {
@@ -198,6 +205,40 @@ impl<M: Message> Fragments<M> {
             _ if follows => Ok(held),
             _ => Err(Dropped::NoRoom),
         }
+    }
+
+    /// Learns that a piece was abandoned.
+    #[cold]
+    #[inline(never)]
+    fn abandon(&mut self, unit: &UnitHeader) {
+        self.gone += unit.numbers();
+        let Label { index, count, .. } = unit.label;
+        if count > 1 {
+            self.abandoned_upto =
+                self.abandoned_upto.max(message_upto(unit.span.start, index, count));
+            self.looks_at = Instant::START;
+        }
+    }
+
+    /// Discards the messages of which all has come that will come. Their pieces have the numbers
+    /// behind each other: where pieces are abandoned, no message overtakes one that has begun.
+    fn forget_abandoned(&mut self, view: &View) -> u64 {
+        let mut numbers = 0;
+        let (held, bounds) = (&mut self.held, self.bounds);
+        self.begun.retain(|_, assembly| {
+            let is_over = assembly.message_upto() <= view.received_upto;
+            if is_over {
+                numbers += assembly.numbers;
+                *held = held.saturating_sub(assembly.held(bounds));
+            }
+            !is_over
+        });
+        if view.received_upto >= self.abandoned_upto {
+            self.abandoned_upto = 0;
+        } else {
+            self.looks_at = self.looks_at.min(view.now.later(LOOKS_EVERY));
+        }
+        numbers
     }
 
     /// Takes pieces of a message of which others are missing, or arrived before.
@@ -288,6 +329,10 @@ impl<M: Message> Framing<M> for Fragments<M> {
         pool: &Pool<M>,
     ) -> Result<Option<Joined>, Dropped> {
         let several = unit.label.count > 1;
+        if unit.label.is_abandoned() {
+            self.abandon(unit);
+            return Ok(None);
+        }
         if !unit.is_whole() || several && self.begun.contains_key(&unit.label.message) {
             return self.gather(view, unit, body, pool);
         }
@@ -318,6 +363,9 @@ impl<M: Message> Framing<M> for Fragments<M> {
             true
         });
         self.looks_at = looks_at;
+        if self.abandoned_upto > 0 {
+            numbers += self.forget_abandoned(view);
+        }
         numbers
     }
 

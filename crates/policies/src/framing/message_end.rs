@@ -166,4 +166,6 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
 component! {
     <M> MessageEnd<M>: "framing by marks", "marks the last packet of a message",
     needs: Property::MARKS, needs_one_of: Property::TOTAL.and(Property::FORGIVES), gives: Property::BOUNDS,
+    // The mark of a piece that is abandoned is lost with it.
+    shuns: Property::ABANDONS,
 }

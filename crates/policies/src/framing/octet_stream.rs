@@ -45,4 +45,8 @@ impl<M: Message> Framing<M> for OctetStream {
     }
 }
 
-component! { OctetStream: "framing as a stream", "keeps no bounds of messages", needs: Property::TOTAL }
+component! {
+    OctetStream: "framing as a stream", "keeps no bounds of messages",
+    // Nothing shows the application that octets were left out.
+    needs: Property::TOTAL, shuns: Property::ABANDONS,
+}

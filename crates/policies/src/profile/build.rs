@@ -85,6 +85,7 @@ impl Plan {
                 Checking::Absent => values.part::<_, integrity::Absent>(),
                 Checking::Internet => values.part::<_, integrity::Internet>(),
                 Checking::Crc32c => values.part::<_, integrity::Crc32c>(),
+                Checking::Cxor => values.part::<_, integrity::Cxor>(),
             },
             connection: match select.connection.0 {
                 Connecting::Agreed => values.part::<_, connection::Agreed>(),
@@ -115,6 +116,12 @@ impl Plan {
                 Recovering::RackTlp => values.part::<_, recovery::RackTlp>(),
                 Recovering::SelectiveRepeat => values.part::<_, recovery::SelectiveRepeat>(),
                 Recovering::GoBackN => values.part::<_, recovery::GoBackN>(),
+                Recovering::LimitedRackTlp => {
+                    values.part::<_, recovery::LimitedRetransmissions<recovery::RackTlp>>()
+                }
+                Recovering::LimitedSelectiveRepeat => {
+                    values.part::<_, recovery::LimitedRetransmissions<recovery::SelectiveRepeat>>()
+                }
             },
             rtt: match select.rtt.0 {
                 Timing::Fixed => values.part::<_, rtt::Fixed>(),
@@ -155,6 +162,7 @@ impl Plan {
             bounds: *bounds,
             // Where only the tail of a burst is asked about, a sender without a pause never asks.
             source: if asks { rtt::SampleSource::Answers } else { rtt::SampleSource::Units },
+            resends: self.requirements.resends.unwrap_or(u16::MAX),
             reordering: (!asks).then_some(if path.reorders { 3 } else { 1 }),
             forgetting: match select.lifetime.0 {
                 _ if !self.requirements.reliable => framing::Forgetting::Lost(bounds.window),

@@ -48,6 +48,8 @@ pub enum CheckKind {
     Internet,
     /// CRC-32C.
     Crc32c,
+    /// CXOR, 32 bits.
+    Cxor,
 }
 
 /// Which congestion control is used.
@@ -100,6 +102,8 @@ pub struct Requirements {
     pub start: AssociationStart,
     /// What is sent again when something is lost.
     pub repetition: Repetition,
+    /// How many times something is sent again before it is abandoned; `None`: until it arrives.
+    pub resends: Option<u16>,
     /// Whether a receiver reports a gap as soon as it shows, and else when it is asked.
     pub gaps_at_once: bool,
     /// Whether a receiver that does not read must stop the sender.
@@ -123,6 +127,7 @@ impl Default for Requirements {
             throughput: false,
             start: AssociationStart::Decided,
             repetition: Repetition::Any,
+            resends: None,
             gaps_at_once: false,
             flow_control: false,
             congestion: CongestionKind::Any,

@@ -75,6 +75,8 @@ selected! {
         RackTlp: recovery::RackTlp,
         SelectiveRepeat: recovery::SelectiveRepeat,
         GoBackN: recovery::GoBackN,
+        LimitedRackTlp: recovery::LimitedRetransmissions<recovery::RackTlp>,
+        LimitedSelectiveRepeat: recovery::LimitedRetransmissions<recovery::SelectiveRepeat>,
     }
     Timing in "rtt" { Fixed: rtt::Fixed, Rfc6298: rtt::Rfc6298 }
     Flowing in "flow" { Absent: flow::Absent, CreditWindow: flow::CreditWindow }
@@ -106,6 +108,7 @@ selected! {
         Absent: integrity::Absent,
         Internet: integrity::Internet,
         Crc32c: integrity::Crc32c,
+        Cxor: integrity::Cxor,
     }
 }
 
@@ -168,7 +171,10 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
     if requirements.flow_control && !carries(Property::CREDIT) {
         return Err(Unmet::Format("flow control", Property::CREDIT));
     }
-    let repair = repair(requirements, path, format);
+    if requirements.resends.is_some() && !carries(Property::GAPS) {
+        return Err(Unmet::Format("an end to sending again", Property::GAPS));
+    }
+    let repair = repair(requirements, path, format).limited(requirements);
     let asks = !matches!(repair.inquiry.0, Asking::Absent | Asking::TailProbe);
     let sharing = congestion(requirements, path, asks);
     let select = Selection {
@@ -213,6 +219,10 @@ pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Resul
             true if carries(Property::CHECK_FIELD) => match requirements.check {
                 CheckKind::Internet => (Checking::Internet, "no layer below checks"),
                 CheckKind::Crc32c => (Checking::Crc32c, "CRC-32C was asked for, and finds more"),
+                CheckKind::Cxor => (
+                    Checking::Cxor,
+                    "CXOR was asked for: it costs less than a copy, and misses more than CRC-32C",
+                ),
             },
             true => return Err(Unmet::Format("a check for altered octets", Property::CHECK_FIELD)),
         },
@@ -225,6 +235,7 @@ fn contradictions(requirements: &Requirements) -> Result<(), Unmet> {
     let Requirements { reliable, order, .. } = *requirements;
     let (total, go_back_n) =
         (order == DeliveryOrder::Total, requirements.repetition == Repetition::GoBackN);
+    let bounded = requirements.resends.is_some();
     let controls = !matches!(requirements.congestion, CongestionKind::Any | CongestionKind::Absent);
     let late = "an order in which the late are lost";
     let unreliable = "delivery that is not reliable";
@@ -239,6 +250,8 @@ fn contradictions(requirements: &Requirements) -> Result<(), Unmet> {
             "sending again what is lost",
             unreliable,
         ),
+        (bounded && !reliable, "an end to sending again", unreliable),
+        (bounded && go_back_n, "an end to sending again", "sending again all that followed a loss"),
         (go_back_n && !total, "sending again all that followed a loss", "any other order"),
         (requirements.gaps_at_once && !reliable, "reports of gaps", unreliable),
         (requirements.flow_control && !reliable, "flow control", unreliable),
@@ -276,6 +289,20 @@ struct Repair {
     acknowledgement: (Reporting, &'static str),
     inquiry: (Asking, &'static str),
     recovery: (Recovering, &'static str),
+}
+
+impl Repair {
+    /// Returns the same with an end to sending again, where one is required.
+    fn limited(self, requirements: &Requirements) -> Self {
+        let recovering = match self.recovery.0 {
+            _ if requirements.resends.is_none() => return self,
+            Recovering::RackTlp => Recovering::LimitedRackTlp,
+            Recovering::SelectiveRepeat => Recovering::LimitedSelectiveRepeat,
+            other => other,
+        };
+        let reason = "sends again as often as was asked for; then the peer is told not to wait";
+        Repair { recovery: (recovering, reason), ..self }
+    }
 }
 
 /// The answer says what is missing.

@@ -41,6 +41,8 @@ pub struct PolicyValues {
     pub bounds: Bounds,
     /// Which round trips are measured.
     pub source: SampleSource,
+    /// How many times a packet is sent again at most, where that is bounded.
+    pub resends: u16,
     /// How many packets may overtake one that is not lost; `None`: any number.
     pub reordering: Option<u64>,
     /// Which incomplete messages are discarded.
@@ -56,6 +58,7 @@ impl PolicyValues {
         path: Path::DEFAULT,
         bounds: Bounds::DEFAULT,
         source: SampleSource::Units,
+        resends: u16::MAX,
         reordering: Some(3),
         forgetting: Forgetting::Nothing,
         rate: None,
@@ -100,6 +103,7 @@ from_values! {
     integrity::Absent: |_| integrity::Absent,
     integrity::Internet: |_| integrity::Internet::new(),
     integrity::Crc32c: |_| integrity::Crc32c,
+    integrity::Cxor: |_| integrity::Cxor,
     connection::Agreed: |_| connection::Agreed::default(),
     connection::TwoStage: |values| connection::TwoStage::new(values.first_timeout()),
     connection::Implicit: |values| connection::Implicit::new(values.bounds.linger).validating(),
@@ -176,6 +180,12 @@ impl<M> FromValues for framing::MessageEnd<M> {
 impl<A: FromValues> FromValues for acknowledgement::GapAtOnce<A> {
     fn from_values(values: &PolicyValues) -> Self {
         acknowledgement::GapAtOnce::new(A::from_values(values))
+    }
+}
+
+impl<R: FromValues> FromValues for recovery::LimitedRetransmissions<R> {
+    fn from_values(values: &PolicyValues) -> Self {
+        recovery::LimitedRetransmissions::new(R::from_values(values), values.resends)
     }
 }
 

@@ -41,6 +41,8 @@ pub struct ResponseHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0x9e6cba41999462c6;
+/// Hashes of versions that this one understands as well.
+pub const ACCEPTS: &[u64] = &[];
 
 /// The syntax of a message: an ADU, told by its first octet.
 pub const SYNTAX: &[Step] = &[Step::Choice {

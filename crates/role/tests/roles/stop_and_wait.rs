@@ -41,6 +41,8 @@ pub struct AckHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0x7c9671f2887c3109;
+/// Hashes of versions that this one understands as well.
+pub const ACCEPTS: &[u64] = &[];
 
 /// The syntax of a message: an ADU, told by its first octet.
 pub const SYNTAX: &[Step] = &[Step::Choice {

@@ -13,6 +13,8 @@
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0x52ff7bc01e12ed64;
+/// Hashes of versions that this one understands as well.
+pub const ACCEPTS: &[u64] = &[];
 
 /// The role `Abro`: 5 states.
 pub mod abro {

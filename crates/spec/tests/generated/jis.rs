@@ -95,6 +95,8 @@ pub struct EndHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0xdece77d9b90e0464;
+/// Hashes of versions that this one understands as well.
+pub const ACCEPTS: &[u64] = &[];
 
 /// The role `Client`: 7 states.
 pub mod client {

@@ -37,6 +37,8 @@ pub struct AckHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0x7c9671f2887c3109;
+/// Hashes of versions that this one understands as well.
+pub const ACCEPTS: &[u64] = &[];
 
 /// The role `Sender`: 3 states.
 pub mod sender {

@@ -163,7 +163,7 @@ impl<C: Configuration> Association<C> {
         batch: &mut Unfinished<C::Message>,
     ) {
         while !(batch.is_ended || one && batch.octets > 0) {
-            self.drop_expired(view, memory);
+            self.drop_useless(view, memory);
             let Some(mut next) = self.sending.next() else { break };
             let pieces = &next.pieces;
             next.count = next.count.min(if batch.is_in_place() {

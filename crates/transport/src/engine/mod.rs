@@ -538,6 +538,13 @@ impl<C: Configuration> Association<C> {
         self.marks.on_received(ecn, packets);
     }
 
+    /// Returns the next message that was abandoned, once: how many were sent before it. It may have
+    /// arrived all the same.
+    #[inline]
+    pub fn take_abandoned(&mut self) -> Option<u32> {
+        self.sending.messages.take_abandoned()
+    }
+
     /// Returns what the layer above may send again since the last call.
     pub fn released(&mut self) -> Credit {
         mem::take(&mut self.sending.messages.released)

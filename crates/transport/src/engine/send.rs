@@ -105,7 +105,7 @@ impl<C: Configuration> Association<C> {
         if self.has_ended(&view) {
             return None;
         }
-        self.drop_expired(&mut view, memory);
+        self.drop_useless(&mut view, memory);
         let next = if self.defers(&view) { None } else { self.sending.next() };
         let chosen = next.as_ref().and_then(|next| self.choose(&view, next));
         let next = if chosen.is_some() { next.as_ref() } else { None };
@@ -446,9 +446,15 @@ impl<C: Configuration> Association<C> {
         tries
     }
 
-    /// Drops what has expired: it does not leave, for the first time or again.
+    /// Drops what has expired, which does not leave, for the first time or again; and abandons what
+    /// was sent again as often as it may be.
     #[inline]
-    pub(super) fn drop_expired(&mut self, view: &mut View, memory: &mut Memory<C::Message>) {
+    pub(super) fn drop_useless(&mut self, view: &mut View, memory: &mut Memory<C::Message>) {
+        if self.sending.is_losing()
+            && let Some(resends) = self.slots.recovery.resends()
+        {
+            self.sending.abandon_first(resends.saturating_add(1), &memory.pool);
+        }
         // Otherwise the lifetime was discarded when it was sent.
         if self.slots.format.expires() {
             self.drop_over(view, memory);

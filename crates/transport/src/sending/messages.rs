@@ -3,7 +3,8 @@
 //! A message that is settled at once needs no memory here. Only messages of which a part is settled
 //! have an entry, so the table is as long as there are holes.
 
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use stackwright_contract::services::Credit;
 
@@ -16,6 +17,17 @@ pub(crate) struct Messages {
     /// The octets that are not settled, by serial.
     partial: BTreeMap<u32, usize>,
     pub(crate) released: Credit,
+    /// What was abandoned, once something was.
+    abandoned: Option<Box<Abandoned>>,
+}
+
+/// Messages of which a piece was abandoned.
+#[derive(Debug, Default)]
+struct Abandoned {
+    /// Those in several pieces of which something is not settled, by serial.
+    begun: BTreeSet<u32>,
+    /// Those that nobody was told of, by serial.
+    untold: VecDeque<u32>,
 }
 
 impl Messages {
@@ -24,6 +36,7 @@ impl Messages {
             serials: 0,
             partial: BTreeMap::new(),
             released: Credit { octets: 0, messages: 0 },
+            abandoned: None,
         }
     }
 
@@ -55,9 +68,27 @@ impl Messages {
             *left -= octets;
             if *left == 0 {
                 self.partial.remove(&serial);
+                if let Some(abandoned) = &mut self.abandoned {
+                    abandoned.begun.remove(&serial);
+                }
                 self.release(1, credit);
             }
         }
+    }
+
+    /// Records that the first of `pieces` was abandoned. It is settled when the peer knows.
+    #[cold]
+    pub(super) fn abandon(&mut self, pieces: &Pieces) {
+        let (abandoned, serial) = (self.abandoned.get_or_insert_default(), pieces.serial());
+        if pieces.are_message(1) || abandoned.begun.insert(serial) {
+            abandoned.untold.push_back(serial);
+        }
+    }
+
+    /// Returns the serial of the next message that was abandoned, once.
+    #[inline]
+    pub(crate) fn take_abandoned(&mut self) -> Option<u32> {
+        self.abandoned.as_mut()?.untold.pop_front()
     }
 
     /// Releases messages.

@@ -254,7 +254,11 @@ impl<M: Message> Sending<M> {
     fn next_lost(&mut self) -> Option<Next> {
         let numbering = self.sent.numbering();
         let range = self.sent.first_lost()?;
-        Some(Next::of(&range.payload, range.numbers.start, numbering, range.count, true))
+        let mut next = Next::of(&range.payload, range.numbers.start, numbering, range.count, true);
+        if range.is_abandoned() {
+            next.pieces = next.pieces.without_octets();
+        }
+        Some(next)
     }
 
     /// Returns the octets of what leaves next, and perhaps of what follows it.
@@ -341,6 +345,15 @@ impl<M: Message> Sending<M> {
         self.messages.settle(&payload.pieces, count, payload.credit);
         payload.body.reclaim(pool);
         self.free_numbers();
+    }
+
+    /// Abandons the lost packet that leaves next, if it left `times` times or more.
+    #[cold]
+    pub(crate) fn abandon_first(&mut self, times: u16, pool: &Pool<M>) {
+        if let Some((pieces, body)) = self.sent.abandon_first(times) {
+            self.messages.abandon(pieces);
+            body.reclaim(pool);
+        }
     }
 
     /// Drops what leaves next, which is of no use any more. A number that never left is used again.

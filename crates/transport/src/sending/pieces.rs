@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use stackwright_wire::SegmentsMut;
 
-use crate::words::{Cargo, Label, Numbering};
+use crate::words::{Cargo, Label, Numbering, PieceForm};
 
 /// The rest of a message, cut into pieces, and equally long messages behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,21 @@ impl Pieces {
             "the pieces of several messages were counted"
         );
         Pieces { more, ..self }
+    }
+
+    /// Abandons the first piece, which is the only one that is left.
+    pub(super) fn abandon(&mut self) {
+        self.label.form = PieceForm::Abandoned;
+    }
+
+    /// Describes what leaves instead of an abandoned piece.
+    pub(super) fn without_octets(&self) -> Self {
+        Pieces { piece: 1, left: 0, more: 0, each: 0, ..*self }
+    }
+
+    /// Returns the serial of the first message.
+    pub(super) fn serial(&self) -> u32 {
+        self.serial
     }
 
     /// Returns the label of the first piece.

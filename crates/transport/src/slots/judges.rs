@@ -63,6 +63,9 @@ slot! {
         /// Returns how long nothing at all must have been received before the newest unit is sent
         /// once more; `None`: never.
         fn probes_after(&self, view: &View) -> Option<Nanoseconds> = None;
+        /// Returns how many times a unit is sent again at most; then it is
+        /// [abandoned](crate::words::PieceForm::Abandoned). `None`: until it is acknowledged.
+        fn resends(&self) -> Option<u16> = None;
         /// Returns the time without an acknowledgement after which the peer is dead, while one is
         /// owed, though what was sent timed out `timeouts` times meanwhile; `None`: it may be
         /// alive.

@@ -38,6 +38,9 @@ impl<H: Host> Associations<H> {
                 || at.association().engine.is_silent(now, &mut self.memory),
             "an association that has something to say may say it"
         );
+        while let Some(nth) = at.association().engine.take_abandoned() {
+            at.cx().event(H::FACTS.name, format_args!("message {nth} was abandoned"));
+        }
         let session = at.association();
         let mut released = session.engine.released();
         // Not while nothing is on its way: a message that is longer than all of the credit may then

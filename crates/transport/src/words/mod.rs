@@ -10,7 +10,7 @@ mod view;
 pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Incoming, Outgoing, ReportRequest, Signals, Timestamp};
 pub use terms::Terms;
-pub use unit::{Cargo, Label, Numbering, Unit, UnitHeader};
+pub use unit::{Cargo, Label, Numbering, PieceForm, Unit, UnitHeader};
 pub use view::{Ending, Estimate, Occasion, Opening, Phase, Sample, View};
 
 /// A time in nanoseconds: the engine's unit, because a policy is asked for every packet.

@@ -32,8 +32,29 @@ pub struct Label {
     pub kind: MessageKind,
     /// The priority: the smaller, the more urgent.
     pub priority: u8,
-    /// Whether it is a message in one piece without a framing header: for a format that says so.
-    pub bare: bool,
+    /// What there is of it.
+    pub form: PieceForm,
+}
+
+impl Label {
+    /// Returns whether it was [abandoned](PieceForm::Abandoned).
+    #[inline]
+    pub fn is_abandoned(&self) -> bool {
+        self.form == PieceForm::Abandoned
+    }
+}
+
+/// What there is of a piece of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PieceForm {
+    /// Its octets, behind a framing header.
+    #[default]
+    Framed,
+    /// A message in one piece without a framing header: for a format that says so.
+    Bare,
+    /// Nothing: it was abandoned, and will not come (RFC 3758 §3.2 has a chunk for that). For a
+    /// format that carries it.
+    Abandoned,
 }
 
 /// A unit as far as the header of its octets tells.

@@ -7,8 +7,8 @@ use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
-    Dropped, Incoming, Label, Numbering, Outgoing, Report, Signals, Terms, Timestamp, Unit, View,
-    unwrap,
+    Dropped, Incoming, Label, Numbering, Outgoing, PieceForm, Report, Signals, Terms, Timestamp,
+    Unit, View, unwrap,
 };
 use stackwright_wire::{Header, Message};
 
@@ -191,7 +191,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
                 last: header.last,
                 kind: if header.control { MessageKind::Control } else { MessageKind::Data },
                 priority: header.priority,
-                bare: false,
+                form: PieceForm::Framed,
             };
             let span = start..start + numbers;
             segment.next = Some(span.end);

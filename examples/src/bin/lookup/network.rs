@@ -43,6 +43,8 @@ pub struct AnswerHead {
 
 /// What both ends have to have in common.
 pub const HASH: u64 = 0xc6d0dbcb837431f3;
+/// Hashes of versions that this one understands as well.
+pub const ACCEPTS: &[u64] = &[];
 
 /// The syntax of a message: an ADU, told by its first octet.
 pub const SYNTAX: &[Step] = &[Step::Choice {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::names::{camel, has_body, head, snake};
 use super::role::{Writing, filled};
-use crate::program::{NamedType, SignalKind, ValueType};
+use crate::program::{NamedType, PhasePlan, SignalKind, ValueType};
 use crate::services;
 
 const PART: &str = "
@@ -327,8 +327,15 @@ impl Writing<'_> {
         let phases = &self.program.phases;
         let any = |service: &str| phases.iter().any(|one| services::has(&one.services, service));
         let mut needs = Vec::new();
+        // What may be abandoned is not promised to arrive.
+        let arrives = |phase: &PhasePlan| {
+            services::has(&phase.services, "reliable") && !services::has(&phase.services, "resends")
+        };
+        if phases.iter().any(arrives) {
+            needs.push("RELIABLE");
+        }
         if any("reliable") {
-            needs.extend(["RELIABLE", "ONCE"]);
+            needs.push("ONCE");
         }
         if any("ordered") {
             needs.push("ORDERED");

@@ -94,6 +94,12 @@ pub fn rust(
         "/// What both ends have to have in common.\npub const HASH: u64 = {:#018x};",
         crate::hash::number(program, automata)
     );
+    let accepts: Vec<String> = program.accepts.iter().map(|hash| format!("0x{hash}")).collect();
+    let _ = writeln!(
+        written,
+        "/// Hashes of versions that this one understands as well.\npub const ACCEPTS: &[u64] = &[{}];",
+        accepts.join(", ")
+    );
     if form == RustForm::Contract {
         adus::write_syntax(program, &mut written);
     }

@@ -17,7 +17,7 @@ pub struct Acknowledged {
     pub octets: u64,
     /// In units.
     pub units: u64,
-    /// The octets of the longest of them that left whole, the last time.
+    /// The octets of the longest of them that left whole, the last time, or was abandoned since.
     pub longest: usize,
     /// Whether one of them left in parts, the last time.
     pub in_parts: bool,

@@ -105,6 +105,11 @@ impl<M: Message> SentRange<M> {
         whole + usize::from(whole < self.count && self.number(whole, numbering) < number)
     }
 
+    /// Returns whether it was abandoned: then it is one packet, without octets.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.payload.pieces.label().is_abandoned()
+    }
+
     /// Keeps the first `count` packets.
     fn truncate(&mut self, count: usize, numbering: Numbering) {
         self.numbers.end = self.number(count, numbering);
@@ -267,6 +272,22 @@ impl<M: Message> SentQueue<M> {
     pub(super) fn first_lost(&mut self) -> Option<&SentRange<M>> {
         let at = self.surface()?;
         self.ranges.get(at)
+    }
+
+    /// Abandons the first lost packet, if it left `times` times or more: its octets leave no more,
+    /// and are returned with its piece. What tells the peer so leaves instead, until it is
+    /// acknowledged.
+    #[cold]
+    pub(super) fn abandon_first(&mut self, times: u16) -> Option<(&Pieces, M)> {
+        let at = self.surface()?;
+        let range = &self.ranges[at];
+        if range.is_abandoned() || range.times < times {
+            return None;
+        }
+        self.split(at, 1);
+        let range = &mut self.ranges[at];
+        range.payload.pieces.abandon();
+        Some((&range.payload.pieces, range.payload.body.take()))
     }
 
     /// Records that the first `count` packets of the [first lost range](Self::first_lost) are sent
