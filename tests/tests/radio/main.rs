@@ -17,20 +17,23 @@ mod programs;
 #[allow(dead_code, reason = "some is for what is killed and started again")]
 mod rig;
 mod station;
+#[path = "../strangers/waiting.rs"]
+mod waiting;
 
 use std::env;
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Completion, Failed, Trial, run};
+use libtest_mimic::{Completion, Failed, Trial, run};
 use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let arguments = waiting::arguments();
+    // What takes longest begins first.
     let trials = [
+        direwolf::trials(),
         gensio::trials(),
         ax25ipd::trials(),
         channel::trials(),
-        direwolf::trials(),
         programs::trials(),
         kernel::trials(),
         pat::trials(),

@@ -23,23 +23,25 @@ mod their_servers;
 mod their_trees;
 mod thousand;
 mod tls;
+mod waiting;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use libtest_mimic::{Arguments, run};
+use libtest_mimic::run;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let arguments = waiting::arguments();
     // The servers live as long as the setting, and end with it: here, whatever a trial did.
     let setting = Arc::new(setting::Setting::new());
+    // What takes longest, frames at 1200 bit/s, begins first.
     let trials = [
+        radio::trials(),
         their_servers::trials(&setting),
         their_clients::trials(&setting),
         their_forms::trials(),
         their_trees::trials(),
         proxies::trials(&setting),
-        radio::trials(),
         tls::trials(&setting),
         crowd::trials(),
         thousand::trials(),

@@ -197,9 +197,21 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
     }
 
     fn note(&mut self, side: usize, octets: &[u8]) {
-        let now = self.now.nanoseconds().to_le_bytes();
-        for octet in now.iter().chain(&[side as u8]).chain(octets) {
-            self.trace = (self.trace ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
-        }
+        let begin = [self.now.nanoseconds(), side as u64, octets.len() as u64];
+        let began = begin.into_iter().fold(self.trace, mixed);
+        self.trace = hashed(began, octets);
     }
+}
+
+fn mixed(trace: u64, word: u64) -> u64 {
+    (trace ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+}
+
+/// Hashes hundreds of megabytes in some tests: it is no part of what is generic, since this crate is
+/// optimised, and tests are not.
+#[inline(never)]
+fn hashed(trace: u64, octets: &[u8]) -> u64 {
+    let (words, rest) = octets.as_chunks();
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    words.chain(rest.iter().map(|octet| u64::from(*octet))).fold(trace, mixed)
 }

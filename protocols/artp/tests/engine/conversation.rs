@@ -196,14 +196,16 @@ impl Conversation {
             ends.speak(|_, _, _| {});
             bounded(ends)?;
             look(ends)?;
-            let all = said.iter().flat_map(BTreeMap::values);
-            let wanting =
-                all.filter(|one| one.heard.is_none() && one.properties.lifetime.is_none()).count();
+            // Counted where it is asked for: after each event it would take most of the time.
+            let wanting = || {
+                let all = said.iter().flat_map(BTreeMap::values);
+                all.filter(|one| one.heard.is_none() && one.properties.lifetime.is_none()).count()
+            };
             let quiet = ends.ends.iter().all(|end| {
                 let sending = end.association.sending();
                 sending.is_idle() && sending.is_drained() && end.association.inbox() == 0
             });
-            if quiet && wanting == 0 && next.iter().all(Vec::is_empty) && !finished {
+            if quiet && !finished && next.iter().all(Vec::is_empty) && wanting() == 0 {
                 finished = true;
                 ends.ends[0].association.close();
                 continue;
@@ -213,15 +215,17 @@ impl Conversation {
                     break;
                 }
                 return Err(format!(
-                    "over: {ending:?}, wanting {wanting}, dropped {:?}",
+                    "over: {ending:?}, wanting {}, dropped {:?}",
+                    wanting(),
                     ends.reasons()
                 ));
             }
             steps += 1;
             if steps > 1_000_000 || ends.packets() > self.packets_most {
                 return Err(format!(
-                    "a storm: {steps} steps, {} packets, wanting {wanting}",
-                    ends.packets()
+                    "a storm: {steps} steps, {} packets, wanting {}",
+                    ends.packets(),
+                    wanting()
                 ));
             }
             let waits = reads_from.iter().copied().filter(|at| *at > now);
@@ -231,13 +235,14 @@ impl Conversation {
                 Some(at) => {
                     ends.until(at);
                 }
-                None if !ends.step() => return Err(format!("stuck, wanting {wanting}")),
+                None if !ends.step() => return Err(format!("stuck, wanting {}", wanting())),
                 None => {}
             }
             if ends.now() > until {
                 return Err(format!(
-                    "not over after {:?}, wanting {wanting}, {} packets, dropped {:?}",
+                    "not over after {:?}, wanting {}, {} packets, dropped {:?}",
                     self.limit,
+                    wanting(),
                     ends.packets(),
                     ends.reasons()
                 ));

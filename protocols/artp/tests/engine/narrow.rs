@@ -2,6 +2,7 @@
 //! says nothing.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use stackwright_artp::{Cipher, Config, Congestion, Protection, Sealing, Secret, Signing};
 use stackwright_contract::Duration;
@@ -31,12 +32,14 @@ fn is_part(octets: &[u8]) -> bool {
     octets[0] >> 4 == 2 // no datagram here has so many fragments
 }
 
-/// What the `nth` datagram of so many octets says: no two parts of one are alike.
-fn octets(nth: u32, length: usize) -> Vec<u8> {
-    let words = (0..length.div_ceil(4) as u32).map(|at| (nth << 16 | at).wrapping_mul(0x9e37_79b1));
-    let mut octets: Vec<u8> = words.flat_map(u32::to_be_bytes).collect();
-    octets.truncate(length);
-    octets
+/// What the `nth` datagram of so many octets says: no two parts of one are alike, nor those at one
+/// place of two. Made once: to make them for each would take longer than what is tried.
+fn octets(nth: u32, length: usize) -> &'static [u8] {
+    static WORDS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let words = (0..1 << 16).map(|at: u32| at.wrapping_mul(0x9e37_79b1));
+        words.flat_map(u32::to_be_bytes).collect()
+    });
+    &WORDS[4 * nth as usize..][..length]
 }
 
 /// Datagrams of one length, and what was seen of them.
@@ -73,7 +76,7 @@ impl Flow {
             while self.sent < all && self.ends.ends[0].association.sending().waiting() < 16 {
                 let properties =
                     MessageProperties { number: Some(self.sent), ..MessageProperties::default() };
-                self.ends.ends[0].send(now, &octets(self.sent, self.length), properties);
+                self.ends.ends[0].send(now, octets(self.sent, self.length), properties);
                 self.sent += 1;
             }
             let Flow { ends, packets, parts, last, .. } = self;

@@ -98,28 +98,36 @@ impl Half {
     }
 
     fn hear(&mut self, octets: Vec<u8>, properties: &MessageProperties) -> Result<(), String> {
-        let heard =
-            format!("{} octets, {:?}, {}", octets.len(), properties.number, properties.priority);
-        // Which of those that were sent it has parts of.
-        let alike = |(sent, _): &&(Vec<u8>, u8)| {
-            let same = sent.iter().zip(&octets).filter(|(one, other)| one == other).count();
-            same > 8 && same * 20 > octets.len()
-        };
-        let parts = self.owed.keys().filter(alike).map(|(sent, priority)| (sent.len(), *priority));
-        let heard = format!("{heard}, as {:?}", parts.collect::<Vec<_>>());
-        let owed = self.owed.get_mut(&(octets, properties.priority));
-        let owed = owed.ok_or(format!("was not sent, or came twice: {heard}"))?;
+        let key = (octets, properties.priority);
         // Of several that are the same, the one that has this number, and the one that has to
         // arrive.
         let fit = |owed: &Owed| match owed.number {
             Some(number) if Some(number) != properties.number => None,
             number => Some((number.is_none(), owed.expires)),
         };
+        let Some(owed) = self.owed.get_mut(&key) else {
+            return Err(format!("was not sent, or came twice: {}", self.told(&key.0, properties)));
+        };
         let fitting = owed.iter().enumerate().filter_map(|(place, owed)| Some((fit(owed)?, place)));
-        let (_, place) =
-            fitting.min().ok_or(format!("another number, or it came twice: {heard}"))?;
+        let Some((_, place)) = fitting.min() else {
+            let told = self.told(&key.0, properties);
+            return Err(format!("another number, or it came twice: {told}"));
+        };
         owed.swap_remove(place);
         Ok(())
+    }
+
+    /// What was heard, and which of those that were sent it has parts of: compared octet by octet,
+    /// so only where it is wrong.
+    fn told(&self, octets: &[u8], properties: &MessageProperties) -> String {
+        let heard =
+            format!("{} octets, {:?}, {}", octets.len(), properties.number, properties.priority);
+        let alike = |(sent, _): &&(Vec<u8>, u8)| {
+            let same = sent.iter().zip(octets).filter(|(one, other)| one == other).count();
+            same > 8 && same * 20 > octets.len()
+        };
+        let parts = self.owed.keys().filter(alike).map(|(sent, priority)| (sent.len(), *priority));
+        format!("{heard}, as {:?}", parts.collect::<Vec<_>>())
     }
 }
 
@@ -211,7 +219,12 @@ fn talk(seed: u64) -> Result<Outcome, String> {
             let owed = halves[0].owes() + halves[1].owes();
             return Err(format!("it stands still: {owed} owed, dropped {:?}", ends.reasons()));
         }
-        let at = if said { until } else { due };
+        // Before it is open nothing is said: then only what happens is waited for, or there would be
+        // a step for each microsecond of it.
+        let speaks = |side: usize| {
+            !halves[side].says.is_empty() && matches!(ends.ends[side].phase(now), Phase::Open)
+        };
+        let at = if speaks(0) || speaks(1) { due } else { until };
         if !ends.until(at.max(now)) && now >= until {
             return Err("nothing happens any more".into());
         }
