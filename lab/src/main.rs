@@ -10,6 +10,7 @@ mod measure;
 mod problem;
 mod report;
 mod run;
+mod say;
 mod scenario;
 mod table;
 mod transfer;
@@ -55,7 +56,10 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run().map(well),
         Command::Search(search) => search.run().map(well),
         Command::Sweep(sweep) => sweep.run().map(well),
-        Command::Profiles => run::profiles().map(well),
+        Command::Profiles => {
+            run::profiles();
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Link(arguments) => link::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Table(arguments) => arguments.obey().map(well),

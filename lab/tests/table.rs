@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use std::{env, fs};
+use std::{env, fs, io};
 
 use serde_json::Value;
 use stackwright_programs::processes::{Outcome, Running, eventually, find, run, stackwright};
@@ -202,4 +202,15 @@ fn strangers_compete_over_the_loopback_interface() {
     assert_eq!(result["rows"][0]["document"][0]["value"], 0.0353);
     let comparisons = result["rows"][0]["comparisons"].as_array().expect("comparisons");
     assert!(comparisons.iter().all(|one| one["verdict"].is_string()), "{comparisons:?}");
+}
+
+/// `lab … | head`: the pipe is closed before all is said.
+#[test]
+fn a_closed_pipe_ends_nothing() {
+    for arguments in [&["profiles"][..], &["table", "--list"]] {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        drop(reader);
+        let output = lab(arguments).stdout(writer).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -140,7 +140,7 @@ fn what_is_not_there_is_refused() {
 /// as JSON.
 fn killed(server: &mut Server, arguments: &[&str]) -> String {
     let mut command = program();
-    command.args(arguments).args(["--json", "--timeout", "20", "--retries", "0"]);
+    command.args(arguments).args(["--json", "--timeout", "6", "--retries", "0"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut client = Running::start(&mut command);
     let mut lines = BufReader::new(client.output()).lines().map(|line| json(&line.expect("text")));

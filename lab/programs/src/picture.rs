@@ -38,9 +38,12 @@ impl Picture {
                 .wrapping_add(1_442_695_040_888_963_407);
             (state >> (64 - bits)) as u32
         };
-        for unit in 0..u32::from(self.columns) * u32::from(self.rows) {
-            // Up and down, so that no sum of differences leaves its range.
-            bits.put(if unit % 2 == 0 { 8 } else { 0 } + random(3), 5);
+        let mut sum = 0;
+        for _ in 0..u32::from(self.columns) * u32::from(self.rows) {
+            // Back towards nothing, so that no sum of differences leaves its range.
+            let value = if sum > 0 { 0 } else { 8 } + random(3);
+            sum += difference(value);
+            bits.put(value, 5);
             for _ in 0..self.coefficients {
                 bits.put(1 << 10 | random(10), 12);
             }
@@ -50,6 +53,12 @@ impl Picture {
         }
         bits.end()
     }
+}
+
+/// Returns the difference that four bits say (ITU-T T.81, F.1.2.1): less than nothing where the first
+/// is 0.
+fn difference(bits: u32) -> i32 {
+    bits as i32 - if bits < 8 { 15 } else { 0 }
 }
 
 /// A scan: ones at its end, and a 0 behind each octet of ones.
@@ -80,5 +89,27 @@ impl Bits {
         }
         self.file.extend([0xff, 0xd9]);
         self.file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_coefficients_keep_their_range_however_many_units_there_are() {
+        let file = Picture { columns: 1000, rows: 1000, coefficients: 0 }.file(1);
+        let begin = file.windows(2).position(|two| two == [0xff, 0xda]).expect("a scan") + 10;
+        let scan = &file[begin..file.len() - 2];
+        // Without what lies behind an octet of ones.
+        let is_data = |at: &usize| *at == 0 || scan[at - 1] != 0xff;
+        let octets: Vec<u8> = (0..scan.len()).filter(is_data).map(|at| scan[at]).collect();
+        let bit = |at: usize| u32::from(octets[at / 8] >> (7 - at % 8) & 1);
+        let mut sum = 0;
+        for unit in 0..1_000_000 {
+            // Of a unit's seven bits the first is a code, and the last two are its end.
+            sum += difference((1..5).fold(0, |bits, at| bits << 1 | bit(7 * unit + at)));
+            assert!((-1024..1024).contains(&sum), "unit {unit}: {sum}");
+        }
     }
 }

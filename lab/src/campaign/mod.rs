@@ -30,6 +30,7 @@ use std::thread;
 use clap::{ArgGroup, Args};
 
 use crate::problem::Problem;
+use crate::say::say;
 use description::Campaign;
 use folder::Folder;
 use run::{Run, Tally};
@@ -81,7 +82,7 @@ fn some(text: &str) -> Result<(u64, u64), String> {
 pub(crate) fn campaign(arguments: &Arguments) -> Result<(), Problem> {
     let (campaign, base) = read(&arguments.file)?;
     if arguments.count {
-        println!("{}", campaign.count());
+        say!("{}", campaign.count());
         return Ok(());
     }
     if arguments.list {
@@ -165,16 +166,16 @@ fn tell(tally: &Tally, into: &Path, arguments: &Arguments) -> Result<(), Problem
             "cells": cells, "before": before, "done": done, "fell_short": fell_short, "failed": failed, "failures": named,
             "seconds": took.as_secs_f64(),
         });
-        println!("{object}");
+        say!("{object}");
     } else {
         let noun = if *cells == 1 { "cell" } else { "cells" };
-        println!(
+        say!(
             "{cells} {noun}: {done} done in {:.1} s, {before} before, {failed} failed{}",
             took.as_secs_f64(),
             verdict::said(*fell_short)
         );
         for (cell, why) in named.iter().take(10) {
-            println!("  {cell}: {why}");
+            say!("  {cell}: {why}");
         }
     }
     match failed {
@@ -195,20 +196,20 @@ fn summarise(campaign: &Campaign, folder: &Folder, json: bool) -> Result<(), Pro
             "csv": csv, "json": all, "done": summary.done, "fell_short": summary.fell_short, "failed": summary.failed, "failures": named,
             "missing": summary.missing,
         });
-        println!("{object}");
+        say!("{object}");
         return Ok(());
     }
     let short = verdict::said(summary.fell_short);
-    println!("{}, {}: {} results{short}", csv.display(), all.display(), summary.done);
+    say!("{}, {}: {} results{short}", csv.display(), all.display(), summary.done);
     for (cell, words) in &summary.named {
-        println!("  {cell} failed: see {}", words.display());
+        say!("  {cell} failed: see {}", words.display());
     }
     let more = summary.failed - summary.named.len() as u64;
     if more > 0 {
-        println!("  {more} more failed: see their rows");
+        say!("  {more} more failed: see their rows");
     }
     if summary.missing > 0 {
-        println!("  {} missing: run the campaign again to complete it", summary.missing);
+        say!("  {} missing: run the campaign again to complete it", summary.missing);
     }
     Ok(())
 }

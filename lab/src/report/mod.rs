@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::problem::Problem;
+use crate::say::say;
 use crate::table::replace;
 
 /// Write all results as one self-contained HTML page
@@ -40,10 +41,10 @@ impl Arguments {
         }
         let page = self.into.as_ref().unwrap_or(&self.results).join("report.html");
         replace(&page, &page::page(&found).into_string())?;
-        println!("{}", page.display());
+        say!("{}", page.display());
         if let Some(picture) = &self.picture {
             replace(picture, &picture::picture(&found.outcomes)?)?;
-            println!("{}", picture.display());
+            say!("{}", picture.display());
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! The commands on scenarios: `lab run`, `search` and `sweep`.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use super::sweep::{Mishap, sweep};
 use super::{real, written};
 use crate::measure::Stop;
 use crate::problem::Problem;
+use crate::say::say;
 use crate::scenario::{self, Scenario};
 
 /// A scenario file, and values to override.
@@ -98,7 +98,7 @@ impl Run {
             (run.outcome, "simulated")
         };
         if self.out.is_none() && !self.json {
-            print!("{}", outcome.text(&scenario));
+            say!("{}", outcome.text(&scenario).trim_end());
         }
         self.tell(&outcome.json(&scenario, place))?;
         if self.out.is_some() { Ok(()) } else { self.verdict(&scenario, &outcome) }
@@ -114,7 +114,7 @@ impl Run {
             written::whole(path, |file| writeln!(file, "{object}"))?;
         }
         if self.json {
-            println!("{object}");
+            say!("{object}");
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Run {
     fn both(&self, scenario: &Scenario, seed: u64) -> Result<(), Problem> {
         let says = |what: &str| {
             if self.out.is_none() && !self.json {
-                print!("{what}");
+                say!("{}", what.trim_end());
             }
         };
         let compared = both(scenario, seed, || self.real(scenario, seed), says)?;
@@ -173,7 +173,7 @@ fn repeat(scenario: &Scenario, seed: u64, times: u64) -> Result<(), Problem> {
     }
     bar.finish_and_clear();
     let shown: Vec<String> = hashes.iter().take(4).map(|hash| format!("{hash:016x}")).collect();
-    println!("{times} runs with seed {seed}, traces: {} ({})", hashes.len(), shown.join(", "));
+    say!("{times} runs with seed {seed}, traces: {} ({})", hashes.len(), shown.join(", "));
     match hashes.len() {
         0 | 1 => Ok(()),
         _ => Err(Problem::new("runs with the same seed gave different traces")),
@@ -224,9 +224,9 @@ impl Search {
             let found = found.as_ref().map(|found| {
                 json!({ "seed": found.seed, "broken": found.broken.to_string(), "faults": found.faults.len(), "of": found.of })
             });
-            println!("{}", json!({ "scenarios": run, "per_hour": hourly, "found": found }));
+            say!("{}", json!({ "scenarios": run, "per_hour": hourly, "found": found }));
         } else {
-            println!("{run} scenarios, {hourly:.0} per hour");
+            say!("{run} scenarios, {hourly:.0} per hour");
         }
         if let Some(found) = found {
             return Err(self.tell(&scenario, &found)?);
@@ -248,7 +248,7 @@ impl Search {
             }
             None => {
                 if !self.json {
-                    println!("\n{text}");
+                    say!("\n{text}");
                 }
                 Ok(problem.advise("save these lines in a file, and run it with `lab run`"))
             }
@@ -284,15 +284,15 @@ impl Sweep {
             !stop.asked()
         });
         bar.finish_and_clear();
-        println!("{run} runs, {} violated a guarantee", failures.len());
+        say!("{run} runs, {} violated a guarantee", failures.len());
         for failure in failures.iter().take(10) {
-            println!("  {}", failure.broken);
+            say!("  {}", failure.broken);
         }
         match failures.first() {
             None if stop.asked() => Err(Problem::interrupted()),
             None => Ok(()),
             Some(first) => {
-                println!(
+                say!(
                     "\n{}",
                     scenario::written(
                         &scenario.text,
@@ -309,12 +309,10 @@ impl Sweep {
 }
 
 /// Prints the named link profiles.
-pub(crate) fn profiles() -> Result<(), Problem> {
-    let mut out = std::io::stdout().lock();
-    let told = Profile::ALL
-        .iter()
-        .try_for_each(|profile| writeln!(out, "{:<20}{}", profile.name, profile.about));
-    told.map_err(Problem::new)
+pub(crate) fn profiles() {
+    for profile in Profile::ALL {
+        say!("{:<20}{}", profile.name, profile.about);
+    }
 }
 
 fn progress(length: u64) -> ProgressBar {

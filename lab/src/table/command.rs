@@ -9,6 +9,7 @@ use super::terminal::print;
 use super::{Table, keep, outcome::Outcome, tables};
 use crate::measure::{Effort, Stop};
 use crate::problem::Problem;
+use crate::say::say;
 
 /// Measure a comparison table: Stackwright, other programs, and published figures side by side
 ///
@@ -65,7 +66,7 @@ impl Arguments {
         let tables = tables();
         if self.list {
             for table in &tables {
-                println!("{:<16}{}", table.about().name, table.about().title);
+                say!("{:<16}{}", table.about().name, table.about().title);
             }
             return Ok(());
         }
@@ -85,7 +86,7 @@ impl Arguments {
         }
         if self.cells {
             for key in chosen.iter().flat_map(|table| table.keys(self.effort())) {
-                println!("{key}");
+                say!("{key}");
             }
             return Ok(());
         }
@@ -147,7 +148,7 @@ impl Arguments {
         }
         if !self.json {
             print(&outcome);
-            anstream::println!("  kept in {}\n", file.display());
+            say!("  kept in {}\n", file.display());
         }
         outcomes.push(outcome);
         ended
@@ -156,8 +157,10 @@ impl Arguments {
     fn print_json(&self, outcomes: &[Outcome]) -> Result<(), Problem> {
         match (self.json, outcomes) {
             (false, _) | (true, []) => {}
-            (true, [one]) if self.name.as_deref() != Some("all") => print!("{}", json(one)?),
-            (true, many) => println!("{}", serde_json::json!({ "tables": many })),
+            (true, [one]) if self.name.as_deref() != Some("all") => {
+                say!("{}", json(one)?.trim_end())
+            }
+            (true, many) => say!("{}", serde_json::json!({ "tables": many })),
         }
         Ok(())
     }

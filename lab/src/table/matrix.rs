@@ -1,11 +1,10 @@
 //! A group with two axes as a matrix for the terminal: the share of the limit, a block for each
 //! contestant, as many side by side as a line has room for.
 
-use anstream::println;
-
 use super::outcome::{Axes, Column, Row};
 use super::quantity::step;
 use super::terminal::{BAD, BOLD};
+use crate::say::say;
 
 /// How many columns a line has.
 const WIDTH: usize = 100;
@@ -60,16 +59,16 @@ pub(super) fn print(rows: &[&Row], axes: &Axes) {
     let beside = ((WIDTH - head) / block).max(1);
     for names in names.chunks(beside) {
         let titles: String = names.iter().map(|name| format!("{name:<block$}")).collect();
-        println!("    {:<head$}  {BOLD}{}{BOLD:#}", "", titles.trim_end());
+        say!("    {:<head$}  {BOLD}{}{BOLD:#}", "", titles.trim_end());
         let steps: String = xs.iter().map(|x| format!("{:>CELL$}", step(*x))).collect();
         let steps = format!("{steps}  ").repeat(names.len());
-        println!("    {:<head$}{}   {}", axes.y, steps.trim_end(), axes.x);
+        say!("    {:<head$}{}   {}", axes.y, steps.trim_end(), axes.x);
         for y in &ys {
             let cells = names.iter().map(|name| {
                 let cells = xs.iter().map(|x| cell(at(rows, *x, *y), name));
                 cells.collect::<String>() + "  "
             });
-            println!("    {:>head$}{}", step(*y), cells.collect::<String>().trim_end());
+            say!("    {:>head$}{}", step(*y), cells.collect::<String>().trim_end());
         }
     }
 }

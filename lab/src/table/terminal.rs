@@ -1,6 +1,5 @@
 //! A table for people who sit at a terminal. Colours are left out where nobody sits.
 
-use anstream::println;
 use anstyle::{AnsiColor, Style};
 
 use super::matrix;
@@ -8,6 +7,7 @@ use super::outcome::{Comparison, Detail, Outcome, Row};
 use super::quantity::{digits, quantity};
 use super::sentence::{falls_short, sentences};
 use super::verdict::Verdict;
+use crate::say::say;
 
 pub(super) const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -17,14 +17,14 @@ const DOUBT: Style = AnsiColor::Yellow.on_default();
 /// Prints all groups, then what they say.
 pub(crate) fn print(outcome: &Outcome) {
     let partial = if outcome.complete { "" } else { " (partial)" };
-    println!("{BOLD}{}: {}{BOLD:#}{partial}", outcome.table, outcome.title);
+    say!("{BOLD}{}: {}{BOLD:#}{partial}", outcome.table, outcome.title);
     if !outcome.source.is_empty() {
-        println!("  beside it: {}", outcome.source);
+        say!("  beside it: {}", outcome.source);
     }
     let mut shaded = false;
     for group in outcome.groups() {
         let rows: Vec<&Row> = outcome.rows.iter().filter(|row| row.group == group).collect();
-        println!("\n  {BOLD}{group}{BOLD:#}");
+        say!("\n  {BOLD}{group}{BOLD:#}");
         if matrix::is_matrix(&rows) {
             matrix::print(&rows, &outcome.axes);
             shaded = true;
@@ -32,17 +32,17 @@ pub(crate) fn print(outcome: &Outcome) {
             grid(&rows);
         }
     }
-    println!();
+    say!();
     if shaded {
         shortfalls(outcome);
     }
     for note in &outcome.notes {
-        println!("  note: {note}");
+        say!("  note: {note}");
     }
     let (samples, slow) = outcome.counts();
-    println!("  {samples} samples, {slow} of them while the machine was slow");
+    say!("  {samples} samples, {slow} of them while the machine was slow");
     for sentence in sentences(outcome) {
-        println!("  {sentence}");
+        say!("  {sentence}");
     }
 }
 
@@ -53,10 +53,10 @@ const LISTED: usize = 20;
 fn shortfalls(outcome: &Outcome) {
     let short = falls_short(outcome);
     for one in short.iter().take(LISTED) {
-        println!("  {BAD}!{BAD:#} {one}");
+        say!("  {BAD}!{BAD:#} {one}");
     }
     if short.len() > LISTED {
-        println!("  {BAD}!{BAD:#} and {} more", short.len() - LISTED);
+        say!("  {BAD}!{BAD:#} and {} more", short.len() - LISTED);
     }
 }
 
@@ -94,14 +94,14 @@ fn grid(rows: &[&Row]) {
                 0 => format!("{cell:<width$}"),
                 _ => format!("{cell:>width$}"),
             });
-        println!("    {}", cells.collect::<Vec<_>>().join("  "));
+        say!("    {}", cells.collect::<Vec<_>>().join("  "));
         let Some(row) = number.checked_sub(1).map(|row| rows[row]) else { continue };
         for comparison in &row.comparisons {
-            println!("      {}", compared(comparison));
+            say!("      {}", compared(comparison));
         }
         for column in row.columns.iter().filter(|column| !column.details.is_empty()) {
             let told: Vec<_> = column.details.iter().map(detail).collect();
-            println!("      {}: {}", column.name, told.join(", "));
+            say!("      {}: {}", column.name, told.join(", "));
         }
     }
 }

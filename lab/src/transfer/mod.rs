@@ -26,6 +26,7 @@ pub(crate) use station::Station;
 
 use crate::link::Counts;
 use crate::problem::Problem;
+use crate::say::say;
 use processes::Outcome;
 use work::Work;
 
@@ -123,22 +124,19 @@ impl Arguments {
     fn tell(&self, outcome: &Outcome, file: Option<(f64, f64)>) -> Result<(), Problem> {
         if self.json {
             let (plain, ratio) = file.unzip();
-            println!("{}", json!({ "outcome": outcome, "plain": plain, "ratio": ratio }));
+            say!("{}", json!({ "outcome": outcome, "plain": plain, "ratio": ratio }));
             return Ok(());
         }
         let Outcome { sender, receiver, wire } = outcome;
         let longest = self.datagram.min(self.octets) as f64;
-        println!(
-            "{} octets in {} datagrams arrived unaltered",
-            receiver.octets, receiver.datagrams
-        );
-        println!(
+        say!("{} octets in {} datagrams arrived unaltered", receiver.octets, receiver.datagrams);
+        say!(
             "  {:.2} s, {:.2} Gb/s",
             receiver.seconds,
             receiver.octets as f64 * 8e-9 / receiver.seconds.max(1e-9)
         );
         for (who, said) in [("sender", sender), ("receiver", receiver)] {
-            println!(
+            say!(
                 "  {who:<9}{:.2} s of processor time, at most {:.1} MB of memory ({:.2} × the longest datagram), {} dropped",
                 said.processor,
                 said.memory as f64 * 1e-6,
@@ -148,12 +146,12 @@ impl Arguments {
         }
         for (way, report) in ["there", "back"].into_iter().zip(wire.iter().flatten()) {
             let Counts { offered, lost, queue_drops, marked, .. } = report.all;
-            println!(
+            say!(
                 "  {way:<9}{offered} packets, {lost} lost, {queue_drops} dropped by the queue, {marked} marked by it"
             );
         }
         if let Some((plain, ratio)) = file {
-            println!(
+            say!(
                 "  writing to the file took {ratio:.2} × the longer of receiving alone and writing alone ({plain:.2} s)"
             );
         }

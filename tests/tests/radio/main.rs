@@ -27,8 +27,8 @@ use libtest_mimic::{Completion, Failed, Trial, run};
 use stackwright_programs::processes::find;
 
 fn main() -> ExitCode {
-    let arguments = waiting::arguments();
-    // What takes longest begins first.
+    // What takes longest begins first: of the rest, some give a program half a second to connect.
+    let arguments = waiting::arguments(2);
     let trials = [
         direwolf::trials(),
         gensio::trials(),

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use libtest_mimic::run;
 
 fn main() -> ExitCode {
-    let arguments = waiting::arguments();
+    let arguments = waiting::arguments(4);
     // The servers live as long as the setting, and end with it: here, whatever a trial did.
     let setting = Arc::new(setting::Setting::new());
     // What takes longest, frames at 1200 bit/s, begins first.

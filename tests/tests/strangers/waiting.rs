@@ -5,14 +5,12 @@ use std::thread::available_parallelism;
 
 use libtest_mimic::Arguments;
 
-/// Trials that wait at any time, for a modem or for a timeout.
-const WAITING: usize = 4;
-
 /// Returns the command line's arguments. Unless it says how many trials run at once, there are as
-/// many as processors, and those that wait: together they need a sixth of the time of one processor.
-pub(crate) fn arguments() -> Arguments {
+/// many as processors, and `waiting` that wait for a modem or for a timeout: all together need a
+/// sixth of the time of one processor.
+pub(crate) fn arguments(waiting: usize) -> Arguments {
     let mut arguments = Arguments::from_args();
     let processors = available_parallelism().map_or(1, NonZero::get);
-    arguments.test_threads.get_or_insert(processors + WAITING);
+    arguments.test_threads.get_or_insert(processors + waiting);
     arguments
 }
