@@ -446,14 +446,20 @@ impl<C: Configuration> Association<C> {
         tries
     }
 
+    #[cold]
+    #[inline(never)]
+    fn abandon_useless(&mut self, memory: &mut Memory<C::Message>) {
+        if let Some(resends) = self.slots.recovery.resends() {
+            self.sending.abandon_first(resends.saturating_add(1), &memory.pool);
+        }
+    }
+
     /// Drops what has expired, which does not leave, for the first time or again; and abandons what
     /// was sent again as often as it may be.
     #[inline]
     pub(super) fn drop_useless(&mut self, view: &mut View, memory: &mut Memory<C::Message>) {
-        if self.sending.is_losing()
-            && let Some(resends) = self.slots.recovery.resends()
-        {
-            self.sending.abandon_first(resends.saturating_add(1), &memory.pool);
+        if self.sending.is_losing() {
+            self.abandon_useless(memory);
         }
         // Otherwise the lifetime was discarded when it was sent.
         if self.slots.format.expires() {
