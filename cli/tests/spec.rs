@@ -59,6 +59,19 @@ fn the_page_shows_what_happens() {
     assert_eq!(shell(formatted, folder.path()), "formatted");
 }
 
+/// Whatever is selected, the transport of an example is that of the picture server's phase.
+#[test]
+fn the_transport_of_an_example_is_that_of_its_phase() {
+    let path = |of: &str| format!("{}/../{of}", env!("CARGO_MANIFEST_DIR"));
+    let (text, module) =
+        (path("protocols/jis/src/jis.protocol"), path("examples/src/bin/tailored/transport.rs"));
+    let generate = format!("stackwright spec gen --transport {text} -o {module}");
+    if std::env::var_os("UPDATE").is_some() {
+        assert_eq!(shell(&generate, Path::new("/")), "");
+    }
+    assert_eq!(shell(&format!("{generate} --check"), Path::new("/")), "", "UPDATE=1");
+}
+
 #[test]
 fn what_was_generated_is_checked_against_its_text() {
     let folder = Scratch::new();

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::json;
-use stackwright::tailored::{Demand, demand};
+use stackwright::tailored::Demand;
 
 use crate::problem::Problem;
 use crate::report::say;
-use crate::spec::{Phase, Service, phases, phases_of};
+use crate::spec::{Phase, phases, phases_of, planned, said};
 
 pub(super) fn explain(of: &str, json: bool) -> Result<(), Problem> {
     tell(phases(of)?, json)
@@ -24,10 +24,7 @@ pub(super) fn explain_specification(name: &str, text: &str, json: bool) -> Resul
 fn tell(phases: Vec<Phase>, json: bool) -> Result<(), Problem> {
     for (phase, services) in phases {
         let said = said(&services);
-        let refused = |why| Problem::Services { services: said.clone(), why };
-        let named = services.iter().map(|(name, arguments)| (name.as_str(), &arguments[..]));
-        let demand = demand(named).map_err(refused)?;
-        let plan = demand.plan().map_err(refused)?;
+        let (demand, plan) = planned(&services)?;
         if json {
             let choice = |choice: stackwright::policies::profile::Choice| json!({ "slot": choice.slot, "policy": choice.name, "reason": choice.reason });
             let policies: Vec<_> = plan.choices().map(choice).collect();
@@ -41,15 +38,6 @@ fn tell(phases: Vec<Phase>, json: bool) -> Result<(), Problem> {
         }
     }
     Ok(())
-}
-
-/// The services, as they are written.
-fn said(services: &[Service]) -> String {
-    let each = services.iter().map(|(name, arguments)| match &arguments[..] {
-        [] => name.clone(),
-        arguments => format!("{name}({})", arguments.join(", ")),
-    });
-    each.collect::<Vec<_>>().join("; ")
 }
 
 fn remarks(demand: &Demand) -> Vec<&'static str> {

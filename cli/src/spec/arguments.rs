@@ -90,6 +90,10 @@ pub(crate) struct Generate {
     /// Add what makes each role a layer over datagrams (stackwright-role).
     #[arg(long)]
     pub(crate) contract: bool,
+    /// Write the transport of each phase instead: the policies that its services select, and no
+    /// others, for `tailored`.
+    #[arg(long, conflicts_with = "contract")]
+    pub(crate) transport: bool,
     /// Write into this file instead of the standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -8,6 +8,7 @@ use stackwright_spec::{RustForm, dot, hash as hash_of, list, rust, vectors as ve
 
 use super::arguments::{Draw, Format, Generate, One, Role};
 use super::text::{Source, read, refused};
+use super::transport;
 use crate::problem::Problem;
 use crate::report::say;
 
@@ -63,8 +64,12 @@ pub(super) fn generate(generate: &Generate) -> Result<(), Problem> {
     let path = &generate.of.file;
     let Source { compiled, text } = Source::load(path)?;
     let form = if generate.contract { RustForm::Contract } else { RustForm::Plain };
-    let written = rust(&compiled.program, &compiled.automata, form)
-        .map_err(|flaw| refused(path, &text, &[*flaw]))?;
+    let written = if generate.transport {
+        transport::write(&compiled)?
+    } else {
+        rust(&compiled.program, &compiled.automata, form)
+            .map_err(|flaw| refused(path, &text, &[*flaw]))?
+    };
     let Some(output) = &generate.output else {
         say!("{}", written.trim_end());
         return Ok(());

@@ -9,6 +9,7 @@
 //! | `make.rs` | what is made of a text: pictures, Rust, vectors, a text in the style |
 //! | `run.rs`, `host.rs` | a role is run by hand |
 //! | `phases.rs` | the services that phases name |
+//! | `transport.rs` | the transports that they select, as Rust |
 
 mod arguments;
 mod begin;
@@ -18,9 +19,10 @@ mod make;
 mod phases;
 mod run;
 mod text;
+mod transport;
 
 pub(crate) use arguments::Spec;
-pub(crate) use phases::{Phase, Service, phases, phases_of};
+pub(crate) use phases::{Phase, phases, phases_of, planned, said};
 
 use crate::problem::Problem;
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use stackwright::policies::profile::Plan;
+use stackwright::tailored::{Demand, demand};
 use stackwright_spec::{Compiled, compile};
 
 use super::text::{self, Source};
@@ -53,4 +55,22 @@ pub(crate) fn phases_of(name: &Path, text: &str) -> Result<Vec<Phase>, Problem> 
 fn named(compiled: Compiled) -> Vec<Phase> {
     let phases = compiled.program.phases.into_iter();
     phases.map(|phase| (phase.name, phase.services)).collect()
+}
+
+/// Returns what services demand, and the policies that meet it.
+pub(crate) fn planned(services: &[Service]) -> Result<(Demand, Plan), Problem> {
+    let refused = |why| Problem::Services { services: said(services), why };
+    let named = services.iter().map(|(name, arguments)| (name.as_str(), &arguments[..]));
+    let demand = demand(named).map_err(refused)?;
+    let plan = demand.plan().map_err(refused)?;
+    Ok((demand, plan))
+}
+
+/// The services, as they are written.
+pub(crate) fn said(services: &[Service]) -> String {
+    let each = services.iter().map(|(name, arguments)| match &arguments[..] {
+        [] => name.clone(),
+        arguments => format!("{name}({})", arguments.join(", ")),
+    });
+    each.collect::<Vec<_>>().join("; ")
 }

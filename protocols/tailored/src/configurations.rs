@@ -1,6 +1,6 @@
 //! Configurations for usual selections: the types that a plan selects, named, so that a program has
 //! nothing else in it. `stackwright explain tailored --with …` prints which policies a selection
-//! takes; for another one, write a [`configuration!`] of these.
+//! takes; for another one, `stackwright spec gen --transport` writes a [`configuration!`] of these.
 //!
 //! | configuration | services |
 //! | --- | --- |

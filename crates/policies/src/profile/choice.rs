@@ -12,6 +12,8 @@ pub struct Choice {
     pub slot: &'static str,
     /// The name of the policy, as in its facts.
     pub name: &'static str,
+    /// Its type, in this crate; `M` is the kind of message.
+    pub policy: &'static str,
     /// Why it was selected.
     pub reason: &'static str,
 }

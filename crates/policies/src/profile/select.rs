@@ -33,7 +33,10 @@ macro_rules! selected {
 
             impl Selected for $Slot {
                 fn choice(self, reason: &'static str) -> Choice {
-                    Choice { slot: $slot, name: self.facts().name, reason }
+                    let policy = match self {
+                        $($Slot::$Variant => stringify!($Policy)),*
+                    };
+                    Choice { slot: $slot, name: self.facts().name, policy, reason }
                 }
             }
         )*

@@ -1,4 +1,5 @@
-//! A transport that has the services which an image server needs, and no other, over UDP:
+//! A transport that has the services which an image server needs, and no other, over UDP.
+//! `stackwright spec gen --transport protocols/jis/src/jis.protocol` writes its module.
 //!
 //! ```text
 //! tailored serve 127.0.0.1:4370
@@ -11,24 +12,22 @@ use std::net::SocketAddr;
 use stackwright::compose::Over;
 use stackwright::drivers::udp::Udp;
 use stackwright::endpoint::{Config, System, multi_thread::Endpoint};
-use stackwright::policies::profile::{Bounds, PolicyValues};
-use stackwright::tailored::configurations::Selective;
 use stackwright::tailored::{self, Layer, Named};
 use stackwright::wire::BufferTree;
+use transport::ImagePolicies;
 
-type Images = Named<Selective<BufferTree>>;
+#[rustfmt::skip]
+mod transport; // it is generated
+
+type Images = Named<ImagePolicies<BufferTree>>;
 type Stack = Over<Layer<Images>, Udp<BufferTree>>;
-
-/// `reliable; unordered; selective_retransmission; flow_control(256); checksum(internet, full)`.
-const VALUES: PolicyValues =
-    PolicyValues { bounds: Bounds { window: 256, ..Bounds::DEFAULT }, ..PolicyValues::RELIABLE };
 
 const MESSAGES: usize = 100;
 const OCTETS: usize = 10_000;
 
 fn stack(system: &System) -> Stack {
-    let config = tailored::Config::new(system.secret());
-    Over::new(tailored::layer(Images::new(VALUES), config, system.seed()), system.udp())
+    let host = transport::image_host(tailored::Config::new(system.secret()));
+    Over::new(tailored::layer_of(host, system.seed()), system.udp())
 }
 
 #[tokio::main]
