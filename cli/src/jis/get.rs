@@ -140,9 +140,9 @@ pub(super) fn run(get: &Get) -> Result<(), Problem> {
             return Err(failed(flaw.to_string(), "the server sends what is no picture of its own"));
         }
         let why = match told.ended {
-            Some(Ended::Refused(ReasonCode::CONFIGURED_OTHERWISE)) => {
-                "the server speaks another version of this protocol".into()
-            }
+            Some(Ended::Refused(
+                ReasonCode::CONFIGURED_OTHERWISE | ReasonCode::ANOTHER_PROTOCOL,
+            )) => "the server speaks another version of this protocol".into(),
             Some(why) if !told.partial && why != Ended::Finished => why.to_string(),
             _ => "it did not arrive whole in time".into(),
         };

@@ -107,6 +107,7 @@ fn below(driver: &Driver, address: IpAddr) -> io::Result<(Below, usize)> {
     let config = tailored::Config {
         packet: stacks::packet(address),
         protocol: stackwright_jis::generated::HASH,
+        accepts: stackwright_jis::generated::ACCEPTS,
         ..tailored::Config::new(stacks::entropy()?)
     };
     let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);

@@ -19,7 +19,7 @@ use stackwright::tailored::configurations::Selective;
 use stackwright::tailored::{self, Named, TailoredHost};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_jis::body_most;
-use stackwright_jis::generated::HASH;
+use stackwright_jis::generated::{ACCEPTS, HASH};
 
 pub use blocking::fetch_by_hand;
 pub use by_hand::ByHand;
@@ -51,7 +51,8 @@ pub fn tailored(driver: &Driver) -> io::Result<(Tailored, usize)> {
 type Images = Named<Selective<Picture>>;
 
 fn host(secret: [u8; 16]) -> (TailoredHost<Images>, usize) {
-    let config = tailored::Config { protocol: HASH, ..tailored::Config::new(secret) };
+    let config =
+        tailored::Config { protocol: HASH, accepts: ACCEPTS, ..tailored::Config::new(secret) };
     let host = TailoredHost::new(Named::new(stackwright_jis::VALUES), config);
     let most = body_most(host.unit_most());
     (host, most)
