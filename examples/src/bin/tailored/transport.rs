@@ -14,7 +14,7 @@ use stackwright::transport::configuration;
 use stackwright::wire::Message;
 
 configuration! {
-    /// alf; checksum(internet, full); flow_control(256); open(implicit); reliable;
+    /// alf; checksum(internet, full); flow_control(512); open(implicit); reliable;
     /// selective_retransmission; unordered
     pub ImagePolicies<M> {
         Format: TailoredFormat<M>,
@@ -36,12 +36,12 @@ configuration! {
 /// What its policies need to know beyond their types.
 pub const IMAGE_VALUES: PolicyValues = PolicyValues {
     path: Path { packet: 1500, shared: true, rate: None, ..Path::DEFAULT },
-    bounds: Bounds { window: 256, ..Bounds::DEFAULT },
+    bounds: Bounds { window: 512, ..Bounds::DEFAULT },
     ..PolicyValues::RELIABLE
 };
 
 /// Returns the associations of a station. The protocol of `config` is left out: it is this one.
 pub fn image_host<M: Message>(config: Config) -> TailoredHost<Named<ImagePolicies<M>>> {
-    let config = Config { protocol: 0x3efcf543277a200b, accepts: &[], ..config };
+    let config = Config { protocol: 0xb896c3401edd8726, accepts: &[], ..config };
     TailoredHost::new(Named::new(IMAGE_VALUES), config)
 }
