@@ -20,7 +20,7 @@ pub fn tailored(octets: &[u8]) {
 /// Services, as their names and arguments.
 type Services = &'static [(&'static str, &'static [&'static str])];
 
-const SERVICES: [Services; 6] = [
+const SERVICES: [Services; 8] = [
     &[("reliable", &[]), ("flow_control", &["16"])],
     &[("reliable", &[]), ("ordered", &[]), ("flow_control", &["16"])],
     &[
@@ -38,6 +38,8 @@ const SERVICES: [Services; 6] = [
         ("checksum", &["crc32c"]),
     ],
     &[("rising", &[])],
+    &[("reliable", &[]), ("ordered", &[]), ("resends", &["1"]), ("flow_control", &["16"])],
+    &[("reliable", &[]), ("selective_retransmission", &[]), ("resends", &["2"])],
 ];
 
 fn configured(services: Services, nth: u8, input: &mut Input<'_>) -> Tailored {
