@@ -7,8 +7,8 @@ use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
-    Dropped, Incoming, Label, Numbering, Outgoing, PieceForm, Report, Signals, Terms, Timestamp,
-    Unit, View, unwrap,
+    Dropped, Ending, Incoming, Label, Numbering, Outgoing, PieceForm, Report, Signals, Terms,
+    Timestamp, Unit, View, unwrap,
 };
 use stackwright_wire::{Header, Message};
 
@@ -19,7 +19,7 @@ const PACKET: usize = 600;
 const FIRST: u64 = (1 << 33) - 6;
 
 /// Before everything.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Header)]
 struct Packet {
     /// The check.
     check: u32,
@@ -100,6 +100,11 @@ const SIGNALS: [Signals; 9] = [
     Signals::ENDED,
     Signals::AGAIN,
 ];
+
+fn bits(signals: Signals) -> u16 {
+    let bits = SIGNALS.iter().enumerate();
+    bits.map(|(bit, signal)| u16::from(signals.has(*signal)) << bit).sum()
+}
 
 /// Carries everything; numbers count octets, or else packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -212,13 +217,9 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         let own = Timestamp { at: say.clock, valid: 0 };
         let stamp = if unit.is_some() { say.stamp } else { own };
         let label = unit.map_or_else(Label::default, |unit| *unit.label);
-        let bits = SIGNALS
-            .iter()
-            .enumerate()
-            .map(|(bit, signal)| u16::from(say.signals.has(*signal)) << bit);
         let header = Packet {
             check: 0,
-            signals: bits.sum(),
+            signals: bits(say.signals),
             unit: unit.is_some(),
             last: label.last,
             reports: report.is_some(),
@@ -254,6 +255,25 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             octets.resize(at + Span::LENGTH, 0);
             Span { start: span.start as u32, end: span.end as u32 }.encode(&mut octets[at..]);
         }
+    }
+
+    fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
+        // A peer that closes both halves is told that it is over, whatever it has not taken.
+        if !matches!(why, Ending::Finished | Ending::Reset(_)) {
+            return false;
+        }
+        let header = Packet {
+            signals: bits(Signals::FINISH.with(Signals::STOP).with(Signals::END)),
+            reports: true,
+            rises: view.received_upto > 0,
+            number: view.sent_upto as u32,
+            upto: view.received_upto as u32,
+            settled: view.settled_upto as u32,
+            ..Packet::default()
+        };
+        into.resize(Packet::LENGTH, 0);
+        header.encode(into);
+        true
     }
 }
 
