@@ -65,7 +65,7 @@ fn echo(tnc: SocketAddr) -> Running {
     let mut echo = Command::new("gensiot");
     echo.args(["-i", "echo", "--server", "-a", &accepts]);
     let echo = Running::start(&mut echo);
-    thread::sleep(Duration::from_millis(500)); // it has connected to its TNC
+    thread::sleep(Duration::from_millis(1500)); // it has connected to its TNC
     echo
 }
 

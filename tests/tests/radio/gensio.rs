@@ -47,7 +47,7 @@ fn is_called(version: LinkVersion) {
     let mut echo =
         Running::start(Command::new("gensiot").args(["-i", "echo", "--server", "-a", &accepts]));
     let mut station = Station::new("N0AAA", version, RATE, hub);
-    thread::sleep(Duration::from_millis(500)); // it has connected to the hub
+    thread::sleep(Duration::from_millis(1500)); // it has connected to the hub
     station.open("N0BBB-1");
     station.until("it accepts", |station| station.told.opened);
     assert_eq!(station.modulus(), Some(expected(version)));

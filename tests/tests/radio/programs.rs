@@ -65,7 +65,7 @@ fn calls(shared: bool) {
     let accepts = format!("ax25(laddr=N0BBB-1),conacc,kiss,tcp,127.0.0.1,{tnc}");
     let mut echo =
         Running::start(Command::new("gensiot").args(["-i", "echo", "--server", "-a", &accepts]));
-    thread::sleep(Duration::from_millis(500)); // it has connected
+    thread::sleep(Duration::from_millis(1500)); // it has connected
     let (port, octets) = (station.agw.to_string(), OCTETS.to_string());
     let (mut program, mut out) = program(&[&port, "calls", "N0AAA", "N0BBB-1", &octets]);
     assert_eq!(line(&mut out), "equal 0");
