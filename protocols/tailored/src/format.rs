@@ -15,9 +15,10 @@ use stackwright_transport::words::{
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::{
-    InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken, PacketCheck,
-    PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningToken, PacketCheck, PieceHeader,
+    ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
+use crate::opening::Opening;
 
 /// The first number of both sides: 0 on the wire.
 const FIRST: u64 = 1 << 32;
@@ -178,55 +179,11 @@ impl<M> TailoredFormat<M> {
     }
 }
 
-/// How far an opening is, and what a packet says of it.
-#[derive(Clone, Copy)]
-pub(crate) enum Opening {
-    Over,
-    Asked(OpeningHashes),
-    Answered(u32),
-    Confirmed(u32),
-}
-
-impl Opening {
-    const fn stage(self) -> OpeningStage {
-        match self {
-            Opening::Over => OpeningStage::Over,
-            Opening::Asked(_) => OpeningStage::Asked,
-            Opening::Answered(_) => OpeningStage::Answered,
-            Opening::Confirmed(_) => OpeningStage::Confirmed,
-        }
-    }
-
-    fn read<M: Message>(stage: OpeningStage, packet: &mut M) -> Result<Self, Malformed> {
-        let token = |packet: &mut M| packet.pull::<OpeningToken>().map(|told| told.token);
-        Ok(match stage {
-            OpeningStage::Over => Opening::Over,
-            OpeningStage::Asked => Opening::Asked(packet.pull()?),
-            OpeningStage::Answered => Opening::Answered(token(packet)?),
-            OpeningStage::Confirmed => Opening::Confirmed(token(packet)?),
-        })
-    }
-
-    fn put(self, octets: &mut Vec<u8>) {
-        match self {
-            Opening::Over => {}
-            Opening::Asked(hashes) => put(&hashes, octets),
-            Opening::Answered(token) | Opening::Confirmed(token) => {
-                put(&OpeningToken { token }, octets);
-            }
-        }
-    }
-}
-
 /// Returns the octets before a body.
 fn header_octets(header: &TailoredHeader) -> usize {
     TailoredHeader::LENGTH
         + header.check.octets()
-        + match header.opening {
-            OpeningStage::Over => 0,
-            OpeningStage::Asked => OpeningHashes::LENGTH,
-            OpeningStage::Answered | OpeningStage::Confirmed => OpeningToken::LENGTH,
-        }
+        + Opening::octets(header.opening)
         + if header.asks { InquiryNumber::LENGTH } else { 0 }
         + match header.kind {
             TailoredKind::Piece | TailoredKind::Gap => PieceHeader::LENGTH,
@@ -279,7 +236,7 @@ fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
 }
 
-fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
+pub(crate) fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
     let start = octets.len();
     octets.resize(start + H::LENGTH, 0);
     header.encode(&mut octets[start..]);

@@ -15,10 +15,11 @@ use stackwright_transport::{Graveyard, Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{Config, PACKET_LEAST};
-use crate::format::{self, HEADER_MOST, Opening, PacketTerms, TailoredFormat};
+use crate::format::{self, HEADER_MOST, PacketTerms, TailoredFormat};
 use crate::header::{
     OpeningHashes, OpeningStage, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
+use crate::opening::Opening;
 use crate::tailoring::Tailoring;
 
 /// The octets that are free before a packet, for the layers below.

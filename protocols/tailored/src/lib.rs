@@ -9,7 +9,7 @@
 //! | `tailoring.rs` | where the policies come from: types that a program names, or a plan |
 //! | `configurations.rs` | configurations for usual selections |
 //! | `header.rs` | the headers |
-//! | `format.rs` | words and octets of one association |
+//! | `format.rs`, `opening.rs` | words and octets of one association, and those of its opening |
 //! | `host.rs` | the associations of a station |
 //! | `config.rs` | the configuration of a station |
 //! | `syntax.rs` | the syntax of a packet, for programs that display packets |
@@ -23,6 +23,7 @@ pub mod configurations;
 mod format;
 pub mod header;
 mod host;
+mod opening;
 mod services;
 mod syntax;
 mod tailoring;
