@@ -27,8 +27,6 @@ use crate::stacks::{self, Message};
 
 const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
-/// What may arrive and wait: the window that `jis.protocol` names.
-
 #[derive(Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Jis {

@@ -122,7 +122,7 @@ pub(super) struct Fetch {
 }
 
 impl Served {
-    /// Fetches the picture once, with ADUs of so many octets at most.
+    /// Fetches the picture once; an ADU has at most `adu` octets.
     pub(super) fn fetch(&self, ends: &Ends, adu: usize) -> Result<Fetch, Problem> {
         let client = self.client;
         let mut command: Command = ends.command(Side::A, programs::path(client).as_os_str(), None);

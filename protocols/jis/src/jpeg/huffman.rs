@@ -16,8 +16,8 @@ pub(crate) struct HuffmanTable {
     near: Box<[(u8, u8); 1 << NEAR]>,
 }
 
-/// Codes of so many bits are found at once. Nearly all are: a code of ten bits stands for what
-/// occurs once in a thousand times.
+/// Codes of at most nine bits, which nearly all are, are found by one look-up: a code of ten bits
+/// stands for a symbol that occurs once in a thousand.
 const NEAR: u8 = 9;
 
 /// A code and its length.
