@@ -14,6 +14,7 @@ mod go_back_n;
 mod individual_timeout;
 mod limited_retransmissions;
 mod rack_tlp;
+mod reordering;
 mod selective_repeat;
 
 pub use absent::Absent;
@@ -23,22 +24,8 @@ pub use limited_retransmissions::LimitedRetransmissions;
 pub use rack_tlp::RackTlp;
 pub use selective_repeat::SelectiveRepeat;
 
-use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
-
 /// Returns whether the inquiry `answer` was sent with or after a unit that left at inquiry
 /// `inquiry_number`, and `more` inquiries after that. Numbers wrap.
 fn is_covered(inquiry_number: u32, more: u32, answer: u32) -> bool {
     answer.wrapping_sub(inquiry_number.wrapping_add(more)) as i32 >= 0
-}
-
-/// The least reordering window: packets that leave at one moment do not take the same time through
-/// both hosts.
-const WINDOW_LEAST: Nanoseconds = MILLISECOND;
-
-/// Returns how much later than one that left after it a packet may arrive, in `quarters` of the
-/// shortest round trip (RFC 8985 §6.2); `None` before there is any.
-fn reordering_window(view: &View, quarters: u64) -> Option<Nanoseconds> {
-    let least = view.rtt.least;
-    let window = (least / 4 * quarters).min(view.rtt.smoothed);
-    (least > 0).then_some(window.max(WINDOW_LEAST))
 }

@@ -4,19 +4,12 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Recovery;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Opening, View};
 
-use super::{IndividualTimeout, reordering_window};
+use super::IndividualTimeout;
+use super::reordering::ReorderingWindow;
 
 /// How much later than two round trips, and the peer's longest delay of an acknowledgement (RFC
 /// 8985 §7.2), the tail of a burst counts as lost.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
-
-/// The recoveries after which a wide reordering window is narrow again, if nothing was reordered
-/// meanwhile (RFC 8985 §6.2, `reo_wnd_persist`).
-const PERSISTS: u32 = 16;
-
-/// The widest reordering window, in quarters of the shortest round trip. The smoothed round trip
-/// bounds it before.
-const QUARTERS_MOST: u64 = 64;
 
 /// Counts a packet as lost when a packet that left later has arrived, and enough time has passed
 /// for it to be merely late (RACK, RFC 8985 §6): a quarter of the shortest round trip, its
@@ -42,12 +35,7 @@ const QUARTERS_MOST: u64 = 64;
 pub struct RackTlp {
     timeout: IndividualTimeout,
     threshold: Option<u64>,
-    /// The reordering window, in quarters of the shortest round trip; 0: nothing was reordered yet.
-    quarters: u64,
-    /// For how many recoveries it stays.
-    persists: u32,
-    /// What was in flight when the last recovery began is settled below this number.
-    recovers_upto: u64,
+    window: ReorderingWindow,
     /// How long the peer may delay an acknowledgement.
     peer_delay: Nanoseconds,
 }
@@ -59,9 +47,7 @@ impl RackTlp {
         RackTlp {
             timeout: IndividualTimeout::new(silence),
             threshold: Some(3),
-            quarters: 0,
-            persists: 0,
-            recovers_upto: 0,
+            window: ReorderingWindow::new(),
             peer_delay: 0,
         }
     }
@@ -80,29 +66,21 @@ impl Recovery for RackTlp {
     }
 
     fn on_lost(&mut self, view: &View) {
-        if view.settled_upto < self.recovers_upto {
-            return;
-        }
-        self.recovers_upto = view.sent_upto;
-        self.persists = self.persists.saturating_sub(1);
-        if self.persists == 0 {
-            self.quarters = self.quarters.min(1);
-        }
+        self.window.on_lost(view);
     }
 
     fn on_reordered(&mut self, _: &View) {
-        self.quarters = (self.quarters + 1).min(QUARTERS_MOST);
-        self.persists = PERSISTS;
+        self.window.on_reordered();
     }
 
     fn tolerance(&self) -> Option<u64> {
-        let seen = self.quarters > 0;
+        let seen = self.window.has_seen();
         self.threshold.map(|threshold| if seen { u64::MAX } else { threshold })
     }
 
     fn lag(&self, view: &View) -> Option<Nanoseconds> {
         self.threshold?;
-        reordering_window(view, self.quarters.max(1))
+        self.window.length(view)
     }
 
     fn patience(&self, view: &View) -> Option<Nanoseconds> {

@@ -4,7 +4,8 @@ use stackwright_transport::component;
 use stackwright_transport::slots::{Recovery, Suspect, Suspects};
 use stackwright_transport::words::{Nanoseconds, Report, View};
 
-use super::{is_covered, reordering_window};
+use super::is_covered;
+use super::reordering::ReorderingWindow;
 
 /// Sends again what an answer does not report as received, though it left before the inquiry, and
 /// nothing else (XTP §4, SSCOP's STAT). A gap that is reported without an inquiry is filled at
@@ -15,7 +16,8 @@ use super::{is_covered, reordering_window};
 /// answered. And where the receiver reports by itself, a packet is lost when `reordering` packets
 /// that left after it have arrived (*packet reordering threshold*), before any inquiry, or one
 /// has, and a quarter of the shortest round trip has passed since (RACK, RFC 8985 §6): so what was
-/// sent again and is lost again is found, though few packets follow it.
+/// sent again and is lost again is found, though few packets follow it. Once a packet was late, time
+/// alone counts, and the window widens as that of [`RackTlp`](super::RackTlp).
 ///
 /// Choose it wherever packets have room for spans.
 ///
@@ -29,12 +31,13 @@ use super::{is_covered, reordering_window};
 pub struct SelectiveRepeat {
     inquiries: u32,
     reordering: Option<u64>,
+    window: ReorderingWindow,
 }
 
 impl SelectiveRepeat {
     /// Creates the policy, in which the first answer counts.
     pub const fn new() -> Self {
-        SelectiveRepeat { inquiries: 0, reordering: None }
+        SelectiveRepeat { inquiries: 0, reordering: None, window: ReorderingWindow::new() }
     }
 
     /// Sets how many inquiries more must have been answered.
@@ -66,17 +69,47 @@ impl Recovery for SelectiveRepeat {
         }
     }
 
+    fn on_lost(&mut self, view: &View) {
+        self.window.on_lost(view);
+    }
+
+    fn on_reordered(&mut self, _: &View) {
+        self.window.on_reordered();
+    }
+
     fn tolerance(&self) -> Option<u64> {
-        self.reordering
+        let seen = self.window.has_seen();
+        self.reordering.map(|threshold| if seen { u64::MAX } else { threshold })
     }
 
     fn lag(&self, view: &View) -> Option<Nanoseconds> {
         self.reordering?;
-        reordering_window(view, 1)
+        self.window.length(view)
     }
 }
 
 component! {
     SelectiveRepeat: "recovery by selective repeat", "sends again what an answer misses",
     needs: Property::REPORTS.and(Property::ASKS).and(Property::SPANS), gives: Property::REPEATS,
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::{Estimate, MILLISECOND, SECOND};
+
+    use super::*;
+
+    #[test]
+    fn where_packets_were_late_time_alone_counts_and_more_of_it() {
+        let (smoothed, least) = (200 * MILLISECOND, 100 * MILLISECOND);
+        let rtt = Estimate { smoothed, variation: 0, least, timeout: SECOND };
+        let view = View { rtt, ..View::START };
+        let mut recovery = SelectiveRepeat::new().reordering(Some(3));
+        assert_eq!((recovery.tolerance(), recovery.lag(&view)), (Some(3), Some(least / 4)));
+        recovery.on_reordered(&view);
+        recovery.on_reordered(&view);
+        assert_eq!((recovery.tolerance(), recovery.lag(&view)), (Some(u64::MAX), Some(least / 2)));
+        let never = SelectiveRepeat::new();
+        assert_eq!((never.tolerance(), never.lag(&view)), (None, None));
+    }
 }

@@ -1,0 +1,62 @@
+//! How much later than one that left after it a packet may arrive (RACK, RFC 8985 §6).
+
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
+
+/// The least window: packets that leave at one moment do not take the same time through both hosts.
+const LEAST: Nanoseconds = MILLISECOND;
+
+/// The recoveries after which a wide window is narrow again, if nothing was reordered meanwhile (RFC
+/// 8985 §6.2, `reo_wnd_persist`).
+const PERSISTS: u32 = 16;
+
+/// The widest window, in quarters of the shortest round trip. The smoothed round trip bounds it
+/// before.
+const QUARTERS_MOST: u64 = 64;
+
+/// The reordering window: a quarter of the shortest round trip, and a quarter more whenever a packet
+/// that had been taken for lost arrives after all, up to a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReorderingWindow {
+    /// In quarters of the shortest round trip; 0: nothing was reordered yet.
+    quarters: u64,
+    /// For how many recoveries it stays.
+    persists: u32,
+    /// What was in flight when the last recovery began is settled below this number.
+    recovers_upto: u64,
+}
+
+impl ReorderingWindow {
+    pub(super) const fn new() -> Self {
+        ReorderingWindow { quarters: 0, persists: 0, recovers_upto: 0 }
+    }
+
+    /// Records that packets were found lost.
+    pub(super) fn on_lost(&mut self, view: &View) {
+        if view.settled_upto < self.recovers_upto {
+            return;
+        }
+        self.recovers_upto = view.sent_upto;
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.quarters = self.quarters.min(1);
+        }
+    }
+
+    /// Records that one of them was late.
+    pub(super) fn on_reordered(&mut self) {
+        self.quarters = (self.quarters + 1).min(QUARTERS_MOST);
+        self.persists = PERSISTS;
+    }
+
+    /// Returns whether anything was reordered.
+    pub(super) const fn has_seen(&self) -> bool {
+        self.quarters > 0
+    }
+
+    /// Returns its length; `None` before a round trip is known.
+    pub(super) fn length(&self, view: &View) -> Option<Nanoseconds> {
+        let least = view.rtt.least;
+        let window = (least / 4 * self.quarters.max(1)).min(view.rtt.smoothed);
+        (least > 0).then_some(window.max(LEAST))
+    }
+}
