@@ -9,6 +9,8 @@ const GROWTH_PART: u64 = 8;
 const GROWTH_LEAST: Nanoseconds = 4 * MILLISECOND;
 const GROWTH_MOST: Nanoseconds = 16 * MILLISECOND;
 
+const MICROSECOND: Nanoseconds = MILLISECOND / 1000;
+
 /// How many samples a round needs (§4.3).
 const SAMPLES: usize = 8;
 
@@ -40,12 +42,13 @@ pub(super) struct HyStart {
     /// The least sample of the last round, of this one, and how many this one has.
     last_least: Nanoseconds,
     least: Nanoseconds,
-    samples: usize,
+    samples: u32,
     /// In conservative slow start: the least round trip when it began, and its rounds.
     conservative: Option<(Nanoseconds, u32)>,
-    /// The last samples, in a ring, and how many there were ever.
-    recent: [Nanoseconds; SAMPLES],
-    seen: usize,
+    /// The last samples in microseconds, in a ring, and how many there were ever: every association
+    /// has one, so they are short.
+    recent: [u32; SAMPLES],
+    seen: u32,
     least_ever: Nanoseconds,
 }
 
@@ -83,7 +86,7 @@ impl HyStart {
             return Verdict::Over(1.0);
         }
         // A report acknowledges several packets, so that a small window has fewer samples.
-        let enough = (packets / 4).clamp(1, SAMPLES as u64) as usize;
+        let enough = (packets / 4).clamp(1, SAMPLES as u64) as u32;
         if let Some(at) = acknowledged.measured()
             && let Some(part) = self.see(view.now, at, enough)
         {
@@ -116,18 +119,20 @@ impl HyStart {
 
     /// Takes a sample into account, and returns which part of the window is on the path, where the
     /// least of the last `enough` samples shows a queue.
-    fn see(&mut self, now: Instant, sent_at: Instant, enough: usize) -> Option<f64> {
+    fn see(&mut self, now: Instant, sent_at: Instant, enough: u32) -> Option<f64> {
         let took = now.nanoseconds_since(sent_at).max(1);
         self.least = self.least.min(took);
         self.least_ever = self.least_ever.min(took);
         self.samples += 1;
-        self.recent[self.seen % SAMPLES] = took;
-        self.seen += 1;
+        self.recent[self.seen as usize % SAMPLES] =
+            u32::try_from(took / MICROSECOND).unwrap_or(u32::MAX);
+        self.seen = self.seen.wrapping_add(1);
         if self.seen <= enough {
             return None;
         }
-        let last = (1..=enough).map(|back| self.recent[(self.seen - back) % SAMPLES]);
-        let least = last.min().unwrap_or(took);
+        let place = |back| self.seen.wrapping_sub(back) as usize % SAMPLES;
+        let last = (1..=enough).map(|back| self.recent[place(back)]);
+        let least = last.min().map_or(took, |least| u64::from(least) * MICROSECOND);
         let excess = (self.least_ever / 2).max(EXCESS_LEAST);
         (least >= self.least_ever.saturating_add(excess))
             .then(|| self.least_ever as f64 / least as f64)

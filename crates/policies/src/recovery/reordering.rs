@@ -7,20 +7,20 @@ const LEAST: Nanoseconds = MILLISECOND;
 
 /// The recoveries after which a wide window is narrow again, if nothing was reordered meanwhile (RFC
 /// 8985 §6.2, `reo_wnd_persist`).
-const PERSISTS: u32 = 16;
+const PERSISTS: u8 = 16;
 
 /// The widest window, in quarters of the shortest round trip. The smoothed round trip bounds it
 /// before.
-const QUARTERS_MOST: u64 = 64;
+const QUARTERS_MOST: u8 = 64;
 
 /// The reordering window: a quarter of the shortest round trip, and a quarter more whenever a packet
 /// that had been taken for lost arrives after all, up to a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReorderingWindow {
     /// In quarters of the shortest round trip; 0: nothing was reordered yet.
-    quarters: u64,
+    quarters: u8,
     /// For how many recoveries it stays.
-    persists: u32,
+    persists: u8,
     /// What was in flight when the last recovery began is settled below this number.
     recovers_upto: u64,
 }
@@ -56,7 +56,7 @@ impl ReorderingWindow {
     /// Returns its length; `None` before a round trip is known.
     pub(super) fn length(&self, view: &View) -> Option<Nanoseconds> {
         let least = view.rtt.least;
-        let window = (least / 4 * self.quarters.max(1)).min(view.rtt.smoothed);
+        let window = (least / 4 * u64::from(self.quarters.max(1))).min(view.rtt.smoothed);
         (least > 0).then_some(window.max(LEAST))
     }
 }
