@@ -187,7 +187,7 @@ fn fetch(
     let mut driver = Driver::new(fastrand::u64(..))?;
     let (below, most) = below(&driver, server.ip())?;
     let interrupted = interrupts()?;
-    let mut screen = get.show.then(Screen::new);
+    let screen = get.show.then(Screen::new);
     let log = log.map(Log::begin);
     let mut told = Told { log: log.clone(), ..Told::default() };
     let noting = log.clone();
@@ -216,13 +216,13 @@ fn fetch(
         driver.turn(&mut stack, &mut told, Some(FRAME))?;
         let begin = Instant::now();
         if begin >= next {
-            progress(&view, &bar, screen.as_mut());
-            // A large picture, or a slow terminal, takes half of the time at most.
+            progress(&view, &bar, screen.as_ref());
+            // To join a large picture takes half of the time at most.
             next = Instant::now() + begin.elapsed().max(FRAME);
         }
     }
-    if screen.is_some() {
-        progress(&view, &bar, screen.as_mut());
+    if let (Some(screen), Some(picture)) = (screen, view.partial()) {
+        screen.finish(picture);
     }
     bar.finish_and_clear();
     if let (Some(log), Some(path)) = (log, &get.log) {
@@ -231,12 +231,12 @@ fn fetch(
     Ok((view, told))
 }
 
-fn progress(view: &PictureView, bar: &ProgressBar, screen: Option<&mut Screen>) {
+fn progress(view: &PictureView, bar: &ProgressBar, screen: Option<&Screen>) {
     let Some(progress) = view.progress() else { return };
     match screen {
         Some(screen) => {
             if let Some(picture) = view.partial() {
-                screen.show(&picture);
+                screen.show(picture);
             }
         }
         None => {

@@ -11,27 +11,66 @@ mod blocks;
 mod kitty;
 
 use std::io::{self, Write as _};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use stackwright_jis::Pixels;
 
-/// Draws over what it drew before.
+/// A thread that draws pictures: decoding a large one, or writing to a slow terminal, takes longer
+/// than packets may wait. Dropping it waits until it has drawn: a terminal that gets half of a
+/// picture takes what follows for the other half.
 pub(super) struct Screen {
-    /// The picture's name in the terminal, where that shows graphics.
-    graphics: Option<u32>,
-    /// Rows that it has taken.
-    rows: usize,
+    /// There until it is dropped, both.
+    pictures: Option<SyncSender<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Screen {
     /// Asks the terminal what it can show. Interrupts must be handled by now: they end the wait for
     /// its answer.
     pub(super) fn new() -> Self {
+        let mut canvas = Canvas::new();
+        // It takes a picture when it has drawn the one before.
+        let (pictures, drawn) = sync_channel::<Vec<u8>>(0);
+        let thread = thread::spawn(move || drawn.iter().for_each(|jpeg| canvas.draw(&jpeg)));
+        Screen { pictures: Some(pictures), thread: Some(thread) }
+    }
+
+    /// Shows a JPEG, unless the one before is still being drawn.
+    pub(super) fn show(&self, jpeg: Vec<u8>) {
+        // There will be another one.
+        let _ = self.pictures.as_ref().map(|pictures| pictures.try_send(jpeg));
+    }
+
+    /// Shows the last JPEG, however long it takes.
+    pub(super) fn finish(self, jpeg: Vec<u8>) {
+        let _ = self.pictures.as_ref().map(|pictures| pictures.send(jpeg));
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.pictures = None;
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Draws over what it drew before.
+struct Canvas {
+    /// The picture's name in the terminal, where that shows graphics.
+    graphics: Option<u32>,
+    /// Rows that it has taken.
+    rows: usize,
+}
+
+impl Canvas {
+    fn new() -> Self {
         let graphics = announced::graphics().then(|| fastrand::u32(1..));
-        Screen { graphics, rows: 0 }
+        Canvas { graphics, rows: 0 }
     }
 
     /// Draws a JPEG; what cannot be decoded is not drawn.
-    pub(super) fn show(&mut self, jpeg: &[u8]) {
+    fn draw(&mut self, jpeg: &[u8]) {
         let Ok(picture) = Pixels::of(jpeg) else { return };
         let room = Room::of_terminal();
         let drawn = match self.graphics {
