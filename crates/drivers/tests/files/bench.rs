@@ -38,6 +38,8 @@ pub(crate) struct Bench<M: Message + Send = BufferTree> {
     pub(crate) heard: Heard<M>,
     pub(crate) names: Names<()>,
     pub(crate) pool: Arc<Pool<M>>,
+    /// What is mounted at the root; it is gone before the folder is removed.
+    _mounted: Option<SmallDisk>,
     /// What the root lies in: `home/root` is the root, all else is outside.
     pub(crate) home: TempDir,
 }
@@ -63,6 +65,15 @@ impl<M: Message + Send> Bench<M> {
         Self::made(home, &root, options)
     }
 
+    /// A disk that is soon full; `None` where this user can have none.
+    pub(crate) fn small(options: DiskOptions) -> Option<Self> {
+        let home = tempfile::tempdir().expect("a folder for the test");
+        let root = home.path().join("root");
+        fs::create_dir(&root).expect("a root");
+        let mounted = Some(SmallDisk::mount(&root)?);
+        Some(Bench { _mounted: mounted, ..Self::made(home, &root, options) })
+    }
+
     /// A disk that is a folder of the system.
     pub(crate) fn below(root: &str, options: DiskOptions) -> Self {
         Self::made(tempfile::tempdir().expect("a folder for the test"), Path::new(root), options)
@@ -74,7 +85,8 @@ impl<M: Message + Send> Bench<M> {
         let registry = driver.registry();
         let root = Root::open(root).expect("the root");
         let disk = Disk::new(root, options, registry, 0, Arc::clone(&pool));
-        Bench { driver, disk, heard: Heard(VecDeque::new()), names: Names::default(), pool, home }
+        let heard = Heard(VecDeque::new());
+        Bench { driver, disk, heard, names: Names::default(), pool, _mounted: None, home }
     }
 
     /// A path of this machine.
@@ -376,11 +388,11 @@ pub(crate) fn nameless_files(folder: &Path) -> bool {
 }
 
 /// A disk of 1 MiB; it goes with the value.
-pub(crate) struct SmallDisk(PathBuf);
+struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     /// `None` where only root could.
-    pub(crate) fn mount(at: &Path) -> Option<Self> {
+    fn mount(at: &Path) -> Option<Self> {
         let mounted =
             Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(at).status();
         if is_root() && mounted.is_ok_and(|status| status.success()) {

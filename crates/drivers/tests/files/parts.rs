@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use stackwright_contract::services::{Failure, Keep, Purpose};
 use stackwright_wire::{BufferTree, Message};
 
-use crate::bench::{BLOCK, Bench, SmallDisk, bench, pattern, writable};
+use crate::bench::{BLOCK, Bench, bench, pattern, writable};
 
 const PART: &str = ".a.0000000000000000.part";
 
@@ -154,11 +154,7 @@ fn what_is_no_file_is_no_part() {
 
 #[test]
 fn a_full_disk_keeps_the_part() {
-    let home = tempfile::tempdir().expect("a folder");
-    let root = home.path().join("root");
-    fs::create_dir(&root).expect("the root");
-    let Some(_disk) = SmallDisk::mount(&root) else { return };
-    let mut bench = Bench::<BufferTree>::at(home, writable());
+    let Some(mut bench) = Bench::<BufferTree>::small(writable()) else { return };
     let (file, _) = bench.open("a", Purpose::Resume).expect("opened");
     let mut offset = 0;
     while let Ok(octets) = bench.write(file, offset, message(&pattern(BLOCK))) {

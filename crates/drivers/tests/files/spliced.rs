@@ -17,7 +17,7 @@ use stackwright_drivers::Driver;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_wire::{BufferTree, Leaf, Message, Pool};
 
-use crate::bench::{BLOCK, Bench, SmallDisk, bench, pattern, writable};
+use crate::bench::{BLOCK, Bench, bench, pattern, writable};
 
 type Stack = Tcp<BufferTree>;
 
@@ -280,11 +280,7 @@ fn what_is_not_the_next_in_a_pipe_is_not_written() {
 
 #[test]
 fn a_full_disk_is_told() {
-    let home = tempfile::tempdir().expect("a folder");
-    let root = home.path().join("root");
-    fs::create_dir(&root).expect("the root");
-    let Some(_disk) = SmallDisk::mount(&root) else { return };
-    let mut bench = Bench::<BufferTree>::at(home, writable());
+    let Some(mut bench) = Bench::<BufferTree>::small(writable()) else { return };
     let (mut socket, peer) = Socket::pair(1 << 20);
     let peer = send(peer, pattern(10 << 20));
     let file = bench.create("large").expect("opened");

@@ -8,7 +8,7 @@ use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Kee
 use stackwright_drivers::files::DiskOptions;
 use stackwright_wire::{BufferTree, Message};
 
-use crate::bench::{BLOCK, Bench, SmallDisk, bench, nameless_files, pattern, writable};
+use crate::bench::{BLOCK, Bench, bench, nameless_files, pattern, writable};
 
 fn message(content: &[u8]) -> BufferTree {
     BufferTree::with_headroom(0, content)
@@ -256,11 +256,7 @@ fn others_have_their_turn_while_octets_are_taken_over() {
 
 #[test]
 fn a_full_disk_is_told_and_leaves_no_trace() {
-    let home = tempfile::tempdir().expect("a folder");
-    let root = home.path().join("root");
-    fs::create_dir(&root).expect("the root");
-    let Some(_disk) = SmallDisk::mount(&root) else { return };
-    let mut bench = Bench::<BufferTree>::at(home, writable());
+    let Some(mut bench) = Bench::<BufferTree>::small(writable()) else { return };
     bench.store("old", &pattern(1000)).expect("stored");
     let file = bench.create("old").expect("opened");
     let mut offset = 0;
