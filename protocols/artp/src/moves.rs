@@ -22,7 +22,6 @@ use stackwright_wire::Header;
 
 use crate::control::Item;
 use crate::header::{Challenge, ControlHeader, ControlKind, Identity, Packet, Unknown};
-use crate::receive::malformed;
 use crate::reset;
 use crate::state::Format;
 
@@ -96,7 +95,7 @@ impl<M> Format<M> {
 
     /// Handles a peer that identifies itself where it is known: a repetition, which is to cease.
     pub(crate) fn identified(&self, item: Item<'_>) -> Result<Signals, Dropped> {
-        let identity = Identity::decode(item.value).map_err(malformed)?;
+        let identity = Identity::decode(item.value)?;
         if identity.session != self.session || identity.token != self.ours.nonce {
             return Err(Dropped::NotOurs);
         }
@@ -104,7 +103,7 @@ impl<M> Format<M> {
     }
 
     pub(crate) fn challenged(&mut self, item: Item<'_>) -> Result<Signals, Dropped> {
-        let challenge = Challenge::decode(item.value).map_err(malformed)?;
+        let challenge = Challenge::decode(item.value)?;
         if challenge.session != self.session || challenge.token != self.ours.nonce {
             return Err(Dropped::NotOurs);
         }

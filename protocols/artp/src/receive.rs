@@ -4,11 +4,12 @@ use core::num::NonZeroU32;
 
 use stackwright_contract::services::{BatchMessages, MessageKind};
 use stackwright_transport::Receipts;
+use stackwright_transport::slots::pull_front;
 use stackwright_transport::words::{
     Dropped, EcnCounts, Incoming, Label, PieceForm, Report, Signals, Timestamp, Unit, UnitHeader,
     View, unwrap,
 };
-use stackwright_wire::{Header, Malformed, Message};
+use stackwright_wire::{Header, Message};
 
 use crate::batch::take_behind;
 use crate::control::{Item, items};
@@ -50,10 +51,6 @@ const NOTHING: Said = Said {
     part: None,
     marks: None,
 };
-
-pub(crate) fn malformed(_: Malformed) -> Dropped {
-    Dropped::Malformed
-}
 
 impl<M: Message> Format<M> {
     /// Reads a fragment, or a datagram in one packet, without options; and the fragments behind it.
@@ -107,13 +104,7 @@ impl<M: Message> Format<M> {
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
         let whole = packet.len();
-        let header = &match header {
-            Some(header) => {
-                packet.advance(Packet::LENGTH);
-                *header
-            }
-            None => packet.pull::<Packet>().map_err(malformed)?,
-        };
+        let header = &pull_front(header, &mut packet)?;
         let said = if has_options(header) { options(header, &mut packet)? } else { NOTHING };
         let mut segment = Incoming { stamp: Some(stamp(header)), ..Incoming::silent() };
         if header.session != self.session {
@@ -130,8 +121,8 @@ impl<M: Message> Format<M> {
         match header.kind {
             PacketKind::Data | PacketKind::Single | PacketKind::Control => {
                 let label = match header.kind {
-                    PacketKind::Data => place(&packet.pull().map_err(malformed)?, &said)?,
-                    PacketKind::Single => alone(packet.pull().map_err(malformed)?, &said),
+                    PacketKind::Data => place(&packet.pull()?, &said)?,
+                    PacketKind::Single => alone(packet.pull()?, &said),
                     _ => Label { kind: MessageKind::Control, priority: said.priority, ..WHOLE },
                 };
                 segment.settled = self.settled(view, header.sequence, said.settled);
@@ -146,7 +137,7 @@ impl<M: Message> Format<M> {
             PacketKind::Acknowledge if said.part.is_some() => return Err(Dropped::Malformed),
             PacketKind::Unknown => {
                 segment.stamp = None;
-                segment.signals = self.unknown(&packet.pull().map_err(malformed)?);
+                segment.signals = self.unknown(&packet.pull()?);
             }
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
@@ -239,7 +230,7 @@ impl<M: Message> Format<M> {
         match Matter::of(item.id).ok_or(Dropped::NotOurs)? {
             Matter::Open => self.proposed(view, &mut segment.credit, whole, item),
             Matter::Close => {
-                let close = Close::decode(item.value).map_err(malformed)?;
+                let close = Close::decode(item.value)?;
                 if close.session != self.session || close.token != self.ours.nonce {
                     return Err(Dropped::NotOurs);
                 }
@@ -256,7 +247,7 @@ impl<M: Message> Format<M> {
             Matter::Identify => self.identified(item),
             Matter::Challenge => self.challenged(item),
             matter => {
-                let token = Token::decode(item.value).map_err(malformed)?;
+                let token = Token::decode(item.value)?;
                 if token.session != self.session || token.token != self.ours.nonce {
                     return Err(Dropped::NotOurs);
                 }
@@ -281,7 +272,7 @@ impl<M: Message> Format<M> {
         whole: usize,
         item: Item<'_>,
     ) -> Result<Signals, Dropped> {
-        let proposal = Proposal::decode(item.value).map_err(malformed)?;
+        let proposal = Proposal::decode(item.value)?;
         if proposal.session != self.session {
             return Err(Dropped::NotOurs);
         }
@@ -380,7 +371,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
     let mut said = NOTHING;
     let mut needs_understanding = false;
     for option in Options::new(packet.front(octets).ok_or(Dropped::Malformed)?) {
-        let option = option.map_err(malformed)?;
+        let option = option?;
         needs_understanding |= option.needs_understanding();
         match option {
             PacketOption::Credit(edge) => said.credit = Some(edge),
@@ -408,7 +399,7 @@ fn check_items<M: Message>(packet: &mut M) -> Result<(), Dropped> {
     let octets = packet.len();
     let octets =
         packet.front(octets).filter(|octets| !octets.is_empty()).ok_or(Dropped::Malformed)?;
-    items(octets).try_for_each(|item| item.map(|_| ()).map_err(malformed))
+    Ok(items(octets).try_for_each(|item| item.map(|_| ()))?)
 }
 
 /// Reads sequence numbers, one by one or in ranges; there must be at least one.

@@ -20,6 +20,7 @@ use crate::header::{
     OpeningHashes, OpeningStage, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 use crate::opening::Opening;
+use crate::send;
 use crate::tailoring::Tailoring;
 
 /// The octets that are free before a packet, for the layers below.
@@ -174,8 +175,8 @@ impl<T: Tailoring> TailoredHost<T> {
             number: 0,
             ..*asked
         };
-        let report = ReportHeader { refuse: true, ..format::silent() };
-        format::tell(header, report, Opening::Over, code, &mut octets);
+        let report = ReportHeader { refuse: true, ..send::silent() };
+        send::tell(header, report, Opening::Over, code, &mut octets);
         // A peer with another check drops it, and ends when nothing answers.
         let at = format::check(&self.terms, &octets, octets.len());
         self.tailoring.integrity().seal(&mut octets, None::<&T::Message>, at);

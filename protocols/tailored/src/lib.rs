@@ -9,7 +9,8 @@
 //! | `tailoring.rs` | where the policies come from: types that a program names, or a plan |
 //! | `configurations.rs` | configurations for usual selections |
 //! | `header.rs` | the headers |
-//! | `format.rs`, `opening.rs` | words and octets of one association, and those of its opening |
+//! | `format.rs`, `opening.rs` | the packets of one association, and what they say of its opening |
+//! | `receive.rs`, `send.rs` | octets to words, and words to octets |
 //! | `host.rs` | the associations of a station |
 //! | `config.rs` | the configuration of a station |
 //! | `syntax.rs` | the syntax of a packet, for programs that display packets |
@@ -24,6 +25,8 @@ mod format;
 pub mod header;
 mod host;
 mod opening;
+mod receive;
+mod send;
 mod services;
 mod syntax;
 mod tailoring;

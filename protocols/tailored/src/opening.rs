@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use stackwright_wire::{Header as _, Malformed, Message};
 
-use crate::format::put;
 use crate::header::{OpeningHashes, OpeningStage, OpeningToken};
+use crate::send::put;
 
 /// How far an opening is, and what a packet says of it.
 #[derive(Clone, Copy)]

@@ -17,6 +17,8 @@ use crate::config::{Config, PACKET_LEAST};
 use crate::format::{self, HEADER_MOST};
 use crate::header::{AddressHeader, DiagnosticSegment, XtpKind, XtpOptions, XtpPacket};
 use crate::key::ContextKey;
+use crate::receive::pull_opening;
+use crate::send::diagnose;
 use crate::services::{self, XtpService};
 
 /// The octets that are free before a packet, for the layers below.
@@ -60,7 +62,7 @@ fn read_first<M: Message, S: XtpService>(packet: &mut M) -> Option<(XtpPacket, O
         && Internet::new().verify(packet, Some(at)).is_ok();
     let mut rest = packet.share();
     rest.advance(XtpPacket::LENGTH);
-    let (address, (service, _)) = format::pull_opening(&mut rest).ok().filter(|_| is_first)?;
+    let (address, (service, _)) = pull_opening(&mut rest).ok().filter(|_| is_first)?;
     let known = [AddressHeader::NULL, AddressHeader::INTERNET, AddressHeader::INTERNET_6];
     let refused = if !known.contains(&address.format) {
         Some(DiagnosticSegment::ADDRESS_FORMAT)
@@ -82,11 +84,7 @@ fn refusal<M: Message>(header: &XtpPacket, value: u32) -> M {
         sequence: 0,
         ..*header
     };
-    format::diagnose(
-        header,
-        DiagnosticSegment { code: DiagnosticSegment::REFUSED, value },
-        &mut octets,
-    );
+    diagnose(header, DiagnosticSegment { code: DiagnosticSegment::REFUSED, value }, &mut octets);
     let at = format::check(&header, octets.len());
     Internet::new().seal(&mut octets, None::<&M>, Some(at));
     M::with_headroom(HEADROOM, &octets)

@@ -8,7 +8,8 @@
 //! | --- | --- |
 //! | `header.rs` | the headers |
 //! | `key.rs` | keys that say the name of their context |
-//! | `format.rs` | words and octets of one context |
+//! | `format.rs` | the packets of one context |
+//! | `receive.rs`, `send.rs` | octets to words, and words to octets |
 //! | `services.rs` | the services, each a configuration |
 //! | `multicast/` | the services for a group of receivers: their format, their contexts |
 //! | `contexts.rs` | the contexts of a station: which are made, and what the others are told |
@@ -26,6 +27,8 @@ mod format;
 pub mod header;
 mod key;
 pub mod multicast;
+mod receive;
+mod send;
 pub mod services;
 mod syntax;
 pub mod xtp36r;

@@ -9,7 +9,8 @@
 use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_wire::{Block as _, Message, SegmentLayout};
 
-use super::{Association, Memory, RUNS_MOST};
+use super::memory::RUNS_MOST;
+use super::{Association, Memory};
 use crate::configuration::Configuration;
 use crate::sending::Next;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};

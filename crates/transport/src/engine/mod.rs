@@ -9,10 +9,16 @@
 //! | `batch.rs` | several leave together |
 //! | `in_place.rs` | several leave from a gapped buffer |
 //! | `timers.rs` | time has passed |
+//! | `inbox.rs` | the application takes what has arrived |
+//! | `ends.rs` | it closes, gives up, or is over |
 //! | `moves.rs` | the address of a side has changed |
+//! | `memory.rs` | memory that associations share |
 
 mod batch;
+mod ends;
 mod in_place;
+mod inbox;
+mod memory;
 mod moves;
 mod receive;
 mod report;
@@ -21,14 +27,11 @@ mod timers;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::mem;
-use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Batch, Code, Credit, Ecn, MessageProperties};
-use stackwright_wire::{Message, Pool};
+use stackwright_contract::services::{Batch, Credit, Ecn, MessageProperties};
+use stackwright_wire::Message;
 
 use crate::configuration::{Configuration, Slots};
 use crate::limits::{Budget, Limits, Share};
@@ -37,88 +40,16 @@ use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, CreditUpdate, DroppedMember, Flow as _,
-    Format as _, Framing as _, Integrity as _, Membership as _, Rate as _, Recovery as _, Rtt as _,
+    Format as _, Framing as _, Membership as _, Rate as _, Recovery as _, Rtt as _,
 };
-use crate::words::{Ending, Nanoseconds, Numbering, Opening, Phase, Report, Terms, View};
-use batch::Blocks;
+use crate::words::{Ending, Nanoseconds, Numbering, Opening, Terms, View};
+use inbox::Arrived;
+pub use memory::Memory;
 pub use receive::Delivery;
 
 /// The number of the last inquiries whose time of sending is kept: an answer that takes longer is
 /// no measurement of the path.
 const QUESTIONS: usize = 8;
-
-/// The number of batches that are written at once at most, in gapped buffers: work per write is
-/// then done once for all of them. Four cost as much more in the kernel as they saved: a longer
-/// burst waits in a longer queue, and in a colder cache.
-const RUNS_MOST: usize = 2;
-
-/// For how many retransmission timeouts a peer is told that an association is over.
-const FAREWELL: u64 = 3;
-
-/// Memory that all associations of a transport share, so that an idle one has nearly none.
-#[derive(Debug)]
-pub struct Memory<M: Message> {
-    /// The pool of blocks of packets. A stack has one for all its layers: a block that one of them
-    /// takes, another gives back.
-    pub pool: Arc<Pool<M>>,
-    /// The octets to leave free before a packet, for the headers of the layers below.
-    pub headroom: usize,
-    pub(crate) budget: Arc<Budget>,
-    blocks: Blocks<M>,
-    header: Vec<u8>,
-    heard: Report,
-    saying: Report,
-}
-
-impl<M: Message> Memory<M> {
-    /// Creates memory for packets of at most `packet` octets, with `headroom` octets free before
-    /// them; at most `most` blocks are kept.
-    pub fn new(packet: usize, headroom: usize, most: usize) -> Self {
-        Memory::sharing(Arc::new(Pool::new(headroom + packet, most)), headroom)
-    }
-
-    /// Creates memory whose blocks come from `pool`, with `headroom` octets free before packets.
-    pub fn sharing(pool: Arc<Pool<M>>, headroom: usize) -> Self {
-        let blocks = Blocks::new(0);
-        let (heard, saying) = (Report::default(), Report::default());
-        let budget = Budget::new(Limits::NONE);
-        Memory { pool, headroom, budget, blocks, header: Vec::new(), heard, saying }
-    }
-
-    /// Limits what all associations that share this memory reserve together for what their peers
-    /// may make them hold.
-    #[must_use]
-    pub fn limited(self, limits: Limits) -> Self {
-        Memory { budget: Budget::new(limits), ..self }
-    }
-
-    /// Returns how many octets of the [limit](Memory::limited) are reserved.
-    pub fn reserved(&self) -> usize {
-        self.budget.reserved()
-    }
-
-    /// Writes packets that [leave together](Association::transmit) into blocks of `octets` octets,
-    /// with `headroom` before them: as many as the driver below sends in one system call.
-    #[must_use]
-    pub fn with_runs(self, octets: usize) -> Self {
-        Memory { blocks: Blocks::new(self.headroom + octets), ..self }
-    }
-
-    /// Returns the octets of a block that holds several batches.
-    fn several_runs(&self) -> usize {
-        self.blocks.octets() * RUNS_MOST
-    }
-}
-
-/// A message that the application has not taken.
-struct Arrived<M> {
-    message: M,
-    properties: MessageProperties,
-    /// The count of its numbers.
-    numbers: u64,
-    /// When it was complete.
-    since: Instant,
-}
 
 /// One association: its policies, and the state that every transport has and no policy replaces.
 pub struct Association<C: Configuration> {
@@ -302,75 +233,6 @@ impl<C: Configuration> Association<C> {
         self.slots.rate.set_terms(terms)
     }
 
-    /// Closes this side's half, if the connection policy has a half close: the layer above sends no
-    /// more.
-    pub fn finish(&mut self) {
-        self.slots.connection.finish();
-    }
-
-    /// Closes both halves for the layer above.
-    pub fn close(&mut self) {
-        self.finish();
-        self.stop();
-    }
-
-    /// Makes what the peer is owed be acknowledged now: it waits for that before it closes, too.
-    pub(crate) fn hurry(&mut self, now: Instant) {
-        let view = self.view(now);
-        self.slots.acknowledgement.hurry(&view);
-    }
-
-    /// Records that the layer above takes no more.
-    fn stop(&mut self) {
-        self.closing = true;
-        self.slots.connection.stop();
-    }
-
-    /// Ends the association at once for the layer above: what was not sent leaves no more, and what
-    /// was sent is not repeated. The peer is told `code`, if the format can carry it.
-    pub fn abort(&mut self, now: Instant, code: Code) {
-        self.give_up(now, Ending::Aborted(code));
-    }
-
-    /// Ends it in the same way for another reason, which the peer is told.
-    pub fn give_up(&mut self, now: Instant, why: Ending) {
-        self.stop();
-        let view = self.view(now);
-        self.sending = Sending::new(self.slots.format.numbering(), view.sent_upto);
-        self.abandon(&view, why);
-    }
-
-    /// Ends the association on this side. The peer is told, if it can be.
-    pub(super) fn abandon(&mut self, view: &View, why: Ending) {
-        if !self.slots.connection.abandon(view, why) {
-            self.given_up = Some(why);
-        }
-    }
-
-    /// Writes a packet that tells the peer that it is over, and why; none, if nobody is told.
-    /// Returns for how long the peer may not know that; `None` if that does not matter.
-    pub fn farewell(&self, now: Instant, why: Ending, into: &mut Vec<u8>) -> Option<Nanoseconds> {
-        let view = self.view(now);
-        let told = self.slots.format.farewell(&view, why, into);
-        let slots = &self.slots;
-        if !into.is_empty() && slots.integrity.looks_at() > 0 {
-            let at = slots.format.check(into, into.len());
-            slots.integrity.seal(into, None::<&C::Message>, at);
-        }
-        told.then_some(FAREWELL.saturating_mul(view.rtt.timeout))
-    }
-
-    /// Returns whether the peer sends no more, and all that it sent was [taken](Association::take).
-    pub fn heard_all(&self, now: Instant) -> bool {
-        self.inbox.is_empty() && self.slots.connection.heard_all(&self.view(now))
-    }
-
-    /// Returns whether the layer above takes no more.
-    #[inline]
-    pub fn is_closing(&self) -> bool {
-        self.closing
-    }
-
     /// Takes a message to be sent.
     ///
     /// # Errors
@@ -439,86 +301,6 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Returns the next message for the application, within `room`; none while the association is
-    /// half open.
-    #[inline]
-    pub fn take(&mut self, now: Instant, room: Credit) -> Option<(C::Message, MessageProperties)> {
-        if self.is_half_open() {
-            return None; // it may be recorded, and replayed with a forged address
-        }
-        let octets = self.inbox.front()?.message.len();
-        if room.messages == 0 || octets > room.octets {
-            return None;
-        }
-        let Arrived { message, properties, numbers, since } = self.inbox.pop_front()?;
-        self.taken(now, numbers);
-        // The layer above decides about what is over: it has to learn that something was.
-        let left = |lifetime: NonZeroU32| {
-            let waited = now.nanoseconds_since(since) / 1000;
-            let left = u64::from(lifetime.get()).saturating_sub(waited);
-            NonZeroU32::new(left as u32).unwrap_or(NonZeroU32::MIN)
-        };
-        Some((message, MessageProperties { lifetime: properties.lifetime.map(left), ..properties }))
-    }
-
-    /// Returns the octets of the next message for the application.
-    pub(crate) fn next_octets(&self) -> usize {
-        self.inbox.front().map_or(0, |next| next.message.len())
-    }
-
-    /// Returns the next octets of a stream, at most `most`; none while the association is half
-    /// open.
-    pub fn take_octets(&mut self, now: Instant, most: usize) -> Option<C::Message> {
-        if self.is_half_open() || most == 0 {
-            return None;
-        }
-        let first = self.inbox.front_mut()?;
-        if first.message.len() > most {
-            // The numbers are pending until the last octet is taken.
-            return Some(first.message.split_to(most));
-        }
-        let Arrived { message, numbers, .. } = self.inbox.pop_front()?;
-        self.taken(now, numbers);
-        Some(message)
-    }
-
-    /// Records that numbers are no longer pending.
-    #[inline]
-    fn taken(&mut self, now: Instant, numbers: u64) {
-        self.pending = self.pending.saturating_sub(numbers);
-        self.on_taken(&self.view(now));
-    }
-
-    /// Tells the policies that fewer numbers are pending.
-    #[inline(always)] // for each message
-    fn on_taken(&mut self, view: &View) {
-        self.slots.acknowledgement.on_taken(view);
-        match self.slots.flow.on_taken(view) {
-            CreditUpdate::None => {}
-            CreditUpdate::Tell => self.slots.acknowledgement.on_room(view, &self.receipts),
-            CreditUpdate::Reserve => self.reserve_window(view),
-        }
-    }
-
-    /// Reserves what the flow judge asks for, as far as other associations leave it, and tells it
-    /// what it got.
-    #[cold]
-    #[inline(never)]
-    fn reserve_window(&mut self, view: &View) {
-        let flow = &mut self.slots.flow;
-        flow.on_reserved(view, self.share.reserve_window(flow.reserves(view)));
-        if flow.on_taken(view) == CreditUpdate::Tell {
-            self.slots.acknowledgement.on_room(view, &self.receipts);
-        }
-    }
-
-    /// Returns the number of messages that wait for the application; 0 while the association is
-    /// half open.
-    #[inline]
-    pub fn inbox(&self) -> usize {
-        if self.is_half_open() { 0 } else { self.inbox.len() }
-    }
-
     /// Returns the ECN codepoint for all that leaves now. It is ECN-capable if the congestion judge
     /// reacts to marks, the peer has shown that it receives our packets, and both sides report how
     /// many came marked.
@@ -561,47 +343,15 @@ impl<C: Configuration> Association<C> {
         self.sending.is_idle() && self.sending.is_drained()
     }
 
-    /// Returns the phase of the association.
-    pub fn phase(&self, now: Instant) -> Phase {
-        self.phase_in(&self.view(now))
-    }
-
     /// Returns whether the peer began it and has not shown that it receives our packets.
     pub fn is_half_open(&self) -> bool {
         self.slots.connection.is_half_open()
-    }
-
-    /// Returns whether the peer was told that the association is over, and only its answer is
-    /// awaited.
-    pub fn has_parted(&self) -> bool {
-        self.slots.connection.has_parted()
-    }
-
-    fn phase_in(&self, view: &View) -> Phase {
-        match self.given_up {
-            Some(ending) => Phase::Ended(ending),
-            None => match self.slots.connection.phase(view) {
-                // Not all members have what was sent.
-                Phase::Ended(Ending::Finished) if self.lacks_members() => {
-                    Phase::Ended(Ending::Silent)
-                }
-                phase => phase,
-            },
-        }
-    }
-
-    fn lacks_members(&self) -> bool {
-        self.slots.membership.counts().is_some_and(|counts| counts.dropped > 0)
     }
 
     /// Returns the next member of the group that was dropped, once.
     #[inline]
     pub fn take_dropped_member(&mut self) -> Option<DroppedMember> {
         self.slots.membership.take_dropped()
-    }
-
-    fn has_ended(&self, view: &View) -> bool {
-        matches!(self.phase_in(view), Phase::Ended(_))
     }
 
     /// Returns the policies.

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::{BatchMessages, MessageProperties};
-use stackwright_wire::{Malformed, SegmentsMut};
+use stackwright_wire::{Header, Malformed, Message, SegmentsMut};
 
 use super::slot;
 use crate::receipts::Receipts;
@@ -32,6 +32,20 @@ pub trait Front<M>: Sized + 'static {
     /// # Errors
     /// What is wrong with it. The packet is then dropped.
     fn read(packet: &mut M) -> Result<Self, Malformed>;
+}
+
+/// Removes the header of a packet, which is `front` where that was read already.
+///
+/// # Errors
+/// `Malformed` where the packet is no such header.
+#[inline(always)]
+pub fn pull_front<H: Header + Copy, M: Message>(
+    front: Option<&H>,
+    packet: &mut M,
+) -> Result<H, Malformed> {
+    let Some(header) = front else { return packet.pull() };
+    packet.advance(H::LENGTH);
+    Ok(*header)
 }
 
 impl<M> Front<M> for () {

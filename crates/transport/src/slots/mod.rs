@@ -30,7 +30,7 @@ mod membership;
 mod messages;
 
 pub use control::{Acknowledgement, Connection, Inquiry, PacketInfo};
-pub use format::{CheckAt, Format, Front, Integrity};
+pub use format::{CheckAt, Format, Front, Integrity, pull_front};
 pub use judges::{
     Congestion, CreditUpdate, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects,
 };

@@ -7,6 +7,8 @@ mod terms;
 mod unit;
 mod view;
 
+use stackwright_wire::Malformed;
+
 pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Incoming, Outgoing, ReportRequest, Signals, Timestamp};
 pub use terms::Terms;
@@ -68,5 +70,12 @@ impl Dropped {
             Dropped::Overrun => "a message that exceeds what a peer may begin",
             Dropped::TooLong => "a message that is longer than this side takes",
         }
+    }
+}
+
+impl From<Malformed> for Dropped {
+    #[inline]
+    fn from(_: Malformed) -> Dropped {
+        Dropped::Malformed
     }
 }

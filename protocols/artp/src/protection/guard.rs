@@ -205,7 +205,7 @@ impl<M: Message> Guard<M> {
             let octets = message.len();
             let inside = message.front(octets).filter(|octets| !octets.is_empty());
             let inside = inside.ok_or(Dropped::Malformed)?;
-            items(inside).try_for_each(|item| item.map(|_| ())).map_err(|_| Dropped::Malformed)?;
+            items(inside).try_for_each(|item| item.map(|_| ()))?;
         }
         Ok(message)
     }

@@ -19,6 +19,7 @@ use crate::config::PACKET_LEAST;
 use crate::format::{self, HEADER_MOST, Terms};
 use crate::header::{XtpKind, XtpOptions, XtpPacket};
 use crate::key::ContextKey;
+use crate::receive::pull_opening;
 
 /// The octets that are free before a packet, for the layers below.
 const HEADROOM: usize = 64;
@@ -70,7 +71,7 @@ impl<M: Message, S: GroupService> GroupContexts<M, S> {
         }
         let mut rest = packet.share();
         rest.advance(XtpPacket::LENGTH);
-        format::pull_opening(&mut rest).is_ok_and(|(_, (service, _))| service == S::NUMBER)
+        pull_opening(&mut rest).is_ok_and(|(_, (service, _))| service == S::NUMBER)
     }
 }
 

@@ -6,17 +6,19 @@ use core::net::SocketAddr;
 use stackwright_contract::services::MessageProperties;
 use stackwright_policies::framing::MessageEnd;
 use stackwright_transport::component;
-use stackwright_transport::slots::{CheckAt, Format};
+use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{
     Dropped, Ending, Incoming, Numbering, Outgoing, Report, Signals, View,
 };
 use stackwright_wire::{Header as _, Message};
 
-use crate::format::{Terms, Xtp4, diagnose, malformed, pull_traffic, put, spans};
+use crate::format::{Terms, Xtp4};
 use crate::header::{
     ControlSegment, DiagnosticSegment, KeyExchange, XtpKind, XtpOptions, XtpPacket,
 };
 use crate::key::ContextKey;
+use crate::receive::{pull_traffic, spans};
+use crate::send::{diagnose, put};
 
 /// Where the length of a packet stands, and its number of inquiry.
 const LENGTH: usize = 12;
@@ -102,7 +104,7 @@ fn decode_report<M: Message>(
     if report.member == 0 {
         return Err(Dropped::Malformed);
     }
-    let control = packet.pull::<ControlSegment>().map_err(malformed)?;
+    let control = packet.pull::<ControlSegment>()?;
     report.upto = control.received;
     let late = Signals::BEHIND.when(control.received < view.settled_upto);
     (report.answers, incoming.credit) = (Some(control.echo), Some(control.allocated));
@@ -112,8 +114,8 @@ fn decode_report<M: Message>(
             incoming.signals = late;
         }
         XtpKind::TrafficControl => {
-            packet.pull::<KeyExchange>().map_err(malformed)?;
-            pull_traffic(&mut packet).map_err(malformed)?;
+            packet.pull::<KeyExchange>()?;
+            pull_traffic(&mut packet)?;
             let leaves = header.options.has(XtpOptions::END);
             incoming.signals = if leaves { Signals::END } else { late };
         }
@@ -133,7 +135,7 @@ fn overhear<M: Message>(
     report: &mut Report,
 ) -> Result<Incoming<M>, Dropped> {
     if header.format == XtpKind::ErrorControl {
-        report.upto = packet.pull::<ControlSegment>().map_err(malformed)?.received;
+        report.upto = packet.pull::<ControlSegment>()?.received;
         spans(&mut packet, report)?;
     }
     Ok(Incoming { signals: Signals::OVERHEARD, ..Incoming::silent() })
@@ -164,7 +166,7 @@ impl<M: Message> XtpGroup<M> {
             }
             XtpKind::Diagnostic => {
                 packet.advance(XtpPacket::LENGTH);
-                let said = packet.pull::<DiagnosticSegment>().map_err(malformed)?;
+                let said = packet.pull::<DiagnosticSegment>()?;
                 if said.code == DiagnosticSegment::REQUEST_REFUSED {
                     // It is for those who miss something, and for no others.
                     let late = first.is_some() && view.received_upto < header.sequence;
@@ -243,11 +245,7 @@ impl<M: Message> Format<M> for XtpGroup<M> {
         mut packet: M,
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
-        let read = || {
-            let octets = packet.front(XtpPacket::LENGTH).ok_or(Dropped::Malformed)?;
-            XtpPacket::decode(octets).map_err(malformed)
-        };
-        let header = front.copied().map_or_else(read, Ok)?;
+        let header = front.copied().map_or_else(|| Front::read(&mut packet), Ok)?;
         if header.length as usize != packet.len() - XtpPacket::LENGTH {
             return Err(Dropped::Malformed);
         }

@@ -6,18 +6,19 @@ use core::net::SocketAddr;
 
 use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
-use stackwright_transport::slots::{CheckAt, Format, Front};
+use stackwright_transport::slots::{CheckAt, Format, Front, pull_front};
 use stackwright_transport::words::{
     Dropped, Ending, Incoming, Numbering, Outgoing, Report, View, unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
 use super::header::{Control36r, Packet36r, Span36r};
-use crate::format::{Terms, Xtp4, malformed, put};
+use crate::format::{Terms, Xtp4};
 use crate::header::{
     ControlSegment, KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpPacket,
 };
 use crate::key::ContextKey;
+use crate::send::put;
 
 /// Where the check of a packet stands.
 const CHECK: usize = 16;
@@ -127,7 +128,7 @@ impl<M> Xtp36r<M> {
 impl<M: Message> Xtp36r<M> {
     /// Translates a CNTL, without its header, to one of 4.0: its kind, and its octets.
     fn control(&self, view: &View, mut packet: M) -> Result<(XtpKind, M), Dropped> {
-        let segment = packet.pull::<Control36r>().map_err(malformed)?;
+        let segment = packet.pull::<Control36r>()?;
         let spans = segment.spans as usize;
         if spans.checked_mul(Span36r::LENGTH) != Some(packet.len()) {
             return Err(Dropped::Malformed);
@@ -146,7 +147,7 @@ impl<M: Message> Xtp36r<M> {
         let kind = if spans > 0 {
             put(&SpanCount { spans: segment.spans }, &mut octets);
             while !packet.is_empty() {
-                let Span36r { left, right } = packet.pull().map_err(malformed)?;
+                let Span36r { left, right } = packet.pull()?;
                 put(&SpanSegment { left: number(left), right: number(right) }, &mut octets);
             }
             XtpKind::ErrorControl
@@ -219,13 +220,7 @@ impl<M: Message> Format<M> for Xtp36r<M> {
         mut packet: M,
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
-        let header = match front {
-            Some(header) => {
-                packet.advance(Packet36r::LENGTH);
-                *header
-            }
-            None => packet.pull().map_err(malformed)?,
-        };
+        let header = pull_front(front, &mut packet)?;
         if header.length as usize != packet.len() {
             return Err(Dropped::Malformed);
         }

@@ -132,7 +132,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
         mut packet: M,
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
-        let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
+        let header = packet.pull::<Packet>()?;
         if (header.destination, header.source) != (self.here, self.there) {
             return Err(Dropped::NotOurs);
         }

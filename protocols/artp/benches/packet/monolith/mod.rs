@@ -29,8 +29,7 @@ use stackwright_artp::header::{
 use stackwright_artp::{Config, Secrets};
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Credit, MessageKind, MessageProperties};
-use stackwright_transport::words::Dropped;
-use stackwright_wire::{BufferTree, Header, Malformed};
+use stackwright_wire::{BufferTree, Header};
 
 /// Octets before a fragment.
 const HEADERS: usize = Packet::LENGTH + Fragment::LENGTH;
@@ -148,10 +147,6 @@ pub(crate) struct Monolith {
     acknowledge_at: Instant,
     begun: BTreeMap<u32, Partial>,
     inbox: VecDeque<(BufferTree, MessageProperties, u32)>,
-}
-
-fn malformed(_: Malformed) -> Dropped {
-    Dropped::Malformed
 }
 
 /// Whether `number` lies before `other`, where both wrap.

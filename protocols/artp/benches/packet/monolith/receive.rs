@@ -9,7 +9,7 @@ use stackwright_transport::Memory;
 use stackwright_transport::words::Dropped;
 use stackwright_wire::{BufferTree, Header, Message, Pool};
 
-use super::{HEADERS, Monolith, Partial, State, before, malformed};
+use super::{HEADERS, Monolith, Partial, State, before};
 
 impl Monolith {
     pub(crate) fn receive(
@@ -21,24 +21,24 @@ impl Monolith {
         // What stands before a fragment, and before its octets, in one look.
         let look = packet.len().min(HEADERS + Signed::LENGTH);
         let front = packet.front(look).ok_or(Dropped::Malformed)?;
-        let header = Packet::decode(front).map_err(malformed)?;
+        let header = Packet::decode(front)?;
         let plain = header.kind == PacketKind::Data
             && header.options == 0
             && header.version == Version::One;
         let (mut credit, mut ranges, mut priority) = (None, false, 128);
         let (mut fragment, mut signature) = (Fragment { datagram: 0, index: 0, count: 1 }, None);
         if plain {
-            fragment = Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
+            fragment = Fragment::decode(&front[Packet::LENGTH..])?;
             let signed = fragment.count == 1;
             if signed {
-                signature = Some(Signed::decode(&front[HEADERS..]).map_err(malformed)?.signature);
+                signature = Some(Signed::decode(&front[HEADERS..])?.signature);
             }
             packet.advance(if signed { HEADERS + Signed::LENGTH } else { HEADERS });
         } else {
             packet.advance(Packet::LENGTH);
             let octets = usize::from(header.options);
             for option in Options::new(packet.front(octets).ok_or(Dropped::Malformed)?) {
-                match option.map_err(malformed)? {
+                match option? {
                     // None of these is used here.
                     PacketOption::Padding(_)
                     | PacketOption::Settled(_)
@@ -85,13 +85,13 @@ impl Monolith {
             PacketKind::Control => {
                 let octets = packet.len();
                 let octets = packet.front(octets).ok_or(Dropped::Malformed)?;
-                items(octets).try_for_each(|item| item.map(|_| ())).map_err(malformed)?;
+                items(octets).try_for_each(|item| item.map(|_| ()))?;
                 signature = Some(0);
                 MessageKind::Control
             }
         };
         if kind == MessageKind::Data && !plain {
-            fragment = packet.pull::<Fragment>().map_err(malformed)?;
+            fragment = packet.pull::<Fragment>()?;
         }
         if fragment.index >= fragment.count {
             return Err(Dropped::Malformed);

@@ -9,7 +9,7 @@ use stackwright_transport::Memory;
 use stackwright_transport::words::Dropped;
 use stackwright_wire::{BufferTree, Header, Message};
 
-use super::{CONFIRM, Monolith, OPEN, State, malformed, packet};
+use super::{CONFIRM, Monolith, OPEN, State, packet};
 
 impl Monolith {
     /// What is said in session 0 about this one.
@@ -27,13 +27,13 @@ impl Monolith {
         }
         let Some(Ok(item)) = items(octets).next() else { return Err(Dropped::Malformed) };
         if item.id == CONFIRM {
-            let token = Token::decode(item.value).map_err(malformed)?;
+            let token = Token::decode(item.value)?;
             if token.session == self.session && token.token == self.ours.nonce {
                 self.state = State::Open;
             }
             return Ok(());
         }
-        let theirs = Proposal::decode(item.value).map_err(malformed)?;
+        let theirs = Proposal::decode(item.value)?;
         if item.id != OPEN || theirs.session != self.session {
             return Err(Dropped::NotOurs);
         }
