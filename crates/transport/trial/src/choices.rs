@@ -113,6 +113,11 @@ choices! { |at|
         recovery::RackTlp::new(60 * SECOND),
         recovery::SelectiveRepeat::new().inquiries(1).reordering(Some(3)),
         recovery::GoBackN,
+        recovery::LimitedRetransmissions::new(recovery::RackTlp::new(60 * SECOND), 1),
+        recovery::LimitedRetransmissions::new(
+            recovery::SelectiveRepeat::new().inquiries(1).reordering(Some(3)),
+            2,
+        ),
     ];
     rtt: dyn slots::Rtt = [
         rtt::Fixed(150 * MILLISECOND),

@@ -43,8 +43,10 @@ struct Packet {
     rises: bool,
     /// It tells how fast its sender takes data.
     limits: bool,
+    /// The unit was abandoned: its octets do not come.
+    abandoned: bool,
     /// 0.
-    #[bits(7)]
+    #[bits(6)]
     spare: u8,
     /// Of the unit.
     priority: u8,
@@ -119,7 +121,7 @@ impl<const OCTETS: bool, M> Everything<OCTETS, M> {
 
 fn spans<M: Message>(packet: &mut M, count: u16, near: u64) -> Result<Vec<Range<u64>>, Dropped> {
     let read = |_| {
-        let span = packet.pull::<Span>().map_err(|_| Dropped::Malformed)?;
+        let span = packet.pull::<Span>()?;
         let (start, end) = (unwrap(span.start, 32, near), unwrap(span.end, 32, near));
         if start < end { Ok(start..end) } else { Err(Dropped::Malformed) }
     };
@@ -164,7 +166,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         mut packet: M,
         report: &mut Report,
     ) -> Result<Incoming<M>, Dropped> {
-        let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
+        let header = packet.pull::<Packet>()?;
         let mut segment = Incoming {
             reports: header.reports,
             inquiry: header.asks.then(|| header.inquiry.into()),
@@ -186,7 +188,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         segment.next = Some(start);
         if header.unit {
             let numbers = if OCTETS { packet.len() as u64 } else { 1 };
-            if numbers == 0 {
+            if numbers == 0 || header.abandoned && !packet.is_empty() {
                 return Err(Dropped::Malformed);
             }
             let label = Label {
@@ -196,7 +198,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
                 last: header.last,
                 kind: if header.control { MessageKind::Control } else { MessageKind::Data },
                 priority: header.priority,
-                form: PieceForm::Framed,
+                form: if header.abandoned { PieceForm::Abandoned } else { PieceForm::Framed },
             };
             let span = start..start + numbers;
             segment.next = Some(span.end);
@@ -243,6 +245,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             at: stamp.at,
             valid: stamp.valid,
             limits: terms.is_some(),
+            abandoned: label.is_abandoned(),
             spare: 0,
             rate: terms.unwrap_or_default().rate,
             burst: terms.unwrap_or_default().burst,
@@ -279,7 +282,10 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
 
 impl<const OCTETS: bool, M> Component for Everything<OCTETS, M> {
     const FACTS: Facts = {
-        let counts = if OCTETS { Property::COUNTS_OCTETS } else { Property::COUNTS_PACKETS };
+        let counts = match OCTETS {
+            true => Property::COUNTS_OCTETS,
+            false => Property::COUNTS_PACKETS.and(Property::GAPS),
+        };
         let name = if OCTETS { "a format of octets" } else { "a format of packets" };
         Facts {
             gives: counts
