@@ -28,6 +28,23 @@ impl Verdicts {
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted.iter().map(|choice| self.stands_for(choice)).sum()
     }
+
+    /// The nth of all that are accepted.
+    pub(crate) fn nth(&self, mut nth: u64) -> Option<Choice> {
+        for classes in &self.accepted {
+            let count = self.stands_for(classes);
+            if nth < count {
+                return Some(std::array::from_fn(|slot| {
+                    let alike = &self.alike[slot][classes[slot]];
+                    let policy = alike[(nth % alike.len() as u64) as usize];
+                    nth /= alike.len() as u64;
+                    policy
+                }));
+            }
+            nth -= count;
+        }
+        None
+    }
 }
 
 fn alike(facts: &[Facts]) -> Vec<Alike> {

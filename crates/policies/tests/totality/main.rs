@@ -8,8 +8,8 @@
 //!
 //! The policies are those of `crates/transport/trial/src/choices.rs`.
 //!
-//! `TOTALITY=all cargo test --release -p stackwright-policies --test totality -- --ignored` tries
-//! every accepted selection.
+//! There are millions of accepted selections: `TOTALITY=10000 cargo test --release -p
+//! stackwright-policies --test totality -- --ignored` tries as many, which are drawn.
 
 mod book;
 mod talks;
