@@ -259,6 +259,48 @@ fn a_second_timeout_of_the_same_data_leaves_the_threshold() {
     check("CUBIC", Cubic::new(PACKET), 28);
 }
 
+/// The model stays what it was; the window comes back by what arrives: all of it at once, after a
+/// silence, would overflow a short queue, time out again, and so on for ever.
+#[test]
+fn after_a_timeout_the_window_of_bbr_doubles_until_it_is_that_of_the_model() {
+    let mut sender = Sender::opened(Bbr::new(PACKET), 100 * MILLISECOND, 1);
+    sender.round_trips(4, 100 * MILLISECOND);
+    let model = sender.window();
+    assert!(model > 100, "{model}");
+    sender.fill();
+    sender.time_out();
+    let mut windows = vec![sender.window()];
+    sender.settle();
+    for _ in 0..4 {
+        sender.round_trips(1, 100 * MILLISECOND);
+        windows.push(sender.window());
+    }
+    assert_eq!(windows, [2, 4, 8, 16, 32]);
+    sender.round_trips(8, 100 * MILLISECOND);
+    assert!(sender.window() >= model, "{} of {model}", sender.window());
+    sender.time_out();
+    let view = sender.view();
+    sender.judge.on_spurious(&view);
+    assert!(sender.window() >= model, "it was spurious");
+}
+
+/// A timer is coarser than such a path. A queue that is shorter than a burst shows by a loss.
+#[test]
+fn bbr_sends_bursts_where_the_path_is_short_and_has_lost_nothing() {
+    let paced = |round_trip, loses| {
+        let mut sender = Sender::opened(Bbr::new(PACKET), round_trip, 1);
+        sender.round_trips(5, round_trip);
+        if loses {
+            sender.lose();
+            sender.round_trips(5, round_trip);
+        }
+        sender.judge.pace().is_some()
+    };
+    assert!(!paced(MILLISECOND, false));
+    assert!(paced(MILLISECOND, true));
+    assert!(paced(100 * MILLISECOND, false));
+}
+
 /// A window is not grown by a sender that has little to send; one that is paced has enough.
 #[test]
 fn a_window_that_is_not_used_does_not_grow_but_a_paced_one_is() {

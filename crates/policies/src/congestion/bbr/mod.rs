@@ -22,6 +22,7 @@ use stackwright_transport::words::{MILLISECOND, Opening, SECOND, View};
 use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{FIRST, FIRST_REPEATED};
+use super::pacing::is_paced;
 use cycle::{Cycle, Phase};
 use delivery::Delivery;
 use loss::Losses;
@@ -49,6 +50,10 @@ const BURST_MOST: u64 = 64 << 10;
 /// - **The phases.** Startup doubles until three round trips bring no quarter more (§5.3.1), then
 ///   the queue is drained (§5.3.2); a cycle follows of a quarter more, a quarter less, and two to
 ///   six round trips as measured (§5.3.3, with BBRv1's gains).
+/// - **Short paths**, below two milliseconds, on which nothing was lost yet, are not paced: a timer
+///   is coarser than they are, and packets that leave together cost less.
+/// - **A timeout** leaves two packets, and the model as it was: the window doubles until it is that
+///   of the model again.
 /// - **Loss** bounds what is in flight (§5.5.10, 2 % of a round trip) only where even the shortest
 ///   round trip of that time was a quarter, and a millisecond, longer than the shortest of all:
 ///   then a queue stood, and loss comes of it. Loss without a queue is no congestion, be it a
@@ -80,7 +85,11 @@ pub struct Bbr {
     /// What is to be in flight, in octets, and what may be now.
     wanted: u64,
     bound: u64,
+    /// How far a slow start has come that follows a timeout; [`u64::MAX`]: there is none.
+    restored: u64,
     pace: Option<NonZeroU64>,
+    /// Whether something was lost on this path: a burst may be.
+    has_lost: bool,
     delivery: Delivery,
     path: Path,
     cycle: Cycle,
@@ -96,7 +105,9 @@ impl Bbr {
             packet,
             wanted: FIRST * packet,
             bound: FIRST * packet,
+            restored: u64::MAX,
             pace: None,
+            has_lost: false,
             delivery: Delivery::new(),
             path: Path::new(),
             cycle: Cycle::new(),
@@ -134,6 +145,7 @@ impl Bbr {
             self.wanted
         };
         self.wanted = self.wanted.max(least);
+        self.restored = self.restored.saturating_add(acknowledged);
         self.bind();
     }
 
@@ -144,7 +156,11 @@ impl Bbr {
             Phase::ProbeRtt => self.half().max(least),
             _ => u64::MAX,
         };
-        self.bound = self.wanted.min(probing).min(self.losses.most()).max(least);
+        let most = self.wanted.min(probing).min(self.losses.most()).max(least);
+        self.bound = most.min(self.restored);
+        if self.restored >= most {
+            self.restored = u64::MAX;
+        }
     }
 
     fn half(&self) -> u64 {
@@ -199,6 +215,7 @@ impl Congestion for Bbr {
     }
 
     fn on_lost(&mut self, _: &View, octets: u64) {
+        self.has_lost = true;
         self.losses.lost(octets);
     }
 
@@ -221,17 +238,22 @@ impl Congestion for Bbr {
     }
 
     fn on_timeout(&mut self, _: &View) {
-        // Two packets until something arrives (RFC 9002 §7.2); the model stays what it was.
-        self.bound = 2 * self.packet;
+        // Two packets (RFC 9002 §7.2), and from there on what arrives: the model stays what it was,
+        // but a window that leaves at once after a silence is lost at once where queues are short.
+        (self.bound, self.restored) = (2 * self.packet, 2 * self.packet);
+        self.has_lost = true;
     }
 
     fn on_spurious(&mut self, _: &View) {
+        self.restored = u64::MAX;
         self.bind();
     }
 
     #[inline]
     fn pace(&self) -> Option<NonZeroU64> {
-        self.pace
+        // A short path on which nothing was ever lost takes bursts.
+        let takes_bursts = self.path.least() > 0 && !is_paced(self.path.least()) && !self.has_lost;
+        self.pace.filter(|_| !takes_bursts)
     }
 }
 
