@@ -339,7 +339,7 @@ fn policies_in(program: &str) -> Vec<&'static str> {
 fn a_tailored_program_has_the_policies_that_it_names_and_no_other() {
     let named = [
         "recovery/selective_repeat",
-        "congestion/cubic",
+        "congestion/bbr",
         "connection/implicit",
         "acknowledgement/ack_ranges",
         "inquiry/tail_probe",

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`AnyOrder`] | `reliable; flow_control(n); checksum(internet); open(implicit)` |
 //! | [`InOrder`] | the same with `ordered` |
-//! | [`Selective`] | `reliable; unordered; selective_retransmission; flow_control(n); checksum(internet); open(implicit)` |
+//! | [`Selective`] | `reliable; unordered; selective_retransmission; congestion(bbr); flow_control(n); checksum(internet); open(implicit)` |
 //! | [`DedicatedLine`] | `reliable; nak; dedicated(rate); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`WholeWindow`] | `reliable; ordered; go_back_n; dedicated(rate); checksum(internet); open(implicit)` |
 //! | [`LatestOnly`] | `rising; checksum(internet); open(implicit)` |
@@ -59,7 +59,8 @@ configuration! {
 }
 
 configuration! {
-    /// All messages, once, in any order; what is missing is sent again, and no more.
+    /// All messages, once, in any order; what is missing is sent again, and no more. Loss is no
+    /// congestion where no queue stands: for paths by radio, and for those of which nothing is known.
     pub Selective<M> {
         Format: TailoredFormat<M>,
         Ordering: ordering::Absent,
@@ -71,7 +72,7 @@ configuration! {
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
         Flow: flow::CreditWindow,
-        Congestion: congestion::Cubic,
+        Congestion: congestion::Bbr,
         Rate: rate::PacedByCongestion,
         Lifetime: lifetime::Absent,
     }

@@ -14,7 +14,7 @@ use stackwright::transport::configuration;
 use stackwright::wire::Message;
 
 configuration! {
-    /// alf; checksum(internet, full); flow_control(512); open(implicit); reliable;
+    /// alf; checksum(internet, full); congestion(bbr); flow_control(512); open(implicit); reliable;
     /// selective_retransmission; unordered
     pub ImagePolicies<M> {
         Format: TailoredFormat<M>,
@@ -27,7 +27,7 @@ configuration! {
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
         Flow: flow::CreditWindow,
-        Congestion: congestion::Cubic,
+        Congestion: congestion::Bbr,
         Rate: rate::PacedByCongestion,
         Lifetime: lifetime::Absent,
     }
@@ -42,6 +42,6 @@ pub const IMAGE_VALUES: PolicyValues = PolicyValues {
 
 /// Returns the associations of a station. The protocol of `config` is left out: it is this one.
 pub fn image_host<M: Message>(config: Config) -> TailoredHost<Named<ImagePolicies<M>>> {
-    let config = Config { protocol: 0xb896c3401edd8726, accepts: &[], ..config };
+    let config = Config { protocol: 0xc36cbb25b66c1f32, accepts: &[], ..config };
     TailoredHost::new(Named::new(IMAGE_VALUES), config)
 }

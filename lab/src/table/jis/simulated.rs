@@ -48,8 +48,8 @@ configuration! {
 }
 
 configuration! {
-    /// The phase of JIS with `congestion(bbr)`.
-    pub(super) Measured<M> {
+    /// The phase of JIS with `congestion(cubic)`.
+    pub(super) LossBased<M> {
         Format: TailoredFormat<M>,
         Ordering: ordering::Absent,
         Framing: framing::Fragments<M>,
@@ -60,7 +60,7 @@ configuration! {
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
         Flow: flow::CreditWindow,
-        Congestion: congestion::Bbr,
+        Congestion: congestion::Cubic,
         Rate: rate::PacedByCongestion,
         Lifetime: lifetime::Absent,
     }
@@ -71,9 +71,9 @@ configuration! {
 pub(super) enum Sending {
     /// The rate of the link is known.
     Dedicated,
-    /// It is measured.
+    /// It is measured, as in the phase.
     Bbr,
-    /// It follows from loss: the default of the phase.
+    /// It follows from loss.
     Cubic,
 }
 
@@ -121,11 +121,11 @@ pub(super) fn fetch(
     let round_trip = 2 * link.delay.as_nanos() as u64;
     let values = PolicyValues { path: Path { round_trip, ..VALUES.path }, ..VALUES };
     match sending {
-        Sending::Cubic => {
+        Sending::Bbr => {
             over::<Named<Selective<M>>>(|| Named::new(values), link, file, instant, seed)
         }
-        Sending::Bbr => {
-            over::<Named<Measured<M>>>(|| Named::new(values), link, file, instant, seed)
+        Sending::Cubic => {
+            over::<Named<LossBased<M>>>(|| Named::new(values), link, file, instant, seed)
         }
         Sending::Dedicated => {
             let values = PolicyValues { rate, ..values };
