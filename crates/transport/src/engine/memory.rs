@@ -56,7 +56,7 @@ impl<M: Message> Memory<M> {
         self.budget.reserved()
     }
 
-    /// Writes packets that [leave together](Association::transmit) into blocks of `octets` octets,
+    /// Writes packets that [leave together](super::Association::transmit) into blocks of `octets` octets,
     /// with `headroom` before them: as many as the driver below sends in one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
