@@ -60,6 +60,5 @@ fn an_idle_association_takes_little() {
     associations.push([one, other]);
     let ((), held) = count::held(|| (1..MANY).for_each(|_| associations.push(talk(&endpoint))));
     let each = held / (2 * (MANY - 1));
-
     assert!(each < MOST, "{each} octets");
 }
