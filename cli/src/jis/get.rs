@@ -222,7 +222,7 @@ fn fetch(
         }
     }
     if let (Some(screen), Some(picture)) = (screen, view.partial()) {
-        screen.finish(picture);
+        screen.show(picture);
     }
     bar.finish_and_clear();
     if let (Some(log), Some(path)) = (log, &get.log) {
@@ -234,6 +234,7 @@ fn fetch(
 fn progress(view: &PictureView, bar: &ProgressBar, screen: Option<&Screen>) {
     let Some(progress) = view.progress() else { return };
     match screen {
+        Some(screen) if screen.draws() => {}
         Some(screen) => {
             if let Some(picture) = view.partial() {
                 screen.show(picture);

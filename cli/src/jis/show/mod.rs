@@ -11,7 +11,9 @@ mod blocks;
 mod kitty;
 
 use std::io::{self, Write as _};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use stackwright_jis::Pixels;
@@ -21,8 +23,10 @@ use stackwright_jis::Pixels;
 /// picture takes what follows for the other half.
 pub(super) struct Screen {
     /// There until it is dropped, both.
-    pictures: Option<SyncSender<Vec<u8>>>,
+    pictures: Option<Sender<Vec<u8>>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether it is drawing.
+    draws: Arc<AtomicBool>,
 }
 
 impl Screen {
@@ -30,20 +34,26 @@ impl Screen {
     /// its answer.
     pub(super) fn new() -> Self {
         let mut canvas = Canvas::new();
-        // It takes a picture when it has drawn the one before.
-        let (pictures, drawn) = sync_channel::<Vec<u8>>(0);
-        let thread = thread::spawn(move || drawn.iter().for_each(|jpeg| canvas.draw(&jpeg)));
-        Screen { pictures: Some(pictures), thread: Some(thread) }
+        let (pictures, drawn) = channel::<Vec<u8>>();
+        let draws = Arc::new(AtomicBool::new(false));
+        let drawing = draws.clone();
+        let thread = thread::spawn(move || {
+            for jpeg in drawn {
+                canvas.draw(&jpeg);
+                drawing.store(false, Ordering::Release);
+            }
+        });
+        Screen { pictures: Some(pictures), thread: Some(thread), draws }
     }
 
-    /// Shows a JPEG, unless the one before is still being drawn.
+    /// Returns whether it is drawing: another picture is then not worth joining.
+    pub(super) fn draws(&self) -> bool {
+        self.draws.load(Ordering::Acquire)
+    }
+
+    /// Shows a JPEG, after the one before.
     pub(super) fn show(&self, jpeg: Vec<u8>) {
-        // There will be another one.
-        let _ = self.pictures.as_ref().map(|pictures| pictures.try_send(jpeg));
-    }
-
-    /// Shows the last JPEG, however long it takes.
-    pub(super) fn finish(self, jpeg: Vec<u8>) {
+        self.draws.store(true, Ordering::Release);
         let _ = self.pictures.as_ref().map(|pictures| pictures.send(jpeg));
     }
 }
