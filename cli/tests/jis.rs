@@ -126,6 +126,29 @@ fn a_long_picture_is_fetched_over_both_versions_of_ip() {
     }
 }
 
+/// The limit of a file's size stands for a disk that is full.
+#[test]
+fn a_file_that_cannot_be_written_whole_leaves_the_one_before() {
+    let file = Picture { columns: 80, rows: 50, coefficients: 50 }.file(1);
+    let scratch = Scratch::new();
+    fs::write(scratch.join("a.jpg"), &file).expect("a folder of ours");
+    fs::create_dir(scratch.join("here")).expect("a folder of ours");
+    let before = "the one before";
+    fs::write(scratch.join("here/b.jpg"), before).expect("a folder of ours");
+    let (_server, address) = serve(scratch.path(), "127.0.0.1");
+    let get = format!("{PROGRAM} jis get {address}a.jpg -o b.jpg --force");
+    let limited = format!("trap '' XFSZ; ulimit -f 8; {get}");
+    let mut command = Command::new("sh");
+    let refused = said(command.args(["-c", &limited]).current_dir(scratch.join("here")));
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("b.jpg"), "{}", refused.stderr);
+    assert_eq!(fs::read(scratch.join("here/b.jpg")).expect("it is there"), before.as_bytes());
+    assert_eq!(fs::read_dir(scratch.join("here")).expect("a folder").count(), 1, "nothing else");
+    let mut command = Command::new("sh");
+    assert_eq!(said(command.args(["-c", &get]).current_dir(scratch.join("here"))).code, 0);
+    assert!(fs::read(scratch.join("here/b.jpg")).expect("it is there") == file);
+}
+
 /// What a log has, line by line.
 fn lines(log: &Path) -> Vec<Value> {
     let text = fs::read_to_string(log).expect("it was written");

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
+use stackwright_jis::generated::Why;
 use stackwright_jis::{NoPicture, Shelf, SplitCache, SplitPicture};
 
 /// The longest file that is read: one client must not take all memory.
@@ -33,6 +34,7 @@ impl Folder {
         Folder { path, kept: RefCell::new(SplitCache::new(most)) }
     }
 
+    /// Opens a file, whatever its length.
     fn open(&self, name: &str) -> Option<(File, Metadata)> {
         let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
         let path = plain.then(|| self.path.join(name))?;
@@ -40,19 +42,30 @@ impl Folder {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
         let about = file.metadata().ok()?;
-        (about.is_file() && about.len() <= OCTETS_MOST).then_some((file, about))
+        about.is_file().then_some((file, about))
     }
 }
 
-fn read(file: File) -> Option<Vec<u8>> {
+/// # Errors
+/// Returns that it is too long, or what the system says.
+fn read(file: File) -> Result<Vec<u8>, NoPicture> {
     let mut octets = Vec::new();
-    file.take(OCTETS_MOST).read_to_end(&mut octets).ok()?;
-    Some(octets)
+    // It may have grown since it was looked at.
+    let read = file.take(OCTETS_MOST + 1).read_to_end(&mut octets);
+    let length = read.map_err(|why| {
+        (Why::Unsuitable, format!("the server cannot read it: {}", why.kind()))
+    })?;
+    if length as u64 > OCTETS_MOST { Err(too_long()) } else { Ok(octets) }
+}
+
+fn too_long() -> NoPicture {
+    let most = OCTETS_MOST >> 20;
+    (Why::Unsuitable, format!("its file is longer than {most} MiB, the server's bound"))
 }
 
 impl Shelf for Folder {
     fn file(&self, name: &str) -> Option<Vec<u8>> {
-        self.open(name).and_then(|(file, _)| read(file))
+        self.open(name).and_then(|(file, _)| read(file).ok())
     }
 
     fn split(&self, name: &str, most: usize) -> Result<Rc<SplitPicture>, NoPicture> {
@@ -64,7 +77,10 @@ impl Shelf for Folder {
         if let Some(picture) = self.kept.borrow_mut().find(name, most, &version) {
             return Ok(picture);
         }
-        let picture = Rc::new(SplitPicture::of(read(file), most)?);
+        if about.len() > OCTETS_MOST {
+            return Err(too_long());
+        }
+        let picture = Rc::new(SplitPicture::of(Some(read(file)?), most)?);
         if modified.elapsed().is_ok_and(|ago| ago >= SETTLED) {
             self.kept.borrow_mut().keep(name, most, version, picture.clone());
         }
@@ -106,6 +122,20 @@ mod tests {
         assert!(Rc::ptr_eq(&second, &split()));
         fs::remove_file(scratch.join("a.jpg")).expect("a file of ours");
         assert!(folder.split("a.jpg", MOST).is_err(), "what is gone is not served from memory");
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_refused_with_the_reason() {
+        let scratch = Scratch::new();
+        let file = File::create(scratch.join("long.jpg")).expect("a folder of ours");
+        file.set_len(OCTETS_MOST + 1).expect("it is sparse");
+        let folder = Folder::new(scratch.path().into(), 1 << 20);
+        let (why, text) = folder.split("long.jpg", MOST).expect_err("it is too long");
+        assert_eq!(why, Why::Unsuitable);
+        assert!(text.contains("64 MiB"), "{text}");
+        file.set_len(OCTETS_MOST).expect("it is sparse");
+        let (_, text) = folder.split("long.jpg", MOST).expect_err("it is no picture");
+        assert!(text.contains("not a JPEG"), "{text}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `jis get`: a picture, as it arrives.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -221,8 +222,11 @@ fn fetch(
             next = Instant::now() + begin.elapsed().max(FRAME);
         }
     }
-    if let (Some(screen), Some(picture)) = (screen, view.partial()) {
-        screen.show(picture);
+    if let Some(screen) = screen {
+        view.partial().into_iter().for_each(|picture| screen.show(picture));
+        if let Some(why) = screen.finish() {
+            say!("It is not shown: {why}");
+        }
     }
     bar.finish_and_clear();
     if let (Some(log), Some(path)) = (log, &get.log) {
@@ -252,7 +256,19 @@ fn write(path: &Path, octets: &[u8], force: bool) -> Result<(), Problem> {
         return Ok(io::stdout().write_all(octets)?);
     }
     let wrong = |why| Problem::Path { path: path.into(), why };
-    create(path, force)?.write_all(octets).map_err(wrong)
+    if path.metadata().is_ok_and(|about| !about.is_file()) {
+        // A device or a pipe has no other version to keep.
+        return create(path, force)?.write_all(octets).map_err(wrong);
+    }
+    // What is there, behind a link or not, stays until all of the new file is written.
+    let path = &path.canonicalize().unwrap_or(path.into());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let (folder, mode) = (folder.unwrap_or(Path::new(".")), Permissions::from_mode(0o666));
+    let file = tempfile::Builder::new().permissions(mode).tempfile_in(folder);
+    let mut file = file.map_err(wrong)?;
+    file.write_all(octets).map_err(wrong)?;
+    let named = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    named.map(drop).map_err(|error| wrong(error.error))
 }
 
 fn create(path: &Path, force: bool) -> Result<File, Problem> {

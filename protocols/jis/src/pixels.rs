@@ -1,13 +1,15 @@
 //! The pixels of a picture, and how far they are from those of another.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
+
+use crate::jpeg::JpegLayout;
 
 /// A picture of red, green and blue.
 pub struct Pixels {
@@ -23,8 +25,16 @@ impl Pixels {
     /// Decodes a JPEG.
     ///
     /// # Errors
-    /// Returns a sentence of the decoder.
+    /// Returns a sentence where it is not baseline, is in several scans, or the decoder refuses it.
     pub fn of(jpeg: &[u8]) -> Result<Self, String> {
+        let layout = JpegLayout::of(jpeg).map_err(|flaw| flaw.to_string())?;
+        // zune-jpeg up to 0.5.16 decodes scans of single components to wrong colours, or loses
+        // rows of them, and reports success.
+        if layout.scans.len() > 1 {
+            return Err("its components are in scans of their own, which cannot be decoded here; \
+                        `jpegtran -outfile one.jpg FILE` puts them in one without loss"
+                .into());
+        }
         let options = DecoderOptions::default()
             .jpeg_set_out_colorspace(ColorSpace::RGB)
             .set_max_width(1 << 16)

@@ -24,7 +24,7 @@ use stackwright_jis::Pixels;
 pub(super) struct Screen {
     /// There until it is dropped, both.
     pictures: Option<Sender<Vec<u8>>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<String>>>,
     /// Whether it is drawing.
     draws: Arc<AtomicBool>,
 }
@@ -38,10 +38,12 @@ impl Screen {
         let draws = Arc::new(AtomicBool::new(false));
         let drawing = draws.clone();
         let thread = thread::spawn(move || {
+            let mut refused = None;
             for jpeg in drawn {
-                canvas.draw(&jpeg);
+                refused = canvas.draw(&jpeg).err();
                 drawing.store(false, Ordering::Release);
             }
+            refused
         });
         Screen { pictures: Some(pictures), thread: Some(thread), draws }
     }
@@ -49,6 +51,16 @@ impl Screen {
     /// Returns whether it is drawing: another picture is then not worth joining.
     pub(super) fn draws(&self) -> bool {
         self.draws.load(Ordering::Acquire)
+    }
+
+    /// Waits until the last picture is drawn, and returns why it cannot be.
+    pub(super) fn finish(mut self) -> Option<String> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Option<String> {
+        self.pictures = None;
+        self.thread.take()?.join().ok()?
     }
 
     /// Shows a JPEG, after the one before.
@@ -60,8 +72,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        self.pictures = None;
-        let _ = self.thread.take().map(JoinHandle::join);
+        self.end();
     }
 }
 
@@ -79,19 +90,24 @@ impl Canvas {
         Canvas { graphics, rows: 0 }
     }
 
-    /// Draws a JPEG; what cannot be decoded is not drawn.
-    fn draw(&mut self, jpeg: &[u8]) {
-        let Ok(picture) = Pixels::of(jpeg) else { return };
+    /// Draws a JPEG.
+    ///
+    /// # Errors
+    /// Returns a sentence where it cannot be decoded.
+    fn draw(&mut self, jpeg: &[u8]) -> Result<(), String> {
+        let picture = Pixels::of(jpeg)?;
         let room = Room::of_terminal();
         let drawn = match self.graphics {
             Some(name) => kitty::drawn(&picture, &room, name, self.rows),
             None => Some(blocks::drawn(&picture, &room, self.rows)),
         };
-        let Some((text, rows)) = drawn else { return };
-        self.rows = rows;
-        let mut out = io::stdout().lock();
-        let _ = out.write_all(text.as_bytes());
-        let _ = out.flush();
+        if let Some((text, rows)) = drawn {
+            self.rows = rows;
+            let mut out = io::stdout().lock();
+            let _ = out.write_all(text.as_bytes());
+            let _ = out.flush();
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files and pieces that are damaged: refused with a reason, and nothing panics.
 
-use stackwright_jis::jpeg::{Assembly, BODY_MOST, Picture};
+use stackwright_jis::jpeg::{Assembly, BODY_MOST, JpegFlaw, Picture};
 
 use crate::assembled;
 use crate::corpus::{Made, corpus};
@@ -68,4 +68,30 @@ fn damaged_pieces_are_refused_or_keep_the_picture_readable() {
             let _ = assembly.whole();
         }
     }
+}
+
+/// A body with one piece of octets that are no picture data.
+fn outside(first: usize, octets: &[u8]) -> Vec<u8> {
+    let [_, first @ ..] = (first as u32).to_be_bytes();
+    [&[255], &first[..], &[0, 0, octets.len() as u8], octets].concat()
+}
+
+#[test]
+fn pieces_of_one_octet_cost_no_more_than_the_octets_or_are_refused() {
+    let Some(corpus) = corpus() else { return };
+    let picture = Picture::read(&corpus[0].file).expect("it is baseline");
+    let assembly =
+        || Assembly::new(picture.quantisation(), picture.huffman()).expect("its own tables");
+    // In order they become one run, and a copy of any of it is known.
+    let mut rising = assembly();
+    for first in 0..300_000 {
+        rising.take(&outside(first, &[first as u8])).expect("the first of its place");
+    }
+    rising.take(&outside(1000, &[232, 233, 234])).expect("a copy");
+    assert_eq!(rising.take(&outside(1000, &[0])), Err(JpegFlaw::Stray));
+    assert_eq!(rising.take(&outside(299_999, &[95 + 128, 0])), Err(JpegFlaw::Stray));
+    // With holes between them, a server is in error long before they fill the memory.
+    let mut holes = assembly();
+    let taken = (0..1 << 23).take_while(|nth| holes.take(&outside(nth * 2, &[0])).is_ok()).count();
+    assert!(taken <= 1 << 17, "{taken} runs");
 }
