@@ -111,9 +111,9 @@ pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use drops::Drops;
 pub use lanes::Lanes;
 pub use link::{
-    Carried, Conditions, Counts, Deed, DelayStep, Discipline, Event, GilbertElliott, Link,
-    LinkDescription, LinkFlaw, LinkPacket, Loss, NamedProfile, OctetCount, Outages, Passes,
-    Profile, Queue, Reorder, StepLength, SteppedDelay, Time,
+    Carried, Conditions, Counts, Deed, DelayStep, Discipline, EcnTreatment, Event, GilbertElliott,
+    Link, LinkDescription, LinkFlaw, LinkPacket, LinkStep, Loss, NamedProfile, OctetCount, Outages,
+    Passes, Policer, Profile, Queue, Reorder, StepLength, SteppedDelay, Time,
 };
 pub use network::{Association, Fault, Network, Traffic, Which};
 pub use pipe::{PipeEnd, pipe};

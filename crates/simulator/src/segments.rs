@@ -156,12 +156,12 @@ impl<M: Message> LinkPacket for Segment<M> {
         Segment { word, ..*self }
     }
 
-    fn mark(&mut self) -> bool {
-        let can = self.ecn != Ecn::NotEct;
-        if can {
-            self.ecn = Ecn::Ce;
-        }
-        can
+    fn ecn(&self) -> u8 {
+        self.ecn.bits()
+    }
+
+    fn set_ecn(&mut self, ecn: u8) {
+        self.ecn = Ecn::of_bits(ecn);
     }
 
     fn alter(&mut self, bit: u64) {

@@ -98,12 +98,12 @@ impl LinkPacket for Parcel {
         Parcel(self.0, self.1.clone(), self.2)
     }
 
-    fn mark(&mut self) -> bool {
-        let can = self.2 != Ecn::NotEct;
-        if can {
-            self.2 = Ecn::Ce;
-        }
-        can
+    fn ecn(&self) -> u8 {
+        self.2.bits()
+    }
+
+    fn set_ecn(&mut self, ecn: u8) {
+        self.2 = Ecn::of_bits(ecn);
     }
 
     fn alter(&mut self, _: u64) {}

@@ -30,8 +30,12 @@ impl LinkPacket for Sent {
         self.clone()
     }
 
-    fn mark(&mut self) -> bool {
-        self.segment.mark()
+    fn ecn(&self) -> u8 {
+        self.segment.ecn()
+    }
+
+    fn set_ecn(&mut self, ecn: u8) {
+        self.segment.set_ecn(ecn);
     }
 
     fn alter(&mut self, bit: u64) {

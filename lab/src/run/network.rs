@@ -81,7 +81,7 @@ pub(super) fn told(world: &World<M>, scenario: &Scenario) -> Vec<Value> {
             "offered": counts.offered, "delivered": counts.delivered, "lost": counts.lost,
             "octets_offered": counts.octets_offered, "octets": counts.octets,
             "duplicated": counts.duplicated, "held_back": counts.held_back, "altered": counts.altered,
-            "too_long": counts.too_long, "in_outage": counts.in_outage,
+            "too_long": counts.too_long, "policed": counts.policed, "in_outage": counts.in_outage,
             "dropped_at_tail": counts.dropped_at_tail, "dropped_by_codel": counts.dropped_by_codel,
             "marked": counts.marked,
         })

@@ -200,8 +200,9 @@ impl Outcome {
 }
 
 /// The counters of packets that a link dropped, simulated or real, and why in words.
-const DROPS: [(&str, &str); 6] = [
+const DROPS: [(&str, &str); 7] = [
     ("too_long", "longer than its MTU"),
+    ("policed", "beyond the policer's rate"),
     ("lost", "lost"),
     ("in_outage", "sent while it was down"),
     ("dropped_at_tail", "the queue was full"),

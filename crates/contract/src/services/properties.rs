@@ -54,11 +54,31 @@ pub enum Ecn {
     #[default]
     NotEct,
     /// ECT: its sender is told of marks and responds to them, so that a router may mark it instead
-    /// of dropping it. Both codepoints of RFC 3168 read so; ECT(0) is written, since ECT(1) asks
-    /// for another kind of router (RFC 9331).
+    /// of dropping it. This is ECT(0): ECT(1) asks for another kind of router (RFC 9331).
     Ect,
     /// CE: a router met congestion and marked it.
     Ce,
+}
+
+impl Ecn {
+    /// Returns the two bits of the codepoint.
+    pub fn bits(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0b00,
+            Ecn::Ect => 0b10,
+            Ecn::Ce => 0b11,
+        }
+    }
+
+    /// Returns the codepoint of the last two bits of a traffic class. ECT(1) is none that a sender
+    /// here writes: a path that turns ECT(0) into it does not pass ECN (RFC 9000 §13.4.2.1).
+    pub fn of_bits(class: u8) -> Self {
+        match class & 0b11 {
+            0b10 => Ecn::Ect,
+            0b11 => Ecn::Ce,
+            _ => Ecn::NotEct,
+        }
+    }
 }
 
 /// What a message is to the applications. Layers carry both alike, unless their specification tells

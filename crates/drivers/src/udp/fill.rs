@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use stackwright_contract::services::Ecn;
 use stackwright_wire::Block;
 
-use super::{BLOCKS, mark};
+use super::BLOCKS;
 
 /// What arrived in one block: datagrams of one peer, as the kernel has coalesced them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -132,9 +132,9 @@ fn noted(header: &libc::mmsghdr) -> Came {
             )
         };
         match (head.cmsg_level, head.cmsg_type) {
-            (libc::IPPROTO_IP, libc::IP_TOS) => came.ecn = octet.map_or(came.ecn, mark::read),
+            (libc::IPPROTO_IP, libc::IP_TOS) => came.ecn = octet.map_or(came.ecn, Ecn::of_bits),
             (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
-                came.ecn = integer.map_or(came.ecn, |class| mark::read(class as u8));
+                came.ecn = integer.map_or(came.ecn, |class| Ecn::of_bits(class as u8));
             }
             (libc::SOL_UDP, libc::UDP_GRO) => {
                 came.stride =

@@ -27,29 +27,11 @@ impl<M: Message> Socket<M> {
     /// control message is needed for each of them.
     #[cold]
     pub(super) fn bear(&mut self, ecn: Ecn) {
-        let bits = written(ecn);
+        let bits = ecn.bits();
         let _ = sockopt::set_ip_tos(&self.socket, bits);
         if self.local.is_ipv6() {
             let _ = sockopt::set_ipv6_tclass(&self.socket, bits.into());
         }
         (self.ecn, self.differing) = (ecn, 0);
-    }
-}
-
-/// Returns the two bits of a codepoint (RFC 3168 §5).
-pub(super) fn written(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect => 0b10, // ECT(0)
-        Ecn::Ce => 0b11,
-    }
-}
-
-/// Returns the codepoint in the traffic class of an arriving datagram.
-pub(super) fn read(class: u8) -> Ecn {
-    match class & 0b11 {
-        0b00 => Ecn::NotEct,
-        0b11 => Ecn::Ce,
-        _ => Ecn::Ect, // ECT(0), and ECT(1), which is as good
     }
 }

@@ -13,7 +13,7 @@ use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::burst::{Burst, Waiting};
-use super::{LONGEST, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, mark};
+use super::{LONGEST, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less};
 use crate::readiness::token;
 use crate::registry::Registry;
 
@@ -190,7 +190,7 @@ impl<M: Message> Socket<M> {
             Peers::One(_) => None,
             Peers::Many { .. } => Some(SockaddrStorage::from(connect::address(to, self.local))),
         };
-        let bits = ecn.map(mark::written);
+        let bits = ecn.map(Ecn::bits);
         let tos = bits.unwrap_or_default();
         let class = i32::from(tos);
         // As of the options, a socket for both families takes both.

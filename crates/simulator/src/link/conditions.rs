@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
-use super::{DelayStep, Loss, Outages, Queue};
+use super::{DelayStep, EcnTreatment, LinkStep, Loss, Outages, Policer, Queue};
 
 /// What one direction of a link does to packets.
 ///
@@ -25,6 +25,12 @@ pub struct Conditions {
     /// The longest packet that passes, in octets without framing; `None`: no limit. A stream keeps
     /// to it by itself.
     pub mtu: Option<usize>,
+    /// When rate, MTU or the treatment of ECN are other ones.
+    pub steps: Cow<'static, [LinkStep]>,
+    /// What happens to the ECN field of packets.
+    pub ecn: EcnTreatment,
+    /// What is dropped before the queue; `None`: nothing.
+    pub policer: Option<Policer>,
     /// The queue of packets. It matters only if there is a `rate`.
     pub queue: Queue,
     /// The least propagation delay.
@@ -57,6 +63,9 @@ impl Conditions {
         rate: None,
         overhead: 0,
         mtu: None,
+        steps: Cow::Borrowed(&[]),
+        ecn: EcnTreatment::Keep,
+        policer: None,
         queue: Queue::UNLIMITED,
         delay: Duration::ZERO,
         delay_steps: Cow::Borrowed(&[]),

@@ -3,7 +3,7 @@
 /// How many packets met which fate on one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Offered: each packet is counted here, and in exactly one of the next six.
+    /// Offered: each packet is counted here, and in exactly one of the next seven.
     pub offered: u64,
     /// Arrived, or in flight; copies are not counted.
     pub delivered: u64,
@@ -11,6 +11,8 @@ pub struct Counts {
     pub lost: u64,
     /// Longer than the MTU.
     pub too_long: u64,
+    /// Dropped by the policer.
+    pub policed: u64,
     /// Sent while the link was down.
     pub in_outage: u64,
     /// Dropped because the queue was full.

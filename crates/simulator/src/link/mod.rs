@@ -5,11 +5,15 @@
 //! | | | file |
 //! | --- | --- | --- |
 //! | 1 | longer than the MTU: dropped | here |
-//! | 2 | no place in the queue: dropped; or it would wait too long: marked, else dropped | `queue.rs`, `codel.rs` |
-//! | 3 | it waits for its turn, and takes its time at the link's rate | `queue.rs` |
-//! | 4 | lost, where the link is down when its turn comes | `outages.rs` |
-//! | 5 | its fate: lost, doubled, altered, late, held back; drawn or scripted | `chance.rs`, `fate.rs` |
-//! | 6 | in flight for the delay, which may change | here, `delay_steps.rs` |
+//! | 2 | beyond the policer's rate: dropped | `policer.rs` |
+//! | 3 | no place in the queue: dropped; or it would wait too long: marked, else dropped | `queue.rs`, `codel.rs` |
+//! | 4 | it waits for its turn, and takes its time at the link's rate | `queue.rs` |
+//! | 5 | lost, where the link is down when its turn comes | `outages.rs` |
+//! | 6 | its fate: lost, doubled, altered, late, held back; drawn or scripted | `chance.rs`, `fate.rs` |
+//! | 7 | its ECN field is mangled | `ecn.rs` |
+//! | 8 | in flight for the delay, which may change | here, `delay_steps.rs` |
+//!
+//! Rate, MTU and the treatment of ECN may change, too: `steps.rs`.
 
 mod bit_errors;
 mod chance;
@@ -18,11 +22,14 @@ mod conditions;
 mod counts;
 mod delay_steps;
 pub(crate) mod description;
+mod ecn;
 mod fate;
 mod loss;
 mod outages;
+mod policer;
 mod profile;
 mod queue;
+mod steps;
 
 use stackwright_contract::{Duration, Instant};
 
@@ -30,11 +37,14 @@ pub use conditions::{Conditions, Reorder};
 pub use counts::Counts;
 pub use delay_steps::{DelayStep, StepLength, SteppedDelay};
 pub use description::{LinkDescription, LinkFlaw, OctetCount, Time};
+pub use ecn::EcnTreatment;
 pub use fate::{Deed, Event};
 pub use loss::{GilbertElliott, Loss};
 pub use outages::{Outages, Passes};
+pub use policer::Policer;
 pub use profile::{NamedProfile, Profile};
 pub use queue::{Discipline, Queue};
+pub use steps::LinkStep;
 
 pub(crate) use bit_errors::BitErrors;
 pub(crate) use chance::happens;
@@ -43,6 +53,7 @@ pub(crate) use queue::{bits_at, serialisation};
 use chance::{Chance, RESEND_FIRST};
 use delay_steps::Stepped;
 use fate::Fate;
+use policer::Bucket;
 use queue::{Dropped, Sender};
 
 /// What a link has to know of a packet.
@@ -64,11 +75,14 @@ pub trait LinkPacket {
     /// Returns a copy.
     fn twin(&self) -> Self;
 
-    /// Marks it in place of a drop by the queue: it met congestion (RFC 3168 §5). Returns whether
-    /// it could be marked; by default it cannot.
-    fn mark(&mut self) -> bool {
-        false
+    /// Returns its ECN field: 0b10 for ECT(0), 0b01 for ECT(1), 0b11 for CE (RFC 3168 §5). By
+    /// default it is 0: a queue drops it, where it would mark another.
+    fn ecn(&self) -> u8 {
+        0
     }
+
+    /// Sets its ECN field, if it has one.
+    fn set_ecn(&mut self, _ecn: u8) {}
 
     /// Flips the bit `bit` of those that errors can reach; counted round from the first again if it
     /// has fewer, no bit if it has none.
@@ -91,6 +105,7 @@ pub enum Carried<P> {
 pub struct Link {
     conditions: Conditions,
     source: Source,
+    policed: Bucket,
     sender: Sender,
     stepped: Stepped,
     /// The arrival of the last packet that later ones may not overtake.
@@ -114,8 +129,8 @@ impl Link {
     }
 
     /// Makes a link without randomness: exactly `events` happen to its packets. Rate, delay and its
-    /// steps, queue, MTU and outages are as the conditions say; their probabilities, and which
-    /// packets are lost, are not used.
+    /// steps, policer, queue, MTU, ECN and outages are as the conditions say; their probabilities,
+    /// and which packets are lost, are not used.
     pub fn scripted(conditions: Conditions, mut events: Vec<Event>) -> Self {
         events.sort_by_key(|event| event.nth);
         Link::with(conditions, Source::Scripted(events.into_iter().peekable()))
@@ -123,8 +138,9 @@ impl Link {
 
     fn with(conditions: Conditions, source: Source) -> Self {
         let (sender, counts) = (Sender::default(), Counts::default());
-        let stepped = Stepped::default();
-        Link { conditions, source, sender, stepped, last: Instant::START, counts, log: None }
+        let (policed, stepped) = (Bucket::default(), Stepped::default());
+        let last = Instant::START;
+        Link { conditions, source, policed, sender, stepped, last, counts, log: None }
     }
 
     /// Returns the conditions of the link.
@@ -165,7 +181,7 @@ impl Link {
         self.counts.offered += 1;
         let octets = packet.octets();
         self.counts.octets_offered += octets as u64;
-        let Some(left) = self.send(now, octets, || packet.mark()) else { return Carried::Lost };
+        let Some(left) = self.send(now, octets, &mut packet) else { return Carried::Lost };
         let fate = self.fate(nth, packet.exposed());
         self.note(nth, &fate);
         if fate.lost {
@@ -176,6 +192,10 @@ impl Link {
         self.counts.octets += octets as u64;
         self.counts.altered += u64::from(!fate.altered.is_empty());
         self.counts.held_back += u64::from(!fate.held.is_zero());
+        let treated = self.conditions.ecn_at(now).of(packet.ecn());
+        if treated != packet.ecn() {
+            packet.set_ecn(treated);
+        }
         let twin = fate.twin.is_some().then(|| packet.twin());
         for bit in &fate.altered {
             packet.alter(*bit);
@@ -229,22 +249,27 @@ impl Link {
         Some(left + self.delay(left) + late)
     }
 
-    /// Returns when `octets` octets, sent `now`, have left; `None` if they are dropped, and could
-    /// not be marked.
+    /// Returns when `packet`, of `octets` octets and sent `now`, has left; `None` if it is dropped,
+    /// and could not be marked.
     fn send(
         &mut self,
         now: Instant,
         octets: usize,
-        mark: impl FnOnce() -> bool,
+        packet: &mut impl LinkPacket,
     ) -> Option<Instant> {
-        let Link { conditions, sender, counts, .. } = self;
-        if conditions.mtu.is_some_and(|mtu| octets > mtu) {
+        let Link { conditions, policed, sender, counts, .. } = self;
+        if conditions.mtu_at(now).is_some_and(|mtu| octets > mtu) {
             counts.too_long += 1;
+            return None;
+        }
+        if conditions.policer.is_some_and(|policer| !policed.admits(policer, now, octets)) {
+            counts.policed += 1;
             return None;
         }
         let start = match sender.turn(conditions, now, octets) {
             Ok(start) => start,
-            Err(Dropped::ByCoDel(start)) if mark() => {
+            Err(Dropped::ByCoDel(start)) if packet.ecn() != 0 => {
+                packet.set_ecn(ecn::MARKED);
                 sender.marked(conditions);
                 counts.marked += 1;
                 start

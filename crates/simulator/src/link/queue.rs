@@ -66,7 +66,7 @@ pub(super) enum Dropped {
 }
 
 /// The sending side of a link: it knows when each packet leaves, since the order is that of arrival
-/// and the rate is known.
+/// and the rate is known, at each time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
     /// When the last packet has left.
@@ -88,8 +88,8 @@ impl Sender {
         now: Instant,
         octets: usize,
     ) -> Result<Instant, Dropped> {
-        let Some(rate) = conditions.rate else { return Ok(now) };
         let start = self.free.max(now);
+        let Some(rate) = conditions.rate_at(start) else { return Ok(now) };
         let Queue { octets: most, packets, discipline } = conditions.queue;
         self.forget(now);
         // A packet that is sent at once never waits.
@@ -100,7 +100,8 @@ impl Sender {
             return Err(Dropped::AtTail);
         }
         if let Discipline::CoDel { target, interval } = discipline {
-            let longest = conditions.mtu.unwrap_or(octets).saturating_add(conditions.overhead);
+            let longest =
+                conditions.mtu_at(now).unwrap_or(octets).saturating_add(conditions.overhead);
             let least = serialisation(longest, rate) + Duration::from_nanos(1);
             let target = target.max(least);
             if self.codel.drops(target, interval, start, start.since(now)) {
@@ -119,7 +120,8 @@ impl Sender {
 
     /// Returns when a packet that arrives `now`, and is not dropped, begins to leave.
     pub(super) fn after_all(&self, conditions: &Conditions, now: Instant) -> Instant {
-        if conditions.rate.is_some() { self.free.max(now) } else { now }
+        let start = self.free.max(now);
+        if conditions.rate_at(start).is_some() { start } else { now }
     }
 
     /// Records that a packet that arrived `now` leaves at `start`, as `turn` said or later. Returns
@@ -131,7 +133,7 @@ impl Sender {
         start: Instant,
         octets: usize,
     ) -> Instant {
-        let Some(rate) = conditions.rate else { return start };
+        let Some(rate) = conditions.rate_at(start) else { return start };
         let rate = rate.max(1);
         if start > now && (conditions.queue.octets.is_some() || conditions.queue.packets.is_some())
         {

@@ -68,16 +68,16 @@ fn codel_drops_as_its_control_law_says() {
 #[test]
 fn codel_marks_what_can_be_marked_and_drops_the_rest() {
     let mut link = Link::new(conditions(Discipline::CODEL), 0);
-    let carry = |link: &mut Link, number, marked| match link
-        .carry(Instant::START, Probe { marked, ..Probe::new(number, OCTETS) })
+    let carry = |link: &mut Link, number, ecn| match link
+        .carry(Instant::START, Probe { ecn, ..Probe::new(number, OCTETS) })
     {
         Carried::Once(_, probe) => Some(probe),
         Carried::Lost => None,
         Carried::Twice(_) => unreachable!("nothing is doubled"),
     };
-    let came = (0..500).filter_map(|number| carry(&mut link, number, Some(false)));
+    let came = (0..500).filter_map(|number| carry(&mut link, number, 0b10));
     let marked: Vec<u64> =
-        came.filter(|probe| probe.marked == Some(true)).map(|probe| probe.number).collect();
+        came.filter(|probe| probe.ecn == 0b11).map(|probe| probe.number).collect();
     // As above, but that what is marked leaves as the others do.
     let mut next = 105.0;
     for (count, number) in (1..).zip(&marked) {
@@ -90,7 +90,7 @@ fn codel_marks_what_can_be_marked_and_drops_the_rest() {
         (counts.marked, counts.dropped_by_codel, counts.delivered),
         (marked.len() as u64, 0, 500)
     );
-    let arrived = (500..600).filter_map(|number| carry(&mut link, number, None)).count() as u64;
+    let arrived = (500..600).filter_map(|number| carry(&mut link, number, 0)).count() as u64;
     let dropped = link.counts().dropped_by_codel;
     assert!(dropped > 0, "who cannot be marked is dropped");
     assert_eq!(arrived + dropped, 100);

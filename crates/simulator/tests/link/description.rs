@@ -2,8 +2,9 @@
 
 use stackwright_contract::Duration;
 use stackwright_simulator::{
-    Conditions, Deed, DelayStep, Discipline, Event, GilbertElliott, LinkDescription, LinkFlaw,
-    Loss, Outages, Passes, Profile, Queue, Reorder, StepLength, SteppedDelay,
+    Conditions, Deed, DelayStep, Discipline, EcnTreatment, Event, GilbertElliott, LinkDescription,
+    LinkFlaw, LinkStep, Loss, Outages, Passes, Policer, Profile, Queue, Reorder, StepLength,
+    SteppedDelay,
 };
 
 use crate::{at, millis};
@@ -42,6 +43,9 @@ fn every_field_is_understood() {
         queue = "64 kB"
         codel = { target = "10 ms" }
         mtu = 1500
+        steps = [{ at = "8 s", rate = "10 Mb/s" }, { at = "9 s", mtu = 1280, ecn = "mark-all" }]
+        ecn = "bleach"
+        policer = { rate = "8 Mb/s", burst = "50 kB" }
         overhead = 38
         loss = { gilbert-elliott = { p = 0.01, r = 0.2 } }
         duplicate = 0.001
@@ -55,11 +59,24 @@ fn every_field_is_understood() {
     let (target, interval) = (millis(10), millis(100));
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let passes = Passes { period: minutes(95), length: minutes(8), first: Duration::ZERO };
-    let step = |at, delay, lasts| DelayStep { at: Duration::from_secs(at), delay, lasts };
+    let seconds = Duration::from_secs;
+    let step = |at, delay, lasts| DelayStep { at: seconds(at), delay, lasts };
     let expected = Conditions {
         rate: Some(12_500_000),
         overhead: 38,
         mtu: Some(1500),
+        steps: vec![
+            LinkStep { at: seconds(8), rate: Some(1_250_000), mtu: None, ecn: None },
+            LinkStep {
+                at: seconds(9),
+                rate: None,
+                mtu: Some(1280),
+                ecn: Some(EcnTreatment::MarkAll),
+            },
+        ]
+        .into(),
+        ecn: EcnTreatment::Bleach,
+        policer: Some(Policer { rate: 1_000_000, burst: 50_000 }),
         queue: Queue {
             discipline: Discipline::CoDel { target, interval },
             ..Queue::octets(64_000)
@@ -215,6 +232,10 @@ fn what_does_not_go_together_is_named() {
             "profile = \"packet-radio-1200\"\ndelay-steps = []",
             "`delay-steps` is said of a link of two stations",
         ),
+        ("steps = [{ at = \"1 s\" }]", "`steps` cannot be so: expected a `rate`, an `mtu`"),
+        ("steps = [{ at = \"1 s\", rate = \"unlimited\" }]", "`steps` cannot be so"),
+        ("policer = { rate = \"unlimited\", burst = 1 }", "`policer` cannot be so"),
+        ("profile = \"packet-radio-1200\"\necn = \"swap\"", "`ecn` is said of a link"),
         ("outages = []\npass = { period = \"2 s\", length = \"1 s\" }", "leave out one of them"),
     ] {
         let flaw = described(text).expect_err(text).to_string();

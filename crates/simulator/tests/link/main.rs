@@ -6,12 +6,15 @@ mod chances;
 mod codel;
 mod delay_steps;
 mod description;
+mod ecn;
 mod loss;
 mod order;
 mod outages;
+mod policer;
 mod profiles;
 mod rate;
 mod replay;
+mod steps;
 
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Carried, Link, LinkPacket};
@@ -22,13 +25,12 @@ struct Probe {
     number: u64,
     octets: usize,
     altered: Vec<u64>,
-    /// Whether it can be marked, and was.
-    marked: Option<bool>,
+    ecn: u8,
 }
 
 impl Probe {
     fn new(number: u64, octets: usize) -> Self {
-        Probe { number, octets, altered: Vec::new(), marked: None }
+        Probe { number, octets, altered: Vec::new(), ecn: 0 }
     }
 }
 
@@ -41,11 +43,12 @@ impl LinkPacket for Probe {
         self.clone()
     }
 
-    fn mark(&mut self) -> bool {
-        self.marked.as_mut().is_some_and(|marked| {
-            *marked = true;
-            true
-        })
+    fn ecn(&self) -> u8 {
+        self.ecn
+    }
+
+    fn set_ecn(&mut self, ecn: u8) {
+        self.ecn = ecn;
     }
 
     fn alter(&mut self, bit: u64) {

@@ -2,8 +2,8 @@
 
 use stackwright_contract::Duration;
 use stackwright_simulator::{
-    Conditions, Deed, DelayStep, Discipline, Event, GilbertElliott, Link, Loss, Outages, Passes,
-    Queue, Reorder, StepLength, SteppedDelay,
+    Conditions, Deed, DelayStep, Discipline, EcnTreatment, Event, GilbertElliott, Link, LinkStep,
+    Loss, Outages, Passes, Policer, Queue, Reorder, StepLength, SteppedDelay,
 };
 
 use crate::{arrivals, at, millis};
@@ -33,6 +33,15 @@ fn any_conditions(random: &mut fastrand::Rng) -> Conditions {
         rate: random.bool().then(|| random.u64(10_000..1_000_000)),
         overhead: random.usize(..40),
         mtu: random.bool().then_some(1000),
+        steps: vec![LinkStep {
+            at: millis(random.u64(..200)),
+            rate: random.bool().then(|| random.u64(10_000..1_000_000)),
+            mtu: random.bool().then_some(900),
+            ecn: random.bool().then_some(EcnTreatment::Bleach),
+        }]
+        .into(),
+        ecn: if random.bool() { EcnTreatment::Keep } else { EcnTreatment::MarkAll },
+        policer: random.bool().then(|| Policer { rate: 500_000, burst: random.usize(..50_000) }),
         queue: Queue { octets, packets, discipline },
         delay: millis(random.u64(..50)),
         delay_steps: vec![

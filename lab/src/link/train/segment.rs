@@ -83,15 +83,15 @@ impl LinkPacket for Segment {
         self.clone()
     }
 
+    fn ecn(&self) -> u8 {
+        ecn(&self.train.octets)
+    }
+
     /// Only what leaves alone can say something that its neighbours do not.
-    fn mark(&mut self) -> bool {
-        if !is_capable(&self.train.octets) {
-            return false;
-        }
+    fn set_ecn(&mut self, ecn: u8) {
         let mut octets = self.octets_alone();
-        mark(&mut octets);
+        set_ecn(&mut octets, ecn);
         self.leave(octets);
-        true
     }
 
     /// It leaves its train, with a complete checksum, so that whoever receives it sees that it was
@@ -103,24 +103,22 @@ impl LinkPacket for Segment {
     }
 }
 
-/// Whether an IP packet may be marked, or is: ECT or CE in the last two bits of its traffic class
-/// (RFC 3168 §5).
-fn is_capable(packet: &[u8]) -> bool {
+/// The ECN field of an IP packet: the last two bits of its traffic class (RFC 3168 §5).
+fn ecn(packet: &[u8]) -> u8 {
     match (packet[0] >> 4, packet[1]) {
-        (4, class) => class & 0b11 != 0,
-        (_, flow) => flow & 0b11 << 4 != 0, // RFC 8200 §3: four bits of it are in the first octet
+        (4, class) => class & 0b11,
+        (_, flow) => flow >> 4 & 0b11, // RFC 8200 §3: four bits of it are in the first octet
     }
 }
 
-/// Says in an IP packet that it met congestion.
-fn mark(packet: &mut [u8]) {
+fn set_ecn(packet: &mut [u8], ecn: u8) {
     match packet[0] >> 4 {
         4 => {
-            packet[1] |= 0b11;
+            packet[1] = packet[1] & !0b11 | ecn;
             let header = usize::from(packet[0] & 15) * 4;
             complete_ipv4(&mut packet[..header]);
         }
-        _ => packet[1] |= 0b11 << 4,
+        _ => packet[1] = packet[1] & !(0b11 << 4) | ecn << 4,
     }
 }
 

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::loss::States;
-use super::{Held, LinkDescription, Outage, Pass, Shared, Step, Wait};
+use super::{Change, Held, Limit, LinkDescription, Outage, Pass, Shared, Step, Wait};
 
 /// A table, by an example.
 pub(super) trait Form {
@@ -59,6 +59,8 @@ forms! {
     Pass: "{ period = \"95 min\", length = \"8 min\", first = \"0 s\" }";
     Outage: "{ from = \"2 s\", to = \"3 s\" }";
     Step: "{ at = \"5 s\", delay = \"+1 s\", for = \"200 ms\" } (or packets = 400)";
+    Change: "{ at = \"8 s\", rate = \"100 Mb/s\" } (or mtu = 1280, or ecn = \"bleach\")";
+    Limit: "{ rate = \"10 Mb/s\", burst = \"50 kB\" }";
     Shared: "{ key-up = \"500 ms\", tail = \"10 ms\", slot = \"100 ms\", persistence = 0.25, hidden = [[0, 1]] }, or some of it";
     States: "{ p = 0.01, r = 0.2, good = 0, bad = 1 }";
 }

@@ -10,6 +10,9 @@
 //! queue = "64 kB"                 # or "50 packets"
 //! codel = { target = "5 ms", interval = "100 ms" }
 //! mtu = 1500                      # octets
+//! steps = [{ at = "8 s", rate = "10 Mb/s" }, { at = "9 s", mtu = 1280, ecn = "bleach" }]
+//! ecn = "keep"                    # or "bleach", "mark" (what is ECN-capable), "mark-all", "swap" (ECT(0) and ECT(1))
+//! policer = { rate = "10 Mb/s", burst = "50 kB" }
 //! overhead = 38                   # octets of framing for each packet
 //! loss = 0.01                     # or { every = 10 }, { listed = [3, 7] }, { gilbert-elliott = { p = 0.01, r = 0.2 } }
 //! duplicate = 0.001
@@ -40,7 +43,7 @@ mod units;
 use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
-use super::Loss;
+use super::{EcnTreatment, Loss};
 pub use resolve::LinkFlaw;
 
 use forms::List;
@@ -63,6 +66,9 @@ pub struct LinkDescription {
     queue: Option<Places>,
     codel: Option<Wait>,
     mtu: Option<usize>,
+    steps: Option<List<Change>>,
+    ecn: Option<EcnTreatment>,
+    policer: Option<Limit>,
     overhead: Option<usize>,
     loss: Option<Loss>,
     duplicate: Option<Probability>,
@@ -125,6 +131,24 @@ struct Step {
     #[serde(rename = "for")]
     time: Option<Time>,
     packets: Option<u64>,
+}
+
+/// One of `steps`.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+struct Change {
+    at: Time,
+    rate: Option<Rate>,
+    mtu: Option<usize>,
+    ecn: Option<EcnTreatment>,
+}
+
+/// `policer`.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+struct Limit {
+    rate: Rate,
+    burst: OctetCount,
 }
 
 /// `channel`.

@@ -3,10 +3,10 @@
 use stackwright_contract::{Duration, Instant};
 use thiserror::Error;
 
-use super::{LinkDescription, Outage, Pass, Shared, Step, Time};
+use super::{Change, Limit, LinkDescription, Outage, Pass, Shared, Step, Time};
 use crate::{
-    ChannelConditions, Conditions, DelayStep, Discipline, Hearing, Outages, Passes, Profile, Queue,
-    Reorder, StepLength,
+    ChannelConditions, Conditions, DelayStep, Discipline, Hearing, LinkStep, Outages, Passes,
+    Policer, Profile, Queue, Reorder, StepLength,
 };
 
 /// A flaw of a description whose fields can all be read. It names the field.
@@ -114,6 +114,13 @@ impl LinkDescription {
         }
         way.keeps_order = self.keeps_order.unwrap_or(way.keeps_order);
         way.mtu = self.mtu.or(way.mtu);
+        if let Some(all) = &self.steps {
+            way.steps = all.0.iter().map(change).collect::<Result<Vec<_>, _>>()?.into();
+        }
+        way.ecn = self.ecn.unwrap_or(way.ecn);
+        if let Some(limit) = &self.policer {
+            way.policer = Some(policer(limit)?);
+        }
         way.overhead = self.overhead.unwrap_or(way.overhead);
         way.duplicate = self.duplicate.map_or(way.duplicate, |probability| probability.0);
         way.corrupt = self.corrupt.map_or(way.corrupt, |probability| probability.0);
@@ -144,6 +151,9 @@ impl LinkDescription {
     fn channel(&self, base: ChannelConditions) -> Result<ChannelConditions, LinkFlaw> {
         let of_links = [
             ("delay-steps", self.delay_steps.is_some()),
+            ("steps", self.steps.is_some()),
+            ("ecn", self.ecn.is_some()),
+            ("policer", self.policer.is_some()),
             ("jitter", self.jitter.is_some()),
             ("keeps-order", self.keeps_order.is_some()),
             ("codel", self.codel.is_some()),
@@ -218,6 +228,22 @@ fn step(step: &Step) -> Result<DelayStep, LinkFlaw> {
         _ => return Err(unfit("a `for` or a number of `packets` that is more than nothing")),
     };
     Ok(DelayStep { at: step.at.0, delay: step.delay.0, lasts })
+}
+
+fn change(change: &Change) -> Result<LinkStep, LinkFlaw> {
+    let unfit = |expected| LinkFlaw::Unfit { field: "steps", expected };
+    let Change { at, rate, mtu, ecn } = *change;
+    if (rate, mtu, ecn) == (None, None, None) {
+        return Err(unfit("a `rate`, an `mtu` or an `ecn` in each"));
+    }
+    let rate = rate.map(|rate| rate.0.ok_or(unfit("a `rate` with a limit"))).transpose()?;
+    Ok(LinkStep { at: at.0, rate, mtu, ecn })
+}
+
+fn policer(limit: &Limit) -> Result<Policer, LinkFlaw> {
+    let unfit = LinkFlaw::Unfit { field: "policer", expected: "a `rate` with a limit" };
+    let burst = usize::try_from(limit.burst.0).unwrap_or(usize::MAX);
+    Ok(Policer { rate: limit.rate.0.ok_or(unfit)?, burst })
 }
 
 fn spans(outages: &[Outage]) -> Result<Outages, LinkFlaw> {
