@@ -52,9 +52,8 @@ fn read(file: File) -> Result<Vec<u8>, NoPicture> {
     let mut octets = Vec::new();
     // It may have grown since it was looked at.
     let read = file.take(OCTETS_MOST + 1).read_to_end(&mut octets);
-    let length = read.map_err(|why| {
-        (Why::Unsuitable, format!("the server cannot read it: {}", why.kind()))
-    })?;
+    let length = read
+        .map_err(|why| (Why::Unsuitable, format!("the server cannot read it: {}", why.kind())))?;
     if length as u64 > OCTETS_MOST { Err(too_long()) } else { Ok(octets) }
 }
 

@@ -6,11 +6,13 @@
 //! | `simulated.rs` | a transfer over it in the simulator |
 //! | `real.rs` | the same on real sockets, beside others |
 //! | `steps.rs` | paths whose delay changes |
+//! | `shapes.rs` | paths with a fault of their own kind, for each transport beside TCP |
 //! | `bars.rs` | what each contestant shall reach |
 
 mod bars;
 mod cell;
 mod real;
+mod shapes;
 mod simulated;
 mod steps;
 
@@ -72,18 +74,36 @@ impl Table for Paths {
         let simulated = Cell::all().filter(|cell| cell.is_simulated(effort));
         let real = real.map(|cell| format!("real/{cell}"));
         let steps = steps::KEYS.iter().map(|key| format!("steps/{key}"));
-        real.chain(steps).chain(simulated.map(|cell| format!("sim/{cell}"))).collect()
+        let shapes = shapes::keys(effort).map(|key| format!("shape/{key}"));
+        real.chain(shapes).chain(steps).chain(simulated.map(|cell| format!("sim/{cell}"))).collect()
     }
 
     fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
         let real: Vec<&str> = keys.iter().filter_map(|key| key.strip_prefix("real/")).collect();
-        let may = if real.is_empty() { Ok(()) } else { link::check_rights() };
+        let shapes = keys.iter().any(|key| key.starts_with("shape/"));
+        let may = if real.is_empty() && !shapes { Ok(()) } else { link::check_rights() };
         if let Err(why) = &may {
             notes.push(format!("Nothing was measured on real sockets: {}.", why.says()));
         }
-        if real.is_empty() || may.is_err() {
+        if may.is_err() || real.is_empty() && !shapes {
             return Ok(Box::new(Measuring {
                 programs: None,
+                compared: Vec::new(),
+                measured: Vec::new(),
+            }));
+        }
+        if shapes {
+            notes.push(
+                "Shapes of paths: all contestants at the same time, each on a link of its own, by \
+                 `stackwright perf` in messages of 10 kB, the kernel’s TCP too, with \
+                 net.ipv4.tcp_mtu_probing = 1. One that does not open, or ends, reaches nothing."
+                    .into(),
+            );
+        }
+        if real.is_empty() {
+            let programs = Some(Programs::ours()?);
+            return Ok(Box::new(Measuring {
+                programs,
                 compared: Vec::new(),
                 measured: Vec::new(),
             }));
@@ -125,6 +145,13 @@ impl Cells for Measuring {
         let (place, path) = key.split_once('/').ok_or_else(unknown)?;
         if place == "steps" {
             return stepped(key, &steps(path).ok_or_else(unknown)?, course);
+        }
+        if place == "shape" {
+            let shape = shapes::find(path).ok_or_else(unknown)?;
+            return match &self.programs {
+                Some(programs) => shape.measure(key, programs, course),
+                None => Ok(shape.row(key)),
+            };
         }
         let cell = Cell::parse(path).ok_or_else(unknown)?;
         match place {

@@ -34,17 +34,32 @@ impl Ends {
     /// # Errors
     /// Where the system does not allow it.
     pub(crate) fn tcp_buffers(&self, octets: u64) -> Result<(), Problem> {
+        for name in ["tcp_rmem", "tcp_wmem"] {
+            // The first two, the least and the first size, stay as they are.
+            let set = format!(
+                "f=/proc/sys/net/ipv4/{name}; read l d m < $f && [ $m -ge {octets} ] || echo $l $d {octets} > $f"
+            );
+            self.set(&set, &format!("net.ipv4.{name}"))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the kernel's TCP look for the path MTU where no ICMP comes (RFC 4821), at both ends of
+    /// a modelled link.
+    ///
+    /// # Errors
+    /// Where the system does not allow it.
+    pub(crate) fn tcp_mtu_probing(&self) -> Result<(), Problem> {
+        self.set("echo 1 > /proc/sys/net/ipv4/tcp_mtu_probing", "net.ipv4.tcp_mtu_probing")
+    }
+
+    /// Lets a shell set `what` at both ends of a modelled link.
+    fn set(&self, command: &str, what: &str) -> Result<(), Problem> {
         let Ends::Wire(wire) = self else { return Ok(()) };
         for side in [Side::A, Side::B] {
-            for name in ["tcp_rmem", "tcp_wmem"] {
-                // The first two, the least and the first size, stay as they are.
-                let set = format!(
-                    "f=/proc/sys/net/ipv4/{name}; read l d m < $f && [ $m -ge {octets} ] || echo $l $d {octets} > $f"
-                );
-                let status = wire.command(side, "sh").args(["-c", &set]).status();
-                if !status.is_ok_and(|status| status.success()) {
-                    return Err(Problem::new(format!("net.ipv4.{name} cannot be set to {octets}")));
-                }
+            let status = wire.command(side, "sh").args(["-c", command]).status();
+            if !status.is_ok_and(|status| status.success()) {
+                return Err(Problem::new(format!("{what} cannot be set")));
             }
         }
         Ok(())

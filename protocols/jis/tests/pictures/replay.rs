@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use stackwright_jis::{Pixels, Replay};
 use stackwright_jis::jpeg::{BODY_MOST, JpegFlaw, Picture, PieceHead, pieces};
+use stackwright_jis::{Pixels, Replay};
 
 use super::corpus::{Made, corpus, pixels as libjpeg};
 
@@ -30,7 +30,9 @@ fn a_picture_becomes_better_with_what_arrives_and_is_exact_at_the_end() {
                 assert!(psnr.is_sorted(), "{name}: {psnr:?}");
                 assert!(psnr[7].is_finite() && psnr[8].is_infinite(), "{name}: {psnr:?}");
             }
-            Err(why) => assert!(name.contains("scans") && why.contains("jpegtran"), "{name}: {why}"),
+            Err(why) => {
+                assert!(name.contains("scans") && why.contains("jpegtran"), "{name}: {why}")
+            }
         }
         let units = replay.picture().layout().units();
         assert_eq!((replay.units_at(Duration::ZERO), replay.units_at(last)), (0, units), "{name}");
