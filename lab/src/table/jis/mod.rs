@@ -3,7 +3,7 @@
 //! | table | experiment |
 //! | --- | --- |
 //! | [`size`] | E17: the code of clients and servers |
-//! | [`places`] | E18, E19: pictures beside TCP, in several places |
+//! | [`places`] | E18: pictures beside TCP, in several places |
 //! | [`first`] | E20: the first units, beside TCP |
 //! | [`losses`] | E20: links that lose packets, in the simulator |
 

@@ -1,4 +1,4 @@
-//! E18 and E19: pictures beside TCP, in several places and with ADUs of two sizes.
+//! E18: pictures beside TCP, in several places and with ADUs of two sizes.
 
 use std::cell::RefCell;
 
@@ -45,7 +45,7 @@ impl Table for Jis {
                        Mb/s without link headers, where TCP packs several ADUs into a packet. \
                        20ms, 100ms: the same at 20 Mb/s with that round trip, and packets that \
                        are lost.",
-            source: "De Silva et al., 1996, tables 2 and 3",
+            source: "De Silva et al., 1996, table 2",
             axes: Axes::default(),
             limit: Limit::Loopback,
         }
