@@ -13,6 +13,9 @@ use stackwright::wire::{Header, dissect};
 /// Octets in a word of 32 bits, in which IPv4 and TCP count their headers.
 const WORD: usize = 4;
 
+/// The most octets that a datagram of UDP has in a packet of Ethernet.
+const ETHERNET_MOST: usize = 1472;
+
 /// AX.25's protocol identifier of IPv4 (v2.2 §3.4).
 const AX25_IPV4: u64 = 0xcc;
 
@@ -288,6 +291,11 @@ impl<'a> Layers<'a> {
                 self.remarks.push("UDP's length is shorter than its header".into())
             }
             None => {} // a jumbogram (RFC 2675 §4)
+        }
+        if self.payload.len() > ETHERNET_MOST {
+            let several = "longer than a packet of Ethernet: datagrams that left together \
+                           (UDP_SEGMENT) are captured as one, of which the first is shown";
+            self.remarks.push(several.into());
         }
         Some(())
     }

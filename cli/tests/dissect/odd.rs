@@ -167,3 +167,17 @@ fn what_is_no_capture_is_refused() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not a regular file"));
 }
+
+/// In front of a network card, and on the loopback interface, they are one.
+#[test]
+fn datagrams_that_left_together_are_told() {
+    let ends = Ends::between("127.0.0.1:1".parse().unwrap(), "127.0.0.1:2".parse().unwrap());
+    let of = |octets: usize| {
+        let octets = vec![0; octets];
+        let frame = Frame::datagram(ends, Payload::from(&octets[..])).expect("it is short");
+        let packet: Vec<u8> = frame.pieces().flatten().copied().collect();
+        shown(&captured(LinkType::RAW, &packet), &[])
+    };
+    assert!(of(1473).contains("left together"), "{}", of(1473));
+    assert!(!of(1472).contains("left together"));
+}
