@@ -1,7 +1,5 @@
 //! Descriptors of files: how many a server may have.
 
-use std::io::{self, Write};
-
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// How many descriptors a client takes at most: its two connections, and a file. A listener for
@@ -22,8 +20,7 @@ pub(crate) fn provide(clients: usize) {
     let raised = Rlimit { current: limit.maximum, ..limit };
     let current = setrlimit(Resource::Nofile, raised).map_or(limit.current, |()| limit.maximum);
     if !has(current) {
-        let _ = writeln!(
-            io::stderr(),
+        eprintln!(
             "note: {clients} clients may need {needed} open files, and this system allows {}; \
              later clients wait (raise `ulimit -n`, or say --sessions)",
             current.unwrap_or_default()

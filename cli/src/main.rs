@@ -1,6 +1,10 @@
 //! The `stackwright` program.
 #![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
+// First: its `eprintln!` is that of all others.
+#[macro_use]
+mod printable;
+
 mod address;
 mod arguments;
 mod bookmark;
@@ -26,7 +30,6 @@ mod netrc;
 mod perf;
 mod pipe;
 mod power;
-mod printable;
 mod problem;
 mod proxy;
 mod quantity;

@@ -1,7 +1,6 @@
 //! Lines for people, and what is said of a dialogue.
 
 use std::fmt::{Arguments, Display};
-use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,12 +10,16 @@ use stackwright::ftp::listing::UNREADABLE;
 
 use crate::printable::Printable;
 
-/// Says a line on standard output. Where nobody reads it any more (`| head`), the work goes on all
-/// the same.
+/// Says a line on standard output, as [`PrintableLines`](crate::printable::PrintableLines). Where
+/// nobody reads it any more (`| head`), the work goes on all the same.
 macro_rules! say {
     ($($line:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($line)*);
+        let _ = writeln!(
+            std::io::stdout(),
+            "{}",
+            $crate::printable::PrintableLines(format_args!($($line)*))
+        );
     }};
 }
 pub(crate) use say;
@@ -39,12 +42,8 @@ pub(crate) fn short(took: Duration) -> String {
 pub(crate) fn note(now: Instant, protocol: &str, text: &dyn Display) {
     let text = text.to_string();
     for line in text.lines() {
-        let _ = writeln!(
-            io::stderr(),
-            "{:>10.3} ms  {protocol}  {}",
-            now.nanoseconds() as f64 / 1e6,
-            Printable(line)
-        );
+        let at = now.nanoseconds() as f64 / 1e6;
+        eprintln!("{at:>10.3} ms  {protocol}  {}", Printable(line));
     }
 }
 

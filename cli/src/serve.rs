@@ -18,6 +18,7 @@ use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::{ReuseWish, Serve, TlsWish};
 use crate::interrupts::interrupts;
+use crate::printable::Printable;
 use crate::problem::Problem;
 use crate::registry::{Admission, Wishes};
 use crate::remote::Below;
@@ -265,6 +266,7 @@ impl<'a> Told<'a> {
             );
             return;
         }
+        let path = Printable(path);
         match result {
             Ok(()) => say!(
                 "{peer} {verb} {path}: {} in {} ({}/s)",

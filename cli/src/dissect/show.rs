@@ -9,6 +9,7 @@ use stackwright::wire::{Dissection, Field};
 
 use super::layers::Layers;
 use super::packets::Packet;
+use crate::printable::Printable;
 
 /// How much of a payload is shown: rows of hexadecimal, lines of text, characters of a line.
 const ROWS_MOST: usize = 4;
@@ -26,7 +27,7 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
     if let Some(name) =
         interface.and_then(|interface| interface.name.as_deref()).filter(|name| !name.is_empty())
     {
-        write!(out, "  {}", Harmless(name))?;
+        write!(out, "  {}", Printable(name))?;
     }
     if let Some(direction) = packet.direction {
         write!(out, "  {}", word(direction))?;
@@ -40,7 +41,7 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
     writeln!(out, "  {}", octets(packet.original))?;
     for comment in &packet.comments {
         for line in comment.lines() {
-            writeln!(out, "  # {}", Harmless(line))?;
+            writeln!(out, "  # {}", Printable(line))?;
         }
     }
     for found in &layers.found {
@@ -73,7 +74,7 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
 /// The same in a line, and the payload below it.
 pub(crate) fn brief(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -> io::Result<()> {
     for comment in &packet.comments {
-        writeln!(out, "# {}", Harmless(comment))?;
+        writeln!(out, "# {}", Printable(comment))?;
     }
     // Tenths of a millisecond are of no use to a person.
     let time = packet.time.map(utc).unwrap_or_default();
@@ -103,7 +104,7 @@ fn payload(out: &mut impl Write, payload: &[u8]) -> io::Result<()> {
         for line in text.lines().take(LINES_MOST) {
             let cut: String = line.chars().take(LINE_MOST).collect();
             let more = if cut.len() < line.len() { " …" } else { "" };
-            writeln!(out, "    {}{more}", Harmless(&cut))?;
+            writeln!(out, "    {}{more}", Printable(&cut))?;
         }
         return match text.lines().count().saturating_sub(LINES_MOST) {
             0 => Ok(()),
@@ -206,24 +207,6 @@ fn legible(payload: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(payload).ok()?;
     let plain = |one: char| !one.is_control() || matches!(one, '\r' | '\n' | '\t');
     (!text.is_empty() && text.chars().all(plain)).then_some(text)
-}
-
-/// A text of a stranger, of which no terminal takes harm.
-struct Harmless<'a>(&'a str);
-
-impl std::fmt::Display for Harmless<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for one in self.0.chars() {
-            // Also the signs that turn a line round (Unicode Bidirectional Algorithm §2).
-            let turns = matches!(one, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            if one.is_control() || turns {
-                write!(f, "{}", one.escape_default())?
-            } else {
-                write!(f, "{one}")?
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A time, in UTC, to the nanosecond.

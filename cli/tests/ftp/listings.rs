@@ -1,12 +1,14 @@
 //! What `ls` shows of what servers send.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
+use stackwright_programs::control::Control;
 use stackwright_programs::processes::Running;
+use stackwright_programs::scratch::Scratch;
 
 use crate::fake::{Fake, Script};
-use crate::{complaints, program, say};
+use crate::{complaints, path, program, say};
 
 #[test]
 fn what_is_not_understood_is_counted_and_told() {
@@ -59,6 +61,57 @@ fn nothing_a_server_says_reaches_a_terminal_as_it_is() {
         assert!(!raw(&told.output) && !raw(&told.complaints), "{}", complaints(&told));
         let shown = told.text() + &complaints(&told);
         assert!(shown.contains("evil\\x1b[2J"), "{shown}");
+    }
+}
+
+/// Whatever a client says, in each message of a server: requests, names that are there, users.
+#[test]
+fn nothing_a_client_says_reaches_the_servers_terminal_as_it_is() {
+    let evil = "evil\x1b[2J\x1b]0;owned\x07\u{9b}31m\u{202e}\u{2066}\u{7f}name";
+    for options in [&[][..], &["-v"], &["--json"], &["--json", "-v"]] {
+        let folder = Scratch::new();
+        std::fs::write(folder.join(evil), "content").expect("a folder of ours");
+        let mut command = program();
+        command.args(["serve", path(folder.path()), "--listen", "127.0.0.1:0", "--writable"]);
+        command.args(options).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program is there");
+        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut first = String::new();
+        output.read_line(&mut first).expect("it says where it listens");
+        let (_, rest) = first.split_once("ftp://").expect("an address");
+        let (address, _) = rest.split_once('/').expect("an address");
+        let mut control = Control::guest(address.parse().expect("an address")).expect("it serves");
+        for command in ["RETR", "STOR", "APPE", "NLST", "MLSD", "LIST"] {
+            for name in [evil.to_owned(), format!("{evil}/{evil}"), format!("-{evil}")] {
+                drop(control.passive().expect("a port"));
+                let reply = control.ask(&format!("{command} {name}")).expect("a reply");
+                if reply.code < 200 {
+                    control.reply().expect("the end");
+                }
+            }
+        }
+        for command in ["CWD", "SIZE", "MKD", "RNFR", "RNTO", "HOST", "OPTS", "SITE", "LANG", ""] {
+            control.ask(&format!("{command} {evil}")).expect("a reply");
+        }
+        control.ask(&format!("USER {evil}")).expect("a reply");
+        control.ask(&format!("PASS {evil}")).expect("a reply");
+        drop(control);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        child.kill().expect("it serves");
+        let mut told = Vec::new();
+        output.read_to_end(&mut told).expect("a pipe");
+        child.stderr.take().expect("it is piped").read_to_end(&mut told).expect("a pipe");
+        child.wait().expect("it ends");
+        let told = String::from_utf8(told).expect("a text");
+        let raw = told.chars().find(|letter| {
+            letter.is_control() && *letter != '\n' || matches!(letter, '\u{202e}' | '\u{2066}')
+        });
+        assert_eq!(raw, None, "{options:?}: {told:?}");
+        assert!(told.contains("\\u202e"), "{options:?}: {told}");
+        if options == ["--json"] {
+            let whole = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+            assert!(told.lines().all(whole), "{told}");
+        }
     }
 }
 
