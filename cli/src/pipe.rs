@@ -64,7 +64,7 @@ impl Protocol for Pipe {
         let unsupported = Failure::Unsupported;
         out.indicate(match request {
             FilesRequest::Open { file, .. } => {
-                FilesIndication::Opened { file, size: None, modified: None }
+                FilesIndication::Opened { file, size: None, modified: None, version: None }
             }
             FilesRequest::Read { file, offset, length } => self.read(file, offset, length),
             FilesRequest::Write { file, message, .. } => self.write(file, &message),
@@ -93,7 +93,7 @@ impl Protocol for Pipe {
             | FilesRequest::Remove { token, .. } => {
                 FilesIndication::Done { token, result: Err(unsupported) }
             }
-            FilesRequest::Leave => return,
+            FilesRequest::Note { .. } | FilesRequest::Leave => return,
         });
     }
 

@@ -45,7 +45,7 @@ pub(crate) struct Totals {
     skipped: u64,
     removed: u64,
     failed: u64,
-    /// The exit code of the worst failure.
+    /// The exit code of the worst that happened.
     worst: u8,
 }
 
@@ -192,6 +192,9 @@ impl Report {
             SkipReason::Same => self.totals.same += 1,
             _ => self.totals.skipped += 1,
         }
+        if is_missing(why) {
+            self.totals.worst = self.totals.worst.max(INCOMPLETE);
+        }
         if self.json {
             let reason = why.to_string();
             say!("{}", json!({ "event": "skipped", "file": shown, "reason": reason }));
@@ -285,11 +288,21 @@ impl Report {
                 self.line(&self.totals.summary(took, self.manner.dry_run));
             }
         }
-        match self.totals.failed {
+        match self.totals.worst {
             0 => Ok(()),
-            _ => Err(Problem::Told { code: self.totals.worst }),
+            code => Err(Problem::Told { code }),
         }
     }
+}
+
+/// The exit code where nothing failed, and not all is there.
+const INCOMPLETE: u8 = 1;
+
+/// Whether something is missing in the copy that a person expects there: not where an option or the
+/// kind of thing says that it is left alone.
+fn is_missing(why: SkipReason) -> bool {
+    use SkipReason::{BadName, Doubtful, TooDeep, TooLong, TooMany, Unread};
+    matches!(why, BadName | Doubtful | TooDeep | TooLong | TooMany | Unread)
 }
 
 impl Totals {

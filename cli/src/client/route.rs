@@ -12,7 +12,7 @@ use crate::described::Described;
 use crate::problem::Problem;
 use crate::remote::{Below, Remote};
 use crate::trust::Secured;
-use crate::{graphs, proxy, secret, trust};
+use crate::{graphs, proxy, secret, stacks, trust};
 
 /// How long a silent server is waited for where nobody says it.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -65,6 +65,7 @@ impl<'a> Route<'a> {
         config.data = if self.connection.active { DataMode::Active } else { DataMode::Passive };
         config.timeout = self.connection.timeout.unwrap_or(TIMEOUT);
         config.idle = limits.idle;
+        config.epoch = stacks::epoch();
         config.tls = self.secured.mode;
         config.sessions_most = limits.sessions.unwrap_or(config.sessions_most);
         config

@@ -139,7 +139,7 @@ impl Disk {
 fn a_file_is_read_in_order_and_short_only_at_its_end() {
     for seed in 0..50 {
         let mut disk = Disk::new(seed);
-        disk.open(0, "/pub//./songs.txt", Purpose::Read { as_octets: false });
+        disk.open(0, "/pub//./songs.txt", Purpose::Read { as_octets: false, versioned: false });
         for (offset, length) in [(0, 3), (6, 9), (3, 3), (8, 1), (u64::MAX, 1)] {
             disk.ask(Ask::Read { file: name(0), offset, length });
         }
@@ -166,8 +166,8 @@ fn files_answer_in_any_order() {
     let mut orders = std::collections::BTreeSet::new();
     for seed in 0..50 {
         let mut disk = Disk::new(seed);
-        disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
-        disk.open(1, "pub/old/tale.txt", Purpose::Read { as_octets: false });
+        disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
+        disk.open(1, "pub/old/tale.txt", Purpose::Read { as_octets: false, versioned: false });
         orders.insert(disk.said());
     }
     assert_eq!(orders.len(), 2);
@@ -383,9 +383,9 @@ fn a_digest_is_that_of_the_octets_there_are() {
 #[test]
 fn what_cannot_be_opened_says_why() {
     for (path, purpose, why) in [
-        ("nothing", Purpose::Read { as_octets: false }, Failure::NotFound),
-        ("pub", Purpose::Read { as_octets: false }, Failure::BadName),
-        ("../secret", Purpose::Read { as_octets: false }, Failure::Denied),
+        ("nothing", Purpose::Read { as_octets: false, versioned: false }, Failure::NotFound),
+        ("pub", Purpose::Read { as_octets: false, versioned: false }, Failure::BadName),
+        ("../secret", Purpose::Read { as_octets: false, versioned: false }, Failure::Denied),
         ("no/where", Purpose::Create { from: 0 }, Failure::NotFound),
         ("pub/old", Purpose::Create { from: 0 }, Failure::BadName),
         ("/", Purpose::Create { from: 0 }, Failure::BadName),
@@ -523,7 +523,7 @@ fn any_operation_may_be_the_one_that_fails() {
 #[test]
 fn a_file_may_shrink_or_vanish_while_it_is_open() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
     assert_eq!(disk.said(), ["0 opened Some(8)"]);
     disk.tree.borrow_mut().shrink("pub/songs.txt", 4);
     disk.ask(Ask::Read { file: name(0), offset: 0, length: 8 });
@@ -531,7 +531,7 @@ fn a_file_may_shrink_or_vanish_while_it_is_open() {
     disk.tree.borrow_mut().put("pub/songs.txt", "another");
     disk.ask(Ask::Read { file: name(0), offset: 0, length: 8 });
     assert_eq!(disk.said(), ["0 read 0 la l"], "an open file is not another of that name");
-    disk.open(1, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.open(1, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
     disk.said();
     disk.tree.borrow_mut().vanish("pub/songs.txt");
     disk.ask(Ask::Read { file: name(1), offset: 0, length: 8 });
@@ -546,7 +546,7 @@ fn a_slow_disk_takes_its_time() {
         jitter: Duration::ZERO,
         ..DiskFaults::default()
     };
-    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
     disk.world.run_for(Duration::from_secs(29));
     assert!(disk.world.application(disk.station).0.is_empty());
     assert_eq!(disk.said(), ["0 opened Some(8)"]);
@@ -556,7 +556,7 @@ fn a_slow_disk_takes_its_time() {
 #[should_panic(expected = "a name lives until its last word")]
 fn to_give_a_living_name_again_is_a_bug() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
     disk.ask(Ask::Stat { token: name(0), path: "pub".into(), part: false });
 }
 
@@ -570,7 +570,7 @@ fn a_word_for_a_name_that_was_never_given_is_a_bug() {
 #[should_panic(expected = "comes after its Close")]
 fn a_word_after_the_close_is_a_bug() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
     disk.ask(Ask::Close { file: name(0), keep: Keep::Whole });
     disk.ask(Ask::Read { file: name(0), offset: 0, length: 1 });
 }
@@ -579,6 +579,6 @@ fn a_word_after_the_close_is_a_bug() {
 #[should_panic(expected = "which was opened for Read")]
 fn to_write_what_is_open_to_be_read_is_a_bug() {
     let mut disk = Disk::new(1);
-    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false });
+    disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
     disk.write(0, 0, b"1");
 }

@@ -1,6 +1,8 @@
 //! Answers from below.
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Keep, Purpose};
+use stackwright_contract::services::{
+    Failure, FileVersion, FilesIndication, FilesRequest, Keep, Purpose,
+};
 use stackwright_contract::{Context, Handle, Life, Word};
 use stackwright_wire::Message;
 
@@ -45,8 +47,8 @@ impl<M: Message> Copy<M> {
             FilesIndication::Closed { file, result } => {
                 self.closed(cx, copy, side, file, result, out);
             }
-            FilesIndication::Opened { file, size, modified } => {
-                self.opened(cx, copy, side, file, (size, modified), out);
+            FilesIndication::Opened { file, size, modified, version } => {
+                self.opened(cx, copy, side, file, (size, modified, version), out);
             }
             FilesIndication::Read { file, message, .. } => {
                 self.read(cx, copy, file, message, out);
@@ -59,7 +61,7 @@ impl<M: Message> Copy<M> {
                 self.said(cx, copy, side, said, out);
             }
             FilesIndication::Stated { result, .. } => {
-                let said = result.map(|status| Said::Status(status.size, status.modified));
+                let said = result.map(|status| Said::Version(status.version));
                 self.said(cx, copy, side, said, out);
             }
             FilesIndication::Entries { .. }
@@ -143,15 +145,20 @@ impl<M: Message> Copy<M> {
         copy: Handle,
         side: CopySide,
         file: Handle,
-        (size, modified): (Option<u64>, Option<u64>),
+        (size, modified, version): (Option<u64>, Option<u64>, Option<FileVersion>),
         out: Out<'_, M>,
     ) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         if copying.source == Some(file) && side == copying.from {
             copying.source_open = true;
-            (copying.size, copying.modified) = (size, modified);
+            (copying.size, copying.modified, copying.version) = (size, modified, version);
+            let by_version = copying.resume.as_ref().is_some_and(|resume| resume.by_version);
+            if by_version && copying.there > 0 && version != copying.noted {
+                return self.begin_anew(cx, copy, out); // it has changed since it was asked for
+            }
         } else if copying.target == Some(file) && side != copying.from {
             copying.target_open = true;
+            copying.noted = version;
             if copying.resume.is_some() {
                 return self.target_resumed(cx, copy, size.unwrap_or(0), out);
             }
@@ -159,6 +166,13 @@ impl<M: Message> Copy<M> {
         if copying.source_open && copying.target_open {
             copying.step = Step::Moving;
             let (job, size, there) = (copying.job, copying.size, copying.there);
+            if copying.resume.is_some()
+                && copying.version != copying.noted
+                && let (Some(file), Some(version)) = (copying.target, copying.version)
+            {
+                let side = copying.from.other();
+                Self::ask(out, side, FilesRequest::Note { file, version });
+            }
             let path = copying.in_tree.then(|| copying.target_path.clone());
             self.read_ahead(cx, copy, out);
             out.indicate(match path {

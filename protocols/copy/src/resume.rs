@@ -5,11 +5,15 @@
 //!        │                                                            ▴
 //!        ▾                                                            │ no: it is removed, once
 //! some octets there ──▸ same digest of as many octets of the source? ─┤
-//!                       (or: the source was not modified since?)      │
+//!                       (or: the source is of the version noted?)     │
 //!                                  └─▸ move the rest ──▸ same digest of all? ──▸ it has its name
+//!                                                        (or: still that version?)
 //! ```
 //!
-//! Where a side has no digests, nothing is compared at the end.
+//! Which version of the source a beginning is of, is noted with it before its first octet, so that
+//! two versions never become one file: without digests, that version is asked for before the rest is
+//! requested, when it is opened, and when all of it is here. What cannot be shown to be the same is
+//! another.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -49,7 +53,9 @@ impl<M: Message> FileCopy<M> {
             target_open: false,
             size: None,
             modified: None,
+            version: None,
             there: 0,
+            noted: None,
             began,
             next: 0,
             asked: VecDeque::new(),
@@ -112,16 +118,32 @@ impl<M: Message> Copy<M> {
         self.ask_digests(copy, 0..there, true, out);
     }
 
-    /// Asks for the digests of all octets of both.
+    /// Asks for the digests of all octets of both, or whether the source is still what it was.
     pub(crate) fn check(&mut self, copy: Handle, step: Step, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         copying.step = step;
+        let by_version = copying.resume.as_ref().is_some_and(|resume| resume.by_version);
         // What was read is at its end, and whoever read it has a hand free.
         if let Some(source) = copying.source.take() {
             let from = copying.from;
             self.close(from, source, Keep::Nothing, out);
         }
-        self.ask_digests(copy, 0..u64::MAX, step == Step::Checking, out);
+        if by_version {
+            self.ask_version(copy, out);
+        } else {
+            self.ask_digests(copy, 0..u64::MAX, step == Step::Checking, out);
+        }
+    }
+
+    /// Asks for the version that the source has now.
+    fn ask_version(&mut self, copy: Handle, out: Out<'_, M>) {
+        let Some(copying) = self.copies.get_mut(copy) else { return };
+        let (from, path) = (copying.from, copying.source_path.clone());
+        if let Some(resume) = &mut copying.resume {
+            (resume.source, resume.target) = (None, None);
+        }
+        let token = self.names_at(from).name(Use::Copy(copy));
+        Self::ask(out, from, FilesRequest::Stat { token, path, part: false });
     }
 
     fn ask_digests(
@@ -155,53 +177,50 @@ impl<M: Message> Copy<M> {
     ) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         let (from, there, step) = (copying.from, copying.there, copying.step);
+        let (noted, version) = (copying.noted, copying.version);
+        let Some(resume) = &mut copying.resume else { return };
         let said = match said {
             Ok(said) => said,
-            // Whether it is a beginning will be known another time; but a digest that takes too
-            // long would always do.
+            // Whether it is the same will be known another time; but a digest that takes too long
+            // would always do.
             Err(failure)
-                if step == Step::Comparing
+                if (step == Step::Comparing || resume.by_version)
                     && !matches!(failure, Failure::Unsupported | Failure::Expired) =>
             {
                 return self.fail(cx, copy, side, failure, out);
             }
             Err(_) => Said::Nothing,
         };
-        let Some(resume) = &mut copying.resume else { return };
         if side == from {
             resume.source = Some(said);
         } else {
             resume.target = Some(said);
         }
-        let (Some(source), Some(target)) = (resume.source, resume.target) else { return };
-        let same = match (source, target) {
-            (Said::Digest(source, count), Said::Digest(target, counted)) => {
+        // Of what was opened meanwhile, it is that version, too.
+        let is_noted = noted.is_some() && (step == Step::Comparing || version == noted);
+        let same = match (resume.source, resume.target) {
+            (Some(Said::Version(now)), _) => Some(is_noted && now == noted),
+            (Some(Said::Digest(source, count)), Some(Said::Digest(target, counted))) => {
                 Some(source == target && count == counted)
             }
-            // Behind what was written last, nothing was changed.
-            (Said::Status(size, Some(modified)), Said::Status(_, Some(written))) => {
-                Some(size >= there && modified <= written)
-            }
-            (Said::Status(..), _) | (_, Said::Status(..)) => Some(false),
-            _ => None,
+            (Some(_), Some(_)) if !is_noted => Some(false),
+            (Some(_), Some(_)) => None,
+            (Some(_), None) if resume.by_version => Some(false),
+            _ => return,
         };
         match (step, same) {
-            (Step::Comparing, None) if !mem::replace(&mut resume.by_time, true) => {
-                let (source, target) = (copying.source_path.clone(), copying.target_path.clone());
-                (resume.source, resume.target) = (None, None);
-                for (side, path, part) in [(from.other(), target, true), (from, source, false)] {
-                    let token = self.names_at(side).name(Use::Copy(copy));
-                    Self::ask(out, side, FilesRequest::Stat { token, path, part });
-                }
+            (_, None) => {
+                resume.by_version = true;
+                self.ask_version(copy, out);
             }
             (Step::Comparing, Some(true)) => {
                 copying.next = there;
                 copying.step = Step::Opening;
                 self.open_source(cx, copy, out);
             }
-            (Step::Comparing, Some(false) | None) => self.begin_anew(cx, copy, out),
-            (Step::Checking, Some(true) | None) => self.keep(copy, out),
-            (Step::Confirming, Some(true) | None) => self.copied(cx, copy, out),
+            (Step::Comparing, Some(false)) => self.begin_anew(cx, copy, out),
+            (Step::Checking, Some(true)) => self.keep(copy, out),
+            (Step::Confirming, Some(true)) => self.copied(cx, copy, out),
             (Step::Checking | Step::Confirming, Some(false)) => {
                 self.failed(cx, copy, from.other(), Failure::Damaged, out);
             }
@@ -245,7 +264,7 @@ impl<M: Message> Copy<M> {
     }
 
     /// Removes what is there, and begins with nothing, once.
-    fn begin_anew(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
+    pub(crate) fn begin_anew(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         let tried =
             copying.resume.as_mut().is_some_and(|resume| mem::replace(&mut resume.is_anew, true));

@@ -33,8 +33,8 @@ impl<M: Message> Copy<M> {
     pub(crate) fn open_source(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get(copy) else { return };
         let (side, path) = (copying.from, copying.source_path.clone());
+        let purpose = Purpose::Read { as_octets: false, versioned: copying.resume.is_some() };
         let file = self.names_at(side).name(Use::Copy(copy));
-        let purpose = Purpose::Read { as_octets: false };
         Self::ask(out, side, FilesRequest::Open { file, path, purpose });
         let Some(copying) = self.copies.get_mut(copy) else { return };
         copying.source = Some(file);

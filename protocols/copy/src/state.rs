@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::marker::PhantomData;
 
+use stackwright_contract::services::FileVersion;
 use stackwright_contract::{Handle, Instant};
 
 use crate::CopySide;
@@ -71,8 +72,12 @@ pub(crate) struct FileCopy<M> {
     pub(crate) size: Option<u64>,
     /// When the source was modified, where it is known.
     pub(crate) modified: Option<u64>,
+    /// The version of the source as it was opened, where it is known.
+    pub(crate) version: Option<FileVersion>,
     /// Octets of the target that were there.
     pub(crate) there: u64,
+    /// The version of the source of which they are the beginning, as it was noted with them.
+    pub(crate) noted: Option<FileVersion>,
     pub(crate) began: Instant,
     /// Where the next read begins.
     pub(crate) next: u64,
@@ -109,8 +114,8 @@ pub(crate) struct Resume {
     pub(crate) checked_first: bool,
     /// Whether what was there was no beginning of the source: there is no third try.
     pub(crate) is_anew: bool,
-    /// Whether there are no digests: sizes and times are compared.
-    pub(crate) by_time: bool,
+    /// Whether there are no digests: the version of the source is compared with the one noted.
+    pub(crate) by_version: bool,
     /// What was said of both so far.
     pub(crate) source: Option<Said>,
     pub(crate) target: Option<Said>,
@@ -121,14 +126,14 @@ pub(crate) struct Resume {
 pub(crate) enum Said {
     /// A digest, and of how many octets.
     Digest([u8; 32], u64),
-    /// Size and time of modification.
-    Status(u64, Option<u64>),
+    /// The version, where it is known.
+    Version(Option<FileVersion>),
     /// It cannot say it.
     Nothing,
 }
 
 impl Resume {
     pub(crate) fn new(checked_first: bool) -> Self {
-        Resume { checked_first, is_anew: false, by_time: false, source: None, target: None }
+        Resume { checked_first, is_anew: false, by_version: false, source: None, target: None }
     }
 }

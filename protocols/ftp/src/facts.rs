@@ -66,7 +66,7 @@ impl Facts {
 
     /// Formats the facts of a name, without the blank and the name that follow.
     pub(crate) fn of(self, status: &Status, target: Option<&str>, writable: bool) -> String {
-        let Status { kind, size, modified, mode, unique } = *status;
+        let Status { kind, size, modified, mode, unique, .. } = *status;
         let mut facts = String::new();
         let mut tell = |fact: u8, name: &str, value: Option<String>| {
             if let Some(value) = value.filter(|_| self.0 & fact != 0) {

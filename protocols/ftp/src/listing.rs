@@ -4,12 +4,14 @@
 //! | file | form |
 //! | --- | --- |
 //! | `unix.rs` | `ls -l`, in its variants |
+//! | `date.rs` | their dates |
 //! | `dos.rs` | `dir`, as IIS writes it |
 //! | `eplf.rs` | Easily Parsed LIST Format |
 //! | `netware.rs` | NetWare |
 //! | `facts.rs` | MLST and MLSD (RFC 3659 §7) |
 //! | `parse.rs` | which of them a line has |
 
+mod date;
 mod dos;
 mod eplf;
 pub mod facts;
@@ -17,7 +19,7 @@ mod netware;
 mod parse;
 mod unix;
 
-pub use parse::{ListedLine, UNREADABLE, parse};
+pub use parse::{ListedLine, UNREADABLE, parse, sum, system};
 
 use alloc::format;
 use alloc::string::String;
@@ -98,7 +100,8 @@ mod tests {
             entry("d", FileKind::Folder, 0, 1_800_000_000),
         ] {
             let text = line(&one, true, Some(1_800_000_100));
-            let ListedLine::Entry(read) = parse(text.trim_end().as_bytes()) else {
+            let ListedLine::Entry(read) = parse(text.trim_end().as_bytes(), Some(1_800_000_100))
+            else {
                 panic!("{text}")
             };
             assert_eq!(

@@ -34,6 +34,13 @@ fn day(year: u64, month: u64, day: u64) -> Option<u64> {
     (era * 146_097 + of_era).checked_sub(EPOCH)
 }
 
+/// Returns the day since 1970-01-01 of a date that exists.
+pub(crate) fn day_of(year: u64, month: u64, of_month: u64) -> Option<u64> {
+    let day = day(year, month, of_month)?;
+    // Dates such as 30 February are those of the next month: no such day.
+    (date(day) == (year, month as usize, of_month)).then_some(day)
+}
+
 /// Formats seconds since 1970 as `YYYYMMDDHHMMSS`, in UTC.
 pub fn format(seconds: u64) -> String {
     let (year, month, day) = date(seconds / DAY);
@@ -57,10 +64,7 @@ pub fn parse(text: &str) -> Option<u64> {
     if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    let day = day(year, month - 1, of_month)?;
-    // Dates such as 30 February are those of the next month: no such day.
-    let same = date(day) == (year, month as usize - 1, of_month);
-    same.then_some(day * DAY + hour * 3600 + minute * 60 + second)
+    Some(day_of(year, month - 1, of_month)? * DAY + hour * 3600 + minute * 60 + second)
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ impl Stage {
             let path = String::from_utf8_lossy(input.take(usize::from(what / 16))).into_owned();
             let purpose = match what / 4 % 4 {
                 0 => None,
-                1 => Some(Purpose::Read { as_octets: false }),
+                1 => Some(Purpose::Read { as_octets: false, versioned: false }),
                 2 => Some(Purpose::Create { from: u64::from(what / 128) * 5 }),
                 _ => Some(Purpose::List),
             };

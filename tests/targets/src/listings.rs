@@ -8,7 +8,7 @@ use crate::Input;
 /// Any text as a line, and any entry written as a line.
 pub fn listings(octets: &[u8]) {
     for one in octets.split(|octet| *octet == b'\n') {
-        if let ListedLine::Entry(entry) = parse(one) {
+        if let ListedLine::Entry(entry) = parse(one, Some(YEAR_10000 / 2)) {
             assert!(is_name(&entry.name), "{one:?} names {:?}", entry.name);
             again(&entry, true, None);
         }
@@ -36,7 +36,8 @@ fn is_name(name: &str) -> bool {
 fn again(entry: &FolderEntry, writable: bool, now: Option<u64>) {
     let written = line(entry, writable, now);
     assert!(written.ends_with("\r\n") && written.matches('\n').count() == 1);
-    let ListedLine::Entry(read) = parse(written.trim_end_matches(['\r', '\n']).as_bytes()) else {
+    let ListedLine::Entry(read) = parse(written.trim_end_matches(['\r', '\n']).as_bytes(), now)
+    else {
         panic!("our own line is of a known form: {written:?}")
     };
     assert_eq!(read.name, entry.name);

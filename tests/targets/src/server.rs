@@ -198,7 +198,7 @@ impl Stage {
                 let result = if fails { Err(failure) } else { Ok(()) };
                 FilesIndication::Done { token, result }
             }
-            FilesRequest::Leave => return,
+            FilesRequest::Note { .. } | FilesRequest::Leave => return,
             FilesRequest::Open { file, .. }
             | FilesRequest::Read { file, .. }
             | FilesRequest::Next { file }
@@ -224,7 +224,7 @@ impl Stage {
             }
             FilesRequest::Open { file, .. } => {
                 let size = dice.is_multiple_of(2).then_some(u64::from(dice) * 300);
-                FilesIndication::Opened { file, size, modified: size }
+                FilesIndication::Opened { file, size, modified: size, version: None }
             }
             FilesRequest::Read { file, offset, length } => {
                 let length =
@@ -240,7 +240,8 @@ impl Stage {
                 let status =
                     Status { modified: Some(u64::from(dice)), ..Status::new(FileKind::File, 5) };
                 let entries = vec![FolderEntry::new(name, status); usize::from(dice) % 4];
-                FilesIndication::Entries { file, entries, left_out: u64::from(dice) % 2 }
+                let left_out = vec!["x".into(); usize::from(dice) % 2];
+                FilesIndication::Entries { file, entries, left_out, is_doubtful: false }
             }
         };
         self.server.handle_indication(&self.cx, Either::Right(answer), &mut self.asked);

@@ -28,6 +28,9 @@ pub enum Purpose {
         /// Whether the answers hold octets, because somebody looks at them: otherwise they may be
         /// regions of the file.
         as_octets: bool,
+        /// Whether `Opened` has to tell the [version](FileVersion), where it can be had: what is
+        /// read may be resumed another time.
+        versioned: bool,
     },
     /// To write a file that appears under its name only when it is closed with `keep`; until then
     /// what had that name stays as it was.
@@ -110,6 +113,15 @@ pub enum FilesRequest<M> {
         offset: u64,
         /// The octets.
         message: M,
+    },
+    /// Notes of which version of its source a file that is [resumed](Purpose::Resume) is the
+    /// beginning: `Opened` tells it when it is resumed again. No answer; a side that cannot keep it
+    /// tells none.
+    Note {
+        /// The file.
+        file: Handle,
+        /// The version.
+        version: FileVersion,
     },
     /// Answered by `Closed`: the last word on this name.
     Close {
@@ -200,6 +212,9 @@ pub enum FilesIndication<M> {
         /// When a file that is read was modified, in seconds since 1970-01-01 00:00 UTC, where it
         /// is known.
         modified: Option<u64>,
+        /// The version of a file that is read, where that was asked for and is known; of one that
+        /// is resumed, the version that was noted.
+        version: Option<FileVersion>,
     },
     /// Answers `Read`. It is shorter than asked only at the end of the file; empty is the end.
     Read {
@@ -216,9 +231,12 @@ pub enum FilesIndication<M> {
         file: Handle,
         /// Some entries, in the order of the folder.
         entries: Vec<FolderEntry>,
-        /// How many names were left out since the answer before, because they were not understood
-        /// or no path leads to them.
-        left_out: u64,
+        /// What was left out since the answer before, in words that can be shown: names to which no
+        /// path leads, lines that were not understood.
+        left_out: Vec<String>,
+        /// Whether, at the end, the list may not be all that is in the folder: its side said so, or
+        /// what it said does not fit together.
+        is_doubtful: bool,
     },
     /// Answers `Write`, or several of them.
     Written {
@@ -305,17 +323,47 @@ pub struct Status {
     pub size: u64,
     /// In seconds since 1970-01-01 00:00 UTC, where it is known.
     pub modified: Option<u64>,
+    /// How many seconds later than `modified` it may be: 0 where that is told to the second.
+    /// Otherwise it is as a list shows it, in a time zone that is not known.
+    pub rough: u32,
     /// The permissions of owner, group and others, as Unix writes them (`0o644`), where they are
     /// known.
     pub mode: Option<u16>,
     /// The same number for the same file under whatever name, where it is known.
     pub unique: Option<u64>,
+    /// Its version, where it is known.
+    pub version: Option<FileVersion>,
+}
+
+/// What tells the versions of a file apart: a digest of its size, its time of modification, and
+/// whatever else its side knows that changes with the octets. Two that are equal are of one
+/// version, as far as that side can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileVersion(u64);
+
+impl FileVersion {
+    /// Returns the version that has these facts (FNV-1a).
+    pub fn of(facts: &[u8]) -> Self {
+        let digest =
+            |digest: u64, octet: &u8| (digest ^ u64::from(*octet)).wrapping_mul(0x100_0000_01b3);
+        FileVersion(facts.iter().fold(0xcbf2_9ce4_8422_2325, digest))
+    }
+
+    /// Returns it as octets, to be kept.
+    pub const fn to_octets(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
+
+    /// Returns the version that was kept.
+    pub const fn from_octets(octets: [u8; 8]) -> Self {
+        FileVersion(u64::from_be_bytes(octets))
+    }
 }
 
 impl Status {
     /// Returns the status of a file or folder of which no more is known.
     pub const fn new(kind: FileKind, size: u64) -> Self {
-        Status { kind, size, modified: None, mode: None, unique: None }
+        Status { kind, size, modified: None, rough: 0, mode: None, unique: None, version: None }
     }
 }
 
@@ -370,6 +418,9 @@ pub enum Failure {
     /// The far side says what the protocol does not allow.
     #[error("the other side does not keep to the protocol")]
     Garbled,
+    /// A listing of which nothing was understood: of a form that belongs to this system.
+    #[error("the listing is of a form that is not known ({0})")]
+    UnknownListing(&'static str),
     /// The far side cannot prove its identity.
     #[error("{}", CommandError::Insecure { why: *.why, certificate: *.certificate })]
     Untrusted {
@@ -410,6 +461,7 @@ impl<M> Word for FilesRequest<M> {
             Self::Read { .. } => "Read",
             Self::Next { .. } => "Next",
             Self::Write { .. } => "Write",
+            Self::Note { .. } => "Note",
             Self::Close { .. } => "Close",
             Self::Stat { .. } => "Stat",
             Self::Digest { .. } => "Digest",
@@ -427,6 +479,7 @@ impl<M> Word for FilesRequest<M> {
             Self::Read { .. }
             | Self::Next { .. }
             | Self::Write { .. }
+            | Self::Note { .. }
             | Self::Close { .. }
             | Self::Leave => Life::Continues,
             _ => Life::Begins,
@@ -439,6 +492,7 @@ impl<M> Word for FilesRequest<M> {
             | Self::Read { file: name, .. }
             | Self::Next { file: name }
             | Self::Write { file: name, .. }
+            | Self::Note { file: name, .. }
             | Self::Close { file: name, .. }
             | Self::Stat { token: name, .. }
             | Self::Digest { token: name, .. }

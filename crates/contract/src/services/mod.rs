@@ -18,8 +18,8 @@ pub use batch::{Batch, BatchMessages};
 pub use credit::Credit;
 pub use ended::{Code, Ended};
 pub use files::{
-    Attribute, Failure, FileKind, Files, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose,
-    Status,
+    Attribute, Failure, FileKind, FileVersion, Files, FilesIndication, FilesRequest, FolderEntry,
+    Keep, Purpose, Status,
 };
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};

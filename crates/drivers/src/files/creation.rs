@@ -15,7 +15,7 @@ use rustix::fs::{
     openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
-use stackwright_contract::services::{Failure, Keep, Purpose};
+use stackwright_contract::services::{Failure, FileVersion, Keep, Purpose};
 use stackwright_wire::Message;
 
 use super::octets::write;
@@ -80,6 +80,9 @@ impl Creation {
             let file =
                 part::lock(&folder, &place::part(&name), Some(mode))?.ok_or(Failure::NotFound)?;
             let size = file.metadata().map_err(failure)?.len();
+            if size == 0 {
+                part::forget(&file); // what was noted before is not of what comes
+            }
             (file, Has::Part, size)
         } else {
             let from = match purpose {
@@ -95,6 +98,18 @@ impl Creation {
         };
         let replaces = found.is_some();
         Ok((Creation { file, source, folder, name, has, purpose, replaces }, size))
+    }
+
+    /// Notes of which version of its source the part is the beginning.
+    pub(super) fn note(&self, version: FileVersion) {
+        if let Has::Part = self.has {
+            part::note(&self.file, version);
+        }
+    }
+
+    /// Returns the version that was noted with the part.
+    pub(super) fn noted(&self) -> Option<FileVersion> {
+        if let Has::Part = self.has { part::noted(&self.file) } else { None }
     }
 
     /// Whether octets of the old file are still to be copied.
@@ -161,6 +176,9 @@ impl Creation {
     fn keep_whole(&mut self, sync: bool, random: &mut fastrand::Rng) -> Result<(), Failure> {
         if self.replaces {
             self.take_over_permissions()?;
+        }
+        if let Has::Part = self.has {
+            part::forget(&self.file);
         }
         self.sync(sync)?;
         let may_be_first = matches!(self.has, Has::NoName) && !self.replaces;

@@ -412,7 +412,8 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     .and_then(|place| {
                         let asked = Asked::File {
                             closing: false,
-                            as_octets: purpose == Purpose::Read { as_octets: true },
+                            as_octets: purpose
+                                == Purpose::Read { as_octets: true, versioned: false },
                             jobs: 1,
                             at_once: Some(self.options.at_once),
                         };
@@ -438,6 +439,11 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     self.go_on(file, Job::Write { file, offset, message });
                 } else {
                     message.reclaim(&self.pool);
+                }
+            }
+            FilesRequest::Note { file, version } => {
+                if matches!(self.asked.get(file), Some(Asked::File { closing: false, .. })) {
+                    self.go_on(file, Job::Note { file, version });
                 }
             }
             FilesRequest::Close { file, keep } => {

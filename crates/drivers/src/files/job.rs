@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mio::Waker;
 use stackwright_contract::Handle;
-use stackwright_contract::services::{Attribute, FilesIndication, Keep, Purpose};
+use stackwright_contract::services::{Attribute, FileVersion, FilesIndication, Keep, Purpose};
 use stackwright_wire::Message;
 
 use super::place::Place;
@@ -36,6 +36,10 @@ pub(super) enum Job<M: Message> {
         file: Handle,
         offset: u64,
         message: M,
+    },
+    Note {
+        file: Handle,
+        version: FileVersion,
     },
     Close {
         file: Handle,
@@ -94,6 +98,7 @@ impl<M: Message> Job<M> {
             | Job::Read { file, .. }
             | Job::Next { file }
             | Job::Write { file, .. }
+            | Job::Note { file, .. }
             | Job::Close { file, .. }
             | Job::Stat { token: file, .. }
             | Job::Digest { token: file, .. }

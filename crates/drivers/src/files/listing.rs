@@ -1,6 +1,7 @@
 //! A folder read in pieces: memory does not grow with the folder.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 
 use cap_std::fs::{Dir, ReadDir};
 use stackwright_contract::services::{Failure, FileKind, FolderEntry, Status};
@@ -35,24 +36,31 @@ impl Listing {
         })
     }
 
-    /// Returns the next entries, none at the end; and how many names were left out because no path
-    /// could lead to them.
-    pub(super) fn next(&mut self) -> Result<(Vec<FolderEntry>, usize), Failure> {
+    /// Returns the next entries, none at the end; and the names that were left out, because no path
+    /// leads to them or nothing can be learnt of them.
+    pub(super) fn next(&mut self) -> Result<(Vec<FolderEntry>, Vec<String>), Failure> {
         let mut entries = Vec::new();
-        let mut left_out = 0;
+        let mut left_out = Vec::new();
         // An answer without entries means the end: where all of a piece have vanished, the next
         // piece is the answer.
         while entries.is_empty() {
             if self.names.is_empty() {
-                left_out += self.read()?;
+                self.read(&mut left_out)?;
             }
             if self.names.is_empty() {
                 break;
             }
             let count = self.names.len().min(ENTRIES_AT_ONCE);
             for name in self.names.drain(..count) {
-                // Removed since its name was read, or not accessible: it is left out.
-                let Ok(metadata) = self.folder.symlink_metadata(&name) else { continue };
+                let metadata = match self.folder.symlink_metadata(&name) {
+                    Ok(metadata) => metadata,
+                    // Removed since its name was read.
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    Err(_) => {
+                        left_out.push(name);
+                        continue;
+                    }
+                };
                 let status = status(&metadata);
                 entries.push(if metadata.is_symlink() {
                     let target = target(&self.folder, &name);
@@ -67,11 +75,10 @@ impl Listing {
     }
 
     /// Reads names: as many as can be sorted the first time, one answer's worth later.
-    fn read(&mut self) -> Result<usize, Failure> {
+    fn read(&mut self, left_out: &mut Vec<String>) -> Result<(), Failure> {
         let first = !std::mem::replace(&mut self.begun, true);
         // One more than can be sorted, to learn whether there are more.
         let most = if first { SORTED_MOST + 1 } else { ENTRIES_AT_ONCE };
-        let mut left_out = 0;
         while self.names.len() < most {
             let Some(entry) = self.stream.as_mut().and_then(Iterator::next) else {
                 self.stream = None;
@@ -82,13 +89,14 @@ impl Listing {
             match entry.map_err(failure)?.file_name().into_string() {
                 Ok(name) if is_temporary(&name) => {}
                 Ok(name) if is_name(&name) => self.names.push_back(name),
-                _ => left_out += 1,
+                Ok(name) => left_out.push(name),
+                Err(name) => left_out.push(name.to_string_lossy().into_owned()),
             }
         }
         if first && self.stream.is_none() {
             self.names.make_contiguous().sort_unstable();
         }
-        Ok(left_out)
+        Ok(())
     }
 }
 

@@ -7,13 +7,21 @@
 use std::fs::File;
 
 use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, FlockOperation, Mode, OFlags, XattrFlags, fgetxattr, flock, fremovexattr,
+    fsetxattr, fstat, openat, unlinkat,
+};
 use rustix::io::Errno;
-use stackwright_contract::services::Failure;
+use stackwright_contract::services::{Failure, FileVersion};
 
 use super::place::is_part;
 use super::root::failure;
 use super::target::found;
+
+/// The attribute that tells of which version of its source a part is the beginning. It belongs to
+/// the file, whatever becomes of its name; where the file system has no attributes, or the program
+/// ends before it is set, there is none, and nothing is resumed on its word.
+const VERSION: &str = "user.stackwright.version";
 
 /// How often a part may get its name just before it is locked.
 const TRIES: usize = 8;
@@ -54,6 +62,23 @@ pub(super) fn lock(
 /// Opens the part of this name for reading, whether it is locked or not.
 pub(super) fn read(folder: &Dir, part: &str) -> Result<File, Failure> {
     open(folder, part, OFlags::RDONLY, None)
+}
+
+/// Notes the version of which a part is the beginning.
+pub(super) fn note(part: &File, version: FileVersion) {
+    let _ = fsetxattr(part, VERSION, &version.to_octets(), XattrFlags::empty());
+}
+
+/// Returns the version that was noted.
+pub(super) fn noted(part: &File) -> Option<FileVersion> {
+    let mut octets = [0; 8];
+    let length = fgetxattr(part, VERSION, &mut octets).ok()?;
+    (length == octets.len()).then(|| FileVersion::from_octets(octets))
+}
+
+/// Forgets the version that was noted.
+pub(super) fn forget(part: &File) {
+    let _ = fremovexattr(part, VERSION);
 }
 
 /// Removes the part of this name, unless it is locked.

@@ -17,7 +17,7 @@ use rustix::fs::{
     fstatvfs, openat, utimensat,
 };
 use rustix::io::Errno;
-use stackwright_contract::services::{Attribute, Failure, FileKind, Status};
+use stackwright_contract::services::{Attribute, Failure, FileKind, FileVersion, Status};
 
 use super::part;
 use super::place::{self, Place};
@@ -211,8 +211,25 @@ pub(super) fn status(metadata: &Metadata) -> Status {
         modified: u64::try_from(metadata.mtime()).ok(),
         mode: Some((metadata.mode() & 0o7777) as u16),
         unique: Some(unique(metadata.dev(), metadata.ino())),
+        version: (kind == FileKind::File).then(|| {
+            version([
+                metadata.dev(),
+                metadata.ino(),
+                metadata.len(),
+                metadata.mtime() as u64,
+                metadata.mtime_nsec() as u64,
+                metadata.ctime() as u64,
+                metadata.ctime_nsec() as u64,
+            ])
+        }),
         ..Status::new(kind, size)
     }
+}
+
+/// Returns the version of a file that has these numbers: device, inode, size, and the times of
+/// modification and of change, which a program cannot set back.
+pub(super) fn version(numbers: [u64; 7]) -> FileVersion {
+    FileVersion::of(numbers.map(u64::to_be_bytes).as_flattened())
 }
 
 /// Mixes the number of a file system and of a file in it into one (SplitMix64): equal only for the

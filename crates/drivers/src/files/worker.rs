@@ -1,7 +1,7 @@
 //! A thread that owns its open files and makes the calls that may wait for the disk.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::mem;
 use std::num::NonZero;
 use std::os::unix::fs::MetadataExt;
@@ -22,7 +22,7 @@ use super::job::{Answer, Job, Signal};
 use super::listing::Listing;
 use super::octets::read_at;
 use super::place::Place;
-use super::root::{Root, failure};
+use super::root::{Root, failure, version};
 
 pub(super) enum OpenFile {
     Reading {
@@ -177,6 +177,11 @@ impl<M: Message> Worker<M> {
                 self.together.push(message);
                 self.write(file, offset);
             }
+            Job::Note { file, version } => {
+                if let Some(OpenFile::Creating(creation)) = self.files.get(file) {
+                    creation.note(version);
+                }
+            }
             Job::Close { file, keep } => self.close(file, keep),
             Job::Stat { token, place, part } => {
                 let root = &self.root;
@@ -214,27 +219,40 @@ impl<M: Message> Worker<M> {
         let opened = match purpose {
             Purpose::Read { .. } => self.root.open_file(place).and_then(|opened| {
                 let opened = opened.into_std();
-                let (size, modified) = size_and_time(&opened)?;
+                let metadata = opened.metadata().map_err(failure)?;
+                let size = size(&opened, &metadata);
+                let modified = u64::try_from(metadata.mtime()).ok();
+                let version = version([
+                    metadata.dev(),
+                    metadata.ino(),
+                    metadata.len(),
+                    metadata.mtime() as u64,
+                    metadata.mtime_nsec() as u64,
+                    metadata.ctime() as u64,
+                    metadata.ctime_nsec() as u64,
+                ]);
                 let reading =
                     OpenFile::Reading { opened: Arc::new(opened), is_sized: size.is_some() };
-                Ok((reading, size, modified))
+                Ok((reading, size, modified, Some(version)))
             }),
             Purpose::List => Listing::open(&self.root, place)
-                .map(|listing| (OpenFile::Listing(listing), None, None)),
+                .map(|listing| (OpenFile::Listing(listing), None, None, None)),
             Purpose::Create { .. } | Purpose::Append | Purpose::New | Purpose::Resume => {
                 match Creation::begin(&self.root, place, purpose, &mut self.random) {
                     Ok((creation, from)) if creation.is_unfinished() => {
                         return self.begin_long(file, Long::TakeOver { creation, from });
                     }
-                    begun => begun
-                        .map(|(creation, size)| (OpenFile::Creating(creation), Some(size), None)),
+                    begun => begun.map(|(creation, size)| {
+                        let noted = creation.noted();
+                        (OpenFile::Creating(creation), Some(size), None, noted)
+                    }),
                 }
             }
         };
         match opened {
-            Ok((opened, size, modified)) => {
+            Ok((opened, size, modified, version)) => {
                 self.files.insert(file, opened);
-                self.tell(FilesIndication::Opened { file, size, modified });
+                self.tell(FilesIndication::Opened { file, size, modified, version });
             }
             Err(why) => self.tell(FilesIndication::Closed { file, result: Err(why) }),
         }
@@ -262,7 +280,8 @@ impl<M: Message> Worker<M> {
         match (begun.what, answer) {
             (Long::TakeOver { creation, from }, None) => {
                 self.files.insert(name, OpenFile::Creating(creation));
-                self.tell(FilesIndication::Opened { file: name, size: Some(from), modified: None });
+                let (size, modified, version) = (Some(from), None, None);
+                self.tell(FilesIndication::Opened { file: name, size, modified, version });
             }
             (what, answer) => {
                 drop(what); // no trace is left before that is indicated
@@ -342,11 +361,11 @@ impl<M: Message> Worker<M> {
         };
         match next {
             Ok((entries, left_out)) => {
-                if left_out > 0 {
-                    self.answer(Answer::LeftOut(left_out));
+                if !left_out.is_empty() {
+                    self.answer(Answer::LeftOut(left_out.len()));
                 }
-                let left_out = left_out as u64;
-                self.tell(FilesIndication::Entries { file, entries, left_out });
+                let is_doubtful = false;
+                self.tell(FilesIndication::Entries { file, entries, left_out, is_doubtful });
             }
             Err(why) => self.fail(file, why),
         }
@@ -413,15 +432,13 @@ fn region<M: Message>(file: &Arc<File>, offset: u64, length: usize) -> Result<M,
     M::from_region(Region { source, offset, length }).map_err(|_| Failure::Unsupported)
 }
 
-/// Returns the size of a file, and when it was modified. The kernel's own files (procfs) have
-/// octets and no size: one that says it is empty is asked for an octet.
-fn size_and_time(file: &File) -> Result<(Option<u64>, Option<u64>), Failure> {
-    let metadata = file.metadata().map_err(failure)?;
-    let size = match metadata.len() {
+/// Returns the size of a file. The kernel's own files (procfs) have octets and no size: one that
+/// says it is empty is asked for an octet.
+fn size(file: &File, metadata: &Metadata) -> Option<u64> {
+    match metadata.len() {
         0 => matches!(read_at(file, &mut [0], 0), Ok(0)).then_some(0),
         size => Some(size),
-    };
-    Ok((size, u64::try_from(metadata.mtime()).ok()))
+    }
 }
 
 /// Reads octets of a file that has no size, and so no regions. Such files are small: no more than

@@ -18,7 +18,8 @@ fn a_file_is_read() {
     let mut bench = bench();
     let content = pattern(3 * BLOCK + 17);
     bench.put("a", &content);
-    let (file, size) = bench.open("/a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, size) =
+        bench.open("/a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     assert_eq!(size, Some(content.len() as u64));
     assert_eq!(bench.read(file, 0, BLOCK), content[..BLOCK]);
     assert_eq!(bench.read(file, 5, 4096), content[5..4101]);
@@ -39,7 +40,9 @@ fn an_empty_file_is_read() {
     let mut bench = bench();
     bench.put("empty", "");
     assert_eq!(
-        bench.open("empty", Purpose::Read { as_octets: false }).map(|(_, size)| size),
+        bench
+            .open("empty", Purpose::Read { as_octets: false, versioned: false })
+            .map(|(_, size)| size),
         Ok(Some(0))
     );
     assert_eq!(bench.fetch("empty"), Ok(vec![]));
@@ -52,7 +55,8 @@ fn reads_use_blocks_of_the_pool_and_small_ones_do_not() {
     let block = bench.pool.take();
     let place = block.as_ptr();
     bench.pool.give(block);
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
 
     bench.ask_read(file, 0, BLOCK);
     let (_, message) = bench.hear_read(file);
@@ -81,7 +85,8 @@ fn reads_are_answered_with_regions_where_the_options_say_so() {
         Bench::<BufferTree>::with(DiskOptions { regions: true, ..DiskOptions::default() });
     let content = pattern(1000);
     bench.put("a", &content);
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     bench.ask_read(file, 100, 1 << 40);
     let (_, message) = bench.hear_read(file);
     let leaves: Vec<_> = message.leaves().collect();
@@ -104,7 +109,8 @@ fn what_is_looked_at_is_read_as_octets_in_any_case() {
     let mut bench =
         Bench::<BufferTree>::with(DiskOptions { regions: true, ..DiskOptions::default() });
     bench.put("a", pattern(1000));
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: true }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: true, versioned: false }).expect("opened");
     bench.ask_read(file, 100, 100);
     let (_, message) = bench.hear_read(file);
     assert!(message.leaves().all(|leaf| matches!(leaf, Leaf::Octets(_))));
@@ -118,8 +124,9 @@ fn a_file_that_says_it_is_empty_is_read_to_its_end() {
         let mut bench = Bench::<BufferTree>::below("/proc/self", options);
         let expected = fs::read("/proc/self/cmdline").expect("this program's");
         for length in [BLOCK, 7] {
-            let (file, size) =
-                bench.open("cmdline", Purpose::Read { as_octets: false }).expect("opened");
+            let (file, size) = bench
+                .open("cmdline", Purpose::Read { as_octets: false, versioned: false })
+                .expect("opened");
             assert_eq!(size, None);
             let mut content = Vec::new();
             loop {
@@ -144,7 +151,8 @@ fn regions_are_no_octets_and_need_no_worker() {
     });
     let content = pattern(2000);
     bench.put("a", &content);
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     for offset in [0, 400, 800, 1200] {
         bench.ask_read(file, offset, 400);
         let Some(FilesIndication::Read { message, .. }) = bench.told() else {
@@ -311,13 +319,19 @@ fn what_has_the_wrong_kind_does_not_fit() {
     let mut bench = bench();
     bench.put("a", "a");
     fs::create_dir(bench.path("d")).expect("a folder");
-    assert_eq!(bench.open("d", Purpose::Read { as_octets: false }), Err(Failure::BadName));
+    assert_eq!(
+        bench.open("d", Purpose::Read { as_octets: false, versioned: false }),
+        Err(Failure::BadName)
+    );
     assert_eq!(bench.open("a", Purpose::List), Err(Failure::BadName));
     assert_eq!(bench.create("d"), Err(Failure::BadName));
     assert_eq!(bench.create("/"), Err(Failure::BadName));
     assert_eq!(bench.create("a/b"), Err(Failure::BadName));
     assert_eq!(bench.create("nowhere/b"), Err(Failure::NotFound));
-    assert_eq!(bench.open("b", Purpose::Read { as_octets: false }), Err(Failure::NotFound));
+    assert_eq!(
+        bench.open("b", Purpose::Read { as_octets: false, versioned: false }),
+        Err(Failure::NotFound)
+    );
     assert_eq!(bench.open("b", Purpose::List), Err(Failure::NotFound));
     assert_eq!(bench.on_disk(), ["a", "d"]);
 }
@@ -326,10 +340,12 @@ fn what_has_the_wrong_kind_does_not_fit() {
 fn questions_for_the_wrong_purpose_end_the_file() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     let message = BufferTree::with_headroom(0, b"b");
     assert_eq!(bench.write(file, 0, message), Err(Failure::Unsupported));
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     bench.ask(FilesRequest::Next { file });
     assert_eq!(bench.hear_closed(file), Err(Failure::Unsupported));
     for length in [1, BLOCK] {
@@ -378,7 +394,10 @@ fn answers_of_one_file_come_in_the_order_asked() {
         .map(|index| {
             let name = format!("{index}");
             bench.put(&name, &content);
-            bench.open(&name, Purpose::Read { as_octets: false }).expect("opened").0
+            bench
+                .open(&name, Purpose::Read { as_octets: false, versioned: false })
+                .expect("opened")
+                .0
         })
         .collect();
     for offset in 0..200 {
@@ -434,7 +453,12 @@ fn hundreds_of_files_are_open_at_once() {
         bench.put(&format!("old-{index}"), format!("{index}"));
     }
     let old: Vec<_> = (0..300)
-        .map(|index| bench.ask_open(&format!("old-{index}"), Purpose::Read { as_octets: false }))
+        .map(|index| {
+            bench.ask_open(
+                &format!("old-{index}"),
+                Purpose::Read { as_octets: false, versioned: false },
+            )
+        })
         .collect();
     let new: Vec<_> = (0..100)
         .map(|index| bench.ask_open(&format!("new-{index}"), Purpose::Create { from: 0 }))
@@ -461,9 +485,13 @@ fn hundreds_of_files_are_open_at_once() {
 fn one_name_too_many_is_denied() {
     let mut bench = Bench::<BufferTree>::with(DiskOptions { names: 2, ..writable() });
     bench.put("a", "a");
-    let (one, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
-    bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
-    assert_eq!(bench.open("a", Purpose::Read { as_octets: false }), Err(Failure::Denied));
+    let (one, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
+    bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
+    assert_eq!(
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }),
+        Err(Failure::Denied)
+    );
     assert_eq!(bench.stat("a"), Err(Failure::Denied));
     assert_eq!(bench.remove("a"), Err(Failure::Denied));
     assert_eq!(bench.close(one, Keep::Whole), Ok(()));
@@ -475,7 +503,8 @@ fn a_file_that_shrinks_is_shorter() {
     for regions in [false, true] {
         let mut bench = Bench::<BufferTree>::with(DiskOptions { regions, ..writable() });
         bench.put("a", pattern(10_000));
-        let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+        let (file, _) =
+            bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
         assert_eq!(bench.read(file, 0, 5000).len(), 5000);
         let same = fs::OpenOptions::new().write(true).open(bench.path("a")).expect("the file");
         same.set_len(6000).expect("shrunk");
@@ -492,7 +521,8 @@ fn a_file_that_shrinks_is_shorter() {
 fn a_file_that_vanishes_is_read_to_its_end() {
     let mut bench = bench();
     bench.put("a", pattern(10_000));
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     assert_eq!(bench.read(file, 0, 5000).len(), 5000);
     assert_eq!(bench.remove("a"), Ok(()));
     assert_eq!(bench.read(file, 5000, 10_000), pattern(10_000)[5000..]);
@@ -518,7 +548,8 @@ fn a_file_that_moves_much_is_handed_from_the_stacks_thread_to_a_worker() {
     assert_eq!(bench.hear_closed(file), Ok(()));
     assert!(bench.got("a").is_some_and(|got| got == content));
 
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     for start in (0..110_000).step_by(10_000) {
         bench.ask_read(file, start, 10_000);
     }

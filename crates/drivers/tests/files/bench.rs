@@ -333,7 +333,7 @@ impl<M: Message + Send> Bench<M> {
 
     /// The content of a file, as a peer gets it.
     pub(crate) fn fetch(&mut self, path: &str) -> Result<Vec<u8>, Failure> {
-        let (file, _) = self.open(path, Purpose::Read { as_octets: false })?;
+        let (file, _) = self.open(path, Purpose::Read { as_octets: false, versioned: false })?;
         let mut content = Vec::new();
         loop {
             let more = self.read(file, content.len() as u64, BLOCK);

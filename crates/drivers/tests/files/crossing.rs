@@ -24,7 +24,8 @@ fn its_facts() {
 fn words_for_dead_names_are_dropped() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     assert_eq!(bench.close(file, Keep::Whole), Ok(()));
     let before = bench.driver.context().dropped_count();
     bench.ask(FilesRequest::Read { file, offset: 0, length: 1 });
@@ -36,7 +37,8 @@ fn words_for_dead_names_are_dropped() {
     assert_eq!(bench.driver.context().dropped_count() - before, 5);
     bench.silent();
     // The next generation of that index is not meant by them.
-    let (again, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (again, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     assert_eq!((again.index, again.generation > file.generation), (file.index, true));
     bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     assert_eq!(bench.read(again, 0, 1), b"a");
@@ -46,7 +48,8 @@ fn words_for_dead_names_are_dropped() {
 fn words_after_close_are_dropped() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
     bench.ask(FilesRequest::Read { file, offset: 0, length: 1 });
     bench.ask(FilesRequest::Close { file, keep: Keep::Whole });
@@ -115,7 +118,8 @@ fn a_burst_larger_than_a_turn_is_told_whole() {
 fn no_wake_up_is_lost() {
     let mut bench = Bench::<BufferTree>::with(DiskOptions { workers: 4, ..writable() });
     bench.put("a", pattern(100));
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     // Bursts of all sizes end while the thread goes to sleep: one that is not woken runs out of
     // patience.
     for round in 0..10_000_u64 {
@@ -151,6 +155,7 @@ fn a_disk_that_nobody_asks_starts_no_thread() {
 fn a_read_of_nothing_is_a_bug() {
     let mut bench = bench();
     bench.put("a", "a");
-    let (file, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (file, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     bench.ask_read(file, 0, 0);
 }

@@ -69,7 +69,8 @@ fn others_have_their_turn_while_a_file_is_read() {
     let mut bench = Bench::<BufferTree>::with(DiskOptions { workers: 1, ..DiskOptions::default() });
     let large = fs::File::create(bench.path("large")).expect("a file");
     large.set_len(64 << 20).expect("a length");
-    let (reader, _) = bench.open("large", Purpose::Read { as_octets: false }).expect("opened");
+    let (reader, _) =
+        bench.open("large", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     // While the worker is busy with a long read, what follows gathers in its queue.
     bench.ask_read(reader, 0, 16 << 20);
     let digest = bench.name();

@@ -32,7 +32,8 @@ fn a_file_that_is_not_kept_leaves_no_trace() {
 fn the_old_file_stays_until_the_new_one_is_closed() {
     let mut bench = bench();
     bench.put("a", "old");
-    let (reader, _) = bench.open("a", Purpose::Read { as_octets: false }).expect("opened");
+    let (reader, _) =
+        bench.open("a", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     let file = bench.create("a").expect("opened");
     bench.write(file, 0, message(b"new and longer")).expect("written");
     assert_eq!(bench.fetch("a").as_deref(), Ok(&b"old"[..]));
@@ -233,7 +234,8 @@ fn others_have_their_turn_while_octets_are_taken_over() {
     // A sparse file: much to copy, little to store it for the test.
     let old = fs::File::create(bench.path("old")).expect("a file");
     old.set_len(256 << 20).expect("a length");
-    let (reader, _) = bench.open("old", Purpose::Read { as_octets: false }).expect("opened");
+    let (reader, _) =
+        bench.open("old", Purpose::Read { as_octets: false, versioned: false }).expect("opened");
     // While the worker is busy with a long read, the copy and the questions gather in its queue.
     bench.ask_read(reader, 0, 16 << 20);
     let file = bench.ask_open("old", Purpose::Create { from: 256 << 20 });

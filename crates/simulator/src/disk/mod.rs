@@ -21,7 +21,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
-use stackwright_contract::services::{Attribute, Files, FilesRequest, FolderEntry, Keep, Purpose};
+use stackwright_contract::services::{
+    Attribute, FileVersion, Files, FilesRequest, FolderEntry, Keep, Purpose,
+};
 use stackwright_contract::{
     Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Nothing, Outlet, Protocol,
 };
@@ -77,6 +79,7 @@ enum Work {
     Read { offset: u64, length: usize },
     Next,
     Write { offset: u64, octets: Vec<u8> },
+    Note { version: FileVersion },
     Close { keep: Keep },
     Stat { path: String, part: bool },
     Digest { path: String, octets: Range<u64>, part: bool },
@@ -118,6 +121,7 @@ impl<M: Message> SimulatedDisk<M> {
             Work::Read { .. } => (matches!(state.purpose, Purpose::Read { .. }), "a Read from"),
             Work::Next => (state.purpose == Purpose::List, "a Next of"),
             Work::Write { .. } => (state.purpose.creates(), "a Write to"),
+            Work::Note { .. } => (state.purpose == Purpose::Resume, "a Note of"),
             _ => (true, "a word for"),
         };
         assert!(fits, "{NAME}: {what} {file:?}, which was opened for {:?}", state.purpose);
@@ -183,6 +187,9 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
             FilesRequest::Next { file } => self.ask_file(cx, file, Work::Next),
             FilesRequest::Write { file, offset, message } => {
                 self.ask_file(cx, file, Work::Write { offset, octets: octets_of(&message) });
+            }
+            FilesRequest::Note { file, version } => {
+                self.ask_file(cx, file, Work::Note { version });
             }
             FilesRequest::Close { file, keep } => self.ask_file(cx, file, Work::Close { keep }),
             FilesRequest::Stat { token, path, part } => {

@@ -338,7 +338,8 @@ impl Node {
             Node::File(inode) => {
                 let stored = inode.borrow();
                 let size = stored.octets.len() as u64;
-                (Status::new(FileKind::File, size), stored.attributes)
+                let status = Status::new(FileKind::File, size);
+                (Status { version: stored.version(), ..status }, stored.attributes)
             }
         };
         let Attributes { modified, mode, unique } = attributes;

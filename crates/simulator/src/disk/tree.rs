@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use stackwright_contract::services::Failure;
+use stackwright_contract::services::{Failure, FileVersion};
 
 use super::DiskFaults;
 
@@ -17,6 +17,16 @@ pub(super) struct Stored {
     pub(super) attributes: Attributes,
     /// The disk has lost it: it cannot be read, even where it is open.
     pub(super) vanished: bool,
+    /// Of a part: the version that was noted.
+    pub(super) noted: Option<FileVersion>,
+}
+
+impl Stored {
+    pub(super) fn version(&self) -> Option<FileVersion> {
+        let Attributes { modified, unique, .. } = self.attributes;
+        let facts = format!("{} {} {unique}", self.octets.len(), modified?);
+        Some(FileVersion::of(facts.as_bytes()))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +227,7 @@ impl Tree {
     /// Makes a file that has no name yet.
     pub(super) fn new_inode(&mut self, octets: Vec<u8>) -> Inode {
         let attributes = self.new_attributes(FILE_MODE);
-        Rc::new(RefCell::new(Stored { octets, attributes, vanished: false }))
+        Rc::new(RefCell::new(Stored { octets, attributes, vanished: false, noted: None }))
     }
 
     pub(super) fn new_folder(&mut self) -> Node {

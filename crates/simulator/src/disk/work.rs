@@ -60,6 +60,13 @@ impl<M: Message> SimulatedDisk<M> {
                 let result = working.and_then(|()| tree.digest(&settle(&path)?, octets, part));
                 (true, FilesIndication::Digested { token: name, result })
             }
+            Work::Note { version } => {
+                let file = self.files.get_mut(name).expect("a living name stands for a file");
+                if let Content::Created { inode, .. } = &file.content {
+                    inode.borrow_mut().noted = Some(version);
+                }
+                return None; // no answer
+            }
             Work::Room { path } => {
                 let result = working.and_then(|()| tree.room(&settle(&path)?));
                 (true, FilesIndication::Room { token: name, result })
@@ -106,12 +113,16 @@ impl File {
         Ok(Some(match (work, &mut self.content) {
             (Work::Open { path }, _) => {
                 let (content, size) = open(tree, settle(&path)?, self.purpose)?;
-                let modified = match &content {
-                    Content::Read(inode) => inode.borrow().attributes.modified,
-                    _ => None,
+                let (modified, version) = match &content {
+                    Content::Read(inode) => {
+                        let stored = inode.borrow();
+                        (stored.attributes.modified, stored.version())
+                    }
+                    Content::Created { inode, .. } => (None, inode.borrow().noted),
+                    _ => (None, None),
                 };
                 self.content = content;
-                FilesIndication::Opened { file, size, modified }
+                FilesIndication::Opened { file, size, modified, version }
             }
             (Work::Read { offset, length }, Content::Read(inode)) => {
                 let stored = inode.borrow();
@@ -130,7 +141,8 @@ impl File {
                 let count = (1 + cx.random(ENTRIES_MOST) as usize).min(entries.len());
                 let entries = entries.drain(..count).collect();
                 let left_out = tree.faults.leaves_out;
-                FilesIndication::Entries { file, entries, left_out }
+                let left_out = (0..left_out).map(|nth| format!("left out {nth}")).collect();
+                FilesIndication::Entries { file, entries, left_out, is_doubtful: false }
             }
             (Work::Write { offset, octets }, Content::Created { inode, .. }) => {
                 tree.write(octets.len())?;

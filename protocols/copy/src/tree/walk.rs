@@ -100,6 +100,8 @@ pub(super) struct Visit {
     folders: Vec<Folder>,
     /// Whether both lists were compared.
     compared: bool,
+    /// Whether what the source's list does not name is not there.
+    is_trusted: bool,
 }
 
 /// The list of a folder, on one side.
@@ -112,14 +114,17 @@ pub(super) struct List {
     octets: usize,
     /// Whether all of it is here.
     done: bool,
-    left_out: u64,
+    left_out: Vec<String>,
+    /// Whether it may not be all of the folder.
+    is_doubtful: bool,
     too_long: bool,
 }
 
 impl List {
     /// Adds entries, each of which takes `each` octets and its name twice.
-    fn add(&mut self, entries: Vec<FolderEntry>, left_out: u64, each: usize) {
-        self.left_out += left_out;
+    fn add(&mut self, entries: Vec<FolderEntry>, left_out: Vec<String>, each: usize) {
+        self.octets += left_out.iter().map(String::len).sum::<usize>();
+        self.left_out.extend(left_out);
         for FolderEntry { name, status, .. } in entries {
             self.octets += each + 2 * name.len();
             if self.octets > LIST_MOST {
@@ -128,6 +133,12 @@ impl List {
             }
             self.entries.push((name, status));
         }
+    }
+
+    /// Returns whether it tells everything that is in the folder: only then does what it does not
+    /// name not exist.
+    fn is_trusted(&self) -> bool {
+        self.left_out.is_empty() && !self.is_doubtful && !self.too_long
     }
 
     /// Brings the entries in order. Of two with one name, the first counts.
@@ -161,6 +172,7 @@ impl<M: Message> Copy<M> {
             files: Vec::new(),
             folders: Vec::new(),
             compared: false,
+            is_trusted: false,
         };
         let unit = tree.units.name(Unit::Visit(Box::new(visit)));
         let file = self.open_list(job, (unit, Part::Source), tree.from, source, out);
@@ -267,8 +279,9 @@ impl<M: Message> Copy<M> {
         out: Out<'_, M>,
     ) -> Listed {
         match indication {
-            FilesIndication::Entries { file, entries, left_out } => {
+            FilesIndication::Entries { file, entries, left_out, is_doubtful } => {
                 let is_end = entries.is_empty();
+                list.is_doubtful |= is_doubtful;
                 list.add(entries, left_out, each);
                 if !is_end && !list.too_long {
                     Self::ask(out, side, FilesRequest::Next { file });
@@ -333,12 +346,15 @@ impl<M: Message> Copy<M> {
         let source = mem::take(&mut visit.source);
         tree.totals.folders += 1;
         out.indicate(Indication::Entered { job, folder });
-        if source.left_out > 0 {
-            let path = visit.folder.source.clone();
-            Self::skip(tree, job, path, SkipReason::Unread, out);
+        let path = visit.folder.source.clone();
+        visit.is_trusted = source.is_trusted();
+        for name in &source.left_out {
+            Self::skip(tree, job, join(&path, name), SkipReason::Unread, out);
         }
-        if tree.options.delete && source.left_out == 0 {
+        if tree.options.delete && source.is_trusted() {
             self.doom_strays(tree, unit, &source);
+        } else if tree.options.delete || source.is_doubtful {
+            Self::skip(tree, job, path, SkipReason::Doubtful, out);
         }
         for (name, status) in source.entries {
             self.meet(tree, (job, unit), name, status, out);
@@ -408,7 +424,7 @@ impl<M: Message> Copy<M> {
             None => false,
         };
         if is_in_the_way {
-            if !tree.options.delete || visit.source.left_out > 0 {
+            if !tree.options.delete || !visit.is_trusted {
                 let side = tree.from.other();
                 return self.tell_failure(tree, job, target, (side, Failure::Exists), out);
             }

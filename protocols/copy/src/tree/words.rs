@@ -87,9 +87,12 @@ pub enum SkipReason {
     /// An option excludes it.
     #[error("it is excluded")]
     Excluded,
-    /// The source's folder was not understood as a whole, so nothing is removed from the target's.
-    #[error("a part of its folder's list was not understood")]
+    /// Its name cannot be used, or the line of the list that tells of it is not understood.
+    #[error("it cannot be named, or the list does not tell it in a known form")]
     Unread,
+    /// It is a folder whose list may not be complete, so nothing is removed from the target's.
+    #[error("its list may not be complete, so nothing is removed there")]
+    Doubtful,
 }
 
 /// What a tree did; in a dry run, what it would do.

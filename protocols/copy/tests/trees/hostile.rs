@@ -77,7 +77,12 @@ impl Hostile {
                     } else if !left {
                         self.targets.push(path);
                     }
-                    FilesIndication::Opened { file, size: Some(0), modified: Some(5) }
+                    FilesIndication::Opened {
+                        file,
+                        size: Some(0),
+                        modified: Some(5),
+                        version: None,
+                    }
                 }
                 FilesRequest::Next { file } => {
                     let at = open.iter().position(|(name, _)| *name == file);
@@ -85,7 +90,12 @@ impl Hostile {
                         Some(at) => std::mem::take(&mut open[at].1),
                         None => Vec::new(),
                     };
-                    FilesIndication::Entries { file, entries, left_out: 0 }
+                    FilesIndication::Entries {
+                        file,
+                        entries,
+                        left_out: Vec::new(),
+                        is_doubtful: false,
+                    }
                 }
                 FilesRequest::Close { file, .. } => {
                     FilesIndication::Closed { file, result: Ok(()) }

@@ -5,11 +5,16 @@
 //! ahead:    EPSV ─▸ 229   connect, RETR a, EPSV ─▸ data, 226, 229      connect, RETR b, EPSV ─▸ …
 //! ```
 //!
-//! A server executes commands one after the other (RFC 959 §5.4), and replies in that order: what
-//! was sent before the command of a session's step is replied to before it. Between transfers that
-//! is so with all of them. During a transfer it is not: proftpd refuses EPSV with 450, pure-ftpd
-//! whatever is not ABOR with 500, both before the final reply. So EPSV is sent behind RETR or STOR
-//! only to servers that are known to let it wait.
+//! RFC 959 §5.4 has a client wait for each reply, and there are servers for which it has to: small
+//! devices drop what arrives together with a command, others execute commands side by side and reply
+//! in an order of their own. So nothing is sent ahead unless the server is known, by its greeting or
+//! by what only it lists as a feature, to execute commands one after the other and to reply in that
+//! order: then what was sent before the command of a session's step is replied to before it.
+//! Otherwise a command waits for its turn ([`queue`](super::send::queue)), and all else is the same.
+//!
+//! During a transfer even these differ: proftpd refuses EPSV with 450, pure-ftpd whatever is not
+//! ABOR with 500, both before the final reply. So EPSV is sent behind RETR or STOR only to servers
+//! that are known to let it wait.
 
 use alloc::format;
 
@@ -20,6 +25,7 @@ use stackwright_wire::Message;
 use super::data::port;
 use super::state::{Job, Session, Step, What};
 use super::{Client, DataMode, Out};
+use crate::listing::facts;
 use crate::reply::{Reply, ReplyKind};
 
 /// How long a port that a server named ahead is used: servers accept there for 30 seconds or more.
@@ -32,6 +38,8 @@ pub(super) enum Before {
     Port,
     /// MDTM, of the file that this job fetches.
     Modified(Handle),
+    /// MLST, of the file that this job fetches.
+    Facts(Handle),
     /// The command of a job that has no other.
     Deed(Handle),
 }
@@ -53,6 +61,19 @@ pub(super) enum NextPort {
 /// transfer is over.
 pub(super) fn lets_commands_wait(greeting: &str) -> bool {
     greeting.contains("vsFTPd") || greeting.contains("Stackwright")
+}
+
+/// Returns whether a server, by its greeting, executes commands that arrive together one after the
+/// other.
+pub(super) fn pipelines(greeting: &str) -> bool {
+    lets_commands_wait(greeting) || greeting.contains("ProFTPD") || greeting.contains("Pure-FTPd")
+}
+
+/// Returns the same by the features that a server lists: each of these has one that no other server
+/// has (of pure-ftpd, of proftpd, of this one), whatever its greeting says.
+pub(super) fn pipelines_by_features(features: &str) -> bool {
+    let is_known = |line: &str| matches!(line.trim(), "ESTP" | "SITE SYMLINK" | "ARST");
+    features.lines().any(is_known)
 }
 
 impl Session {
@@ -105,20 +126,30 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// Asks when the file of a job was modified, where the list of a folder did not tell it: the
-    /// reply comes before that of the transfer.
+    /// Asks when the file of a job was modified, where the list of a folder did not tell it, or for
+    /// its version: the reply comes before that of the transfer.
     pub(super) fn ask_modified(&mut self, cx: &Context, session: Handle) {
-        let features = self.sessions.get(session).map(|state| state.features);
-        let wants = self.untimed && features.is_some_and(|features| features.modified);
+        let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
+        let untimed = self.untimed;
         let Some((name, Job { path, what: What::Read(read), .. })) = self.job_of(session) else {
             return;
         };
+        if read.versioned {
+            // What was told before another transfer does not count.
+            (read.version, read.stamp, read.modified_asked) = (None, None, false);
+        }
+        let by_facts = read.versioned && features.facts;
+        let wants = by_facts || features.modified && (read.versioned || untimed);
         if !wants || core::mem::replace(&mut read.modified_asked, true) {
             return;
         }
-        let command = format!("MDTM {}", super::deed::relative(path));
+        let (verb, before) = match by_facts {
+            true => ("MLST", Before::Facts(name)),
+            false => ("MDTM", Before::Modified(name)),
+        };
+        let command = format!("{verb} {}", super::deed::relative(path));
         if let Some(state) = self.sessions.get_mut(session) {
-            state.before.push_back(Before::Modified(name));
+            state.before.push_back(before);
             super::send::queue(cx, state, &command);
         }
     }
@@ -162,9 +193,17 @@ impl<M: Message> Client<M> {
                 }
             }
             Some(Before::Modified(job)) => {
-                let modified = crate::time::parse(reply.text.trim()).filter(|_| reply.code == 213);
+                let stamp = Some(reply.text.trim()).filter(|_| reply.code == 213);
                 if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(job) {
-                    read.modified = modified;
+                    read.modified = stamp.and_then(crate::time::parse);
+                    read.stamp = stamp.filter(|_| read.modified.is_some()).map(Into::into);
+                }
+            }
+            Some(Before::Facts(job)) => {
+                let status = facts::find_status(&reply.text).filter(|_| reply.code / 100 == 2);
+                if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(job) {
+                    read.modified = status.and_then(|status| status.modified);
+                    read.version = status.and_then(|status| status.version);
                 }
             }
             Some(Before::Deed(job)) => self.ahead_done(job, reply, out),
@@ -179,7 +218,7 @@ impl<M: Message> Client<M> {
             match before {
                 Before::Deed(job) => self.job_failed(*job, failure, out),
                 // It is asked again where it is fetched.
-                Before::Modified(job) => {
+                Before::Modified(job) | Before::Facts(job) => {
                     if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(*job) {
                         read.modified_asked = false;
                     }
@@ -192,7 +231,7 @@ impl<M: Message> Client<M> {
 
 #[cfg(test)]
 mod tests {
-    use super::lets_commands_wait;
+    use super::{lets_commands_wait, pipelines, pipelines_by_features};
 
     #[test]
     fn greetings_tell_what_may_be_sent_during_a_transfer() {
@@ -201,6 +240,9 @@ mod tests {
         }
         for other in ["ProFTPD Server ready.", "---------- Welcome to Pure-FTPd ----------", ""] {
             assert!(!lets_commands_wait(other));
+            assert_eq!(pipelines(other), !other.is_empty());
         }
+        assert!(pipelines_by_features("Extensions\n ARST\nEnd"));
+        assert!(!pipelines_by_features("Features\n SIZE\n MLST type*;size*;\n SITE HELP\nEnd"));
     }
 }

@@ -27,6 +27,9 @@ pub struct Config {
     /// The index of the server in the configuration of the layer that secures: whom it expects, and
     /// whom it trusts.
     pub tls_server: u32,
+    /// When the run starts, in seconds since 1970: it tells the year of dates in listings that have
+    /// none.
+    pub epoch: Option<u64>,
     /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3), which the streams below must
     /// promise. Never on a secure association.
     pub expedite: bool,
@@ -66,6 +69,7 @@ impl Config {
             timeout: Duration::from_secs(60),
             tls: TlsMode::Off,
             tls_server: 0,
+            epoch: None,
             expedite: true,
         }
     }

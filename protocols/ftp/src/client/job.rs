@@ -9,6 +9,7 @@ use stackwright_wire::Message;
 
 use super::ahead::NextPort;
 use super::deed::relative;
+use super::stat;
 use super::state::{Create, Data, Job, Session, Step, What};
 use super::{Client, Out};
 use crate::NAME;
@@ -74,8 +75,11 @@ impl<M: Message> Client<M> {
     /// Begins the transfer, for which everything is arranged but the position where it begins.
     pub(super) fn ready_to_begin(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some((_, job)) = self.job_of(session) else { return };
-        let restart = match &job.what {
-            What::Read(read) => read.position,
+        let restart = match &mut job.what {
+            What::Read(read) => {
+                read.restart = read.position;
+                read.position
+            }
             What::Create(create) if create.purpose != Purpose::Append => create.next,
             _ => 0,
         };
@@ -108,7 +112,7 @@ impl<M: Message> Client<M> {
     /// send: most do, in words like `(1000 bytes)`.
     pub(super) fn begun(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some((file, job)) = self.job_of(session) else { return };
-        let mut modified = None;
+        let (mut modified, mut version) = (None, None);
         let size = match &mut job.what {
             What::Read(read) => {
                 modified = read.modified;
@@ -116,6 +120,8 @@ impl<M: Message> Client<M> {
                 if read.position == 0 {
                     read.size = announced(&reply.text).or(read.size);
                 }
+                let stamped = || stat::version(read.size?, read.stamp.as_deref()?);
+                version = read.version.or_else(stamped).filter(|_| read.versioned);
                 read.size
             }
             What::Create(create) => create.there,
@@ -123,7 +129,7 @@ impl<M: Message> Client<M> {
         };
         // Where it was begun anew, the application knows.
         if !mem::replace(&mut job.opened, true) {
-            out.indicate(FilesIndication::Opened { file, size, modified });
+            out.indicate(FilesIndication::Opened { file, size, modified, version });
         }
         self.send_file(cx, session, out);
     }
@@ -290,13 +296,46 @@ impl<M: Message> Client<M> {
     /// Begins the job of a session in another one, which knows more.
     pub(super) fn start_elsewhere(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let job = self.sessions.get_mut(session).and_then(|state| state.job.take());
-        if let Some(name) = job
-            && let Some(job) = self.jobs.get_mut(name)
-        {
+        if let Some(name) = job {
+            self.wait_again(name);
+        }
+        self.drop_session(cx, session, Failure::GivenUp, out);
+    }
+
+    /// Lets a job wait for another session, before all others.
+    fn wait_again(&mut self, name: Handle) {
+        if let Some(job) = self.jobs.get_mut(name) {
             job.session = None;
             self.waiting.push_front(name);
         }
-        self.drop_session(cx, session, Failure::GivenUp, out);
+    }
+
+    /// Gives a session up to which the server grants no data association while others have one: it
+    /// has a limit for these, too. Returns whether it does.
+    pub(super) fn is_data_limit(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) -> bool {
+        let opened = self.job_of(session).is_none_or(|(_, job)| job.opened);
+        let is_limit = matches!(reply.code, 421 | 425) && !opened && self.sessions.len() > 1;
+        if is_limit {
+            self.sessions_most = self.sessions.len() - 1;
+            self.start_elsewhere(cx, session, out);
+        }
+        is_limit
+    }
+
+    /// Returns whether a session that is over was one more than the server accepts: it was refused,
+    /// or never answered, while others go on. Servers have many words for that: 421 in place of a
+    /// greeting, 530 for a password that was right before, a connection that is refused or reset.
+    fn is_one_too_many(&self, state: &Session, failure: Failure) -> bool {
+        use Failure::{Broken, Denied, Expired, Lost, NotLoggedIn, Unreachable};
+        !state.is_logged_in
+            && !self.sessions.is_empty()
+            && matches!(failure, Broken | Denied | Expired | Lost | NotLoggedIn | Unreachable)
     }
 
     /// Ends a session that the server has ended, or does not answer in. What is complete stays so.
@@ -361,8 +400,17 @@ impl<M: Message> Client<M> {
         let Some(state) = self.sessions.forget(session) else { return };
         self.abandon(cx, state.control);
         self.drop_before(&state, failure, out);
-        if let Some(job) = state.job {
-            self.job_failed(job, failure, out);
+        if let Some(name) = state.job {
+            if self.is_one_too_many(&state, failure) {
+                self.sessions_most = self.sessions.len();
+                self.wait_again(name);
+            } else {
+                if !state.is_logged_in {
+                    // It is not about their number.
+                    self.sessions_most = self.config.sessions_most;
+                }
+                self.job_failed(name, failure, out);
+            }
         }
         self.assign(cx, out);
     }

@@ -123,6 +123,7 @@ impl<M: Message> Client<M> {
             Ok(status) if status.kind != FileKind::Folder => {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 list.entries.push(FolderEntry::new(name, status));
+                list.is_doubtful = true; // a folder that may not be entered can look like that
                 self.end_listing(cx, session, out);
             }
             _ => {
@@ -139,7 +140,12 @@ impl<M: Message> Client<M> {
         };
         list.end = true;
         if !mem::replace(opened, true) {
-            out.indicate(FilesIndication::Opened { file, size: None, modified: None });
+            out.indicate(FilesIndication::Opened {
+                file,
+                size: None,
+                modified: None,
+                version: None,
+            });
         }
         self.drop_data(cx, session, out);
         if let Some(state) = self.sessions.get_mut(session) {
@@ -168,9 +174,10 @@ impl<M: Message> Client<M> {
         message: &M,
         out: Out<'_, M>,
     ) {
+        let now = self.epoch(cx);
         let Some(Job { what: What::List(list), .. }) = self.jobs.get_mut(file) else { return };
         list.withheld += message.len();
-        list.gather(cx, message);
+        list.gather(cx, message, now);
         self.untimed |= list.is_untimed();
         self.answer_next(file, association, out);
     }
@@ -181,7 +188,8 @@ impl<M: Message> Client<M> {
             list.wanted = false;
             let entries = mem::take(&mut list.entries);
             let left_out = mem::take(&mut list.left_out);
-            out.indicate(FilesIndication::Entries { file, entries, left_out });
+            let is_doubtful = list.is_doubtful;
+            out.indicate(FilesIndication::Entries { file, entries, left_out, is_doubtful });
         }
         // Credit is given back when the entries were taken, or when none was complete.
         if list.withheld > 0 && list.entries.is_empty() && !list.end {
@@ -190,22 +198,99 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// Handles the end of a listing.
+    /// Handles the end of a listing: it is all that is in the folder if nothing speaks against that.
     pub(super) fn listed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        let Some((file, Job { what: What::List(list), .. })) = self.job_of(session) else { return };
-        // The last line may lack its end.
+        let now = self.epoch(cx);
+        let is_known = self.sessions.get(session).is_some_and(|state| state.pipelines);
+        let Some((_, Job { what: What::List(list), .. })) = self.job_of(session) else { return };
+        // The last line may lack its end; or more than that.
         if !list.partial.is_empty() {
-            list.complete(cx);
+            list.complete(cx, now);
+            list.is_doubtful = true;
         }
+        let is_empty = list.read == 0 && !list.has_itself;
+        list.is_doubtful |= list.is_denied || is_empty && list.blocks > 0;
         if list.read == 0 && list.unknown > 0 {
             // Nothing was understood: that is no empty folder.
-            return self.session_job_failed(cx, session, Failure::Garbled, out);
+            let failure = list.system.map_or(Failure::Garbled, Failure::UnknownListing);
+            self.session_job_failed(cx, session, failure, out);
+        } else if list.read == 0 && list.is_denied {
+            self.refuse(cx, session, Failure::Broken, out);
+        } else if is_empty && !is_known {
+            // Not every server says so where it cannot read a folder.
+            self.say(cx, session, Step::Recital, "STAT .", out);
+        } else {
+            self.all_listed(cx, session, out);
         }
+    }
+
+    /// Handles the reply to STAT: the folder of an empty list has none of the names that it tells.
+    pub(super) fn recited(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        reply: &Reply,
+        out: Out<'_, M>,
+    ) {
+        let is_entry = |line: &str| {
+            matches!(listing::parse(line.trim_start().as_bytes(), None), ListedLine::Entry(_))
+        };
+        let has_entries = matches!(reply.code, 211..=213) && reply.text.lines().any(is_entry);
+        if let Some((_, Job { what: What::List(list), .. })) = self.job_of(session) {
+            list.is_doubtful |= has_entries;
+        }
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.step = Step::Complete;
+        }
+        self.all_listed(cx, session, out);
+    }
+
+    fn all_listed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some((file, Job { what: What::List(list), .. })) = self.job_of(session) else { return };
         list.end = true;
         self.untimed |= list.is_untimed();
         self.touch(cx, session);
         self.answer_next(file, file, out);
     }
+
+    /// Returns the time, in seconds since 1970, where it is known.
+    fn epoch(&self, cx: &Context) -> Option<u64> {
+        self.config.epoch.map(|epoch| epoch + cx.now().nanoseconds() / 1_000_000_000)
+    }
+}
+
+/// Returns whether a reply that says by its code that a folder was listed says otherwise in its
+/// words, as vsftpd does (`226 Transfer done (but failed to open directory).`). Names of the folder
+/// may be in them, too.
+pub(super) fn denies(text: &str, path: &str) -> bool {
+    const BEGINNINGS: [&str; 16] = [
+        "fail",
+        "denied",
+        "denial",
+        "error",
+        "incomplete",
+        "abort",
+        "truncat",
+        "unable",
+        "cannot",
+        "can't",
+        "couldn't",
+        "refus",
+        "interrupt",
+        "partial",
+        "permission",
+        "timeout",
+    ];
+    let (text, path) = (text.to_lowercase(), path.to_lowercase());
+    let mut is_negated = false;
+    text.split_whitespace().any(|word| {
+        let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let is_name = word.contains('/') || path.split(['/', ' ']).any(|name| name == word);
+        let denies = word == "not" || BEGINNINGS.iter().any(|begin| word.starts_with(begin));
+        let negates = matches!(word, "no" | "0" | "without" | "zero");
+        let was_negated = mem::replace(&mut is_negated, negates);
+        denies && !is_name && !was_negated
+    })
 }
 
 impl List {
@@ -216,12 +301,12 @@ impl List {
     }
 
     /// Cuts lines, and parses them.
-    fn gather<M: Message>(&mut self, cx: &Context, message: &M) {
+    fn gather<M: Message>(&mut self, cx: &Context, message: &M, now: Option<u64>) {
         for leaf in message.leaves() {
             let Leaf::Octets(octets) = leaf else { continue };
             for &octet in octets {
                 if octet == b'\n' {
-                    self.complete(cx);
+                    self.complete(cx, now);
                 } else if self.partial.len() < LINE_MOST {
                     self.partial.push(octet);
                 } else {
@@ -231,23 +316,28 @@ impl List {
         }
     }
 
-    fn complete(&mut self, cx: &Context) {
+    fn complete(&mut self, cx: &Context, now: Option<u64>) {
         let partial = mem::take(&mut self.partial);
         let line = partial.strip_suffix(b"\r").unwrap_or(&partial);
-        let line = match mem::take(&mut self.overlong) {
+        let told = match mem::take(&mut self.overlong) {
             true => ListedLine::Unknown,
             false if self.facts => listing::facts::parse(line),
-            false => listing::parse(line),
+            false => listing::parse(line, now),
         };
-        match line {
+        let text = String::from_utf8_lossy(line);
+        match told {
             ListedLine::Entry(entry) => {
                 self.read += 1;
                 self.entries.push(entry);
             }
-            ListedLine::Nothing => {}
+            ListedLine::Nothing => match listing::sum(&text) {
+                Some(blocks) => self.blocks = self.blocks.max(blocks),
+                None => self.has_itself = true,
+            },
             ListedLine::Unknown => {
                 self.unknown += 1;
-                self.left_out += 1;
+                self.system = self.system.or_else(|| listing::system(line));
+                self.left_out.push(text.into_owned());
                 cx.dropped(NAME, listing::UNREADABLE);
             }
         }
@@ -276,7 +366,31 @@ fn quoted(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{denies, quoted};
+
+    #[test]
+    fn words_may_deny_what_the_code_says() {
+        for denial in [
+            "Transfer done (but failed to open directory).",
+            "Output truncated to 2000 matches",
+            "Closing data connection: permission denied",
+            "Listing incomplete.",
+            "ABORTED",
+            "The folder could not be read",
+        ] {
+            assert!(denies(denial, "/pub"), "{denial}");
+        }
+        for success in [
+            "Directory send OK.",
+            "Transfer complete, 0 errors.",
+            "Done without error",
+            "-Options: -a -l\n3 matches total",
+            "Listing of /pub/errors is complete",
+            "Listed Errors.",
+        ] {
+            assert!(!denies(success, "/pub/errors"), "{success}");
+        }
+    }
 
     #[test]
     fn the_working_folder_is_read() {

@@ -62,6 +62,10 @@ pub struct Client<M> {
     jobs: Mirror<Job<M>>,
     /// Jobs for which no session is free.
     waiting: VecDeque<Handle>,
+    /// How many sessions the server accepts, as far as it has shown.
+    sessions_most: usize,
+    /// Whether it has accepted the user before.
+    is_accepted: bool,
     /// Whether EPSV is of no use with this server.
     only_pasv: bool,
     /// Whether an idle session stays because others have jobs.
@@ -80,6 +84,8 @@ impl<M: Message> Client<M> {
     /// Creates a client, which connects when the first file is requested.
     pub fn new(config: Config) -> Self {
         Client {
+            sessions_most: config.sessions_most,
+            is_accepted: false,
             config,
             sessions: Names::default(),
             streams: Names::default(),

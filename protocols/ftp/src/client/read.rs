@@ -126,9 +126,19 @@ impl<M: Message> Client<M> {
         self.touch(cx, session);
     }
 
-    pub(super) fn octets_arrived(&mut self, file: Handle, message: M, out: Out<'_, M>) {
+    pub(super) fn octets_arrived(
+        &mut self,
+        cx: &Context,
+        (session, file): (Handle, Handle),
+        message: M,
+        out: Out<'_, M>,
+    ) {
         let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(file) else { return };
         read.position = read.position.saturating_add(message.len() as u64);
+        // A server that ignores REST sends the file from its beginning: more than is left of it.
+        if read.restart > 0 && read.size.is_some_and(|size| read.position > size) {
+            return self.session_job_failed(cx, session, Failure::Damaged, out);
+        }
         match &mut read.gathered {
             Some(gathered) => gathered.join(message),
             None => read.gathered = Some(message),

@@ -6,7 +6,7 @@ use stackwright_wire::{Leaf, Message};
 
 use super::config::TlsMode;
 use super::features::Features;
-use super::state::{Data, Step, Stream, What};
+use super::state::{Data, Job, Step, Stream, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::{Reply, ReplyKind};
@@ -109,7 +109,9 @@ impl<M: Message> Client<M> {
                 let message = batch.into_octets();
                 self.touch(cx, session);
                 match self.job_of(session).map(|(file, job)| (file, &job.what)) {
-                    Some((file, What::Read(_))) => self.octets_arrived(file, message, out),
+                    Some((file, What::Read(_))) => {
+                        self.octets_arrived(cx, (session, file), message, out);
+                    }
                     Some((file, What::List(_))) => {
                         self.listing_arrived(cx, file, name, &message, out);
                     }
@@ -159,10 +161,25 @@ impl<M: Message> Client<M> {
     ) {
         cx.event(NAME, format_args!("◂ {} {}", reply.code, reply.text));
         self.touch(cx, session);
+        if let Some(state) = self.sessions.get_mut(session)
+            && reply.kind() != ReplyKind::Preliminary
+        {
+            state.unanswered = state.unanswered.saturating_sub(1);
+        }
         self.replied(cx, session, reply, out);
+        if let Some(state) = self.sessions.get_mut(session) {
+            super::send::release(cx, state, out);
+        }
     }
 
     fn replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if matches!(reply.code, 421 | 425)
+            && matches!(state.step, Step::Epsv | Step::Pasv | Step::Port | Step::Begin)
+            && self.is_data_limit(cx, session, reply, out)
+        {
+            return;
+        }
         let Some(state) = self.sessions.get_mut(session) else { return };
         if reply.code == 421 && state.step != Step::Quitting {
             return self.lose_session(cx, session, Failure::Lost, out);
@@ -175,6 +192,7 @@ impl<M: Message> Client<M> {
             (Step::Greeting, ReplyKind::Preliminary) => {} // 120: it will be ready soon
             (Step::Greeting, ReplyKind::Completion) => {
                 state.lets_wait = super::ahead::lets_commands_wait(&reply.text);
+                state.pipelines = super::ahead::pipelines(&reply.text);
                 self.greeted(cx, session, out);
             }
             (Step::Auth, _) => self.auth_replied(cx, session, reply, out),
@@ -182,7 +200,11 @@ impl<M: Message> Client<M> {
                 let password = alloc::format!("PASS {}", self.config.password);
                 self.say(cx, session, Step::Pass, &password, out);
             }
-            (Step::User | Step::Pass, ReplyKind::Completion) => self.logged_in(cx, session, out),
+            (Step::User | Step::Pass, ReplyKind::Completion) => {
+                state.is_logged_in = true;
+                self.is_accepted = true;
+                self.logged_in(cx, session, out);
+            }
             (Step::BufferSize | Step::Protection, ReplyKind::Preliminary) => {}
             (Step::BufferSize, _) => self.buffer_size_replied(session),
             (Step::Protection, _) => self.protection_replied(cx, session, reply, out),
@@ -194,6 +216,7 @@ impl<M: Message> Client<M> {
             (Step::Features, _) => {
                 if kind == ReplyKind::Completion {
                     state.features = Features::parse(&reply.text);
+                    state.pipelines |= super::ahead::pipelines_by_features(&reply.text);
                 }
                 self.start_job(cx, session, out);
             }
@@ -225,6 +248,8 @@ impl<M: Message> Client<M> {
             (Step::Enter, ReplyKind::Transient | ReplyKind::Permanent) => {
                 self.not_entered(cx, session, failure(reply), out);
             }
+            (Step::Recital, ReplyKind::Preliminary) => {}
+            (Step::Recital, _) => self.recited(cx, session, reply, out),
             (Step::Deed, _) => self.deed_replied(cx, session, reply, out),
             (Step::Epsv | Step::Pasv, _) => self.passive_replied(cx, session, reply, out),
             (Step::Port, ReplyKind::Completion) => self.port_replied(cx, session, out),
@@ -242,6 +267,9 @@ impl<M: Message> Client<M> {
                 // A server that skips 1xx has begun all the same.
                 if state.step == Step::Begin {
                     self.begun(cx, session, reply, out);
+                }
+                if let Some((_, Job { path, what: What::List(list), .. })) = self.job_of(session) {
+                    list.is_denied = super::list::denies(&reply.text, path);
                 }
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.step = Step::Complete;
@@ -269,6 +297,8 @@ impl<M: Message> Client<M> {
             // A refused login or greeting ends the session: no other command makes sense.
             (Step::Greeting | Step::User | Step::Pass | Step::Type, _) => {
                 let failure = match state.step {
+                    // The same user was accepted before: it is about something else.
+                    Step::User | Step::Pass if self.is_accepted => Failure::Lost,
                     Step::User | Step::Pass => Failure::NotLoggedIn,
                     _ => failure(reply),
                 };

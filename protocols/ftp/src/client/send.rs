@@ -29,8 +29,8 @@ impl<M: Message> Client<M> {
         match request {
             FilesRequest::Open { file, path, purpose } => {
                 let what = match purpose {
-                    Purpose::Read { as_octets } => {
-                        What::Read(Read { as_octets, ..Read::default() })
+                    Purpose::Read { as_octets, versioned } => {
+                        What::Read(Read { as_octets, versioned, ..Read::default() })
                     }
                     Purpose::List => What::List(List::default()),
                     purpose => What::Create(Create::new(purpose)),
@@ -65,6 +65,8 @@ impl<M: Message> Client<M> {
             FilesRequest::Remove { token, path } => {
                 self.add_job(cx, token, path, deed(DeedKind::Remove { refused: None }), out);
             }
+            // A server keeps no notes; what it has of a file is known by its digest.
+            FilesRequest::Note { .. } => {}
             FilesRequest::Leave => self.leave(cx, out),
         }
     }
@@ -102,7 +104,7 @@ impl<M: Message> Client<M> {
                 .map(|(name, _)| name);
             let session = match idle {
                 Some(session) => session,
-                None if self.sessions.len() < self.config.sessions_most => self.connect(cx, out),
+                None if self.sessions.len() < self.sessions_most => self.connect(cx, out),
                 None => return,
             };
             self.waiting.pop_front();
@@ -124,6 +126,10 @@ impl<M: Message> Client<M> {
             ends: None,
             replies: Replies::default(),
             unsent: Vec::new(),
+            held: VecDeque::new(),
+            unanswered: 0,
+            pipelines: false,
+            is_logged_in: false,
             credit: 0,
             credit_most: 0,
             group: 0,
@@ -178,8 +184,8 @@ impl<M: Message> Client<M> {
         self.touch(cx, session);
     }
 
-    /// Sends two commands at once, so that the second costs no round trip: the server executes one
-    /// after the other.
+    /// Sends two commands at once, so that the second costs no round trip where the server is known
+    /// to execute one after the other.
     pub(super) fn say_both(
         &mut self,
         cx: &Context,
@@ -243,12 +249,32 @@ impl<M: Message> Client<M> {
     }
 }
 
-/// Adds a command to what is to be sent.
+/// Adds a command to what is to be sent. It waits for the reply to the one before (RFC 959 §5.4)
+/// unless the server is known to take several: others drop what arrives with the first, or reply in
+/// an order of their own. What ends a transfer does not wait for it.
 pub(super) fn queue(cx: &Context, session: &mut Session, command: &str) {
+    let waits = session.unanswered > 0 || !session.held.is_empty();
+    if waits && !session.pipelines && !matches!(command, "ABOR" | "INTR") {
+        return session.held.push_back(command.into());
+    }
+    put(cx, session, command);
+}
+
+/// Sends the next command that waits, if it waits for nothing any more.
+pub(super) fn release<M: Message>(cx: &Context, session: &mut Session, out: Out<'_, M>) {
+    while session.unanswered == 0 || session.pipelines {
+        let Some(command) = session.held.pop_front() else { return };
+        put(cx, session, &command);
+        flush(session, out);
+    }
+}
+
+fn put(cx: &Context, session: &mut Session, command: &str) {
     let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
     cx.event(NAME, format_args!("▸ {shown}"));
     session.unsent.extend_from_slice(command.as_bytes());
     session.unsent.extend_from_slice(b"\r\n");
+    session.unanswered += 1;
 }
 
 pub(super) fn flush<M: Message>(session: &mut Session, out: Out<'_, M>) {
@@ -265,6 +291,7 @@ pub(super) fn flush<M: Message>(session: &mut Session, out: Out<'_, M>) {
     }
     if session.step == Step::Quitting
         && session.unsent.is_empty()
+        && session.held.is_empty()
         && !mem::replace(&mut session.finished, true)
     {
         out.request(StreamsRequest::Finish { association: session.control });

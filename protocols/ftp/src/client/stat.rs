@@ -1,9 +1,10 @@
 //! The status of a file: MLST, or the commands that were there before it. It is also what a listing
 //! of a file tells.
 
+use alloc::format;
 use alloc::string::String;
 
-use stackwright_contract::services::{Failure, FileKind, FilesIndication, Status};
+use stackwright_contract::services::{Failure, FileKind, FileVersion, FilesIndication, Status};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -91,7 +92,9 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let Some((_, stat)) = self.status_of(session) else { return };
-        stat.status.modified = time::parse(reply.text.trim()).filter(|_| reply.code == 213);
+        let stamp = Some(reply.text.trim()).filter(|_| reply.code == 213);
+        stat.status.modified = stamp.and_then(time::parse);
+        stat.status.version = stamp.and_then(|stamp| version(stat.status.size, stamp));
         let status = stat.status;
         self.stated(cx, session, Ok(status), out);
     }
@@ -144,4 +147,9 @@ impl<M: Message> Client<M> {
         self.free(cx, session, out);
         out.indicate(FilesIndication::Stated { token, result });
     }
+}
+
+/// Returns the version of a file of which SIZE and MDTM tell this, where that is a time.
+pub(super) fn version(size: u64, stamp: &str) -> Option<FileVersion> {
+    time::parse(stamp).map(|_| FileVersion::of(format!("{size} {stamp}").as_bytes()))
 }

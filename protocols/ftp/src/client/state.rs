@@ -6,7 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use stackwright_contract::services::{Failure, FileKind, FolderEntry, Purpose, Status};
+use stackwright_contract::services::{
+    Failure, FileKind, FileVersion, FolderEntry, Purpose, Status,
+};
 use stackwright_contract::{Handle, Instant};
 
 use super::ahead::{Before, NextPort};
@@ -48,6 +50,14 @@ pub(super) struct Session {
     pub(super) replies: Replies,
     /// Commands for which there is no credit.
     pub(super) unsent: Vec<u8>,
+    /// Commands that wait for the replies to those before them.
+    pub(super) held: VecDeque<String>,
+    /// How many commands were sent whose final reply is still to come.
+    pub(super) unanswered: u32,
+    /// Whether the server is known to execute several commands that arrive together.
+    pub(super) pipelines: bool,
+    /// Whether the server has accepted the user.
+    pub(super) is_logged_in: bool,
     pub(super) credit: usize,
     pub(super) credit_most: usize,
     /// The number of its TLS sessions, which no other session of the client has.
@@ -109,6 +119,8 @@ pub(super) enum Step {
     Folder,
     /// CWD, to a folder that is to be listed.
     Enter,
+    /// STAT, of a folder whose list is empty.
+    Recital,
     /// MLST or SIZE, which shows whether there is such a file.
     Exists,
     /// SIZE, together with ARST: of the file, and not of its part.
@@ -225,6 +237,14 @@ impl Stat {
 pub(super) struct Read<M> {
     /// Whether somebody looks at what arrives.
     pub(super) as_octets: bool,
+    /// Whether its version has to be told.
+    pub(super) versioned: bool,
+    /// The version, if MLST told it.
+    pub(super) version: Option<FileVersion>,
+    /// What MDTM told.
+    pub(super) stamp: Option<String>,
+    /// Where the transfer begins that runs.
+    pub(super) restart: u64,
     /// The size, if the server told it before or at the beginning of the transfer.
     pub(super) size: Option<u64>,
     /// Whether the server was asked for the size.
@@ -253,6 +273,10 @@ impl<M> Default for Read<M> {
     fn default() -> Self {
         Read {
             as_octets: false,
+            versioned: false,
+            version: None,
+            stamp: None,
+            restart: 0,
             size: None,
             size_asked: false,
             modified: None,
@@ -316,8 +340,19 @@ pub(super) struct List {
     pub(super) read: u64,
     /// How many lines were not understood.
     pub(super) unknown: u64,
-    /// How many of them were not told.
-    pub(super) left_out: u64,
+    /// Those of them that were not told.
+    pub(super) left_out: Vec<String>,
+    /// The system to which the form of one belongs.
+    pub(super) system: Option<&'static str>,
+    /// Whether something was said that belongs to a folder which was read: the folder itself, or
+    /// the one above it.
+    pub(super) has_itself: bool,
+    /// How many blocks its files take, as it says.
+    pub(super) blocks: u64,
+    /// Whether it may not be all that is in the folder.
+    pub(super) is_doubtful: bool,
+    /// Whether the server denied in its last words that it has listed the folder.
+    pub(super) is_denied: bool,
     /// Octets for which no credit was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,

@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use stackwright_contract::services::{FileKind, FolderEntry, Status};
 
+use super::date::{self, Clock, When};
 use super::parse::Words;
 
 pub(super) fn parse(line: &str) -> Option<FolderEntry> {
@@ -31,6 +32,25 @@ pub(super) fn parse(line: &str) -> Option<FolderEntry> {
     let name = words.rest()?;
     // The column of the size is as wide as that of `<DIR>` and the blanks behind it.
     let name = if kind == FileKind::Folder { name.trim_start_matches(' ') } else { name };
-    // The time is that of a zone which is not told.
-    Some(FolderEntry::new(name, Status::new(kind, size)))
+    let when = Clock::parse(time).and_then(|clock| day(date, clock));
+    Some(FolderEntry::new(name, When::of(when, Status::new(kind, size))))
+}
+
+/// Parses `07-20-26`, `07-20-2026`, `2026-07-20`, and `20.07.2026`, in which the day is first.
+fn day(date: &str, clock: Clock) -> Option<When> {
+    let mut numbers =
+        date.split(['-', '/', '.']).map(|number| (number.len(), number.parse::<u64>()));
+    let mut number = || numbers.next().and_then(|(digits, number)| Some((digits, number.ok()?)));
+    let ((digits, first), (_, second), (_, third)) = (number()?, number()?, number()?);
+    let (year, month, day) = match digits {
+        4 => (first, second, third),
+        _ if first > 12 || date.contains('.') => (third, second, first),
+        _ => (third, first, second),
+    };
+    let year = match year {
+        70..100 => 1900 + year,
+        0..70 => 2000 + year,
+        year => year,
+    };
+    date::at(year, month.checked_sub(1)?, day, clock)
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::str;
 
-use stackwright_contract::services::{FileKind, FolderEntry, Status};
+use stackwright_contract::services::{FileKind, FileVersion, FolderEntry, Status};
 
 use super::ListedLine;
 use super::parse::checked;
@@ -24,7 +24,34 @@ pub fn parse(line: &[u8]) -> ListedLine {
 /// folder itself: it counts for nothing.
 pub fn find_status(text: &str) -> Option<Status> {
     let lines = text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
-    lines.filter_map(entry).map(|(_, status)| status).next()
+    lines
+        .filter_map(|line| {
+            let (_, status) = entry(line)?;
+            Some(Status { version: version(line), ..status })
+        })
+        .next()
+}
+
+/// Returns the version that facts tell: by size and time of modification, as they are written, and
+/// whatever identifies the file or its content.
+fn version(line: &str) -> Option<FileVersion> {
+    const DIGESTS: [&str; 4] = ["hash", "md5", "sha", "crc"];
+    let (facts, _) = line.split_once(' ')?;
+    let mut identity = [None, None, None, None];
+    for fact in facts.split_terminator(';') {
+        let name = fact.split_once('=')?.0.to_ascii_lowercase();
+        let place = match &*name {
+            "size" => 0,
+            "modify" => 1,
+            "unique" => 2,
+            name if DIGESTS.iter().any(|digest| name.contains(digest)) => 3,
+            _ => continue,
+        };
+        identity[place] = Some(fact);
+    }
+    let [Some(_), Some(_), ..] = identity else { return None };
+    let identity: String = identity.into_iter().flatten().flat_map(|fact| [fact, ";"]).collect();
+    Some(FileVersion::of(identity.as_bytes()))
 }
 
 /// Returns the entry, if the line is about something in the folder and not the folder itself or the

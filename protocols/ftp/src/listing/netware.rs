@@ -5,7 +5,7 @@ use stackwright_contract::services::{FileKind, FolderEntry};
 use super::parse::Words;
 use super::unix;
 
-pub(super) fn parse(line: &str) -> Option<FolderEntry> {
+pub(super) fn parse(line: &str, now: Option<u64>) -> Option<FolderEntry> {
     let mut words = Words(line);
     let kind = match words.next()? {
         "d" => FileKind::Folder,
@@ -16,5 +16,5 @@ pub(super) fn parse(line: &str) -> Option<FolderEntry> {
     if !(rights.starts_with('[') && rights.ends_with(']')) {
         return None;
     }
-    unix::behind_the_owner(kind, words)
+    unix::behind_the_owner(kind, words, now)
 }

@@ -39,7 +39,7 @@ impl<M: Message> Server<M> {
         }
         // What is encoded or encrypted is looked at.
         let as_octets = !state.form.is_plain() || state.protection.data;
-        let purpose = Purpose::Read { as_octets };
+        let purpose = Purpose::Read { as_octets, versioned: false };
         let Range { start: next, end: until } = range;
         let (asked, expected, end) = (VecDeque::new(), None, false);
         let motion = Motion::Retrieve { next, until, asked, expected, end };
@@ -251,6 +251,7 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
         | Failure::Expired
         | Failure::Unreachable
         | Failure::Garbled
+        | Failure::UnknownListing(_)
         | Failure::Untrusted { .. }
         | Failure::Insecure(_) => (450, "The files cannot be reached."),
         Failure::Broken | Failure::Damaged | Failure::GivenUp => {

@@ -28,7 +28,7 @@ fn declares_unread(as_octets: bool) -> bool {
     let (cx, mut client, mut asked) =
         (Context::new(1), Client::<M>::new(client_config()), Asked::default());
     let file = Handle { index: 0, generation: 0 };
-    let (path, purpose) = ("/f".into(), Purpose::Read { as_octets });
+    let (path, purpose) = ("/f".into(), Purpose::Read { as_octets, versioned: false });
     client.handle_request(&cx, FilesRequest::Open { file, path, purpose }, &mut asked);
     let address: SocketAddr = "10.0.0.1:21".parse().expect("an address");
     let open = |client: &mut Client<M>, asked: &mut Asked| {

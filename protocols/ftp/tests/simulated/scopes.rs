@@ -224,8 +224,12 @@ fn eprt_connects_on_the_link_that_the_client_came_by() {
         Either::Right(FilesRequest::Open { file, .. }) => Some(*file),
         _ => None,
     });
-    let opened =
-        FilesIndication::Opened { file: file.expect("opened"), size: None, modified: None };
+    let opened = FilesIndication::Opened {
+        file: file.expect("opened"),
+        size: None,
+        modified: None,
+        version: None,
+    };
     session.asked.0.clear();
     session.server.handle_indication(&session.cx, Either::Right(opened), &mut session.asked);
     let ends = session.asked.streams(|request| match request {

@@ -100,7 +100,12 @@ fn retrieve(session: &mut Session) {
         FilesRequest::Open { file, .. } => Some(*file),
         _ => None,
     });
-    session.hear_files(FilesIndication::Opened { file, size: Some(10), modified: None });
+    session.hear_files(FilesIndication::Opened {
+        file,
+        size: Some(10),
+        modified: None,
+        version: None,
+    });
 }
 
 fn secured(session: &mut Session, data: Option<Handle>, how: u32) {
@@ -250,7 +255,12 @@ fn a_thief_where_the_server_connects_costs_the_transfer() {
         FilesRequest::Open { file, .. } => Some(*file),
         _ => None,
     });
-    session.hear_files(FilesIndication::Opened { file, size: Some(10), modified: None });
+    session.hear_files(FilesIndication::Opened {
+        file,
+        size: Some(10),
+        modified: None,
+        version: None,
+    });
     let thief = session.asked.streams(|request| match request {
         StreamsRequest::Open { association, .. } => Some(*association),
         _ => None,

@@ -52,7 +52,7 @@ impl Scene {
     }
 
     fn with(config: Config) -> Self {
-        Self::asked(config, "/f", Purpose::Read { as_octets: true })
+        Self::asked(config, "/f", Purpose::Read { as_octets: true, versioned: false })
     }
 
     fn asked(config: Config, path: &str, purpose: Purpose) -> Self {

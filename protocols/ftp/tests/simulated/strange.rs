@@ -28,7 +28,7 @@ pub(crate) fn fetch(odd: &mut Odd) -> Result<Vec<u8>, Failure> {
 
 fn fetch_from(odd: &mut Odd, mut offset: u64) -> Result<Vec<u8>, Failure> {
     let file = odd.name();
-    let purpose = Purpose::Read { as_octets: true };
+    let purpose = Purpose::Read { as_octets: true, versioned: false };
     let mut seen = odd.told().len();
     odd.ask(FilesRequest::Open { file, path: "/f".into(), purpose });
     let mut whole = Vec::new();
@@ -271,7 +271,7 @@ fn a_control_connection_that_ends_after_the_last_word_hurts_nobody() {
     odd.ask(FilesRequest::Open {
         file,
         path: "/f".into(),
-        purpose: Purpose::Read { as_octets: true },
+        purpose: Purpose::Read { as_octets: true, versioned: false },
     });
     odd.run(|told| !told.is_empty());
     for _ in 0..10 {

@@ -32,7 +32,7 @@ fn asked(data: DataMode) -> Vec<StreamsRequest<M>> {
     config.data = data;
     let (cx, mut client, mut asked) = (Context::new(1), Client::new(config), Asked::default());
     let file = Handle { index: 0, generation: 0 };
-    let purpose = Purpose::Read { as_octets: true };
+    let purpose = Purpose::Read { as_octets: true, versioned: false };
     let open = FilesRequest::Open { file, path: "f".into(), purpose };
     client.handle_request(&cx, open, &mut asked);
     let Some(&StreamsRequest::Open { association, .. }) = asked.0.first() else { panic!() };
