@@ -184,6 +184,8 @@ pub(crate) struct Link<M> {
     last_word: Option<Ended>,
     /// Whether it was told to be open.
     opened: bool,
+    /// Whether it was told that something was not delivered.
+    told_undelivered: bool,
     /// Whether the peer has shown that it knows the link to be open.
     confirmed: bool,
     /// How many SABME may still be answered, though SABM was sent since. An answer may be to one of
@@ -221,6 +223,7 @@ impl<M: Message> Link<M> {
             reopens: false,
             last_word: None,
             opened: false,
+            told_undelivered: false,
             confirmed: false,
             unanswered_extended: 0,
             owes: Owes::default(),
