@@ -132,7 +132,7 @@ impl<M: Message> Link<M> {
                     self.negotiate(env);
                 } else if self.is_doubtful() {
                     self.clock.tries = 1;
-                    self.enquire(env);
+                    self.enquire();
                 }
             }
             (Unnumbered::Dm, AwaitingV22Connection) | (Unnumbered::Frmr, AwaitingV22Connection)
@@ -174,6 +174,8 @@ impl<M: Message> Link<M> {
         if !self.acknowledged(received, env) {
             return self.invalid(false, env);
         }
+        // A peer that speaks is there (Check_I_Frame_Ackd starts T3 anew).
+        self.t3 = self.t3.map(|_| env.now() + env.config.idle);
         let selective = self.selective != Selective::Absent;
         match self.incoming.standing(sent, self.modulus, selective) {
             Standing::Next => {
@@ -310,6 +312,7 @@ impl<M: Message> Link<M> {
             env.acts.push_back(Act::Credit(octets));
         }
         if frames > 0 && !self.outgoing.is_outstanding() && self.state == LinkState::Connected {
+            self.sample(env.now());
             // A peer may answer P=1 without F=1, or with an I frame.
             (self.clock.asked, self.clock.ambiguous, self.clock.doubted) = (false, false, false);
             self.clock.tries = 0;
@@ -326,7 +329,7 @@ impl<M: Message> Link<M> {
             self.give_up(Ended::Reset(0), env);
         } else if self.state == LinkState::Connected && !self.clock.asked {
             self.clock.tries = 1;
-            self.enquire(env);
+            self.enquire();
         }
     }
 }

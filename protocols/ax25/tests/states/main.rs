@@ -3,3 +3,4 @@
 mod carried;
 mod cells;
 mod machine;
+mod times;
