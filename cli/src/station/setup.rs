@@ -69,7 +69,12 @@ impl Setup {
             rates,
             day: stacks::since_1970().unwrap_or_default(),
         };
-        let kiss::Config { longest, room, .. } = kiss::Config::default();
+        let kiss::Config { longest, mut room, .. } = kiss::Config::default();
+        if file.duty.is_some() {
+            // A frame that waits for its share of the time waits below: what is made later says
+            // more.
+            room.messages = 1;
+        }
         let hub = HubConfig {
             local: file.kiss.map(Into::into),
             longest,

@@ -114,6 +114,8 @@ pub struct Ax25<M: Message> {
 struct Port {
     /// Whether the TNC is there.
     is_up: bool,
+    /// Whether it has said of a frame that it left.
+    says_left: bool,
     credit: Credit,
     /// Which link sends next.
     turn: usize,
@@ -157,7 +159,8 @@ impl<M: Message> Ax25<M> {
     pub fn sharing(config: Config, pool: Arc<Pool<M>>) -> Self {
         config.check();
         Ax25 {
-            ports: [Port { is_up: false, credit: Credit::NONE, turn: 0 }; PORTS_MOST],
+            ports: [Port { is_up: false, says_left: false, credit: Credit::NONE, turn: 0 };
+                PORTS_MOST],
             links: Links::default(),
             streams: Mirror::new(),
             datagrams: Mirror::new(),

@@ -17,6 +17,9 @@ pub struct SegmentHeader {
 /// The most segments of one message.
 pub const SEGMENTS_MOST: usize = 128;
 
+/// The most octets of one message: segments as long as an I frame is where XID says nothing.
+const MESSAGE_MOST: usize = SEGMENTS_MOST * 256;
+
 /// Returns how many segments a message of `octets` octets has whose I frames carry `longest`;
 /// `None`: it has too many.
 pub fn count(octets: usize, longest: usize) -> Option<usize> {
@@ -40,7 +43,7 @@ pub fn next<M: Message>(message: &mut M, own_pid: Option<u8>, left: usize, longe
     segment
 }
 
-/// Puts segments together again. It holds at most [`SEGMENTS_MOST`] of them.
+/// Puts segments together again. It holds at most [`SEGMENTS_MOST`] of them, and 32 KiB.
 #[derive(Debug)]
 pub struct Reassembly<M> {
     begun: Option<Begun<M>>,
@@ -79,6 +82,9 @@ impl<M: Message> Reassembly<M> {
                 }
                 segment.advance(1);
                 Begun { pid, left, octets: segment }
+            }
+            Some(Begun { octets, .. }) if octets.len() + segment.len() > MESSAGE_MOST => {
+                return Err("a segment of a message that is too long");
             }
             Some(mut begun) if begun.left.checked_sub(1) == Some(left) => {
                 begun.octets.join(segment);

@@ -184,7 +184,7 @@ impl<M: Message> Ax25<M> {
             && self.fits(port)
         {
             if let Some(reply) = self.replies.remove(place) {
-                self.send_reply(reply, out);
+                self.send_reply(cx, reply, out);
             }
         }
         while let Some(place) = self.ui.iter().position(|queued| queued.frame.port() == port)
@@ -192,7 +192,7 @@ impl<M: Message> Ax25<M> {
             && let Some(queued) = self.ui.remove(place)
         {
             let Unacknowledged { frame, association, credit } = queued;
-            self.send_reply(frame, out);
+            self.send_reply(cx, frame, out);
             if self.datagrams.get(association).is_some() {
                 let told = DatagramsIndication::Credit { association, credit };
                 Self::tell_datagrams(out, told);
@@ -213,6 +213,9 @@ impl<M: Message> Ax25<M> {
     fn send_burst(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) -> bool {
         loop {
             let Some(link) = self.links.get(name).filter(|link| link.wants_to_send()) else {
+                if self.links.get(name).is_some_and(Link::is_releasable) {
+                    self.with_link(cx, name, out, Link::release_when_drained);
+                }
                 return true;
             };
             let port = link.key.port;
@@ -223,7 +226,7 @@ impl<M: Message> Ax25<M> {
             let mut env = Env { cx, config: &self.config, pool: &self.pool, acts: &mut self.acts };
             let Some(frame) = link.next_frame(&mut env) else { return true };
             self.hear_raw(port, &frame.octets, out);
-            self.hand_on(port, frame.octets, frame.timed.then_some(name), out);
+            self.hand_on(cx, port, frame.octets, frame.timed.then_some(name), out);
         }
     }
 
@@ -233,9 +236,9 @@ impl<M: Message> Ax25<M> {
         self.ports.get(usize::from(port)).is_some_and(|port| port.credit.covers(longest))
     }
 
-    fn send_reply(&mut self, reply: Reply<M>, out: Out<'_, M>) {
+    fn send_reply(&mut self, cx: &Context, reply: Reply<M>, out: Out<'_, M>) {
         match reply {
-            Reply::Own(queued) => self.send_queued(queued, out),
+            Reply::Own(queued) => self.send_queued(cx, queued, out),
             Reply::Given { port, addresses, rest } => {
                 let mut octets = [0; HEAD_MOST];
                 let length = addresses.encode(&mut octets);
@@ -245,12 +248,12 @@ impl<M: Message> Ax25<M> {
                 if addresses.path.iter().all(|(_, repeated)| !repeated) {
                     self.hear_raw(port, &frame, out);
                 }
-                self.hand_on(port, frame, None, out);
+                self.hand_on(cx, port, frame, None, out);
             }
         }
     }
 
-    fn send_queued(&mut self, queued: Queued<M>, out: Out<'_, M>) {
+    fn send_queued(&mut self, cx: &Context, queued: Queued<M>, out: Out<'_, M>) {
         let Queued { port, addresses, control, pid, information, timed, .. } = queued;
         let head = Head::new(&addresses, control, Modulus::Eight, pid);
         let mut frame =
@@ -258,10 +261,18 @@ impl<M: Message> Ax25<M> {
         let octets = head.as_octets();
         frame.push_front(octets.len()).copy_from_slice(octets);
         self.hear_raw(port, &frame, out);
-        self.hand_on(port, frame, timed, out);
+        self.hand_on(cx, port, frame, timed, out);
     }
 
-    fn hand_on(&mut self, port: u8, frame: M, timed: Option<Handle>, out: Out<'_, M>) {
+    fn hand_on(
+        &mut self,
+        cx: &Context,
+        port: u8,
+        frame: M,
+        timed: Option<Handle>,
+        out: Out<'_, M>,
+    ) {
+        let says_left = self.ports[usize::from(port)].says_left;
         let mark = timed.map(|link| {
             self.mark = self.mark.wrapping_add(1);
             if self.marks.len() >= MARKS_MOST {
@@ -269,7 +280,7 @@ impl<M: Message> Ax25<M> {
             }
             self.marks.push_back((port, self.mark, link));
             if let Some(link) = self.links.get_mut(link) {
-                link.marked(self.mark);
+                link.marked(self.mark, says_left, cx.now(), &self.config);
             }
             self.mark
         });
@@ -283,6 +294,9 @@ impl<M: Message> Ax25<M> {
         let Some((_, _, link)) = there.and_then(|there| self.marks.remove(there)) else {
             return cx.dropped(NAME, "a mark that was not given");
         };
+        if let Some(port) = self.ports.get_mut(usize::from(port)) {
+            port.says_left = true;
+        }
         if let Some(link) = self.links.get_mut(link) {
             link.left(mark, cx.now());
         }

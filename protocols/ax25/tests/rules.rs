@@ -3,7 +3,9 @@
 use stackwright_ax25::header::{Addresses, DigipeaterPath, Role};
 use stackwright_ax25::{AirRules, AirRulesConfig};
 use stackwright_contract::services::{Credit, FramesIndication, FramesRequest};
-use stackwright_contract::{CallSign, Context, Duration, Instant, Outlet, Protocol};
+use std::sync::{Arc, Mutex};
+
+use stackwright_contract::{CallSign, Context, Duration, Instant, Listener, Outlet, Protocol};
 use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;
@@ -220,6 +222,115 @@ fn a_station_transmits_no_more_than_its_share() {
     let air = rig.rules.transmitted().air.as_secs_f64();
     // Ten percent of the hour, and what had accrued before.
     assert!((419.0..=423.0).contains(&air), "{air} s");
+}
+
+/// Notes what is told.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Listener for Notes {
+    fn dropped(&mut self, _now: Instant, _protocol: &'static str, _reason: &'static str) {}
+
+    fn event(&mut self, _: Instant, _: &'static str, what: std::fmt::Arguments<'_>) {
+        self.0.lock().expect("one thread").push(what.to_string());
+    }
+}
+
+impl Notes {
+    fn about(&self, text: &str) -> usize {
+        let notes = self.0.lock().expect("one thread");
+        notes.iter().filter(|note| note.contains(text)).count()
+    }
+}
+
+/// At no moment more than the share of the time until then, and of the ten minutes that had accrued
+/// at the start: whatever the frames, the rate and the identification.
+#[test]
+fn no_frame_overdraws_the_share_of_the_time() {
+    for seed in 0..100 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (duty, rate) = (random.u8(1..50), [1200, 9600][random.usize(..2)]);
+        let identifies = random.bool();
+        let mut rig = Rig::new(|config| {
+            (config.duty, config.rate) = (Some(duty), rate);
+            if !identifies {
+                config.identification = None;
+            }
+        });
+        let begin = rig.cx.now();
+        let mut credit = 1; // with a duty, one at a time
+        for _ in 0..1800 {
+            for _ in 0..credit {
+                let octets = vec![7; random.usize(..200)];
+                rig.send(&frame("N0AAA", &[b"\x03\xf0", &octets[..]].concat()));
+            }
+            let sent = rig.pass(Duration::from_secs(random.u64(1..4)));
+            credit = sent.iter().filter(|(_, frame)| !is_identification(frame)).count();
+            let passed = rig.cx.now().since(begin).as_secs_f64() + 600.0;
+            let air = rig.rules.transmitted().air.as_secs_f64();
+            assert!(air <= passed * f64::from(duty) / 100.0 + 1e-6, "seed {seed}: {air} s");
+        }
+        assert!(rig.rules.transmitted().frames > 20, "seed {seed}");
+    }
+}
+
+/// One line, not one for each frame; a frame that never fits is refused, and told to have left.
+#[test]
+fn it_is_told_that_frames_wait_and_which_never_leave() {
+    let notes = Notes::default();
+    let mut rig = Rig::new(|config| (config.duty, config.identification) = (Some(1), None));
+    rig.cx.listen(Box::new(notes.clone()));
+    let long = frame("N0AAA", &[b"\x03\xf0", &[7; 200][..]].concat());
+    let mut sent = 0;
+    for _ in 0..30 {
+        rig.send(&long);
+        sent += rig.pass(10 * MINUTE).len();
+    }
+    assert_eq!((sent, notes.about("frames wait")), (30, 0), "six seconds in ten minutes");
+    for nth in 0..6 {
+        rig.send(&long);
+        let at_once = rig.pass(Duration::from_secs(1)).len();
+        assert_eq!(at_once, usize::from(nth < 4), "1.5 s each");
+        if nth >= 4 {
+            assert_eq!(rig.pass(3 * MINUTE).len(), 1);
+        }
+    }
+    assert_eq!(notes.about("frames wait: 1 % of the time are used"), 1);
+    let endless = frame("N0AAA", &[b"\x03\xf0", &[7; 1000][..]].concat());
+    rig.said.up.clear();
+    rig.send(&endless);
+    let [FramesIndication::Credit { .. }, FramesIndication::Left { mark: 7, .. }] = rig.said.up[..]
+    else {
+        panic!("{:?}", rig.said.up)
+    };
+    assert!(rig.pass(60 * MINUTE).is_empty());
+    assert_eq!(notes.about("more than 1 % of ten minutes"), 1);
+}
+
+/// The layer above has credit for a frame when the one before it has left.
+#[test]
+fn with_a_duty_one_frame_waits_at_a_time() {
+    let mut rig = Rig::new(|config| (config.duty, config.identification) = (Some(1), None));
+    let messages = |rig: &mut Rig| -> usize {
+        let given = |word: &FramesIndication<M>| match word {
+            FramesIndication::Credit { credit, .. } => credit.messages,
+            _ => 0,
+        };
+        std::mem::take(&mut rig.said.up).iter().map(given).sum()
+    };
+    assert_eq!(messages(&mut rig), 1);
+    let long = frame("N0AAA", &[b"\x03\xf0", &[7; 200][..]].concat());
+    for nth in 0..6 {
+        rig.send(&long);
+        assert_eq!(messages(&mut rig), usize::from(nth < 4), "the fifth leaves later");
+        if nth >= 4 {
+            rig.pass(3 * MINUTE);
+            assert_eq!(messages(&mut rig), 1);
+        }
+    }
+    // A frame that is refused gives its credit back.
+    rig.send(&frame("N0CCC", UI));
+    assert_eq!(messages(&mut rig), 1);
 }
 
 /// The TNC has taken all it can: the identification has room all the same.

@@ -47,7 +47,13 @@ impl Agw {
     }
 
     pub(crate) fn send(&mut self, peer: &str, octets: &[u8]) {
-        octets.chunks(LONGEST).for_each(|part| self.ask(b'D', peer, part));
+        self.send_in(peer, octets, LONGEST);
+    }
+
+    /// Sends octets in parts of this length; of longer ones than a frame carries, Direwolf makes
+    /// segments.
+    pub(crate) fn send_in(&mut self, peer: &str, octets: &[u8], part: usize) {
+        octets.chunks(part).for_each(|part| self.ask(b'D', peer, part));
     }
 
     pub(crate) fn release(&mut self, peer: &str) {

@@ -23,6 +23,8 @@ use crate::trial;
 
 /// What is echoed: at 9600 bit/s, twenty seconds each way.
 const ECHOED: usize = 16 << 10;
+/// What is sent in segments.
+const SEGMENTED: usize = 5000;
 /// What is measured.
 const MEASURED: usize = 10 << 10;
 const TIMES: usize = 3;
@@ -39,13 +41,14 @@ pub(crate) fn trials() -> Vec<Trial> {
     });
     // It calls with version 2.2 first.
     let answers = trial("direwolf/calls", "direwolf", calls_us);
+    let segments = trial("direwolf/sends-segments", "direwolf", sends_segments);
     let speed = [(1200, 0.97), (9600, 0.93)].map(|(baud, least)| {
         let name = format!("direwolf/speed/{baud}");
         trial(&name, "direwolf", move || speed(baud, least)).with_ignored_flag(true)
     });
     let noise = trial("direwolf/noise", "direwolf", noise).with_ignored_flag(true);
     let air = trial("direwolf/air", "direwolf", is_as_in_the_model).with_ignored_flag(true);
-    calls.into_iter().chain([answers]).chain(speed).chain([noise, air]).collect()
+    calls.into_iter().chain([answers, segments]).chain(speed).chain([noise, air]).collect()
 }
 
 fn content(octets: usize) -> Vec<u8> {
@@ -123,6 +126,25 @@ fn calls_us() {
         station.told.ended.is_some()
     });
     assert!(caller.join().expect("it got its echo") == content(ECHOED), "the same octets");
+}
+
+/// Direwolf cuts what its programs send in parts of more than a frame into segments.
+fn sends_segments() {
+    let rig = Rig::new(9600);
+    let mut station = station(&rig, 0, "N0AAA", LinkVersion::Auto, 9600);
+    station.listen("N0AAA");
+    let mut caller = Agw::new(rig.agw(1), "N0BBB-1");
+    let caller = thread::spawn(move || {
+        caller.call("N0AAA");
+        caller.send_in("N0AAA", &content(SEGMENTED), 1000);
+        caller
+    });
+    station.until("all comes", |station| station.told.octets.len() >= SEGMENTED);
+    assert!(station.told.octets == content(SEGMENTED), "the same octets");
+    assert_eq!(station.told.ended, None);
+    caller.join().expect("it called").release("N0AAA");
+    station.until("it releases", |station| station.told.ended.is_some());
+    assert_eq!(station.told.ended, Some(Ended::Finished));
 }
 
 /// Our links beside Direwolf's own, by turns, through the same modems. The stations stay: what the

@@ -4,11 +4,21 @@ use alloc::collections::VecDeque;
 
 use stackwright_wire::Message;
 
-use crate::header::Modulus;
+use crate::header::{Modulus, pid};
+use crate::segment::Reassembly;
 
 /// Octets that may wait for credit: what a window holds. What arrives beyond it is not taken, and
 /// so not acknowledged.
 const WAITING_MOST: usize = 64 * 256;
+
+/// Why the information of an I frame is not delivered, though it is acknowledged.
+const OF_ANOTHER: &str = "an I frame of a protocol that nobody takes";
+
+/// What an I frame carries.
+pub(super) struct Carried<M> {
+    pub(super) pid: u8,
+    pub(super) information: M,
+}
 
 /// Where an I frame stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +36,9 @@ pub(super) struct Incoming<M> {
     /// V(R): the number that is expected next.
     pub(super) expected: u8,
     /// What arrived ahead of its turn, from V(R) on; the last is never missing.
-    held: VecDeque<Option<M>>,
+    held: VecDeque<Option<Carried<M>>>,
+    /// A message whose segments are not all there. It is delivered whole, or not at all.
+    segments: Reassembly<M>,
     /// What is in order, and waits for credit.
     waiting: M,
     credit: usize,
@@ -48,6 +60,7 @@ impl<M: Message> Incoming<M> {
         Incoming {
             expected: 0,
             held: VecDeque::new(),
+            segments: Reassembly::default(),
             waiting: M::with_headroom(0, &[]),
             credit,
             rejected: false,
@@ -62,6 +75,7 @@ impl<M: Message> Incoming<M> {
     /// Numbers begin again. What waits is delivered all the same.
     pub(super) fn reset(&mut self) {
         self.held.clear();
+        self.segments.clear();
         (self.expected, self.rejected, self.requested, self.wanted) = (0, false, 0, 0);
         (self.unacknowledged, self.told_busy) = (0, false);
     }
@@ -69,11 +83,10 @@ impl<M: Message> Incoming<M> {
     /// Nothing is delivered any more.
     pub(super) fn discard(&mut self) {
         self.discards = true;
-        self.held.iter_mut().for_each(|held| {
-            if let Some(held) = held {
-                *held = held.split_to(0);
-            }
-        });
+        for held in self.held.iter_mut().flatten() {
+            held.information = held.information.split_to(0);
+        }
+        self.segments.clear();
         self.waiting = M::with_headroom(0, &[]);
     }
 
@@ -94,7 +107,8 @@ impl<M: Message> Incoming<M> {
     }
 
     pub(super) fn held(&self) -> usize {
-        self.waiting.len() + self.held.iter().flatten().map(Message::len).sum::<usize>()
+        let held = self.held.iter().flatten().map(|held| held.information.len());
+        self.waiting.len() + self.segments.held() + held.sum::<usize>()
     }
 
     /// Returns where a number stands. `selective`: it may be held, in half of all numbers.
@@ -110,24 +124,29 @@ impl<M: Message> Incoming<M> {
     }
 
     /// Takes the next frame, and those that were held behind it; calls `deliver` with what there is
-    /// credit for. Returns whether there was room.
+    /// credit for, or with why something is not delivered. Returns whether there was room.
     pub(super) fn take(
         &mut self,
-        information: M,
+        carried: Carried<M>,
         modulus: Modulus,
-        mut deliver: impl FnMut(M),
+        mut deliver: impl FnMut(Result<M, &'static str>),
     ) -> bool {
-        if self.waiting.len() + information.len() > WAITING_MOST {
+        // The room of a message is reserved when it begins: its segments are bounded apart.
+        if self.waiting.len() + carried.information.len() > WAITING_MOST {
             return false;
         }
-        let mut next = Some(information);
-        while let Some(information) = next {
+        let mut next = Some(carried);
+        while let Some(carried) = next {
             let bit = 1 << self.expected;
             self.requested &= !bit;
             self.wanted &= !bit;
             self.expected = modulus.add(self.expected, 1);
             self.unacknowledged = self.unacknowledged.saturating_add(1);
-            self.admit(information, &mut deliver);
+            match self.assemble(carried) {
+                Ok(Some(octets)) => self.admit(octets, &mut deliver),
+                Ok(None) => {}
+                Err(why) => deliver(Err(why)),
+            }
             self.held.pop_front();
             next = self.held.front_mut().and_then(Option::take);
         }
@@ -135,17 +154,40 @@ impl<M: Message> Incoming<M> {
         true
     }
 
-    fn admit(&mut self, mut information: M, deliver: &mut impl FnMut(M)) {
-        if self.discards || information.is_empty() {
+    /// Returns the octets that a frame completes. Segments are put together whatever XID said of
+    /// them: some stations send them to all that answer SABME.
+    fn assemble(
+        &mut self,
+        Carried { pid, information }: Carried<M>,
+    ) -> Result<Option<M>, &'static str> {
+        if self.discards {
+            return Ok(None);
+        }
+        let whole = if pid == pid::SEGMENT {
+            self.segments.take(information)?
+        } else {
+            // Error Z (figure C6.2): what was begun is dropped; this frame is as good as any.
+            self.segments.clear();
+            Some((pid, information))
+        };
+        match whole {
+            Some((pid::NONE, octets)) => Ok(Some(octets)),
+            Some(_) => Err(OF_ANOTHER),
+            None => Ok(None),
+        }
+    }
+
+    fn admit(&mut self, mut information: M, deliver: &mut impl FnMut(Result<M, &'static str>)) {
+        if information.is_empty() {
             return;
         }
         if self.waiting.is_empty() && self.credit > 0 {
             let octets = self.credit.min(information.len());
             self.credit -= octets;
             if octets == information.len() {
-                return deliver(information);
+                return deliver(Ok(information));
             }
-            deliver(information.split_to(octets));
+            deliver(Ok(information.split_to(octets)));
         }
         if self.waiting.is_empty() {
             self.waiting = information;
@@ -155,12 +197,12 @@ impl<M: Message> Incoming<M> {
     }
 
     /// Holds a frame that is ahead, and wants those that are missing before it.
-    pub(super) fn hold(&mut self, number: u8, information: M, modulus: Modulus) {
+    pub(super) fn hold(&mut self, number: u8, carried: Carried<M>, modulus: Modulus) {
         let place = usize::from(modulus.distance(self.expected, number));
         while self.held.len() <= place {
             self.held.push_back(None);
         }
-        self.held[place].get_or_insert(information);
+        self.held[place].get_or_insert(carried);
         self.requested &= !(1 << number);
         self.wanted &= !(1 << number);
         for missing in 0..place {

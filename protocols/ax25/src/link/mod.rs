@@ -184,6 +184,8 @@ pub(crate) struct Link<M> {
     last_word: Option<Ended>,
     /// Whether it was told to be open.
     opened: bool,
+    /// Whether it was told that something was not delivered.
+    told_undelivered: bool,
     /// Whether the peer has shown that it knows the link to be open.
     confirmed: bool,
     /// How many SABME may still be answered, though SABM was sent since. An answer may be to one of
@@ -221,6 +223,7 @@ impl<M: Message> Link<M> {
             reopens: false,
             last_word: None,
             opened: false,
+            told_undelivered: false,
             confirmed: false,
             unanswered_extended: 0,
             owes: Owes::default(),
@@ -337,7 +340,7 @@ impl<M: Message> Link<M> {
         }
         self.set_version(modulus, env.config);
         self.stop_timers();
-        self.await_departure(env);
+        self.await_departure();
         env.command(kind, true);
     }
 
@@ -364,17 +367,28 @@ impl<M: Message> Link<M> {
 
     fn ask_to_release(&mut self, env: &mut Env<'_, M>) {
         self.stop_timers();
-        self.await_departure(env);
+        self.await_departure();
         if self.ending == Ending::Break {
             env.respond(Unnumbered::Dm, false);
         }
         env.command(Unnumbered::Disc, true);
     }
 
-    /// Sends DISC where this side has finished and the peer has everything.
-    fn release_when_drained(&mut self, env: &mut Env<'_, M>) {
+    /// Returns whether this side has finished, the peer has everything, and was told what has
+    /// arrived here: DISC does not say it, and the peer would take its own octets for lost.
+    pub(crate) fn is_releasable(&self) -> bool {
         let open = matches!(self.state, LinkState::Connected | LinkState::TimerRecovery);
-        if open && self.ending != Ending::Open && self.outgoing.is_drained() {
+        let owes = self.owes.answer || self.owes.acknowledgement;
+        let told = !owes || self.ending == Ending::Break;
+        open && self.ending != Ending::Open && self.outgoing.is_drained() && told
+    }
+
+    /// Sends DISC where that is due.
+    pub(crate) fn release_when_drained(&mut self, env: &mut Env<'_, M>) {
+        if self.ending == Ending::Finish && self.t2.take().is_some() {
+            self.owes.acknowledgement = true;
+        }
+        if self.is_releasable() {
             self.release(env);
         }
     }

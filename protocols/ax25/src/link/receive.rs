@@ -3,10 +3,10 @@
 use stackwright_contract::services::Ended;
 use stackwright_wire::Message;
 
-use super::incoming::Standing;
-use super::{Act, Env, Link, LinkState, Selective};
+use super::incoming::{Carried, Standing};
+use super::{Act, Env, Key, Link, LinkState, Selective};
 use crate::config::LinkVersion;
-use crate::header::{ControlField, Modulus, Role, Supervisory, Unnumbered};
+use crate::header::{ControlField, Modulus, Role, Supervisory, Unnumbered, pid};
 use crate::xid::XidParameters;
 
 /// How often the window is sent from the same number on before the link ends, though the peer
@@ -31,7 +31,7 @@ impl<M: Message> Link<M> {
         control: ControlField,
         role: Role,
         mut information: M,
-        pid: Option<u8>,
+        its_pid: Option<u8>,
         env: &mut Env<'_, M>,
     ) {
         self.counts.received += 1;
@@ -52,7 +52,8 @@ impl<M: Message> Link<M> {
             }
             ControlField::Information { sent, received, poll } => {
                 self.confirmed = true;
-                self.information(sent, received, poll, information, pid, env);
+                let carried = Carried { pid: its_pid.unwrap_or(pid::NONE), information };
+                self.information(sent, received, poll, carried, env);
             }
             ControlField::Supervisory { kind, received, poll } => {
                 self.confirmed = true;
@@ -131,7 +132,7 @@ impl<M: Message> Link<M> {
                     self.negotiate(env);
                 } else if self.is_doubtful() {
                     self.clock.tries = 1;
-                    self.enquire(env);
+                    self.enquire();
                 }
             }
             (Unnumbered::Dm, AwaitingV22Connection) | (Unnumbered::Frmr, AwaitingV22Connection)
@@ -164,42 +165,38 @@ impl<M: Message> Link<M> {
         sent: u8,
         received: u8,
         poll: bool,
-        information: M,
-        pid: Option<u8>,
+        carried: Carried<M>,
         env: &mut Env<'_, M>,
     ) {
         if self.is_doubtful() {
             return env.cx.dropped(crate::NAME, "an I frame that may be counted otherwise");
         }
-        let others = pid != Some(self.outgoing.pid);
         if !self.acknowledged(received, env) {
             return self.invalid(false, env);
         }
+        // A peer that speaks is there (Check_I_Frame_Ackd starts T3 anew).
+        self.t3 = self.t3.map(|_| env.now() + env.config.idle);
         let selective = self.selective != Selective::Absent;
         match self.incoming.standing(sent, self.modulus, selective) {
-            // Nobody takes it, so it is not acknowledged, and nothing behind it can be.
-            Standing::Next if others => {
-                env.cx.dropped(crate::NAME, "an I frame of a protocol that nobody takes");
-                return self.give_up(Ended::Reset(0), env);
-            }
-            // It is not held: it comes again in its turn.
-            Standing::Ahead if others && selective => {
-                env.cx.dropped(crate::NAME, "an I frame of a protocol that nobody takes");
-            }
             Standing::Next => {
                 let (modulus, acts) = (self.modulus, &mut *env.acts);
-                let deliver = |octets| acts.push_back(Act::Deliver(octets));
-                if !self.incoming.take(information, modulus, deliver) {
+                let mut why_not = None;
+                let deliver = |octets| match octets {
+                    Ok(octets) => acts.push_back(Act::Deliver(octets)),
+                    Err(why) => why_not = Some(why),
+                };
+                if !self.incoming.take(carried, modulus, deliver) {
                     env.cx.dropped(crate::NAME, "an I frame beyond what is held");
                     self.owes.acknowledgement = true;
+                }
+                if let Some(why) = why_not {
+                    self.undelivered(why, env);
                 }
                 if self.incoming.waits() && !self.incoming.told_busy {
                     self.owes.acknowledgement = true; // RNR
                 }
             }
-            Standing::Ahead if selective => {
-                self.incoming.hold(sent, information, self.modulus);
-            }
+            Standing::Ahead if selective => self.incoming.hold(sent, carried, self.modulus),
             Standing::Ahead => {
                 if !core::mem::replace(&mut self.incoming.rejected, true) {
                     self.owes.reject = true;
@@ -215,6 +212,16 @@ impl<M: Message> Link<M> {
             self.acknowledge_later(env);
         }
         self.release_when_drained(env);
+    }
+
+    /// Information is acknowledged and not delivered. The link goes on: the peer's other protocols
+    /// are its own affair. It is told once of each link.
+    fn undelivered(&mut self, why: &'static str, env: &Env<'_, M>) {
+        env.cx.dropped(crate::NAME, why);
+        if !core::mem::replace(&mut self.told_undelivered, true) {
+            let Key { local, remote, .. } = self.key;
+            env.cx.event(crate::NAME, format_args!("{remote} sent {local} {why}: not delivered"));
+        }
     }
 
     /// P=1: the answer tells everything.
@@ -305,6 +312,7 @@ impl<M: Message> Link<M> {
             env.acts.push_back(Act::Credit(octets));
         }
         if frames > 0 && !self.outgoing.is_outstanding() && self.state == LinkState::Connected {
+            self.sample(env.now());
             // A peer may answer P=1 without F=1, or with an I frame.
             (self.clock.asked, self.clock.ambiguous, self.clock.doubted) = (false, false, false);
             self.clock.tries = 0;
@@ -321,7 +329,7 @@ impl<M: Message> Link<M> {
             self.give_up(Ended::Reset(0), env);
         } else if self.state == LinkState::Connected && !self.clock.asked {
             self.clock.tries = 1;
-            self.enquire(env);
+            self.enquire();
         }
     }
 }

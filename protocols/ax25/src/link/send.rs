@@ -48,7 +48,7 @@ impl<M: Message> Link<M> {
 
     fn next_supervisory(&mut self, env: &mut Env<'_, M>) -> Option<Frame<M>> {
         if core::mem::take(&mut self.owes.enquiry) {
-            self.ask(env);
+            self.ask();
             let frame = self.ready(Role::Command, true, env);
             return Some(Frame { timed: true, ..frame });
         }
@@ -141,16 +141,16 @@ impl<M: Message> Link<M> {
         self.counts.retransmitted += u64::from(again);
         self.has_acknowledged();
         if poll {
-            self.ask(env);
+            self.ask();
         }
         Some(Frame { octets, timed: poll })
     }
 
     /// P=1 is sent.
-    fn ask(&mut self, env: &Env<'_, M>) {
+    fn ask(&mut self) {
         self.clock.ambiguous |= self.clock.asked;
         self.clock.asked = true;
-        self.await_departure(env);
+        self.await_departure();
     }
 
     /// Every frame with N(R) acknowledges.
@@ -188,7 +188,7 @@ impl<M: Message> Link<M> {
             // under way.
             if self.state == LinkState::Connected && !self.clock.asked {
                 self.clock.tries = 1;
-                self.enquire(env);
+                self.enquire();
             } else {
                 self.owes.acknowledgement = true;
             }

@@ -9,11 +9,12 @@ use stackwright_contract::{Duration, Instant, earliest};
 use stackwright_wire::Message;
 
 use super::{Env, Link, LinkState};
-use crate::config::LinkVersion;
+use crate::config::{Config, LinkVersion};
 use crate::header::Unnumbered;
 
-/// How long a frame may wait for the channel at most, beside the air time of a window. A TNC that
-/// does not say by then that it has left has lost it.
+/// How long a frame may wait for the channel at most, beside the air time of a window, where the
+/// TNC has never said that one has left. One that says it is waited for: rules of the air may hold
+/// a frame back for minutes.
 const LEAVES_WITHIN: Duration = Duration::from_secs(60);
 /// How often a busy peer is asked whether it is ready.
 const BUSY: Duration = Duration::from_secs(10);
@@ -26,12 +27,15 @@ const T2_MOST: Duration = Duration::from_secs(3);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum T1 {
     Stopped,
-    /// The frame that asks has not left; at `until` it counts as gone.
+    /// The frame that asks was not handed on: nothing can be late.
+    Queued,
+    /// It was handed on with this mark, and has not left; at `until` it counts as gone.
     Leaving {
-        mark: Option<u16>,
-        until: Instant,
+        mark: u16,
+        until: Option<Instant>,
     },
-    /// An answer is awaited. `left`: since when, where the TNC said so.
+    /// An answer is awaited. `left`: since when, where the TNC said so, and later by the air time
+    /// of others.
     Running {
         left: Option<Instant>,
         until: Instant,
@@ -74,28 +78,27 @@ impl Clock {
 }
 
 impl<M: Message> Link<M> {
-    /// A frame that asks was made: T1 waits until it has left.
-    pub(super) fn await_departure(&mut self, env: &Env<'_, M>) {
-        let queue =
-            env.config.air(self.key.port, env.config.longest) * self.outgoing.burst() as u32;
-        // Where the TNC never says it, this is when it has left if the channel is free.
-        let access = if self.clock.unsaid { env.config.access * 2 } else { LEAVES_WITHIN };
-        self.t1 = T1::Leaving { mark: None, until: env.now() + access + queue };
+    /// A frame that asks is to be sent: T1 waits until it has left.
+    pub(super) fn await_departure(&mut self) {
+        self.t1 = T1::Queued;
         self.t3 = None;
     }
 
-    /// The frame that asks was handed on with this mark.
-    pub(crate) fn marked(&mut self, number: u16) {
-        if let T1::Leaving { mark, .. } = &mut self.t1 {
-            *mark = Some(number);
+    /// The frame that asks was handed on with this mark, to a TNC that has said of others that they
+    /// left, or has not.
+    pub(crate) fn marked(&mut self, mark: u16, says_left: bool, now: Instant, config: &Config) {
+        if self.t1 == T1::Queued {
+            let frame = config.air(self.key.port, config.longest);
+            // Where the TNC never says it, this is when it has left if the channel is free.
+            let access = if self.clock.unsaid { config.access * 2 } else { LEAVES_WITHIN };
+            let until = now + access + frame * self.outgoing.burst() as u32;
+            self.t1 = T1::Leaving { mark, until: (!says_left).then_some(until) };
         }
     }
 
     /// A frame with this mark has left.
     pub(crate) fn left(&mut self, number: u16, now: Instant) {
-        if let T1::Leaving { mark: Some(mark), .. } = self.t1
-            && mark == number
-        {
+        if matches!(self.t1, T1::Leaving { mark, .. } if mark == number) {
             self.clock.unsaid = false;
             self.t1 = T1::Running { left: Some(now), until: now + self.clock.timeout() };
         }
@@ -104,8 +107,12 @@ impl<M: Message> Link<M> {
     /// A frame of any station was on the air for so long.
     pub(crate) fn heard(&mut self, air: Duration) {
         match &mut self.t1 {
-            T1::Running { until, .. } => *until = *until + air,
-            T1::Leaving { until, .. } if self.clock.unsaid => *until = *until + air,
+            // It stands still: what is measured is without it, too.
+            T1::Running { left, until } => {
+                *until = *until + air;
+                *left = left.map(|left| left + air);
+            }
+            T1::Leaving { until: Some(until), .. } if self.clock.unsaid => *until = *until + air,
             _ => {}
         }
     }
@@ -136,29 +143,35 @@ impl<M: Message> Link<M> {
     /// Takes an answer to P=1. Returns `false` where it may be a late one, to a question before
     /// the one that has not left yet.
     pub(super) fn answered(&mut self, env: &Env<'_, M>) -> bool {
-        let leaving = matches!(self.t1, T1::Leaving { .. });
-        if leaving && self.clock.ambiguous && !self.clock.doubted {
+        let leaves = matches!(self.t1, T1::Queued | T1::Leaving { .. });
+        if leaves && self.clock.ambiguous && !self.clock.doubted {
             self.clock.doubted = true;
             return false;
         }
-        if let T1::Running { left: Some(left), .. } = self.t1
-            && !self.clock.ambiguous
-            && self.clock.tries <= 1
-        {
-            self.clock.measure(env.now().since(left));
-        }
+        self.sample(env.now());
         (self.clock.asked, self.clock.ambiguous, self.clock.doubted) = (false, false, false);
         self.clock.tries = 0;
         self.t1 = T1::Stopped;
         true
     }
 
+    /// Takes how long an answer took: F=1 to P=1, or the acknowledgement of all that was sent
+    /// (Check_I_Frame_Ackd selects T1V, too).
+    pub(super) fn sample(&mut self, now: Instant) {
+        if let T1::Running { left: Some(left), .. } = self.t1
+            && !self.clock.ambiguous
+            && self.clock.tries <= 1
+        {
+            self.clock.measure(now.since(left));
+        }
+    }
+
     /// Asks the peer what has arrived, as soon as a frame can leave.
-    pub(super) fn enquire(&mut self, env: &Env<'_, M>) {
+    pub(super) fn enquire(&mut self) {
         self.state = LinkState::TimerRecovery;
         self.owes.enquiry = true;
         self.clock.ambiguous |= self.clock.asked;
-        self.await_departure(env);
+        self.await_departure();
     }
 
     /// Returns which of T1 and T3 runs, behind a space.
@@ -173,8 +186,9 @@ impl<M: Message> Link<M> {
     /// Returns the earliest of its timers.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let t1 = match self.t1 {
-            T1::Stopped => None,
-            T1::Leaving { until, .. } | T1::Running { until, .. } => Some(until),
+            T1::Stopped | T1::Queued => None,
+            T1::Leaving { until, .. } => until,
+            T1::Running { until, .. } => Some(until),
         };
         let acknowledgements = earliest(self.t2, self.negotiation.until);
         earliest(earliest(t1, self.t3), acknowledgements)
@@ -194,11 +208,11 @@ impl<M: Message> Link<M> {
         if is_due(self.t3) {
             self.t3 = None;
             self.clock.tries = 1;
-            self.enquire(env);
+            self.enquire();
         }
         match self.t1 {
-            T1::Leaving { until, mark } if until <= now => {
-                if mark.is_some() && !core::mem::replace(&mut self.clock.unsaid, true) {
+            T1::Leaving { until: Some(until), .. } if until <= now => {
+                if !core::mem::replace(&mut self.clock.unsaid, true) {
                     env.cx.event(crate::NAME, format_args!("the TNC does not say when it sends"));
                 }
                 self.t1 = T1::Running { left: None, until: now + self.clock.timeout() };
@@ -234,7 +248,7 @@ impl<M: Message> Link<M> {
             }
             LinkState::Connected => {
                 self.clock.tries = 1;
-                self.enquire(env);
+                self.enquire();
             }
             LinkState::TimerRecovery if exhausted => {
                 env.respond(Unnumbered::Dm, false);
@@ -247,7 +261,7 @@ impl<M: Message> Link<M> {
             }
             LinkState::TimerRecovery => {
                 self.clock.tries += 1;
-                self.enquire(env);
+                self.enquire();
             }
         }
     }
@@ -275,7 +289,7 @@ impl<M: Message> Link<M> {
             LinkState::Connected | LinkState::TimerRecovery => {
                 if self.outgoing.is_outstanding() || self.state == LinkState::TimerRecovery {
                     self.clock.tries = 1;
-                    self.enquire(env);
+                    self.enquire();
                 } else {
                     self.rest(env);
                 }

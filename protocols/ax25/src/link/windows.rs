@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 
 use stackwright_wire::{BufferTree, Message, Pool};
 
-use super::incoming::{Incoming, Standing};
+use super::incoming::{Carried, Incoming, Standing};
 use super::length::Learned;
 use super::outgoing::Outgoing;
 use crate::config::{Config, FrameLength};
-use crate::header::Modulus;
+use crate::header::{Modulus, pid};
 
 /// One octet a frame: its number in the stream.
 fn outgoing(
@@ -107,6 +107,10 @@ fn every_answer() {
     answers(Modulus::Extended, &[1, 32, 63], &[0, 1, 64, 127]);
 }
 
+fn carried(octet: u8) -> Carried<BufferTree> {
+    Carried { pid: pid::NONE, information: BufferTree::with_headroom(0, &[octet]) }
+}
+
 /// All sets of held frames behind all V(R), and each number that may arrive next.
 fn arrivals(modulus: Modulus, starts: &[u8], ahead: u8) -> usize {
     let mut states = 0;
@@ -119,16 +123,18 @@ fn arrivals(modulus: Modulus, starts: &[u8], ahead: u8) -> usize {
                 for step in &held {
                     let there = modulus.add(*expected, *step);
                     assert_eq!(incoming.standing(there, modulus, true), Standing::Ahead);
-                    incoming.hold(there, BufferTree::with_headroom(0, &[*step]), modulus);
+                    incoming.hold(there, carried(*step), modulus);
                 }
                 let step = modulus.distance(*expected, number);
-                let frame = BufferTree::with_headroom(0, &[step]);
+                let frame = carried(step);
                 let mut delivered = Vec::new();
                 match incoming.standing(number, modulus, true) {
                     Standing::Next => {
                         assert_eq!(step, 0);
                         incoming.take(frame, modulus, |octets| {
-                            octets.each(|octets| delivered.extend_from_slice(octets));
+                            octets
+                                .expect("its own")
+                                .each(|octets| delivered.extend_from_slice(octets));
                         });
                     }
                     Standing::Ahead => {

@@ -22,7 +22,8 @@ pub struct AirRulesConfig {
     pub transmit: bool,
     /// How the station says whose it is; `None`: its frames do.
     pub identification: Option<Identification>,
-    /// How much of any ten minutes the station may transmit, in percent: 1 to 99; `None`: all.
+    /// How much of the time the station may transmit, in percent: 1 to 99; `None`: all. It accrues,
+    /// up to that share of ten minutes, with which it begins.
     pub duty: Option<u8>,
     /// The rate on the air, in bit/s. At least 1.
     pub rate: u32,

@@ -17,6 +17,10 @@ pub(super) struct Identifying {
     link_ended: bool,
     /// Credit that is kept for the next identification.
     kept: Credit,
+    /// Frames that the TNC would take, and the layer above may not send yet.
+    withheld: usize,
+    /// The layer above may send one, or one waits here.
+    lent: bool,
 }
 
 impl Identifying {
@@ -32,6 +36,26 @@ impl Identifying {
     /// The TNC is gone, or there anew: its credit is void.
     pub(super) fn on_line(&mut self, up: bool) {
         (self.is_up, self.kept) = (up, Credit::NONE);
+        (self.withheld, self.lent) = (0, false);
+    }
+
+    /// The TNC takes so many frames more: the layer above has them one at a time.
+    pub(super) fn withhold(&mut self, frames: usize) {
+        self.withheld += frames;
+    }
+
+    /// A frame went to the TNC. Returns whether the layer above is to be given its next.
+    pub(super) fn passed(&mut self) -> bool {
+        self.lent = false;
+        self.lends()
+    }
+
+    /// Returns whether the layer above is to be given its next frame.
+    pub(super) fn lends(&mut self) -> bool {
+        let lends = !self.lent && self.withheld > 0;
+        self.withheld -= usize::from(lends);
+        self.lent |= lends;
+        lends
     }
 
     /// Takes what an identification still lacks of `credit`.

@@ -43,11 +43,15 @@ pub struct AirRules<M: Message> {
     config: AirRulesConfig,
     ports: Vec<Identifying>,
     duty: Duty,
-    /// Frames that wait until the station may transmit again, within the credit of their port.
+    /// Frames that wait until the station may transmit again. With a duty, the layer above has
+    /// credit for one at a time on each port: what it could not send yet is not made, and so never
+    /// old.
     waiting: VecDeque<(u8, Batch<M>, Option<u16>)>,
     transmitted: Transmitted,
     /// It was told that something encrypted was refused.
     told_encrypted: bool,
+    /// When it was told last that frames wait.
+    told_waiting: Option<Instant>,
 }
 
 /// What a station has transmitted.
@@ -72,6 +76,7 @@ impl<M: Message> AirRules<M> {
             waiting: VecDeque::new(),
             transmitted: Transmitted::default(),
             told_encrypted: false,
+            told_waiting: None,
             config,
         }
     }
@@ -116,6 +121,11 @@ impl<M: Message> AirRules<M> {
             if !core::mem::replace(&mut self.told_encrypted, true) {
                 cx.event(NAME, format_args!("not transmitted: {what}"));
             }
+        } else if !self.duty.fits(self.air(&batch) + self.identification_air()) {
+            let (air, duty) = (self.air(&batch).as_millis(), self.config.duty.unwrap_or(100));
+            let what = format_args!("{air} ms on the air, more than {duty} % of ten minutes");
+            cx.event(NAME, format_args!("not transmitted: a frame of {what}"));
+            cx.dropped(NAME, "a frame longer than all that may be transmitted");
         } else if !self.config.transmit {
             if let Some(Addresses { source, destination, .. }) = head.addresses {
                 let octets = batch.octets();
@@ -141,13 +151,30 @@ impl<M: Message> AirRules<M> {
         }
     }
 
+    fn air(&self, batch: &Batch<M>) -> Duration {
+        air_time(batch.octets(), self.config.rate)
+    }
+
+    /// Returns the air time that is kept for an identification.
+    fn identification_air(&self) -> Duration {
+        match self.config.identification_cost() {
+            Credit::NONE => Duration::ZERO,
+            cost => air_time(cost.octets, self.config.rate),
+        }
+    }
+
     /// Sends what waits, as long as the station may transmit.
     fn go_on(&mut self, cx: &Context, out: Out<'_, M>) {
-        while self.duty.permits(cx.now())
-            && let Some((port, batch, mark)) = self.waiting.pop_front()
-        {
+        let kept = self.identification_air();
+        while let Some((_, batch, _)) = self.waiting.front() {
+            let air = self.air(batch) + kept;
+            if !self.duty.permits(cx.now(), air) {
+                return self.tell_waiting(cx, air);
+            }
+            let Some((port, batch, mark)) = self.waiting.pop_front() else { return };
             self.account(cx, port, batch.octets());
             out.request(FramesRequest::Send { port, batch, mark });
+            self.lend(port, out);
         }
     }
 
@@ -161,13 +188,38 @@ impl<M: Message> AirRules<M> {
         }
     }
 
+    fn tell_waiting(&mut self, cx: &Context, air: Duration) {
+        let now = cx.now();
+        if self.told_waiting.is_none_or(|told| told + duty::PERIOD <= now) {
+            self.told_waiting = Some(now);
+            let (duty, until) = (self.config.duty.unwrap_or(100), self.duty.permits_at(air));
+            let seconds = until.since(now).as_secs() + 1;
+            cx.event(
+                NAME,
+                format_args!("frames wait: {duty} % of the time are used; the next in {seconds} s"),
+            );
+        }
+    }
+
+    /// Gives the layer above credit for its next frame, which the TNC has given.
+    fn lend(&mut self, port: u8, out: Out<'_, M>) {
+        if let Some(there) = self.ports.get_mut(usize::from(port))
+            && there.passed()
+        {
+            let credit = Credit { octets: 0, messages: 1 };
+            out.indicate(FramesIndication::Credit { port, credit });
+        }
+    }
+
     /// Says whose the station is, where that is due and the TNC takes it.
     fn identify(&mut self, cx: &Context, out: Out<'_, M>) {
         let Some(identification) = self.config.identification() else { return };
         let (every, cost) = (identification.every, self.config.identification_cost());
+        let air = self.identification_air();
         for nth in 0..self.ports.len() {
             let port = nth as u8;
-            if !self.ports[nth].is_due(cx.now(), every, cost) {
+            let due = self.ports[nth].is_due(cx.now(), every, cost);
+            if !due || !self.duty.permits(cx.now(), air) {
                 continue;
             }
             let Some(frame) = self.config.identification_frame::<M>() else { return };
@@ -245,6 +297,10 @@ impl<M: Message> Protocol for AirRules<M> {
                 let cost = self.config.identification_cost();
                 if let Some(there) = self.ports.get_mut(usize::from(port)) {
                     credit -= there.reserve(credit, cost);
+                    if self.config.duty.is_some() {
+                        there.withhold(core::mem::take(&mut credit.messages));
+                        credit.messages += usize::from(there.lends());
+                    }
                 }
                 if credit != Credit::NONE {
                     out.indicate(FramesIndication::Credit { port, credit });
@@ -269,10 +325,13 @@ impl<M: Message> Protocol for AirRules<M> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let waits = (!self.waiting.is_empty()).then(|| self.duty.permits_at());
+        let kept = self.identification_air();
+        let waits = self.waiting.front();
+        let waits = waits.map(|(_, batch, _)| self.duty.permits_at(self.air(batch) + kept));
         let identification = self.config.identification().and_then(|identification| {
             let (every, cost) = (identification.every, self.config.identification_cost());
-            self.ports.iter().filter_map(|port| port.due_at(every, cost)).min()
+            let due = self.ports.iter().filter_map(|port| port.due_at(every, cost)).min();
+            due.map(|due| due.max(self.duty.permits_at(kept)))
         });
         earliest(waits, identification)
     }

@@ -32,9 +32,8 @@ pub(super) const ERROR_O: &str = "the specification begins anew (error O); a pee
     sends more than was agreed is understood all the \
     same. What there is no credit for makes this side \
     busy";
-pub(super) const OF_ANOTHER: &str = "what nobody takes is not acknowledged, and without \
-    that nothing behind it is: the stream ends, and the \
-    peer is told";
+pub(super) const OF_ANOTHER: &str = "it is acknowledged and dropped: what the peer's other \
+    protocols say is no fault of the link";
 pub(super) const RESPONSE: &str = "the SDL answers with a command; it is a response";
 pub(super) const AT_ONCE: &str = "an answer to P=1 of an I frame: everything before it \
     arrived by then, or is lost, so it is sent again \

@@ -1,9 +1,10 @@
-//! Stations with TNCs on one half-duplex channel.
+//! Stations with TNCs on one half-duplex channel, above the rules of the air.
 
 use std::collections::BTreeMap;
 
 use stackwright_ax25::header::Addresses;
-use stackwright_ax25::{Ax25, Config};
+use stackwright_ax25::{AirRules, AirRulesConfig, Ax25, Config};
+use stackwright_compose::Over;
 use stackwright_contract::services::{
     AssociationIndication, Credit, Datagrams, FramesIndication, FramesRequest, Streams,
     StreamsRequest,
@@ -16,7 +17,7 @@ use stackwright_simulator::{Channel, ChannelConditions, LinkPacket, Reception};
 use stackwright_wire::check::Crc16;
 use stackwright_wire::{BufferTree, Message};
 
-pub(crate) type Stack = Ax25<BufferTree>;
+pub(crate) type Stack = Over<Ax25<BufferTree>, AirRules<BufferTree>>;
 pub(crate) type Told = AssociationIndication<Streams<BufferTree>>;
 pub(crate) type Heard = AssociationIndication<Datagrams<BufferTree>>;
 
@@ -131,9 +132,26 @@ const TNC: Credit = Credit { octets: 1 << 14, messages: 64 };
 
 impl Air {
     pub(crate) fn new(conditions: ChannelConditions, configs: Vec<Config>, seed: u64) -> Self {
+        Self::ruled(conditions, configs, seed, |_| None)
+    }
+
+    /// Stations that transmit a share of the time, in percent.
+    pub(crate) fn ruled(
+        conditions: ChannelConditions,
+        configs: Vec<Config>,
+        seed: u64,
+        duty: impl Fn(usize) -> Option<u8>,
+    ) -> Self {
+        let rules = |index: usize, config: &Config| {
+            let mut rules = AirRulesConfig::of(config.call);
+            rules.calls.extend(&config.aliases);
+            (rules.duty, rules.rate) = (duty(index), config.rate);
+            (rules.identification, rules.encryption) = (None, true);
+            AirRules::new(rules)
+        };
         let stations = configs.into_iter().enumerate().map(|(index, config)| Station {
             call: config.call,
-            stack: Ax25::new(config),
+            stack: Over::new(Ax25::new(config.clone()), rules(index, &config)),
             cx: Context::new(seed ^ index as u64),
             told: Vec::new(),
             heard: Vec::new(),

@@ -60,7 +60,10 @@ fn run(seed: u64) -> usize {
     let conditions = conditions(&mut random, count);
     let rate = conditions.rate as u32 * 8;
     let configs = (0..count).map(|number| config(&mut random, number, rate)).collect();
-    let mut air = Air::new(conditions, configs, seed);
+    // One in six keeps to a share of the time.
+    let duties: Vec<_> =
+        (0..count).map(|_| (random.u8(..6) == 0).then(|| random.u8(3..60))).collect();
+    let mut air = Air::ruled(conditions, configs, seed, |station| duties[station]);
     air.says_left = random.u8(..4) > 0;
     let faulty = [0, 0, 3, 10, 25][random.usize(..5)];
     for frame in 0..2000 {
@@ -126,7 +129,7 @@ fn run(seed: u64) -> usize {
     };
     if !done && std::env::var("SHOW").is_ok() {
         for there in &air.stations {
-            println!("{} {:?}", there.call, there.stack.links().collect::<Vec<_>>());
+            println!("{} {:?}", there.call, there.stack.upper.links().collect::<Vec<_>>());
             for sent in there.sent.iter().rev().take(12) {
                 println!("    {sent:02x?}");
             }

@@ -39,7 +39,10 @@ fn both_ways(version: LinkVersion, profile: &str, rate: u32, octets: usize) {
     assert_eq!((one.received.len(), other.received.len()), (octets, octets));
     assert_eq!((one.ended, other.ended), (Some(Ended::Finished), Some(Ended::Finished)));
     assert!(other.peer_finished);
-    assert_eq!(air.stations[0].stack.links().count() + air.stations[1].stack.links().count(), 0);
+    assert_eq!(
+        air.stations[0].stack.upper.links().count() + air.stations[1].stack.upper.links().count(),
+        0
+    );
     println!(
         "{version:?} {profile}: {octets} octets each way in {:?}, {} frames",
         air.now().since(stackwright_contract::Instant::START),
@@ -62,7 +65,7 @@ fn a_link_shows_its_state() {
     let other = End::new(1, 1, Vec::new());
     other.listen(&mut air, "B");
     End::new(0, 1, Vec::new()).open(&mut air, station("B"));
-    let state = |air: &Air| air.stations[0].stack.links().next().map(|link| link.state);
+    let state = |air: &Air| air.stations[0].stack.upper.links().next().map(|link| link.state);
     assert_eq!(state(&air), Some(LinkState::AwaitingV22Connection));
     let connected = |air: &mut Air| state(air) == Some(LinkState::Connected);
     assert!(air.run_until(Duration::from_secs(60), connected));

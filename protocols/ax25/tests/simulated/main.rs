@@ -2,6 +2,7 @@
 
 mod air;
 mod chaos;
+mod duty;
 mod ends;
 mod exchange;
 mod sweeps;

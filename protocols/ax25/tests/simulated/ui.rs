@@ -135,7 +135,7 @@ fn a_link_through_a_digipeater() {
     check(&one, &other);
     check(&other, &one);
     assert_eq!(one.ended, Some(Ended::Finished));
-    let learned = air.stations[2].stack.route(1);
+    let learned = air.stations[2].stack.upper.route(1);
     assert_eq!(learned.map(|route| route.path), DigipeaterPath::through(&[call("RELAY")]));
 }
 

@@ -1,7 +1,7 @@
 //! The table of states and inputs.
 
 use stackwright_ax25::LinkState;
-use stackwright_ax25::header::{ControlField, Role, Supervisory, Unnumbered};
+use stackwright_ax25::header::{ControlField, Modulus, Role, Supervisory, Unnumbered};
 use stackwright_ax25::table::{Cell, Input, STATES, Source, rows};
 use stackwright_contract::Duration;
 use stackwright_contract::services::{Credit, StreamsRequest};
@@ -52,7 +52,7 @@ fn apply(machine: &mut Machine, input: Input) {
             machine.hear(Response, control, b"xy");
         }
         Input::ILong => machine.hear_i(0, 0, true, &[7; 300]),
-        Input::IOfAnother => machine.hear_of_another(0, b"xy"),
+        Input::IOfAnother => machine.hear_of(Modulus::Eight, 0, 0xcf, b"xy"),
         Input::RrAsks => machine.hear_s(Command, ReceiveReady, 0, true),
         Input::RrAcknowledges => machine.hear_s(Response, ReceiveReady, 1, false),
         Input::RrAnswersAll => machine.hear_s(Response, ReceiveReady, 1, true),

@@ -43,6 +43,7 @@ struct Words {
     does: Vec<String>,
     marks: Vec<u16>,
     extended: bool,
+    delivered: Vec<u8>,
 }
 
 fn bit(role: Role, poll: bool) -> String {
@@ -91,7 +92,10 @@ impl Outlet<Stack> for Words {
         let Either::Left(told) = indication else { return };
         self.does.push(match told {
             Told::Opened { .. } => "Opened".into(),
-            Told::Delivered { batch, .. } => format!("Delivered {}", batch.octets()),
+            Told::Delivered { batch, .. } => {
+                batch.as_octets().each(|octets| self.delivered.extend_from_slice(octets));
+                format!("Delivered {}", batch.octets())
+            }
             Told::Credit { credit, .. } => format!("Credit {}", credit.octets),
             Told::Finished { .. } => "Finished".into(),
             Told::Ended { why, .. } => format!("Ended {why:?}"),
@@ -125,6 +129,11 @@ impl Machine {
     pub(crate) fn take(&mut self) -> Vec<String> {
         self.marks.append(&mut self.words.marks);
         std::mem::take(&mut self.words.does)
+    }
+
+    /// Takes the octets that were delivered.
+    pub(crate) fn delivered(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.words.delivered)
     }
 
     /// Frames are shown as those of a link with numbers of seven bits.
@@ -219,13 +228,13 @@ impl Machine {
         self.hear(Role::Command, control, octets);
     }
 
-    /// The peer sends an I frame of NET/ROM.
-    pub(crate) fn hear_of_another(&mut self, sent: u8, octets: &[u8]) {
+    /// The peer sends an I frame of some protocol.
+    pub(crate) fn hear_of(&mut self, modulus: Modulus, sent: u8, pid: u8, octets: &[u8]) {
         let (destination, source) = (call("A"), call("B"));
         let (role, path) = (Role::Command, DigipeaterPath::DIRECT);
         let addresses = Addresses { destination, source, role, path };
         let control = ControlField::Information { sent, received: 0, poll: false };
-        let head = Head::new(&addresses, control, Modulus::Eight, Some(0xcf));
+        let head = Head::new(&addresses, control, modulus, Some(pid));
         self.hear_octets(&[head.as_octets(), octets].concat());
     }
 

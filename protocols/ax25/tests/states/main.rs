@@ -1,4 +1,6 @@
 //! Every cell of the table of states and inputs, on the machine; and every window.
 
+mod carried;
 mod cells;
 mod machine;
+mod times;
