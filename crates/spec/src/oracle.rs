@@ -197,7 +197,7 @@ fn by_table(automaton: &Automaton, state: u32, world: World) -> (Option<u32>, Se
                 if is { yes } else { no }
             }
             Decision::Act(act, then) => {
-                if let Act::Emit(signal, _) = act {
+                if let Act::Emit(signal, ..) = act {
                     assert!(!outputs.has(signal), "an output is told once in an instant");
                     outputs.insert(signal);
                 }

@@ -149,7 +149,7 @@ impl<'a> Interpreter<'a> {
     ) -> Result<(), OutOfRange> {
         let role = self.role;
         match act {
-            Act::Emit(signal, emission) => {
+            Act::Emit(signal, emission, _) => {
                 let values = match role.emissions.get(usize::from(emission)) {
                     Some(emission) => self.values(&emission.values, heard, host)?,
                     None => Vec::new(),

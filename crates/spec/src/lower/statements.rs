@@ -8,7 +8,7 @@ use crate::kernel::{
     sequence, trap,
 };
 use crate::program::{NamedType, SignalKind, Variable};
-use crate::tree::{Event, Ident, Statement, StatementKind, TypeName};
+use crate::tree::{Branch, Event, Ident, Statement, StatementKind, TypeName};
 
 impl Lowering<'_> {
     /// Lowers the statements of a block; names that are declared in it end with it.
@@ -254,13 +254,13 @@ impl Lowering<'_> {
         (yes, no)
     }
 
-    fn parallel(&mut self, branches: &[Vec<Statement>]) -> Node {
+    fn parallel(&mut self, branches: &[Branch]) -> Node {
         let before = self.gone();
         let (mut all, mut after, mut uses) = (Vec::new(), Vec::new(), Vec::new());
         for branch in branches {
             self.set_gone(&before);
             let from = self.variables_used.len();
-            all.push(self.block(branch));
+            all.push(self.block(&branch.block));
             uses.push(self.variables_used[from..].to_vec());
             after.push(self.gone());
         }

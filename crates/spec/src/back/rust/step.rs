@@ -156,7 +156,7 @@ fn decide(
 
 fn act(writing: &Writing<'_>, act: Act, pad: &str, written: &mut String) {
     match act {
-        Act::Emit(signal, emission) => {
+        Act::Emit(signal, emission, _) => {
             let signal = &writing.role.signals[usize::from(signal)];
             let name = snake(&signal.name);
             let name = name.trim_start_matches("r#");
