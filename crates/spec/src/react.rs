@@ -98,8 +98,8 @@ pub(crate) struct Found {
     /// What is surely done, each behind what causes it.
     pub(crate) acts: Vec<Act>,
     pub(crate) wants: Vec<Want>,
-    /// A local signal that is emitted twice while it lives, and both emissions.
-    pub(crate) twice: Option<(SignalId, u16, u16)>,
+    /// Local signals that are emitted twice while they live, and both emissions.
+    pub(crate) twice: Vec<(SignalId, u16, u16)>,
 }
 
 impl Found {
@@ -114,7 +114,7 @@ impl Found {
         self.next.join(&other.next);
         self.acts.extend(other.acts);
         self.wants.extend(other.wants);
-        self.twice = self.twice.or(other.twice);
+        self.twice.extend(other.twice);
     }
 }
 
@@ -244,8 +244,7 @@ impl Reaction<'_> {
             return first;
         }
         let (codes, ends) = (first.codes.without_end(), first.code == Some(0));
-        let again =
-            Reached { at: None, surely: how.surely && ends, round: how.loops, ..how };
+        let again = Reached { at: None, surely: how.surely && ends, round: how.loops, ..how };
         let again = self.find(body, again);
         let codes = codes.or(again.codes);
         // A body of which it is not known whether it ends completes in an unknown way.
@@ -303,7 +302,7 @@ impl Reaction<'_> {
             _ => None,
         });
         if let (Some(one), Some(other)) = (emissions.next(), emissions.next()) {
-            found.twice = found.twice.or(Some((signal, one, other)));
+            found.twice.push((signal, one, other));
         }
         // Nobody outside hears of it.
         found.acts.retain(|act| !matches!(act, Act::Emit(of, ..) if *of == signal));

@@ -103,8 +103,8 @@ impl Deciding<'_> {
 
     /// Keeps what is done and was not before, in the order in which it became certain.
     fn keep(&mut self, found: &Found) -> Result<(), Box<Diagnostic>> {
-        if let Some((signal, one, other)) = found.twice {
-            self.emitted_once(signal, one, other)?;
+        for (signal, one, other) in &found.twice {
+            self.emitted_once(*signal, *one, *other)?;
         }
         for act in &found.acts {
             if let Act::Emit(signal, emission, _) = act {
@@ -129,7 +129,8 @@ impl Deciding<'_> {
         if of.params.is_empty() {
             return Ok(());
         }
-        let place = |nth: u16| self.role.emissions.get(usize::from(nth)).map_or(of.at, |one| one.at);
+        let place =
+            |nth: u16| self.role.emissions.get(usize::from(nth)).map_or(of.at, |one| one.at);
         let says = format!("`{}` may be emitted twice in one instant", of.name);
         let flaw = Diagnostic::new(DiagnosticCode::Twice, place(one), says)
             .also(place(other), "and here")

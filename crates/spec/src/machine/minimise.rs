@@ -20,12 +20,13 @@ impl Automaton {
                 let place = smaller.copy(self, *place, &class, &mut copied);
                 let fresh = numbers.len() as u32;
                 // The state before the first instant stays apart: nothing leads back to it.
-                let number = *numbers.entry((state == 0, self.heard[state], place)).or_insert_with(|| {
-                    smaller.states.push(place);
-                    smaller.heard.push(self.heard[state]);
-                    smaller.stands.push(Vec::new());
-                    fresh
-                });
+                let number =
+                    *numbers.entry((state == 0, self.heard[state], place)).or_insert_with(|| {
+                        smaller.states.push(place);
+                        smaller.heard.push(self.heard[state]);
+                        smaller.stands.push(Vec::new());
+                        fresh
+                    });
                 smaller.stands[number as usize].extend_from_slice(&self.stands[state]);
                 refined.push(number);
             }
