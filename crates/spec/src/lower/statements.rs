@@ -2,6 +2,7 @@
 
 use super::roles::Lowering;
 use super::scope::{Bound, unknown};
+use crate::back::{free, snake};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, similar};
 use crate::kernel::{
     Abort, Codes, Kernel, Node, Set, Watch, ask, codes, exit, node, nothing, present, repeat,
@@ -53,8 +54,12 @@ impl Lowering<'_> {
         let signal = self.signal(name, SignalKind::Local, params.clone());
         if let Some(param) = params.first() {
             let (range, initial) = self.range(param.kind, name);
+            let taken = |one: &str| {
+                self.role.variables.iter().any(|other| snake(&other.name) == snake(one))
+            };
+            let name_of = free(format!("{}_{signal}", name.name), taken);
             self.role.variables.push(Variable {
-                name: format!("{}_{signal}", name.name),
+                name: name_of,
                 kind: param.kind,
                 range,
                 initial,
