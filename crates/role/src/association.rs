@@ -117,6 +117,16 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
         self.held.remove(place)
     }
 
+    /// Begins what waits for silence anew: an ADU came, whether the role hears it now or later.
+    pub(crate) fn is_not_idle(&mut self, now: Instant) {
+        for (timer, deadline) in self.deadlines.iter_mut().enumerate() {
+            let wait = P::wait(timer);
+            if wait.idle && deadline.is_some() {
+                *deadline = Some(now + wait.time);
+            }
+        }
+    }
+
     /// Returns whether something was sent.
     fn step<N>(
         &mut self,
@@ -128,14 +138,6 @@ impl<M: Message, P: RolePart<M>> Association<M, P> {
     where
         N: FnMut() -> P,
     {
-        if let RoleEvent::Adu(_) = event {
-            for (timer, deadline) in self.deadlines.iter_mut().enumerate() {
-                let wait = P::wait(timer);
-                if wait.idle && deadline.is_some() {
-                    *deadline = Some(now + wait.time);
-                }
-            }
-        }
         let mut turn = Turn {
             name,
             now,

@@ -27,7 +27,7 @@ pub enum RoleEvent<A, I> {
 pub struct RoleWait {
     /// How long.
     pub time: Duration,
-    /// Whether each ADU that is heard begins it anew.
+    /// Whether each ADU that comes begins it anew, heard or held.
     pub idle: bool,
 }
 

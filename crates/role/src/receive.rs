@@ -58,6 +58,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
                 return out.request(DatagramsRequest::Credit { association: name, credit });
             }
         };
+        association.is_not_idle(cx.now());
         if association.hears_more() && association.part.hears(&event) {
             self.react(cx, name, &event, out);
             self.give_back(name, credit, out);

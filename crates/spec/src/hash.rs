@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+use crate::kernel::Set;
 use crate::machine::{Automaton, Decision, Place};
 use crate::program::{Action, Expr, Program, RoleProgram, SignalKind, ValueType};
 use crate::react::{Act, Want};
@@ -79,7 +80,8 @@ struct Wire<'a> {
 
 impl Wire<'_> {
     /// States in the order in which they are reached, each as a term over what it hears of ADUs
-    /// and sends. States that differ only in what the host sees are one.
+    /// and sends. States that differ only in what the host sees are one. An ADU on which nothing
+    /// depends is heard all the same, where another state holds it.
     fn canonical(&self) -> String {
         let mut class = vec![0_usize; self.automaton.states()];
         let terms = loop {
@@ -88,8 +90,11 @@ impl Wire<'_> {
                 .automaton
                 .states
                 .iter()
-                .map(|place| {
-                    self.term(*place, &|state| class[state as usize].to_string(), &mut memo)
+                .zip(&self.automaton.heard)
+                .map(|(place, heard)| {
+                    let name = |state: u32| class[state as usize].to_string();
+                    let (term, asked) = self.term(*place, &name, &mut memo);
+                    self.only_heard(heard, &asked) + &term
                 })
                 .collect();
             let mut known: Vec<&String> = Vec::new();
@@ -119,31 +124,52 @@ impl Wire<'_> {
         written
     }
 
+    /// The ADUs that a state hears and whose term does not say so.
+    fn only_heard(&self, heard: &Set, asked: &Set) -> String {
+        let mut codes: Vec<u8> = heard
+            .numbers()
+            .filter(|signal| !asked.has(*signal))
+            .filter_map(|signal| match self.role.signals[usize::from(signal)].kind {
+                SignalKind::Adu(adu) => Some(self.program.adus[adu].code),
+                _ => None,
+            })
+            .collect();
+        codes.sort_unstable();
+        codes.iter().fold(String::new(), |sum, code| sum + &format!("hears{code} "))
+    }
+
+    /// Also gives the signals that the term names.
     fn term(
         &self,
         place: Place,
         name: &dyn Fn(u32) -> String,
-        memo: &mut HashMap<Place, String>,
-    ) -> String {
+        memo: &mut HashMap<Place, (String, Set)>,
+    ) -> (String, Set) {
         if let Some(known) = memo.get(&place) {
             return known.clone();
         }
         let term = match self.automaton.decisions[place as usize] {
-            Decision::Go(state) => name(state),
-            Decision::End => "end".into(),
+            Decision::Go(state) => (name(state), Set::EMPTY),
+            Decision::End => ("end".into(), Set::EMPTY),
             Decision::Act(act, then) => {
-                let then = self.term(then, name, memo);
+                let (then, asked) = self.term(then, name, memo);
                 match self.sent(act) {
-                    Some(sent) => format!("{sent}{then}"),
-                    None => then,
+                    Some(sent) => (format!("{sent}{then}"), asked),
+                    None => (then, asked),
                 }
             }
             Decision::Ask(want, yes, no) => {
-                let (yes, no) = (self.term(yes, name, memo), self.term(no, name, memo));
-                // A hash of a large term instead of the term: terms are trees.
-                match self.asked(want) {
-                    _ if yes == no => yes,
-                    asked => brief(format!("({asked}?{yes}:{no})")),
+                let (yes, mut asked) = self.term(yes, name, memo);
+                let (no, other) = self.term(no, name, memo);
+                asked.join(&other);
+                if yes == no {
+                    (yes, asked)
+                } else {
+                    if let Want::Signal(signal) = want {
+                        asked.insert(signal);
+                    }
+                    // A hash of a large term instead of the term: terms are trees.
+                    (brief(format!("({}?{yes}:{no})", self.asked(want))), asked)
                 }
             }
         };

@@ -69,8 +69,8 @@ impl Facts {
 /// What is surely done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Act {
-    /// A signal, and which emission of the text it is.
-    Emit(SignalId, u16),
+    /// A signal, which emission of the text it is, and in which turn of a loop in this instant.
+    Emit(SignalId, u16, u8),
     /// Which action, and in which turn of a loop in this instant.
     Do(u16, u8),
 }
@@ -98,6 +98,8 @@ pub(crate) struct Found {
     /// What is surely done, each behind what causes it.
     pub(crate) acts: Vec<Act>,
     pub(crate) wants: Vec<Want>,
+    /// Local signals that are emitted twice while they live, and both emissions.
+    pub(crate) twice: Vec<(SignalId, u16, u16)>,
 }
 
 impl Found {
@@ -112,6 +114,7 @@ impl Found {
         self.next.join(&other.next);
         self.acts.extend(other.acts);
         self.wants.extend(other.wants);
+        self.twice.extend(other.twice);
     }
 }
 
@@ -122,7 +125,10 @@ struct Reached<'a> {
     at: Option<&'a Set>,
     /// Whether it is known that it is executed.
     surely: bool,
-    /// How many times a loop around it began anew in this instant.
+    /// How many loops are around it.
+    loops: u8,
+    /// Which of them began anew in this instant, from the outermost, which is 1; 0: none. It is at
+    /// most one: what begins anew has no loop in it that goes on.
     round: u8,
 }
 
@@ -133,7 +139,7 @@ pub(crate) fn react(
     questions: &[Question],
     facts: &mut Facts,
 ) -> Found {
-    Reaction { questions, facts }.find(body, Reached { at, surely: true, round: 0 })
+    Reaction { questions, facts }.find(body, Reached { at, surely: true, loops: 0, round: 0 })
 }
 
 struct Reaction<'a> {
@@ -152,7 +158,7 @@ impl Reaction<'_> {
                 let mut found = Found { can: Set::of(*signal), ..Found::done(0) };
                 if how.surely {
                     found.must = found.can;
-                    found.acts.push(Act::Emit(*signal, *emission));
+                    found.acts.push(Act::Emit(*signal, *emission, how.round));
                 }
                 found
             }
@@ -231,14 +237,14 @@ impl Reaction<'_> {
     }
 
     fn repeat(&mut self, body: &Node, how: Reached<'_>) -> Found {
+        let how = Reached { loops: how.loops.saturating_add(1), ..how };
         let first = self.find(body, how);
         // A body that begins does not end in the same instant: that was refused.
         if !first.codes.may_end() || how.at.is_none() {
             return first;
         }
         let (codes, ends) = (first.codes.without_end(), first.code == Some(0));
-        let again =
-            Reached { at: None, surely: how.surely && ends, round: how.round.saturating_add(1) };
+        let again = Reached { at: None, surely: how.surely && ends, round: how.loops, ..how };
         let again = self.find(body, again);
         let codes = codes.or(again.codes);
         // A body of which it is not known whether it ends completes in an unknown way.
@@ -282,11 +288,24 @@ impl Reaction<'_> {
         if let (None, Some(is)) = (known, status) {
             self.facts.locals.push((signal, how.round, is));
             self.facts.set(signal, status);
+            // What was certain before is the cause of the rest, wherever it stands: a value is
+            // there before it is read.
+            let causes = std::mem::take(&mut found.acts);
             found = self.find(body, how);
+            found.acts = behind(causes, found.acts);
         }
         self.facts.set(signal, outside);
         found.must.remove(signal);
         found.can.remove(signal);
+        let mut emissions = found.acts.iter().filter_map(|act| match act {
+            Act::Emit(of, emission, _) if *of == signal => Some(*emission),
+            _ => None,
+        });
+        if let (Some(one), Some(other)) = (emissions.next(), emissions.next()) {
+            found.twice.push((signal, one, other));
+        }
+        // Nobody outside hears of it.
+        found.acts.retain(|act| !matches!(act, Act::Emit(of, ..) if *of == signal));
         found
     }
 
@@ -317,4 +336,15 @@ impl Reaction<'_> {
             }
         }
     }
+}
+
+/// Acts in the order in which they became certain.
+fn behind(first: Vec<Act>, then: Vec<Act>) -> Vec<Act> {
+    let mut all = first;
+    for act in then {
+        if !all.contains(&act) {
+            all.push(act);
+        }
+    }
+    all
 }

@@ -132,7 +132,34 @@ pub(crate) enum StatementKind {
     If(Expression, Block, Block),
     Local(Ident, Option<TypeName>),
     In(Ident, Block),
-    Parallel(Vec<Block>),
+    Parallel(Vec<Branch>),
+}
+
+impl StatementKind {
+    /// The blocks of a statement.
+    pub(crate) fn blocks(&mut self) -> Vec<&mut Block> {
+        match self {
+            StatementKind::Every(_, body)
+            | StatementKind::Loop(body)
+            | StatementKind::Restart(_, body)
+            | StatementKind::Suspend(_, body)
+            | StatementKind::Trap(_, body)
+            | StatementKind::In(_, body) => vec![body],
+            StatementKind::Abort { body: one, then: other, .. }
+            | StatementKind::Present(_, one, other)
+            | StatementKind::If(_, one, other) => vec![one, other],
+            StatementKind::Parallel(all) => all.iter_mut().map(|one| &mut one.block).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A branch of `||`.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    pub(crate) block: Block,
+    /// Which tokens of the text it has.
+    pub(crate) tokens: std::ops::Range<usize>,
 }
 
 #[derive(Debug)]

@@ -2,10 +2,14 @@
 //! written by hand, and ping-pong.
 
 mod adapter;
+mod beats_come;
 mod beside;
+mod names;
 mod ping_pong_talk;
 mod talker;
 
+#[rustfmt::skip]
+mod beats;
 #[rustfmt::skip]
 mod ping_pong;
 #[rustfmt::skip]
@@ -32,6 +36,7 @@ fn is_fresh(text: &str, file: &str, committed: &str) {
 fn modules_are_fresh() {
     let stop_and_wait = include_str!("../../../spec/tests/sources/stop-and-wait.protocol");
     is_fresh(stop_and_wait, "stop_and_wait.rs", include_str!("stop_and_wait.rs"));
+    is_fresh(include_str!("beats.protocol"), "beats.rs", include_str!("beats.rs"));
     let ping_pong = include_str!("../../../spec/tests/sources/ping-pong.protocol");
     is_fresh(ping_pong, "ping_pong.rs", include_str!("ping_pong.rs"));
 }

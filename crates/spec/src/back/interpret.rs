@@ -141,7 +141,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    fn act(
+    pub(crate) fn act(
         &mut self,
         act: Act,
         heard: Stimulus<'_>,
@@ -149,7 +149,7 @@ impl<'a> Interpreter<'a> {
     ) -> Result<(), OutOfRange> {
         let role = self.role;
         match act {
-            Act::Emit(signal, emission) => {
+            Act::Emit(signal, emission, _) => {
                 let values = match role.emissions.get(usize::from(emission)) {
                     Some(emission) => self.values(&emission.values, heard, host)?,
                     None => Vec::new(),
@@ -207,7 +207,7 @@ impl<'a> Interpreter<'a> {
         all.iter().map(|one| self.value(one, heard, host)).collect()
     }
 
-    fn value(
+    pub(crate) fn value(
         &self,
         expr: &Expr,
         heard: Stimulus<'_>,
@@ -253,7 +253,7 @@ impl<'a> Interpreter<'a> {
 }
 
 impl Stimulus<'_> {
-    fn has(&self, signal: usize) -> bool {
+    pub(crate) fn has(&self, signal: usize) -> bool {
         match self {
             Stimulus::Begin => false,
             Stimulus::Alone(heard, _) => *heard == signal,

@@ -30,7 +30,7 @@ impl Words<'_> {
 
     pub(crate) fn act(&self, act: Act) -> String {
         match act {
-            Act::Emit(signal, emission) => {
+            Act::Emit(signal, emission, _) => {
                 let name = &self.role.signals[usize::from(signal)].name;
                 match self.role.emissions.get(usize::from(emission)) {
                     Some(emission) if !emission.values.is_empty() => {

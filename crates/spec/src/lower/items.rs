@@ -1,6 +1,7 @@
 //! Enums, ADUs and phases.
 
 use super::scope::{self, Names};
+use crate::back::{camel, snake};
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::program::{Adu, EnumType, PhasePlan, ValueType};
 use crate::services;
@@ -11,9 +12,9 @@ const HEADERS: u64 = 8 + 28;
 
 pub(super) fn enums(file: &File, told: &mut Vec<Diagnostic>) -> Vec<EnumType> {
     let types = file.enums.iter().map(|one| &one.name).chain(file.adus.iter().map(|one| &one.name));
-    scope::duplicates("an enum or ADU", types, told);
+    scope::duplicates("an enum or ADU", types, &[camel, snake], told);
     for one in &file.enums {
-        scope::duplicates("a value", one.values.iter().map(|(name, _)| name), told);
+        scope::duplicates("a value", one.values.iter().map(|(name, _)| name), &[camel], told);
         for (nth, (name, value)) in one.values.iter().enumerate() {
             if one.bits < 64 && value >> one.bits != 0 {
                 let says = format!(
@@ -153,7 +154,9 @@ pub(super) fn longest(adu: &Adu, enums: &[EnumType]) -> u64 {
 }
 
 pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> Vec<PhasePlan> {
-    scope::duplicates("a phase", file.phases.iter().map(|one| &one.name), told);
+    let capitals: scope::Form = |name| name.to_uppercase();
+    let names = file.phases.iter().map(|one| &one.name);
+    scope::duplicates("a phase", names, &[camel, capitals], told);
     let phases: Vec<PhasePlan> = file
         .phases
         .iter()

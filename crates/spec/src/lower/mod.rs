@@ -20,6 +20,7 @@ mod scope;
 mod sends;
 mod statements;
 
+use crate::back::snake;
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::program::Program;
 use crate::services;
@@ -43,7 +44,7 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
         packets: phases.iter().map(packet).collect(),
     };
     let fences = items::fences(file, &names, told);
-    scope::duplicates("a role", file.roles.iter().map(|role| &role.name), told);
+    scope::duplicates("a role", file.roles.iter().map(|role| &role.name), &[snake], told);
     let at = file.name.clone().unwrap_or(Ident { name: String::new(), at: Default::default() });
     if file.roles.is_empty() {
         let says = format!("`{}` has no role", at.name);

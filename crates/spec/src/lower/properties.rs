@@ -11,7 +11,7 @@ pub(super) fn properties(
     roles: &[RoleProgram],
     told: &mut Vec<Diagnostic>,
 ) -> Vec<Property> {
-    scope::duplicates("a property", file.properties.iter().map(|one| &one.name), told);
+    scope::duplicates("a property", file.properties.iter().map(|one| &one.name), &[], told);
     let mut found = Vec::new();
     for item in &file.properties {
         let mut find = |one: &DeedItem| deed(one, file, roles, told);

@@ -1,6 +1,7 @@
 //! What a role declares.
 
 use super::scope::{self, Bound, Names, unknown};
+use crate::back::{camel, snake};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::kernel::{Set, nothing};
 use crate::program::{HostFunction, RoleProgram, Signal, SignalKind, ValueType, Variable};
@@ -87,10 +88,12 @@ impl Lowering<'_> {
         let inputs = item.inputs.iter().map(|one| &one.name);
         let outputs = item.outputs.iter().map(|one| &one.name);
         let signals = item.receives.iter().chain(inputs).chain(outputs).chain(&item.together);
-        scope::duplicates("a signal", signals, self.told);
-        scope::duplicates("a variable", item.variables.iter().map(|one| &one.name), self.told);
-        scope::duplicates("a host function", item.functions.iter().map(|one| &one.name), self.told);
-        scope::duplicates("an ADU that is sent", &item.sends, self.told);
+        scope::duplicates("a signal", signals, &[camel, snake], self.told);
+        let variables = item.variables.iter().map(|one| &one.name);
+        scope::duplicates("a variable", variables, &[snake], self.told);
+        let functions = item.functions.iter().map(|one| &one.name);
+        scope::duplicates("a host function", functions, &[snake], self.told);
+        scope::duplicates("an ADU that is sent", &item.sends, &[], self.told);
 
         for name in &item.sends {
             if let Some(adu) = self.adu(name) {
@@ -121,6 +124,14 @@ impl Lowering<'_> {
                 self.tell(
                     Diagnostic::new(DiagnosticCode::Type, function.name.at, says)
                         .help("give it an answer: `-> bool`; or leave `pure` out"),
+                );
+            }
+            if let Some(kind @ ValueType::Adu(_)) = result {
+                let says =
+                    format!("`{}` would answer {}", function.name.name, self.type_name(kind));
+                self.tell(
+                    Diagnostic::new(DiagnosticCode::Type, function.name.at, says)
+                        .help("let it answer a value: an ADU is what came, as a whole"),
                 );
             }
             self.role.functions.push(HostFunction {

@@ -1,5 +1,8 @@
 //! What names mean.
 
+use std::collections::HashMap;
+
+use crate::back::snake;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, similar};
 use crate::program::{Adu, EnumType, NamedType, ValueType};
 use crate::tree::{File, Ident, Param, TypeName};
@@ -41,24 +44,36 @@ pub(super) fn unknown<'a>(
     }
 }
 
-/// Tells of names that are declared twice.
+/// How a name is written in what is generated.
+pub(super) type Form = fn(&str) -> String;
+
+/// Tells of names that are declared twice, or that become one in what is generated.
 pub(super) fn duplicates<'a>(
     what: &str,
     names: impl IntoIterator<Item = &'a Ident>,
+    forms: &[Form],
     told: &mut Vec<Diagnostic>,
 ) {
-    let mut seen: Vec<&Ident> = Vec::new();
+    let mut seen: HashMap<(usize, String), &Ident> = HashMap::new();
     for ident in names {
-        match seen.iter().find(|other| other.name == ident.name) {
-            Some(first) => {
-                let says = format!("{what} is called `{}` already", ident.name);
-                told.push(
-                    Diagnostic::new(DiagnosticCode::Duplicate, ident.at, says)
-                        .label("again here")
-                        .also(first.at, "first here"),
-                );
-            }
-            None => seen.push(ident),
+        let plain: Form = str::to_owned;
+        let written = [plain].into_iter().chain(forms.iter().copied()).enumerate();
+        let written: Vec<_> = written.map(|(nth, form)| (nth, form(&ident.name))).collect();
+        let first = written.iter().find_map(|form| seen.get(form).map(|first| (*first, &form.1)));
+        if let Some((first, form)) = first {
+            let says = if first.name == ident.name {
+                format!("{what} is called `{}` already", ident.name)
+            } else {
+                format!("`{}` and `{}` are both `{form}` in Rust", first.name, ident.name)
+            };
+            told.push(
+                Diagnostic::new(DiagnosticCode::Duplicate, ident.at, says)
+                    .label("again here")
+                    .also(first.at, "first here"),
+            );
+        }
+        for form in written {
+            seen.entry(form).or_insert(ident);
         }
     }
 }
@@ -98,7 +113,7 @@ pub(super) fn kind(
 
 /// Looks the types of parameters or fields up.
 pub(super) fn named(file: &File, params: &[Param], told: &mut Vec<Diagnostic>) -> Vec<NamedType> {
-    duplicates("a field or parameter", params.iter().map(|one| &one.name), told);
+    duplicates("a field or parameter", params.iter().map(|one| &one.name), &[snake], told);
     params
         .iter()
         .map(|param| {

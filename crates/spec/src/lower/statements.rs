@@ -2,13 +2,14 @@
 
 use super::roles::Lowering;
 use super::scope::{Bound, unknown};
+use crate::back::{free, snake};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, similar};
 use crate::kernel::{
     Abort, Codes, Kernel, Node, Set, Watch, ask, codes, exit, node, nothing, present, repeat,
     sequence, trap,
 };
 use crate::program::{NamedType, SignalKind, Variable};
-use crate::tree::{Event, Ident, Statement, StatementKind, TypeName};
+use crate::tree::{Branch, Event, Ident, Statement, StatementKind, TypeName};
 
 impl Lowering<'_> {
     /// Lowers the statements of a block; names that are declared in it end with it.
@@ -53,8 +54,12 @@ impl Lowering<'_> {
         let signal = self.signal(name, SignalKind::Local, params.clone());
         if let Some(param) = params.first() {
             let (range, initial) = self.range(param.kind, name);
+            let taken = |one: &str| {
+                self.role.variables.iter().any(|other| snake(&other.name) == snake(one))
+            };
+            let name_of = free(format!("{}_{signal}", name.name), taken);
             self.role.variables.push(Variable {
-                name: format!("{}_{signal}", name.name),
+                name: name_of,
                 kind: param.kind,
                 range,
                 initial,
@@ -254,13 +259,13 @@ impl Lowering<'_> {
         (yes, no)
     }
 
-    fn parallel(&mut self, branches: &[Vec<Statement>]) -> Node {
+    fn parallel(&mut self, branches: &[Branch]) -> Node {
         let before = self.gone();
         let (mut all, mut after, mut uses) = (Vec::new(), Vec::new(), Vec::new());
         for branch in branches {
             self.set_gone(&before);
             let from = self.variables_used.len();
-            all.push(self.block(branch));
+            all.push(self.block(&branch.block));
             uses.push(self.variables_used[from..].to_vec());
             after.push(self.gone());
         }

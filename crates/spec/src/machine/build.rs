@@ -37,6 +37,8 @@ pub(crate) fn build(role: &RoleProgram, bounds: Bounds) -> Result<Automaton, Box
             automaton: &mut automaton,
             at,
             done: Vec::new(),
+            heard: Set::EMPTY,
+            asked: 0,
             reactions: &mut reactions,
             bounds,
             number: &mut |next: Set| {
@@ -48,7 +50,9 @@ pub(crate) fn build(role: &RoleProgram, bounds: Bounds) -> Result<Automaton, Box
             },
         };
         let place = deciding.decide()?;
+        let heard = deciding.heard;
         automaton.states.push(place);
+        automaton.heard.push(heard);
         let (states, decisions) = (queue.len(), automaton.decisions.len());
         let exceeded = if states > bounds.states {
             Some((bounds.states, "states"))

@@ -7,7 +7,7 @@ use crate::kernel::{Kernel, Node, Set};
 use crate::program::{RoleProgram, SignalKind};
 use crate::react::{Act, Facts, Found, Want, react};
 
-/// How much may be done in one reaction: paths are walked by recursion.
+/// How much may be done and asked in one reaction: paths are walked by recursion.
 const PATH_MOST: usize = 512;
 
 pub(super) struct Deciding<'a> {
@@ -17,6 +17,11 @@ pub(super) struct Deciding<'a> {
     pub(super) at: Option<Set>,
     /// What is done on the path so far.
     pub(super) done: Vec<Act>,
+    /// The inputs that the reaction looks at, on whichever path: whether that makes a difference is
+    /// another question, and where branches stand is none.
+    pub(super) heard: Set,
+    /// How many things were asked on the path so far.
+    pub(super) asked: usize,
     /// How many times the tree was walked, over all states.
     pub(super) reactions: &'a mut usize,
     pub(super) bounds: Bounds,
@@ -39,8 +44,13 @@ impl Deciding<'_> {
         };
         let place = match (found.wants.iter().find(is_outside).copied(), found.code) {
             (Some(want), _) => {
+                if let Want::Signal(signal) = want {
+                    self.heard.insert(signal);
+                }
+                self.asked += 1;
                 let yes = self.under(self.known(&facts, want, true))?;
                 let no = self.under(self.known(&facts, want, false))?;
+                self.asked -= 1;
                 // What makes no difference is not asked.
                 if yes == no { yes } else { self.automaton.enter(Decision::Ask(want, yes, no)) }
             }
@@ -62,7 +72,7 @@ impl Deciding<'_> {
             *self.reactions += 1;
             let stop = *self.reactions > self.bounds.reactions
                 || self.automaton.decisions.len() > self.bounds.decisions
-                || self.done.len() > PATH_MOST;
+                || self.done.len() + self.asked > PATH_MOST;
             let found = react(&self.role.body, self.at.as_ref(), &self.role.questions, facts);
             if stop {
                 let says =
@@ -93,34 +103,39 @@ impl Deciding<'_> {
 
     /// Keeps what is done and was not before, in the order in which it became certain.
     fn keep(&mut self, found: &Found) -> Result<(), Box<Diagnostic>> {
+        for (signal, one, other) in &found.twice {
+            self.emitted_once(*signal, *one, *other)?;
+        }
         for act in &found.acts {
-            if let Act::Emit(signal, emission) = act {
-                let of = &self.role.signals[usize::from(*signal)];
-                let other = |act: &&Act| match act {
-                    Act::Emit(other, at) => other == signal && at != emission,
-                    Act::Do(..) => false,
-                };
-                let again = found.acts.iter().find(other);
-                if let (Some(Act::Emit(_, at)), false) = (again, of.params.is_empty()) {
-                    let emitted = |nth: u16| {
-                        self.role.emissions.get(usize::from(nth)).map_or(of.at, |one| one.at)
-                    };
-                    let says = format!("`{}` may be emitted twice in one instant", of.name);
-                    let flaw = Diagnostic::new(DiagnosticCode::Twice, emitted(*emission), says)
-                        .also(emitted(*at), "and here")
-                        .help("a signal with a value has one value in an instant");
-                    return Err(Box::new(flaw));
-                }
-                let same = |act: &Act| matches!(act, Act::Emit(done, _) if done == signal);
-                if of.kind == SignalKind::Local || self.done.iter().any(same) {
+            if let Act::Emit(signal, emission, _) = act {
+                let same = |done: &&Act| matches!(done, Act::Emit(one, ..) if one == signal);
+                if let Some(Act::Emit(_, first, _)) = self.done.iter().find(same).copied() {
+                    if !self.done.contains(act) {
+                        self.emitted_once(*signal, first, *emission)?;
+                    }
                     continue;
                 }
-                self.done.push(*act);
-            } else if !self.done.contains(act) {
+            }
+            if !self.done.contains(act) {
                 self.done.push(*act);
             }
         }
         Ok(())
+    }
+
+    /// Refuses a second emission of a signal that has a value.
+    fn emitted_once(&self, signal: u16, one: u16, other: u16) -> Result<(), Box<Diagnostic>> {
+        let of = &self.role.signals[usize::from(signal)];
+        if of.params.is_empty() {
+            return Ok(());
+        }
+        let place =
+            |nth: u16| self.role.emissions.get(usize::from(nth)).map_or(of.at, |one| one.at);
+        let says = format!("`{}` may be emitted twice in one instant", of.name);
+        let flaw = Diagnostic::new(DiagnosticCode::Twice, place(one), says)
+            .also(place(other), "and here")
+            .help("a signal with a value has one value in an instant");
+        Err(Box::new(flaw))
     }
 
     /// The facts, and one more. What comes alone excludes all other inputs.

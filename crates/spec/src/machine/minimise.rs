@@ -1,9 +1,10 @@
-//! Partition refinement: states are in one class as long as their decisions are the same, each
-//! target being replaced by its class.
+//! Partition refinement: states are in one class as long as they hear the same and their decisions
+//! are the same, each target being replaced by its class.
 
 use std::collections::HashMap;
 
 use super::{Automaton, Decision, Place};
+use crate::kernel::Set;
 
 impl Automaton {
     /// Returns the automaton in which states that nothing can tell apart are one.
@@ -12,18 +13,20 @@ impl Automaton {
         let mut class = vec![0_u32; self.states.len()];
         loop {
             let mut smaller = Automaton::default();
-            let mut numbers: HashMap<(bool, Place), u32> = HashMap::new();
+            let mut numbers: HashMap<(bool, Set, Place), u32> = HashMap::new();
             let mut copied = HashMap::new();
             let mut refined = Vec::with_capacity(self.states.len());
             for (state, place) in self.states.iter().enumerate() {
                 let place = smaller.copy(self, *place, &class, &mut copied);
                 let fresh = numbers.len() as u32;
                 // The state before the first instant stays apart: nothing leads back to it.
-                let number = *numbers.entry((state == 0, place)).or_insert_with(|| {
-                    smaller.states.push(place);
-                    smaller.stands.push(Vec::new());
-                    fresh
-                });
+                let number =
+                    *numbers.entry((state == 0, self.heard[state], place)).or_insert_with(|| {
+                        smaller.states.push(place);
+                        smaller.heard.push(self.heard[state]);
+                        smaller.stands.push(Vec::new());
+                        fresh
+                    });
                 smaller.stands[number as usize].extend_from_slice(&self.stands[state]);
                 refined.push(number);
             }

@@ -44,6 +44,8 @@ pub struct Automaton {
     known: HashMap<Decision, Place>,
     /// What each state decides. The first is the one before the first instant.
     pub(crate) states: Vec<Place>,
+    /// Which inputs each listens to.
+    pub(crate) heard: Vec<Set>,
     /// Where control stands in each; several where states were found to be the same.
     pub(crate) stands: Vec<Vec<Set>>,
 }
@@ -69,26 +71,10 @@ impl Automaton {
         })
     }
 
-    /// Returns which inputs a state listens to; what else comes is held.
+    /// Returns which inputs a state listens to: those at which some branch looks in it, though it
+    /// may do nothing then. What else comes is held.
     pub(crate) fn hears(&self, state: u32) -> Set {
-        let (mut heard, mut seen) = (Set::EMPTY, std::collections::HashSet::new());
-        let mut open = vec![self.states[state as usize]];
-        while let Some(place) = open.pop() {
-            if !seen.insert(place) {
-                continue;
-            }
-            match self.decisions[place as usize] {
-                Decision::Ask(want, yes, no) => {
-                    if let Want::Signal(signal) = want {
-                        heard.insert(signal);
-                    }
-                    open.extend([yes, no]);
-                }
-                Decision::Act(_, then) => open.push(then),
-                Decision::Go(_) | Decision::End => {}
-            }
-        }
-        heard
+        self.heard[state as usize]
     }
 
     /// Returns the names of the inputs that a state listens to.

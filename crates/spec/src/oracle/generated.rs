@@ -3,77 +3,104 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Author, SIGNALS, World, by_tree, has_instant_loop};
-use crate::machine::{Bounds, build};
-use crate::program::Program;
+use super::author::Author;
+use super::{Alone, Recorder, World, by_tree, programs, stimulus, written};
+use crate::back::interpret::Interpreter;
 
 /// What a generated program is run by: it does the same as the tree, or panics.
 const RUNNER: &str = r"
-struct Host { answers: u16, outputs: u16 }
+#![allow(warnings)]
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AHead { pub adu: (), pub n: u16 }
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BHead { pub adu: (), pub tag: u16, pub n: u16 }
+
+struct Recorder { answers: u16, log: Vec<(u16, Vec<u64>)> }
 
 macro_rules! run {
-    ($module:ident, $trace:expr) => {{
-        impl $module::Host for Host {
+    ($module:ident, $outputs:expr, $trace:expr) => {{
+        impl $module::Host for Recorder {
+            fn f(&mut self, tag: u16, n: u16) { self.log.push((0, vec![tag.into(), n.into()])); }
             fn q0(&self) -> bool { self.answers & 1 != 0 }
             fn q1(&self) -> bool { self.answers & 2 != 0 }
-            fn q2(&self) -> bool { self.answers & 4 != 0 }
-            fn emit_o2(&mut self) { self.outputs |= 1 << 2; }
-            fn emit_o3(&mut self) { self.outputs |= 1 << 3; }
-            fn emit_o4(&mut self) { self.outputs |= 1 << 4; }
+            fn send_b(&mut self, head: BHead) {
+                self.log.push((101, vec![head.tag.into(), head.n.into()]));
+            }
+            fn emit_o0(&mut self) { self.log.push(($outputs, vec![])); }
+            fn emit_o1(&mut self) { self.log.push(($outputs + 1, vec![])); }
+            fn emit_o2(&mut self, n: u16) { self.log.push(($outputs + 2, vec![n.into()])); }
         }
         let mut state = $module::State::FIRST;
-        for (inputs, answers, outputs, over) in $trace {
-            let mut host = Host { answers, outputs: 0 };
-            let heard = $module::Together { i0: inputs & 1 != 0, i1: inputs & 2 != 0 };
-            let event = $module::Event::Together(heard);
-            state = $module::step(state, event, &mut $module::Variables::FIRST, &mut host);
-            assert_eq!((host.outputs, state.is_over()), (outputs, over), stringify!($module));
+        let mut variables = $module::Variables::FIRST;
+        let trace: &[(u8, u16, u16, &[(u16, &[u64])], bool)] = $trace;
+        for (what, value, answers, log, over) in trace {
+            let mut host = Recorder { answers: *answers, log: Vec::new() };
+            let event = match what {
+                0 => $module::Event::Begin,
+                1 => $module::Event::Together($module::Together {
+                    i0: value & 1 != 0,
+                    i1: value & 2 != 0,
+                }),
+                2 => $module::Event::A { head: AHead { adu: (), n: *value } },
+                _ => $module::Event::V { n: *value },
+            };
+            state = $module::step(state, event, &mut variables, &mut host);
+            let did: Vec<(u16, &[u64])> = host.log.iter().map(|(what, values)| (*what, &values[..])).collect();
+            assert_eq!((&did[..], state.is_over()), (*log, *over), stringify!($module));
         }
     }};
 }
 ";
 
-/// The first programs from a seed on that are not refused, as one program of Rust with what each
-/// has to do; also gives the next seed.
+/// The first specifications from a seed on that are not refused, as one program of Rust with what
+/// each has to do; also gives the next seed.
 fn generated(from: u64, count: usize) -> (String, u64) {
     let (mut program, mut main) = (String::from(RUNNER), String::from("fn main() {\n"));
-    let mut written = 0;
+    let mut done = 0;
     for seed in from.. {
-        let role = Author::role(seed);
-        let built =
-            if has_instant_loop(&role.body) { None } else { build(&role, Bounds::default()).ok() };
-        let Some(automaton) = built.map(|automaton| automaton.minimised()) else { continue };
         let mut random = fastrand::Rng::with_seed(seed);
-        let (mut at, mut trace) = (None, Vec::new());
-        for _ in 0..30 {
-            let world = World::any(&mut random);
-            let (after, emitted) = by_tree(&role, at.as_ref(), world).expect("constructive");
-            let outputs = emitted.numbers().filter(|signal| *signal < SIGNALS);
-            let outputs = outputs.fold(0, |sum, signal| sum | 1 << signal);
-            trace.push((world.inputs, world.answers, outputs, after.is_none()));
-            let Some(after) = after else { break };
-            at = Some(after);
+        let text = written(seed, &Author::body(seed), Some(&mut random));
+        let Ok(compiled) = crate::compile(&text) else { continue };
+        let role = &compiled.program.roles[0];
+        let mut variables = Interpreter::new(&compiled, 0);
+        let (mut at, mut trace) = (None, String::new());
+        for nth in 0..20 {
+            let world = match nth {
+                0 => World::Begin { answers: random.u16(0..4) },
+                _ => World::any(&mut random),
+            };
+            let heard = world.heard(role);
+            let mut host = Recorder { answers: world.answers(), log: Vec::new() };
+            let heard = stimulus(world, &heard);
+            let after = by_tree(role, at.as_ref(), heard, &mut variables, &mut host);
+            at = after.expect("it was found constructive");
+            let (what, value) = match world {
+                World::Begin { .. } => (0, 0),
+                World::Together { inputs, .. } => (1, inputs.into()),
+                World::Alone { of: Alone::Adu, value, .. } => (2, value),
+                World::Alone { of: Alone::Input, value, .. } => (3, value),
+            };
+            let log: Vec<String> =
+                host.log.iter().map(|(what, values)| format!("({what}, &{values:?})")).collect();
+            trace += &format!(
+                "({what}, {value}, {}, &[{}], {}), ",
+                world.answers(),
+                log.join(", "),
+                at.is_none()
+            );
+            if at.is_none() {
+                break;
+            }
         }
+        let (first, _) = super::outputs(role).next().expect("it has outputs");
         let name = role.name.to_lowercase();
-        main += &format!("    run!({name}, {trace:?});\n");
-        let protocol = Program {
-            name: String::from("Random"),
-            version: 1,
-            enums: Vec::new(),
-            adus: Vec::new(),
-            phases: Vec::new(),
-            fences: Vec::new(),
-            roles: vec![role],
-            binding: String::from("static"),
-            accepts: Vec::new(),
-            properties: Vec::new(),
-            model: Default::default(),
-        };
-        let text =
-            crate::rust(&protocol, &[automaton], crate::RustForm::Plain).expect("it is short");
+        main += &format!("    run!({name}, {}, &[{trace}]);\n", super::EMIT + first);
+        let text = crate::rust(&compiled.program, &compiled.automata, crate::RustForm::Plain);
+        let text = text.expect("it is short");
         program += &text[text.find("\n/// The role").expect("it has one")..];
-        written += 1;
-        if written == count {
+        done += 1;
+        if done == count {
             return (program + &main + "}\n", seed + 1);
         }
     }
@@ -98,10 +125,9 @@ fn compiles(source: &Path, binary: &Path, arguments: &[&str]) {
 #[test]
 fn generated_rust_does_what_the_tree_does() {
     const AT_ONCE: usize = 150;
-    let programs = std::env::var("PROGRAMS").ok().and_then(|count| count.parse().ok());
     let folder = folder("random");
     let (source, binary) = (folder.join("random.rs"), folder.join("random"));
-    let (mut seed, mut left) = (0, programs.unwrap_or(AT_ONCE));
+    let (mut seed, mut left) = (0, programs(AT_ONCE as u64) as usize);
     while left > 0 {
         let (program, next) = generated(seed, left.min(AT_ONCE));
         (seed, left) = (next, left.saturating_sub(AT_ONCE));

@@ -1,5 +1,6 @@
 //! What a protocol declares.
 
+use super::branches;
 use super::lex::Token;
 use super::reader::{Read, Reader};
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
@@ -14,6 +15,9 @@ pub(crate) fn read(text: &str) -> (File, Vec<Diagnostic>) {
     let mut file = File::default();
     // What is wrong was told.
     let _ = reader.file(&mut file);
+    if reader.told.is_empty() {
+        branches::arrange(&mut file, text, reader.tokens);
+    }
     (file, reader.told)
 }
 

@@ -8,8 +8,10 @@
 //! | `roles.rs` | what a role declares |
 //! | `properties.rs` | what a protocol promises, and the model |
 //! | `statements.rs`, `expressions.rs` | what a role does |
+//! | `branches.rs` | the branches of `||` are put in order |
 //! | `format.rs` | tokens and comments become text again |
 
+mod branches;
 mod expressions;
 mod format;
 mod items;

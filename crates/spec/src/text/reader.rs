@@ -67,8 +67,8 @@ pub(super) type Read<T> = Result<T, Skip>;
 
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
-    tokens: Vec<Lexed>,
-    at: usize,
+    pub(super) tokens: Vec<Lexed>,
+    pub(super) at: usize,
     depth: usize,
     pub(super) told: Vec<Diagnostic>,
 }

@@ -3,7 +3,7 @@
 use super::lex::Token;
 use super::reader::{Read, Reader};
 use crate::diagnostic::Span;
-use crate::tree::{Block, Event, EventKind, Statement, StatementKind};
+use crate::tree::{Block, Branch, Event, EventKind, Statement, StatementKind};
 
 const STATEMENTS: &[&str] = &[
     "nothing", "halt", "emit", "send", "call", "await", "every", "loop", "restart", "weak",
@@ -25,9 +25,9 @@ impl Reader<'_> {
     pub(super) fn statement(&mut self) -> Read<Statement> {
         let at = self.here();
         let is = if self.sees("{") {
-            let mut branches = vec![self.block()?];
+            let mut branches = vec![self.branch()?];
             while self.takes("||") {
-                branches.push(self.block()?);
+                branches.push(self.branch()?);
             }
             StatementKind::Parallel(branches)
         } else if self.sees_ahead(1, ":=") {
@@ -41,6 +41,12 @@ impl Reader<'_> {
             self.simple(word, at)?
         };
         Ok(Statement { is, at: at.to(self.before()) })
+    }
+
+    fn branch(&mut self) -> Read<Branch> {
+        let first = self.at;
+        let block = self.block()?;
+        Ok(Branch { block, tokens: first..self.at })
     }
 
     fn assignment(&mut self) -> Read<StatementKind> {

@@ -94,7 +94,7 @@ pub struct EndHead {
 }
 
 /// What both ends have to have in common.
-pub const HASH: u64 = 0xdece77d9b90e0464;
+pub const HASH: u64 = 0x0ca0560ed1c9401b;
 /// Hashes of versions that this one understands as well.
 pub const ACCEPTS: &[u64] = &[];
 

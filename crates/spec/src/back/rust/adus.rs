@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::names::{camel, enumeration, head, plain, snake, unsigned};
+use super::names::{camel, enumeration, field as named, head, plain, unsigned};
 use crate::program::{Program, ValueType};
 
 pub(super) fn write(program: &Program, written: &mut String) {
@@ -96,7 +96,7 @@ fn write_head(program: &Program, nth: usize, written: &mut String) {
             _ => {}
         }
         let _ =
-            writeln!(written, "    pub {}: {},", snake(&field.name), plain(program, field.kind));
+            writeln!(written, "    pub {}: {},", named(&field.name), plain(program, field.kind));
     }
     written.push_str("}\n\n");
 }

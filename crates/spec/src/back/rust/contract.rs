@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::names::{camel, has_body, head, snake};
+use super::names::{behind, camel, event, free, has_body, head};
 use super::role::{Writing, filled};
 use crate::program::{NamedType, PhasePlan, SignalKind, ValueType};
 use crate::services;
@@ -62,7 +62,7 @@ $EVENTS            #[allow(unreachable_patterns)]
             RoleWait { time: Duration::from_millis(milliseconds), idle }
         }
 
-        fn decode(mut message: M) -> Result<Self::Adu, M> {
+        fn decode($MUTmessage: M) -> Result<Self::Adu, M> {
 $DECODE            Err(message)
         }
 
@@ -98,19 +98,20 @@ impl Writing<'_> {
         self.word("Output", "What it tells its application.", &self.of_kind(false), written);
         self.adu_word(written);
         let generic = if self.bodies { "<M: Message>" } else { "" };
-        let elided = if self.bodies { "<'_, M>" } else { "" };
+        let elided = self.generics("'_");
         let rooms =
             self.role.sends.iter().map(|adu| format!("{}::LENGTH", head(self.program, *adu)));
         let room = rooms.reduce(|one, other| format!("longer({one}, {other})"));
         let values = [
             ("<MESSAGE>", self.message().to_owned()),
             ("<GENERIC>", generic.to_owned()),
-            ("<ELIDED>", elided.to_owned()),
+            ("<ELIDED>", elided),
             ("HOST", self.delegates()),
             ("EVENTS", self.conversions()),
             ("NAME", format!("{} {}", self.program.name, self.role.name).to_lowercase()),
             ("NEEDS", self.needs()),
             ("ROOM", room.unwrap_or_else(|| "0".into())),
+            ("MUT", if self.received().is_empty() { "" } else { "mut " }.to_owned()),
             ("DECODE", self.decoding()),
         ];
         written.push_str(&filled(PART, &values));
@@ -136,8 +137,8 @@ impl Writing<'_> {
             "    /// The functions of the application alone.\n    pub trait Functions{} {{",
             self.message()
         );
-        for function in &self.role.functions {
-            written.push_str(&self.function(function, ";\n"));
+        for nth in 0..self.role.functions.len() {
+            written.push_str(&self.function(nth, ";\n"));
         }
         written.push_str("    }\n\n");
         if self.role.functions.is_empty() {
@@ -161,15 +162,18 @@ impl Writing<'_> {
             }
         }
         let has_message = all.iter().flat_map(|(_, params)| *params).any(carries);
-        self.unused_message(has_message, written);
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        self.unused_message(has_message, &names, written);
         written.push_str("    }\n\n");
     }
 
     /// A variant that nothing makes, where a word has no octets and its type has a message.
-    fn unused_message(&self, has_message: bool, written: &mut String) {
+    fn unused_message(&self, has_message: bool, names: &[&str], written: &mut String) {
         if self.bodies && !has_message {
-            written.push_str(
-                "        #[doc(hidden)]\n        Never(core::convert::Infallible, core::marker::PhantomData<M>),\n",
+            let never = free("Never".into(), |one| names.contains(&one));
+            let _ = writeln!(
+                written,
+                "        #[doc(hidden)]\n        {never}(core::convert::Infallible, core::marker::PhantomData<M>),",
             );
         }
     }
@@ -192,7 +196,9 @@ impl Writing<'_> {
                 if body { ", body: M" } else { "" }
             );
         }
-        self.unused_message(has_message, written);
+        let received = self.received();
+        let names: Vec<&str> = received.iter().map(|(name, _)| name.as_str()).collect();
+        self.unused_message(has_message, &names, written);
         written.push_str("    }\n");
     }
 
@@ -207,50 +213,34 @@ impl Writing<'_> {
     /// The host of one instant: functions are the application's, the rest is the layer's.
     fn delegates(&self) -> String {
         let mut written = String::new();
-        for function in &self.role.functions {
-            let mut names = Vec::new();
-            for param in &function.params {
-                let name = snake(&param.name);
-                if let ValueType::Adu(adu) = param.kind
-                    && has_body(self.program, adu)
-                {
-                    names.push(name.clone());
-                    names.push(format!("{}_body", name.trim_start_matches("r#")));
-                } else {
-                    names.push(name);
-                }
-            }
+        for (nth, function) in self.role.functions.iter().enumerate() {
             let call = format!(
                 " {{\n            self.functions.{}({})\n        }}\n",
-                snake(&function.name),
-                names.join(", ")
+                self.named(nth),
+                self.names(&function.params).join(", ")
             );
-            written.push_str(&self.function(function, &call));
+            written.push_str(&self.function(nth, &call));
         }
         let phase = if self.program.phases.len() > 1 { ", _phase: u8" } else { "" };
         for adu in &self.role.sends {
             let has_body = has_body(self.program, *adu);
-            let name = snake(&self.program.adus[*adu].name);
             let _ = writeln!(
                 written,
-                "        fn send_{}(&mut self{phase}, head: {}{}) {{\n            self.out.send(&head, {})\n        }}",
-                name.trim_start_matches("r#"),
+                "        fn {}(&mut self{phase}, head: {}{}) {{\n            self.out.send(&head, {})\n        }}",
+                behind("send", &self.program.adus[*adu].name),
                 head(self.program, *adu),
                 if has_body { ", body: &M" } else { "" },
                 if has_body { "Some(body)" } else { "None" }
             );
         }
         for output in self.role.signals.iter().filter(|one| one.kind == SignalKind::Output) {
-            let name = snake(&output.name);
-            let fields: Vec<String> = output
-                .params
-                .iter()
-                .map(|param| {
-                    let name = snake(&param.name);
-                    match param.kind {
-                        ValueType::Bytes => format!("{name}: {name}.share()"),
-                        _ => name,
-                    }
+            let fields: Vec<String> = self
+                .names(&output.params)
+                .into_iter()
+                .zip(self.params(&output.params, "&").split(", "))
+                .map(|(name, param)| match param.strip_suffix(": &M") {
+                    Some(_) => format!("{name}: {name}.share()"),
+                    None => name,
                 })
                 .collect();
             let fields = if fields.is_empty() {
@@ -261,8 +251,8 @@ impl Writing<'_> {
             let params = self.params(&output.params, "&");
             let _ = writeln!(
                 written,
-                "        fn emit_{}(&mut self{}) {{\n            self.out.emit(Output::{}{fields})\n        }}",
-                name.trim_start_matches("r#"),
+                "        fn {}(&mut self{}) {{\n            self.out.emit(Output::{}{fields})\n        }}",
+                behind("emit", &output.name),
                 if params.is_empty() { params } else { format!(", {params}") },
                 camel(&output.name)
             );
@@ -282,30 +272,30 @@ impl Writing<'_> {
         };
         for signals in self.inputs() {
             let signal = &self.role.signals[usize::from(signals[0])];
-            let name = camel(&signal.name);
+            let (name, event) = (camel(&signal.name), event(self.role, &signal.name));
             match signal.kind {
                 SignalKind::Adu(adu) if has_body(self.program, adu) => line(format!(
-                    "RoleEvent::Adu(Adu::{name} {{ head, body }}) => Event::{name} {{ head: *head, body }}"
+                    "RoleEvent::Adu(Adu::{name} {{ head, body }}) => Event::{event} {{ head: *head, body }}"
                 )),
                 SignalKind::Adu(_) => line(format!(
-                    "RoleEvent::Adu(Adu::{name} {{ head }}) => Event::{name} {{ head: *head }}"
+                    "RoleEvent::Adu(Adu::{name} {{ head }}) => Event::{event} {{ head: *head }}"
                 )),
                 SignalKind::Input if signal.params.is_empty() => {
-                    line(format!("RoleEvent::Input(Input::{name}) => Event::{name}"));
+                    line(format!("RoleEvent::Input(Input::{name}) => Event::{event}"));
                 }
                 SignalKind::Input => {
-                    let names: Vec<String> =
-                        signal.params.iter().map(|param| snake(&param.name)).collect();
-                    let values: Vec<String> = signal
-                        .params
+                    let names = self.names(&signal.params);
+                    let lent = self.params(&signal.params, "&");
+                    let values: Vec<String> = names
                         .iter()
-                        .map(|param| match (snake(&param.name), param.kind) {
-                            (name, ValueType::Bytes) => name,
-                            (name, _) => format!("{name}: *{name}"),
+                        .zip(lent.split(", "))
+                        .map(|(name, param)| match param.strip_suffix(": &M") {
+                            Some(_) => name.clone(),
+                            None => format!("{name}: *{name}"),
                         })
                         .collect();
                     line(format!(
-                        "RoleEvent::Input(Input::{name} {{ {} }}) => Event::{name} {{ {} }}",
+                        "RoleEvent::Input(Input::{name} {{ {} }}) => Event::{event} {{ {} }}",
                         names.join(", "),
                         values.join(", ")
                     ));

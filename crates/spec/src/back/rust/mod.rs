@@ -17,6 +17,8 @@ mod role;
 mod step;
 mod values;
 
+pub(crate) use names::{camel, free, snake};
+
 use std::fmt::Write;
 
 use crate::diagnostic::{Diagnostic, DiagnosticCode};

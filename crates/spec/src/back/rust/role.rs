@@ -3,16 +3,16 @@
 use std::fmt::Write;
 
 use super::RustForm;
-use super::names::{camel, has_body, head, plain, snake};
+use super::names::{behind, body, camel, event, function, has_body, head, module, plain, snake};
 use super::step;
 use crate::machine::Automaton;
-use crate::program::{HostFunction, NamedType, Program, RoleProgram, SignalKind, ValueType};
+use crate::program::{NamedType, Program, RoleProgram, SignalKind, ValueType};
 
 const TABLES: &str = r"
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [$MASK; $COUNT] = [$HEARD];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); $WAITS] = [$TIMES];
 
     /// How many ADUs are held at most; `None`: a flow window.
@@ -56,6 +56,8 @@ pub(super) struct Writing<'a> {
     pub(super) automaton: &'a Automaton,
     /// Whether octets of any number occur: then it is generic over messages.
     pub(super) bodies: bool,
+    /// Whether some come: then its events are.
+    pub(super) heard_bodies: bool,
 }
 
 pub(super) fn write(
@@ -65,13 +67,14 @@ pub(super) fn write(
     form: RustForm,
     written: &mut String,
 ) {
-    let writing = Writing { program, role, automaton, bodies: has_bodies(program, role) };
+    let (bodies, heard_bodies) = (has_bodies(program, role), hears_bodies(program, role));
+    let writing = Writing { program, role, automaton, bodies, heard_bodies };
     let _ = writeln!(
         written,
         "\n/// The role `{}`: {} states.\npub mod {} {{\n    use super::*;\n",
         role.name,
         automaton.states(),
-        snake(&role.name)
+        module(&role.name)
     );
     writing.events(written);
     writing.host(written);
@@ -84,20 +87,29 @@ pub(super) fn write(
     written.push_str("}\n");
 }
 
-/// Whether octets of any number occur in a role.
-fn has_bodies(program: &Program, role: &RoleProgram) -> bool {
-    let is_body = |kind: ValueType| match kind {
+fn is_body(program: &Program, kind: ValueType) -> bool {
+    match kind {
         ValueType::Bytes => true,
         ValueType::Adu(adu) => has_body(program, adu),
         _ => false,
-    };
+    }
+}
+
+/// Whether octets of any number come to a role.
+fn hears_bodies(program: &Program, role: &RoleProgram) -> bool {
+    let inputs = role.signals.iter().filter(|signal| signal.kind.is_input());
+    inputs.flat_map(|signal| &signal.params).any(|param| is_body(program, param.kind))
+}
+
+/// Whether octets of any number occur in a role.
+fn has_bodies(program: &Program, role: &RoleProgram) -> bool {
     let of_signals = role.signals.iter().flat_map(|signal| &signal.params).map(|param| param.kind);
     let of_functions = role
         .functions
         .iter()
         .flat_map(|function| function.params.iter().map(|param| param.kind).chain(function.result));
     let sent = role.sends.iter().map(|adu| ValueType::Adu(*adu));
-    of_signals.chain(of_functions).chain(sent).any(is_body)
+    of_signals.chain(of_functions).chain(sent).any(|kind| is_body(program, kind))
 }
 
 impl Writing<'_> {
@@ -119,12 +131,17 @@ impl Writing<'_> {
     }
 
     /// The generic arguments of an event, as `<'_, M>`.
-    fn generics(&self, lifetime: &str) -> String {
-        if self.bodies { format!("<{lifetime}, M>") } else { String::new() }
+    pub(super) fn generics(&self, lifetime: &str) -> String {
+        if self.heard_bodies { format!("<{lifetime}, M>") } else { String::new() }
     }
 
     pub(super) fn message(&self) -> &'static str {
         if self.bodies { "<M>" } else { "" }
+    }
+
+    /// What a function is generic over that speaks of events alone.
+    fn heard(&self) -> &'static str {
+        if self.heard_bodies { "<M>" } else { "" }
     }
 
     fn events(&self, written: &mut String) {
@@ -144,16 +161,16 @@ impl Writing<'_> {
                     let _ = writeln!(
                         written,
                         "{doc}        {} {{ head: {}{body} }},",
-                        camel(&signal.name),
+                        event(self.role, &signal.name),
                         head(self.program, adu)
                     );
                 }
                 SignalKind::Input if signal.params.is_empty() => {
-                    let _ = writeln!(written, "{doc}        {},", camel(&signal.name));
+                    let _ = writeln!(written, "{doc}        {},", event(self.role, &signal.name));
                 }
                 SignalKind::Input => {
                     let params = self.params(&signal.params, "&'a ");
-                    let _ = writeln!(written, "{doc}        {} {{ {params} }},", camel(&signal.name));
+                    let _ = writeln!(written, "{doc}        {} {{ {params} }},", event(self.role, &signal.name));
                 }
                 SignalKind::Timer(timer) => {
                     timers = timers.max(timer + 1);
@@ -204,7 +221,7 @@ impl Writing<'_> {
             "    impl{} Event{generics} {{\n        /// Returns its bit in [`HEARS`]; the begin has \
              none.\n        pub fn bit(&self) -> {} {{\n            match self {{\n                \
              Event::Begin => 0,",
-            self.message(),
+            self.heard(),
             mask(inputs.len())
         );
         for (nth, signals) in inputs.iter().enumerate() {
@@ -220,7 +237,7 @@ impl Writing<'_> {
     /// The pattern of an event. Its values are bound to names that no text can have.
     pub(super) fn pattern(&self, signal: u16, binds: bool) -> String {
         let signal = &self.role.signals[usize::from(signal)];
-        let name = camel(&signal.name);
+        let name = event(self.role, &signal.name);
         match signal.kind {
             SignalKind::Adu(_) | SignalKind::Input if !binds && !self.is_bare(signal) => {
                 format!("Event::{name} {{ .. }}")
@@ -231,10 +248,8 @@ impl Writing<'_> {
             SignalKind::Adu(_) => format!("Event::{name} {{ head: in_head }}"),
             SignalKind::Input if signal.params.is_empty() => format!("Event::{name}"),
             SignalKind::Input => {
-                let bound = signal.params.iter().map(|param| {
-                    let name = snake(&param.name);
-                    format!("{name}: in_{}", name.trim_start_matches("r#"))
-                });
+                let names = self.names(&signal.params).into_iter();
+                let bound = names.map(|name| format!("{name}: {}", behind("in", &name)));
                 format!("Event::{name} {{ {} }}", bound.collect::<Vec<_>>().join(", "))
             }
             SignalKind::Timer(timer) => format!("Event::Timer{timer}"),
@@ -250,6 +265,17 @@ impl Writing<'_> {
         signal.kind == SignalKind::Input && signal.params.is_empty()
     }
 
+    /// The names of parameters, where an ADU may have two.
+    pub(super) fn names(&self, params: &[NamedType]) -> Vec<String> {
+        let of = |param: &NamedType| match param.kind {
+            ValueType::Adu(adu) if has_body(self.program, adu) => {
+                vec![snake(&param.name), body(params, &param.name)]
+            }
+            _ => vec![snake(&param.name)],
+        };
+        params.iter().flat_map(of).collect()
+    }
+
     /// Parameters of a function or fields of a variant; octets are lent as `lent` says.
     pub(super) fn params(&self, params: &[NamedType], lent: &str) -> String {
         let mut all = Vec::new();
@@ -260,7 +286,7 @@ impl Writing<'_> {
                 ValueType::Adu(adu) => {
                     all.push(format!("{name}: {}", head(self.program, adu)));
                     if has_body(self.program, adu) {
-                        all.push(format!("{}_body: {lent}M", name.trim_start_matches("r#")));
+                        all.push(format!("{}: {lent}M", body(params, &param.name)));
                     }
                 }
                 kind => all.push(format!("{name}: {}", plain(self.program, kind))),
@@ -276,18 +302,9 @@ impl Writing<'_> {
             self.message()
         );
         let with = |params: String| if params.is_empty() { params } else { format!(", {params}") };
-        for function in &self.role.functions {
-            let me = if function.pure { "&self" } else { "&mut self" };
-            let result = function
-                .result
-                .map_or(String::new(), |kind| format!(" -> {}", plain(self.program, kind)));
-            let _ = writeln!(
-                written,
-                "        /// `{}`.\n        fn {}({me}{}){result};",
-                function.name,
-                snake(&function.name),
-                with(self.params(&function.params, "&"))
-            );
+        for (nth, function) in self.role.functions.iter().enumerate() {
+            let _ = writeln!(written, "        /// `{}`.", function.name);
+            written.push_str(&self.function(nth, ";\n"));
         }
         let phase = if self.program.phases.len() > 1 { ", phase: u8" } else { "" };
         for adu in &self.role.sends {
@@ -295,17 +312,17 @@ impl Writing<'_> {
             let name = &self.program.adus[*adu].name;
             let _ = writeln!(
                 written,
-                "        /// Sends the ADU `{name}`.\n        fn send_{}(&mut self{phase}, head: {}{body});",
-                snake(name).trim_start_matches("r#"),
+                "        /// Sends the ADU `{name}`.\n        fn {}(&mut self{phase}, head: {}{body});",
+                behind("send", name),
                 head(self.program, *adu)
             );
         }
         for output in self.role.signals.iter().filter(|one| one.kind == SignalKind::Output) {
             let _ = writeln!(
                 written,
-                "        /// Emits `{}`.\n        fn emit_{}(&mut self{});",
+                "        /// Emits `{}`.\n        fn {}(&mut self{});",
                 output.name,
-                snake(&output.name).trim_start_matches("r#"),
+                behind("emit", &output.name),
                 with(self.params(&output.params, "&"))
             );
         }
@@ -319,14 +336,19 @@ impl Writing<'_> {
     }
 
     /// A function of the host, with what is behind its signature.
-    pub(super) fn function(&self, function: &HostFunction, behind: &str) -> String {
-        let me = if function.pure { "&self" } else { "&mut self" };
-        let params = self.params(&function.params, "&");
+    pub(super) fn function(&self, nth: usize, behind: &str) -> String {
+        let of = &self.role.functions[nth];
+        let me = if of.pure { "&self" } else { "&mut self" };
+        let params = self.params(&of.params, "&");
         let params = if params.is_empty() { params } else { format!(", {params}") };
-        let result = function
-            .result
-            .map_or(String::new(), |kind| format!(" -> {}", plain(self.program, kind)));
-        format!("        fn {}({me}{params}){result}{behind}", snake(&function.name))
+        let result =
+            of.result.map_or(String::new(), |kind| format!(" -> {}", plain(self.program, kind)));
+        format!("        fn {}({me}{params}){result}{behind}", self.named(nth))
+    }
+
+    /// The name of a function of the host.
+    pub(super) fn named(&self, nth: usize) -> String {
+        function(self.program, self.role, nth)
     }
 
     fn variables(&self, written: &mut String) {
@@ -385,7 +407,7 @@ impl Writing<'_> {
             ("TIMES", timers.join(", ")),
             ("HELD", format!("{:?}", self.role.hold)),
             ("STATE", state_type(states).to_owned()),
-            ("<MESSAGE>", self.message().to_owned()),
+            ("<MESSAGE>", self.heard().to_owned()),
             ("<EVENT>", lifetime),
             ("TIMER_BIT", self.timer_bit(&inputs)),
         ];

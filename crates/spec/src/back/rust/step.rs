@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::names::{has_body, head, plain, snake};
+use super::names::{behind, field, head, plain, snake};
 use super::role::{Writing, filled};
 use super::values::Written;
 use crate::machine::{Decision, Place};
@@ -47,8 +47,8 @@ enum Heard {
 }
 
 pub(super) fn write(writing: &Writing<'_>, written: &mut String) {
-    let lifetime = if writing.bodies { "<'_, M>" } else { "" };
-    let values = [("<MESSAGE>", writing.message().to_owned()), ("<EVENT>", lifetime.to_owned())];
+    let lifetime = writing.generics("'_");
+    let values = [("<MESSAGE>", writing.message().to_owned()), ("<EVENT>", lifetime)];
     let mut arms = String::new();
     // Before the first instant only the begin is heard, or inputs that come in that instant.
     arm(writing, Heard::Nothing, "Event::Begin", &[0], &mut arms);
@@ -156,15 +156,14 @@ fn decide(
 
 fn act(writing: &Writing<'_>, act: Act, pad: &str, written: &mut String) {
     match act {
-        Act::Emit(signal, emission) => {
+        Act::Emit(signal, emission, _) => {
             let signal = &writing.role.signals[usize::from(signal)];
-            let name = snake(&signal.name);
-            let name = name.trim_start_matches("r#");
+            let name = behind("emit", &signal.name);
             let emission = writing.role.emissions.get(usize::from(emission));
             let values = emission.map_or(&[][..], |emission| &emission.values);
             let kinds = signal.params.iter().map(|param| param.kind);
             let arguments = arguments(writing, values.iter().zip(kinds), pad, written);
-            let _ = writeln!(written, "{pad}host.emit_{name}({arguments});");
+            let _ = writeln!(written, "{pad}host.{name}({arguments});");
         }
         Act::Do(action, _) => match &writing.role.actions[usize::from(action)].0 {
             Action::Start(timer) => {
@@ -178,7 +177,7 @@ fn act(writing: &Writing<'_>, act: Act, pad: &str, written: &mut String) {
                 let host = &writing.role.functions[*function];
                 let kinds = host.params.iter().map(|param| param.kind);
                 let arguments = arguments(writing, values.iter().zip(kinds), pad, written);
-                let call = format!("host.{}({arguments})", snake(&host.name));
+                let call = format!("host.{}({arguments})", writing.named(*function));
                 match result {
                     None => {
                         let _ = writeln!(written, "{pad}{call};");
@@ -219,11 +218,9 @@ fn arguments<'a>(
                 let _ = writeln!(written, "{pad}let argument_{nth} = {};", owned.unwrap_or(&text));
                 names.push(format!("{}argument_{nth}", if owned.is_some() { "&" } else { "" }));
             }
-            ValueType::Adu(adu) => {
+            ValueType::Adu(_) => {
                 names.push(text);
-                if has_body(writing.program, adu) {
-                    names.push("in_body".into());
-                }
+                names.extend(writing.body_of(value, kind));
             }
             _ => {
                 let _ = writeln!(written, "{pad}let argument_{nth} = {text};");
@@ -271,12 +268,12 @@ fn send(
     if !of.by_host {
         head_fields.push(String::from("adu: ()"));
     }
-    for (field, value) in of.fields.iter().zip(fields) {
-        let (text, _) = writing.narrowed(writing.value(value), field.kind);
-        if field.kind == ValueType::Bytes {
+    for (of, value) in of.fields.iter().zip(fields) {
+        let (text, _) = writing.narrowed(writing.value(value), of.kind);
+        if of.kind == ValueType::Bytes {
             body = Some(text);
         } else {
-            head_fields.push(format!("{}: {text}", snake(&field.name)));
+            head_fields.push(format!("{}: {text}", field(&of.name)));
         }
     }
     let head = head(writing.program, adu);
@@ -291,11 +288,5 @@ fn send(
         let _ = writeln!(written, "{pad}let body = {};", owned.unwrap_or(&text));
         arguments.push(format!("{}body", if owned.is_some() { "&" } else { "" }));
     }
-    let name = snake(&of.name);
-    let _ = writeln!(
-        written,
-        "{pad}host.send_{}({});",
-        name.trim_start_matches("r#"),
-        arguments.join(", ")
-    );
+    let _ = writeln!(written, "{pad}host.{}({});", behind("send", &of.name), arguments.join(", "));
 }

@@ -1,7 +1,9 @@
 //! Expressions. Numbers are computed in 64 bits, and checked; where one leaves its range, the role
 //! fails.
 
-use super::names::{camel, enumeration, plain, snake, unsigned};
+use super::names::{
+    behind, body, camel, enumeration, field as named, has_body, plain, snake, unsigned,
+};
 use super::role::Writing;
 use crate::program::{Expr, SignalKind, ValueType};
 use crate::tree::Operator;
@@ -40,11 +42,10 @@ impl Writing<'_> {
             Expr::Field { signal, field } => {
                 let signal = &self.role.signals[usize::from(*signal)];
                 let param = &signal.params[*field];
-                let name = snake(&param.name);
                 let text = match (signal.kind, param.kind) {
                     (SignalKind::Adu(_), ValueType::Bytes) => "in_body".into(),
-                    (SignalKind::Adu(_), _) => format!("in_head.{name}"),
-                    _ => format!("in_{}", name.trim_start_matches("r#")),
+                    (SignalKind::Adu(_), _) => format!("in_head.{}", named(&param.name)),
+                    _ => behind("in", &param.name),
                 };
                 let bits = if let ValueType::Number(bits) = param.kind { bits } else { 0 };
                 self.read(text, param.kind, bits)
@@ -60,15 +61,11 @@ impl Writing<'_> {
                     let (text, narrows) = self.narrowed(written, param.kind);
                     fails |= narrows;
                     all.push(text);
-                    if let ValueType::Adu(adu) = param.kind
-                        && super::names::has_body(self.program, adu)
-                    {
-                        all.push("in_body".into());
-                    }
+                    all.extend(self.body_of(argument, param.kind));
                 }
                 let kind = host.result.unwrap_or(ValueType::Truth);
                 let lent = if kind == ValueType::Bytes { "&" } else { "" };
-                let text = format!("{lent}host.{}({})", snake(&host.name), all.join(", "));
+                let text = format!("{lent}host.{}({})", self.named(*function), all.join(", "));
                 let bits = if let ValueType::Number(bits) = kind { bits } else { 0 };
                 Written { fails, ..self.read(text, kind, bits) }
             }
@@ -78,6 +75,18 @@ impl Writing<'_> {
             }
             Expr::Binary(operator, left, right) => self.binary(*operator, left, right),
         }
+    }
+
+    /// The octets of an argument that is an ADU.
+    pub(super) fn body_of(&self, argument: &Expr, kind: ValueType) -> Option<String> {
+        let ValueType::Adu(adu) = kind else { return None };
+        has_body(self.program, adu).then(|| match argument {
+            Expr::Field { signal, field } => {
+                let params = &self.role.signals[usize::from(*signal)].params;
+                behind("in", &body(params, &params[*field].name))
+            }
+            _ => "in_body".into(),
+        })
     }
 
     /// What is read of a place: numbers become 64 bits wide.
