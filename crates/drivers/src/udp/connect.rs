@@ -8,7 +8,7 @@ use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Network, Peers, SEND_ROOM, Udp};
+use super::{Association, Ends, LONGEST, Named, Network, Peers, SEND_ROOM, Udp};
 
 impl<M: Message> Udp<M> {
     pub(super) fn open(
@@ -29,14 +29,15 @@ impl<M: Message> Udp<M> {
         });
         match opened {
             Ok((socket, remote)) => {
+                let local = self.sockets.get(socket).expect("it was just started").local;
                 if self.network != Network::Udp {
-                    self.connected.insert(remote);
+                    self.connected.insert(Ends { remote, local: Some(local) });
                 }
-                self.names.insert(name, Named::Open(Association::new(socket, remote, credit)));
-                let local = self.sockets.get(socket).expect("it was just started").local.into();
+                let ends = Ends { remote, local: None };
+                self.names.insert(name, Named::Open(Association::new(socket, ends, credit)));
                 out.indicate(DatagramsIndication::Opened {
                     association: name,
-                    local,
+                    local: local.into(),
                     remote: remote.into(),
                     credit: SEND_ROOM,
                     path: PathLimits::of_longest(LONGEST),

@@ -3,7 +3,6 @@
 use std::array;
 use std::collections::HashSet;
 use std::mem;
-use std::net::SocketAddr;
 
 use rustix::io::Errno;
 use stackwright_contract::services::{Credit, DatagramsIndication, MessageProperties};
@@ -11,8 +10,10 @@ use stackwright_contract::{Context, Handle, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::coalesced::{Coalesced, Spent};
-use super::fill::fill;
-use super::{ALONE, BLOCKS, LENT_MOST, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
+use super::fill::{Came, fill};
+use super::{
+    ALONE, BLOCKS, Ends, LENT_MOST, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less,
+};
 
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
@@ -67,13 +68,16 @@ impl<M: Message> Udp<M> {
                     pool.give(block);
                     continue;
                 };
-                if socket.hears_twice(came.from, connected) {
+                if socket.hears_twice(came, connected) {
                     pool.give(block);
                     continue;
                 }
                 let lends = lent.len() < LENT_MOST;
                 let (mut coalesced, spent) = Coalesced::new(came, block, header, lends, pool);
                 coalesced.from = socket.sender(coalesced.from);
+                if let Some(to) = &mut coalesced.to {
+                    to.set_port(socket.local.port());
+                }
                 match spent {
                     Spent::Lent(whole) => lent.push(whole),
                     Spent::Free(block) => pool.give(block),
@@ -144,11 +148,13 @@ impl<M: Message> Socket<M> {
     /// Returns whether another socket receives the same datagram: raw sockets all do, but what is
     /// sent to a group reaches only its own.
     #[inline]
-    fn hears_twice(&self, from: Option<SocketAddr>, connected: &HashSet<SocketAddr>) -> bool {
-        !connected.is_empty()
-            && !self.is_connected()
-            && !self.local.ip().is_multicast()
-            && from.is_some_and(|from| connected.contains(&self.network.identity(from)))
+    fn hears_twice(&self, came: &Came, connected: &HashSet<Ends>) -> bool {
+        if connected.is_empty() || self.is_connected() || self.local.ip().is_multicast() {
+            return false;
+        }
+        let local = Some(came.to.map_or(self.local, |to| self.network.identity(to)));
+        let remote = came.from.map(|from| self.network.identity(from));
+        remote.is_some_and(|remote| connected.contains(&Ends { remote, local }))
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -166,14 +172,14 @@ impl<M: Message> Socket<M> {
         pool: &Pool<M>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> bool {
-        let open = match self.recipient(itself, coalesced.from, names, out) {
+        let open = match self.recipient(itself, coalesced.from, coalesced.to, names, out) {
             Err(reason) => Err(reason),
             Ok(association) => match names.get_mut(association) {
                 Some(Named::Open(open)) if open.closing => {
                     Err("a datagram for an association that is being closed")
                 }
                 Some(Named::Open(open))
-                    if coalesced.from.is_some_and(|from| from != open.remote) =>
+                    if coalesced.from.is_some_and(|from| from != open.ends.remote) =>
                 {
                     Err("a datagram of somebody else, from before the socket was connected")
                 }
