@@ -352,11 +352,14 @@ impl<M: Message> Udp<M> {
     fn turn(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Some(socket) = self.sockets.get_mut(name) else { return };
         socket.due = false;
+        // In this order: the answer to what leaves now is received in a later batch, which has a
+        // later time. A round trip takes some.
+        self.receive(cx, name, out);
+        // The end of its last association may have closed it, here and below.
+        let Some(socket) = self.sockets.get(name) else { return };
         if !socket.queue.is_empty() {
             self.send(cx, name, out);
         }
-        self.receive(cx, name, out);
-        // The end of its last association may have closed it.
         let Some(socket) = self.sockets.get(name) else { return };
         if let Peers::One(association) = socket.peers
             && socket.broken

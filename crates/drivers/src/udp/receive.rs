@@ -258,6 +258,31 @@ mod tests {
         }
     }
 
+    /// A socket that is its own peer answers at once; the answer is of a later batch all the same.
+    #[test]
+    fn a_round_trip_takes_time() {
+        let registry = Registry::from(Poll::new().unwrap().registry().try_clone().unwrap());
+        let mut udp = Udp::<M>::new(Arc::new(registry), 0, Arc::new(Pool::new(64 << 10, 8)));
+        let (cx, mut heard) = (Context::new(1), Heard::default());
+        let here = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().into();
+        let (association, credit) = (Names::new().name(()), Credit { octets: 1000, messages: 10 });
+        let open = DatagramsRequest::Open { association, remote: here, credit, local: Some(here) };
+        udp.handle_request(&cx, open, &mut heard);
+        let name = udp.sockets.iter().next().expect("it has a socket").0;
+        let send = DatagramsRequest::Send {
+            association,
+            batch: M::with_headroom(0, b"echo").into(),
+            properties: MessageProperties::default(),
+        };
+        udp.handle_request(&cx, send, &mut heard);
+        let ready = Ready { name, readable: true, ending: false, urgent: false, writable: false };
+        udp.handle_indication(&cx, ready, &mut heard);
+        udp.flush(&cx, &mut heard);
+        assert!(heard.0.is_empty(), "it has left in this batch");
+        udp.handle_indication(&cx, ready, &mut heard);
+        assert_eq!(heard.0, [b"echo"]);
+    }
+
     #[test]
     fn what_a_stranger_sent_before_the_socket_was_connected_is_not_the_peers() {
         let registry = Registry::from(Poll::new().unwrap().registry().try_clone().unwrap());
