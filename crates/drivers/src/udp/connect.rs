@@ -9,6 +9,7 @@ use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use super::{Association, Ends, LONGEST, Named, Network, Peers, SEND_ROOM, Udp};
+use crate::unopened::{unbound, unconnected};
 
 impl<M: Message> Udp<M> {
     pub(super) fn open(
@@ -24,7 +25,7 @@ impl<M: Message> Udp<M> {
             return self.open_group(name, group, credit, out);
         }
         let opened = connect(self.network, remote, local).and_then(|(socket, remote)| {
-            let socket = self.start(socket, Peers::One(name)).map_err(|_| Ended::Unavailable)?;
+            let socket = self.start(socket, Peers::One(name)).map_err(|why| unbound(why, true))?;
             Ok((socket, remote))
         });
         match opened {
@@ -62,8 +63,9 @@ fn connect(
         Some(local) => local.internet().ok_or(Ended::Unavailable)?,
         None => SocketAddr::new(any, 0),
     };
-    let socket = network.bind(local, false).map_err(|_| Ended::Unavailable)?;
-    socket.connect(network.destination(remote)).map_err(|_| Ended::Unreachable)?;
+    let any = local.port() == 0;
+    let socket = network.bind(local, false).map_err(|why| unbound(why, any))?;
+    socket.connect(network.destination(remote)).map_err(unconnected)?;
     // The unspecified address leads to this machine: the kernel tells the peer's actual address. At
     // port 0 there is no peer.
     let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;

@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use mio::net::UdpSocket;
 use rustix::net::sockopt;
-use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
+use stackwright_contract::services::{Credit, DatagramsIndication};
 use stackwright_contract::{Handle, Outlet, PathLimits};
 use stackwright_wire::Message;
 
 use super::{Association, Ends, LONGEST, Named, Network, Peers, SEND_ROOM, Socket, Udp};
+use crate::unopened::unbound;
 
 /// How groups are joined, and reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,8 +50,12 @@ impl<M: Message> Udp<M> {
         credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        let Ok(socket) = self.member(name, group) else {
-            return out.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable });
+        let socket = match self.member(name, group) {
+            Ok(socket) => socket,
+            Err(error) => {
+                let why = unbound(error, false);
+                return out.indicate(DatagramsIndication::Ended { name, why });
+            }
         };
         let ends = Ends { remote: group, local: None };
         self.names.insert(name, Named::Open(Association::new(socket, ends, credit)));

@@ -9,6 +9,7 @@ use stackwright_contract::{Handle, Mirror, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use super::{Association, Ends, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
+use crate::unopened::unbound;
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -18,7 +19,11 @@ impl<M: Message> Udp<M> {
                 self.names.insert(name, Named::Listener(socket));
                 out.indicate(DatagramsIndication::Listening { listener: name, local });
             }
-            Err(_) => out.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable }),
+            Err(error) => {
+                let any = local.internet().is_some_and(|local| local.port() == 0);
+                let why = unbound(error, any);
+                out.indicate(DatagramsIndication::Ended { name, why });
+            }
         }
     }
 

@@ -137,6 +137,37 @@ fn without_a_way_to_the_peer_a_datagram_is_lost_and_nothing_is_tried_again() {
     }
 }
 
+/// Ports and descriptors run out, and a group has no interface: each is said for what it is.
+#[test]
+fn what_this_system_does_not_have_is_said() {
+    alone(|| {
+        std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "40000 40003").unwrap();
+        let mut side = Side::new();
+        let remote = address("127.0.0.1:9").into();
+        let open = |index, local| {
+            let association = name(index);
+            Ask::Open { association, remote, credit: AMPLE, local }
+        };
+        for index in 1..=4 {
+            side.ask(open(index, None));
+            side.remote(name(index));
+        }
+        side.ask(open(5, None));
+        assert_eq!(side.ended(name(5)), Ended::Exhausted);
+        side.ask(open(6, Some(address("127.0.0.1:0").into())));
+        assert_eq!(side.ended(name(6)), Ended::Exhausted);
+        side.ask(Ask::Listen { listener: name(7), local: address("0.0.0.0:0").into() });
+        assert_eq!(side.ended(name(7)), Ended::Exhausted);
+        side.ask(open(8, Some(address("127.0.0.1:40001").into())));
+        assert_eq!(side.ended(name(8)), Ended::Unavailable, "that one is in use");
+        let group: Participant = address("239.77.1.1:41000").into();
+        side.ask(Ask::Listen { listener: name(9), local: group });
+        assert_eq!(side.ended(name(9)), Ended::Unreachable);
+        side.ask(Ask::Open { association: name(10), remote: group, credit: AMPLE, local: None });
+        assert_eq!(side.ended(name(10)), Ended::Unreachable);
+    });
+}
+
 #[test]
 fn a_refused_datagram_ends_nobody_at_a_listener() {
     let (mut side, association, peer, at) = arrival("127.0.0.1:0", AMPLE);
