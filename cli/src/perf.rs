@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `arguments.rs` | what may be said of it |
+//! | `options.rs` | which transports honour which options |
 //! | `place.rs` | addresses: which transport, and where |
 //! | `transport.rs` | the stacks that are measured |
 //! | `words.rs` | what the two sides say to each other |
@@ -24,6 +25,7 @@ mod counted;
 mod group;
 mod guest;
 mod one_way;
+mod options;
 mod outcome;
 mod place;
 mod requests;
@@ -43,6 +45,7 @@ use nix::time::ClockId;
 use crate::problem::Problem;
 use arguments::Run;
 use counted::Counted;
+use options::Given;
 use outcome::Outcome;
 use place::{Place, Transport};
 use transport::{Make, Stack, Use};
@@ -60,9 +63,10 @@ pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
 /// Does what is asked, and gives what came of it.
 fn measure(run: &Run) -> Result<Outcome, Problem> {
     let place = Place::parse(&run.url)?;
-    let tuning = run.tuning.with_size(run.size)?;
-    place.transport.check(&place, &tuning)?;
     place.transport.allows(run, &place)?;
+    options::check(&Given::Run(run), &place)?;
+    let tuning = run.tuning.of(run);
+    place.transport.check(&place, &tuning)?;
     let congestion = place.transport.congestion(&tuning);
     let (transport, place) = (place.transport, &place);
     let outcome = if tuning.copies {

@@ -101,6 +101,8 @@ pub(crate) enum Problem {
     NoPackets { name: String },
     #[error("cannot measure at `{url}`: {why}")]
     Measured { url: String, why: &'static str },
+    #[error("{transport} has no {option}; these have: {by}")]
+    Unhonoured { option: &'static str, transport: String, by: String },
     #[error("no answer from {url}: {why}")]
     Nobody { url: String, why: String },
     #[error("{url}: {why}")]
@@ -232,6 +234,7 @@ impl Problem {
             | Problem::Services { .. }
             | Problem::NotOpen
             | Problem::Measured { .. }
+            | Problem::Unhonoured { .. }
             | Problem::NoPassword { .. }
             | Problem::OpenNetrc { .. }
             | Problem::NoBookmark { .. }
@@ -305,6 +308,9 @@ impl Problem {
             }
             Problem::Measured { .. } => {
                 "write artp://host:port, udp://host:port, tcp://host:port, ordered+artp://host:port, tailored://host:port, xtp://host:port, or stream+, bulk+, isochronous+, transaction+, acknowledged+ or unacknowledged+xtp://host:port; the default port is 4330. Without a port: xtp+ip://host"
+            }
+            Problem::Unhonoured { .. } => {
+                "leave the option out: nothing was sent; --help says which transport has which"
             }
             Problem::Nobody { .. } => {
                 "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"

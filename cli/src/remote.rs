@@ -45,6 +45,28 @@ impl Below {
     }
 }
 
+/// The options that not everything below FTP has a use for, and what has.
+const OPTIONS: [(&str, &[Below]); 2] =
+    [("--packet", &[Below::Artp, Below::Xtp]), ("--proxy", &[Below::Tcp, Below::Tls])];
+
+/// Refuses an option that is given and of which nothing of `below` has a use.
+///
+/// # Errors
+/// What has one.
+pub(crate) fn check_option(
+    option: &'static str,
+    is_given: bool,
+    below: &[Below],
+) -> Result<(), Problem> {
+    let by = OPTIONS.iter().find(|(name, _)| *name == option).map_or(&[][..], |(_, by)| *by);
+    if !is_given || below.iter().any(|below| by.contains(below)) {
+        return Ok(());
+    }
+    let schemes =
+        |all: &[Below]| all.iter().map(|below| below.scheme()).collect::<Vec<_>>().join(", ");
+    Err(Problem::Unhonoured { option, transport: schemes(below), by: schemes(by) })
+}
+
 /// A place on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Remote {

@@ -21,7 +21,7 @@ use crate::interrupts::interrupts;
 use crate::printable::Printable;
 use crate::problem::Problem;
 use crate::registry::{Admission, Wishes};
-use crate::remote::Below;
+use crate::remote::{Below, check_option};
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
 use crate::{descriptors, graphs, identity, stacks};
@@ -29,6 +29,8 @@ use crate::{descriptors, graphs, identity, stacks};
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
     guard(serve, serve.writable)?;
+    let below: Vec<_> = places(serve).into_iter().map(|(below, _)| below).collect();
+    check_option("--packet", serve.packet.is_some() && described.is_none(), &below)?;
     let accounts = accounts(serve)?;
     let options = stacks::server_options(serve.writable, !serve.no_sync);
     let folder = serve

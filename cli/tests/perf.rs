@@ -80,7 +80,7 @@ fn a_transaction_is_a_request_and_its_answer() {
     assert_eq!((&requests["messages"], &requests["octets"]), (&100.into(), &6400.into()));
     assert!(requests["processor_receiver"].as_f64().is_some_and(|seconds| seconds > 0.0));
     for other in [&[&*url][..], &[&url, "--associations", "2"]] {
-        let outcome = run(program().args(["perf", "run"]).args(other)).exited(1);
+        let outcome = run(program().args(["perf", "run"]).args(other)).exited(2);
         assert!(complaints(&outcome).contains("--requests"), "{}", complaints(&outcome));
     }
 }
@@ -92,8 +92,8 @@ fn what_is_not_acknowledged_is_counted_where_it_arrives() {
         let bulk = measure(&[&url, "--size", "1200", "--octets", "60kB"]);
         assert_eq!((&bulk["messages"], &bulk["octets"]), (&50.into(), &60_000.into()), "{bulk}");
     }
-    let outcome = run(program().args(["perf", "run", &url, "--requests"])).exited(1);
-    assert!(complaints(&outcome).contains("nothing is answered"), "{}", complaints(&outcome));
+    let outcome = run(program().args(["perf", "run", &url, "--requests"])).exited(2);
+    assert!(complaints(&outcome).contains("has no --requests"), "{}", complaints(&outcome));
 }
 
 /// Of each path it is known where octets are copied: where a header and a payload of another block
@@ -153,6 +153,66 @@ fn the_congestion_control_is_told_and_never_the_systems_choice() {
     let tcp = ["perf", "run", "tcp://127.0.0.1:9", "--congestion", "document"];
     let refused = complaints(&run(program().args(tcp)).exited(1));
     assert!(refused.contains("choose cubic, bbr or new-reno"), "{refused}");
+}
+
+/// What a transport would ignore is refused before anything is sent: nobody is asked.
+#[test]
+fn what_a_transport_does_not_have_is_refused() {
+    let key = "0f".repeat(32);
+    let refused = [
+        ("xtp://127.0.0.1:9", &["--cipher", "aes-256-gcm"][..]),
+        ("tailored://127.0.0.1:9", &["--cipher", "aes-256-gcm", "--key", &key]),
+        ("tcp://127.0.0.1:9", &["--cipher", "aes-256-gcm"]),
+        ("udp://127.0.0.1:9", &["--packet", "1000"]),
+        ("xtp://127.0.0.1:9", &["--rate", "1MB"]),
+        ("artp://127.0.0.1:9", &["--members", "2"]),
+        ("stream+xtp://127.0.0.1:9", &["--congestion", "bbr"]),
+        ("tailored://127.0.0.1:9", &["--flight", "1MB"]),
+        ("tcp://127.0.0.1:9", &["--gather", "2"]),
+        ("artp://127.0.0.1:9", &["--unchecked"]),
+        ("xtp://239.77.1.1:9", &["--requests"]),
+        ("unacknowledged+xtp://127.0.0.1:9", &["--associations", "2"]),
+    ];
+    for (url, options) in refused {
+        let outcome = run(program().args(["perf", "run", url]).args(options)).exited(2);
+        let said = complaints(&outcome);
+        let scheme = url.split(':').next().expect("it begins so");
+        assert!(said.contains(scheme) && said.contains(options[0]), "{url} {options:?}: {said}");
+    }
+    for (url, options) in [
+        ("xtp://127.0.0.1:0", ["--cipher", "aes-256-gcm"]),
+        ("udp://127.0.0.1:0", ["--window", "9"]),
+        ("tcp://127.0.0.1:0", ["--cores", "2"]),
+    ] {
+        let outcome = run(program().args(["perf", "serve", url]).args(options)).exited(2);
+        assert!(complaints(&outcome).contains(options[0]), "{}", complaints(&outcome));
+    }
+    for useless in [&["--key", &*key][..], &["--time", "0"], &["--associations", "2", "--time=1"]] {
+        run(program().args(["perf", "run", "artp://127.0.0.1:9"]).args(useless)).exited(2);
+    }
+    let help = run(program().args(["perf", "run", "--help"])).succeeded().text();
+    assert!(help.contains("--cipher        artp, ordered+artp"), "{help}");
+}
+
+/// What is longer than a transport takes is refused with its bound, before it is sent.
+#[test]
+fn a_message_that_is_too_long_is_refused_with_the_bound() {
+    for (transport, longest) in [("udp", "65507"), ("tcp", "65535"), ("stream+xtp", "65535")] {
+        let (_server, url) = serve(&format!("{transport}://127.0.0.1:0"), &[]);
+        let long = ["perf", "run", &*url, "--size", "1MB", "--octets", "2MB"];
+        let said = complaints(&run(program().args(long)).exited(1));
+        assert!(said.contains(longest), "{transport}: {said}");
+    }
+}
+
+/// At a rate, what waits to be sent would come on top of the time.
+#[test]
+fn a_run_at_a_rate_sends_for_its_time() {
+    let (_server, url) = serve("isochronous+xtp://127.0.0.1:0", &[]);
+    let run = [&*url, "--rate", "125kB", "--size", "1000", "--time", "2s"];
+    let octets = measure(&run)["octets"].as_u64().expect("a number");
+    // A tenth of a second of it may wait, and bursts.
+    assert!((1..=350_000).contains(&octets), "{octets}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use stackwright::proxy::Config as Proxy;
 use crate::arguments::Connection;
 use crate::described::Described;
 use crate::problem::Problem;
-use crate::remote::{Below, Remote};
+use crate::remote::{Below, Remote, check_option};
 use crate::trust::Secured;
 use crate::{graphs, proxy, secret, stacks, trust};
 
@@ -42,6 +42,10 @@ impl<'a> Route<'a> {
     /// Asks for a password where one is needed.
     pub(crate) fn find(remote: &Remote, connection: &'a Connection) -> Result<Self, Problem> {
         let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
+        let below = remote.below;
+        let is_built_in = described.is_none();
+        check_option("--packet", connection.packet.is_some() && is_built_in, &[below])?;
+        check_option("--proxy", connection.proxy.is_some(), &[below])?;
         let secured = trust::choose(remote, &connection.tls)?;
         let login = secret::login(remote, connection.password_file.as_deref())?;
         // A proxy passes streams on, and stands on TCP.
@@ -52,7 +56,6 @@ impl<'a> Route<'a> {
             _ => None,
         };
         let addresses = remote.addresses()?;
-        let below = remote.below;
         Ok(Route { connection, below, described, proxy, secured, login, addresses })
     }
 

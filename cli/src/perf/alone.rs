@@ -66,6 +66,7 @@ impl Use for Both<'_> {
             repeat: 1,
             requests: false,
             hold: None,
+            members: 0,
             tuning: *tuning,
             // Nobody watches second by second.
             json: true,

@@ -5,10 +5,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use stackwright::artp::Congestion;
 
+use super::options;
 use super::place::PORT;
 use crate::arguments::PACKET;
-use crate::problem::Problem;
-use crate::quantity::{duration, octets};
+use crate::quantity::{duration, octets, patience};
 
 /// Measure a transport between two processes: throughput, latency, associations, processor time.
 #[derive(Subcommand)]
@@ -32,6 +32,7 @@ impl Perf {
 }
 
 #[derive(Args)]
+#[command(after_help = options::help())]
 pub(crate) struct Serve {
     /// Transport and address: artp://ADDR:PORT, udp://…, tcp://…, ordered+artp://…,
     /// tailored://…, or XTP with one of its services: xtp://…, stream+xtp://…,
@@ -40,7 +41,7 @@ pub(crate) struct Serve {
     /// has no ports and needs a right. An address alone means ARTP; port 0 picks a free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
-    /// Run N threads, each with its own stack and socket at the same address; not for tcp.
+    /// Run N threads, each with its own stack and socket at the same address.
     ///
     /// The kernel assigns each association to one of them.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -53,6 +54,7 @@ pub(crate) struct Serve {
 }
 
 #[derive(Args, Clone)]
+#[command(after_help = options::help())]
 pub(crate) struct Run {
     /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://…,
     /// ordered+artp://…, tailored://…, xtp://…, stream+xtp://…, transaction+xtp://… (with
@@ -64,13 +66,13 @@ pub(crate) struct Run {
     #[arg(long, value_name = "OCTETS", value_parser = octets)]
     pub(crate) size: Option<u64>,
     /// Send for this long, in seconds or with a unit (500ms, 2m).
-    #[arg(long, default_value = "5s", value_parser = duration)]
+    #[arg(long, default_value = "5s", value_parser = patience)]
     pub(crate) time: Duration,
     /// Send this many octets, such as 1GB, instead of sending for a time.
     #[arg(long, value_parser = octets, conflicts_with = "time")]
     pub(crate) octets: Option<u64>,
     /// Open N associations, exchange one message on each while all are open, and close them.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["octets", "copies"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["octets", "time", "copies"])]
     pub(crate) associations: Option<u32>,
     /// Measure latency: send a message, wait for a reply of the same size, repeat.
     #[arg(long, conflicts_with_all = ["associations", "copies"])]
@@ -82,6 +84,10 @@ pub(crate) struct Run {
     /// begins.
     #[arg(long, value_name = "TIME", requires = "associations", value_parser = duration)]
     pub(crate) hold: Option<Duration>,
+    /// To a group, such as xtp://239.77.1.1 or xtp+ip://239.77.1.1: wait for this many receivers
+    /// before anything counts as received [default: those that answer within half a second].
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) members: u16,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
     /// Print one JSON object and nothing else.
@@ -131,14 +137,10 @@ pub(crate) struct Tuning {
     pub(crate) cipher: Cipher,
     /// The cipher's key, 64 hexadecimal digits [default: a fixed public key, for measurements
     /// only].
-    #[arg(long, value_name = "HEX", value_parser = key)]
+    #[arg(long, value_name = "HEX", value_parser = key, requires = "cipher")]
     pub(crate) key: Option<Key>,
-    /// To a group, such as xtp://239.77.1.1 or xtp+ip://239.77.1.1: wait for this many receivers
-    /// before anything counts as received [default: those that answer within half a second].
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub(crate) members: u16,
     /// Count how often an octet of payload is copied in user space: by `serve` how often on its way
-    /// up, by `run` on its way down. For udp, tcp, artp, ordered+artp, xtp and stream+xtp.
+    /// up, by `run` on its way down.
     #[arg(long, conflicts_with = "cipher")]
     pub(crate) copies: bool,
     /// Busy-poll this long before sleeping; 50 halves latency if each end has its own core.
@@ -150,13 +152,16 @@ pub(crate) struct Tuning {
     /// The longest message, in octets.
     #[arg(skip)]
     pub(crate) longest: usize,
+    /// The receivers of a group that are waited for.
+    #[arg(skip)]
+    pub(crate) members: u16,
 }
 
 impl Tuning {
-    /// Returns the same options for messages of `size` octets.
-    pub(crate) fn with_size(&self, size: Option<u64>) -> Result<Self, Problem> {
-        let longest = usize::try_from(size.unwrap_or(0)).unwrap_or(usize::MAX);
-        Ok(Tuning { longest, ..*self })
+    /// Returns the same options with what else `run` says of the transport.
+    pub(crate) fn of(&self, run: &Run) -> Self {
+        let longest = usize::try_from(run.size.unwrap_or(0)).unwrap_or(usize::MAX);
+        Tuning { longest, members: run.members, ..*self }
     }
 }
 

@@ -8,7 +8,7 @@ use stackwright_endpoint::Error;
 use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Run;
-use super::bulk::{ask, connect, part};
+use super::bulk::{ask, connect, fits, part};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
@@ -52,6 +52,7 @@ pub(super) fn measure<S: Stack>(
     // message it took for all.
     let watching = endpoint()?;
     let mut watching = connect(&watching, place)?;
+    fits(&watching, payload.len() + Word::LENGTH, place)?;
     exchange(&mut watching, 0, &payload).map_err(wrong)?;
     let endpoint = endpoint()?;
     let (before, begin) = (processor(), Instant::now());

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use stackwright::contract::Guarantees;
+use stackwright::contract::ask::Longest;
 use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{Header as _, Message};
 use stackwright_endpoint::blocking::{Association, Endpoint};
@@ -35,9 +36,8 @@ const LOOK: Duration = Duration::from_millis(1);
 const CLOCK: u64 = 64 << 10;
 /// A peer that says nothing for so long, and takes nothing, is not there.
 pub(super) const PATIENCE: Duration = Duration::from_secs(35);
-/// Where words may be lost, they are said again so soon, and so often.
+/// Where words may be lost, they are said again so soon, and then after twice as long.
 pub(super) const AGAIN: Duration = Duration::from_millis(400);
-pub(super) const TRIES: u32 = 10;
 
 pub(super) fn measure<S: Stack>(
     run: &Run,
@@ -53,16 +53,20 @@ pub(super) fn measure<S: Stack>(
         if is_answered { Endpoint::new(config, make) } else { one_way::bound(place, config, make) };
     let mut endpoint = endpoint.map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
+    fits(&association, size, place)?;
     let before = processor();
     let mut intervals = Intervals::new(run.json);
     let begin = Instant::now();
-    let room = association.statistics().credit.octets;
+    let mut room = association.statistics().credit.octets;
     let payload = payload_of(size, fastrand::Rng::with_seed(1));
     let shared = shared::<S>(&payload[Word::LENGTH..]);
     let is_gapped = association.reserve(size, 1).is_gapped();
     take_copied(); // what is sent was written above, once for all messages
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
+    // What leaves at a rate needs no queue: all that waits then comes on top of the time.
+    let pace = (place.transport == Transport::IsochronousXtp)
+        .then(|| run.tuning.rate.unwrap_or(super::transport::RATE));
     let (mut sent, mut steady) = (0, false);
     let (mut now, mut looked) = (begin, 0);
     while sent < messages {
@@ -73,14 +77,19 @@ pub(super) fn measure<S: Stack>(
             break;
         }
         if !steady {
-            let waits = room.saturating_sub(association.statistics().credit.octets) as u64;
+            let credit = association.statistics().credit.octets;
+            if pace.is_some() {
+                room = room.max(credit); // where no window bounds it, it grows at once
+            }
+            let waits = room.saturating_sub(credit) as u64;
             let moved = (sent * size as u64).saturating_sub(waits);
-            if waits > may_wait(moved, size) {
+            let most = may_wait(moved, size, pace);
+            if waits > most {
                 look(&mut association).map_err(wrong)?;
                 continue;
             }
             // From here on what may wait is bounded by the endpoint.
-            steady = may_wait(moved, size) >= room as u64;
+            steady = most >= room as u64;
         }
         let word = Word { kind: Kind::Data, number: sent };
         sent += if is_gapped {
@@ -110,7 +119,11 @@ pub(super) fn measure<S: Stack>(
     } else {
         one_way::ask(&mut endpoint, &association, sent)
     };
-    let report = report.map_err(wrong)?;
+    let report = report.map_err(|error| {
+        let waits = room.saturating_sub(association.statistics().credit.octets);
+        let moved = (sent * size as u64).saturating_sub(waits as u64);
+        unreported::<S>(place, error, moved)
+    })?;
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before)
         .copying(Copied(take_copied()), size);
     part(association);
@@ -138,9 +151,10 @@ fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &[u8]) ->
 }
 
 /// Returns how many octets may be queued after `moved` octets were sent. On a slow path little is,
-/// because a run ends when the queue is empty; on a fast one, no window that opens lacks octets.
-fn may_wait(moved: u64, size: usize) -> u64 {
-    (2 * moved).max(FEW * size as u64)
+/// because a run ends when the queue is empty; on a fast one, no window that opens lacks octets. At
+/// a rate, a tenth of a second of it.
+fn may_wait(moved: u64, size: usize, pace: Option<u64>) -> u64 {
+    pace.map_or(2 * moved, |rate| rate / 10).max(FEW * size as u64)
 }
 
 /// Gives what waits a moment to leave.
@@ -160,6 +174,39 @@ pub(super) fn connect<S: Stack>(
     let mut association = endpoint.connect(place.address).map_err(wrong)?;
     association.set_timeout(Some(PATIENCE));
     Ok(association)
+}
+
+/// Checks that a message of `size` octets can be sent, before one is.
+///
+/// # Errors
+/// What the most is.
+pub(super) fn fits<S: Stack>(
+    association: &Association<S>,
+    size: usize,
+    place: &Place,
+) -> Result<(), Problem> {
+    let known = association.ask(Longest).unwrap_or(usize::MAX);
+    let longest = known.min(association.path().longest as usize);
+    if size > longest { Err(failed(place, Error::TooLong { longest })) } else { Ok(()) }
+}
+
+/// Says why there is no report, where a transport that loses nothing has `moved` something: somebody
+/// was there.
+pub(super) fn unreported<S: Stack>(place: &Place, error: Error, moved: u64) -> Problem {
+    let was_there = S::FACTS.gives.has(Guarantees::RELIABLE) && moved > 0;
+    match error {
+        Error::NotYet if was_there => Problem::Measurement {
+            url: place.url(),
+            why: format!(
+                "the server was there, but counted nothing more for {PATIENCE:?}, and perf gave up"
+            ),
+        },
+        Error::Ended(why) if was_there => Problem::Measurement {
+            url: place.url(),
+            why: format!("the transport ended the association before the report came: {why}"),
+        },
+        error => failed(place, error),
+    }
 }
 
 /// Octets that nothing compresses.
@@ -184,8 +231,9 @@ pub(super) fn worded<S: Stack>(kind: Kind, number: u64, payload: &[u8]) -> S::Me
 /// What has arrived of `sent` messages.
 pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Result<Report, Error> {
     let lossless = S::FACTS.gives.has(Guarantees::RELIABLE);
-    let (tries, patience) = if lossless { (1, PATIENCE) } else { (TRIES, AGAIN) };
-    for _ in 0..tries {
+    let mut patience = if lossless { PATIENCE } else { AGAIN };
+    let begin = Instant::now();
+    loop {
         association.set_timeout(Some(PATIENCE));
         association
             .send_message(worded::<S>(Kind::End, sent, &[]), MessageProperties::default())?;
@@ -200,7 +248,11 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
                 {
                     continue;
                 }
-                Err(error) if error.is_not_yet() => break,
+                Err(error)
+                    if error.is_not_yet() && !lossless && begin.elapsed() + patience < PATIENCE =>
+                {
+                    break;
+                }
                 Err(error) => return Err(error),
             };
             if let (Ok(Word { kind: Kind::Report, .. }), Ok(report)) =
@@ -209,8 +261,8 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
                 return Ok(report);
             }
         }
+        patience *= 2;
     }
-    Err(Error::NotYet)
 }
 
 /// Takes leave: what was measured is known, and nobody waits long for the last word.
@@ -227,8 +279,9 @@ mod tests {
     #[test]
     fn what_waits_grows_with_what_has_moved() {
         assert_eq!(
-            [0, 10_000, 20_000, 5 << 20].map(|moved| may_wait(moved, SIZE)),
+            [0, 10_000, 20_000, 5 << 20].map(|moved| may_wait(moved, SIZE, None)),
             [40_000, 40_000, 40_000, 10 << 20]
         );
+        assert_eq!([0, 5 << 20].map(|moved| may_wait(moved, 1000, Some(125_000))), [12_500; 2]);
     }
 }

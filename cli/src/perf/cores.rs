@@ -9,7 +9,6 @@ use std::thread::{self, ScopedJoinHandle};
 use stackwright_endpoint::Config;
 use stackwright_endpoint::blocking::Endpoint;
 
-use super::place::Transport;
 use super::serve::{Served, Told, attend, unheard};
 use super::transport::{Make, Stack};
 use crate::problem::Problem;
@@ -22,10 +21,6 @@ pub(super) fn serve<S: Stack>(
     make: &impl Make<S>,
     stop: &Arc<AtomicBool>,
 ) -> Result<(), Problem> {
-    if matches!(told.place.transport, Transport::Tcp | Transport::XtpIp) {
-        let why = "--cores shares a UDP port, so it needs a transport over UDP";
-        return Err(Problem::Measured { url: told.place.url(), why });
-    }
     let config = Config { shared_port: true, ..config };
     thread::scope(|scope| {
         let (mut begins, mut threads) = (Vec::new(), Vec::new());

@@ -13,7 +13,7 @@ use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, Stack, System};
 
 use super::arguments::Run;
-use super::bulk::{connect, part, payload_of, worded};
+use super::bulk::{connect, fits, part, payload_of, worded};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
@@ -44,14 +44,11 @@ pub(super) fn measure<S: Stack>(
     make: impl Make<S>,
 ) -> Result<Outcome, Problem> {
     let wrong = |error| failed(place, error);
-    if run.requests || run.associations.is_some() {
-        let why = "a group receives, and answers nothing: measure --octets or --time".into();
-        return Err(Problem::Measurement { url: place.url(), why });
-    }
     let size =
         run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
     let endpoint = Endpoint::new(endpoint(&run.tuning), make).map_err(wrong)?;
     let mut association = connect(&endpoint, place)?;
+    fits(&association, size, place)?;
     let (before, mut intervals) = (processor(), Intervals::new(run.json));
     let begin = Instant::now();
     let payload = payload_of(size - Word::LENGTH, fastrand::Rng::with_seed(1));

@@ -19,6 +19,9 @@ const QUIET: Duration = Duration::from_millis(300);
 /// Where nobody says that he goes, he has gone after so long a silence.
 const GONE: Duration = Duration::from_secs(60);
 
+/// How often a client is told that what comes is counted: well within its patience.
+const COUNTING: Duration = Duration::from_secs(10);
+
 /// Octets that are free before an answer.
 const HEADROOM: usize = 128;
 
@@ -35,6 +38,8 @@ pub(super) struct Guest<S: Stack> {
     began: Option<(Instant, Duration)>,
     /// When the last came.
     last: Instant,
+    /// When he was last told that something is counted.
+    counted_on: Instant,
     /// How many were sent; and he waits for a report.
     expected: Option<u64>,
     /// There was no room yet for these.
@@ -55,6 +60,7 @@ impl<S: Stack> Guest<S> {
             is_told: false,
             began: None,
             last: Instant::now(),
+            counted_on: Instant::now(),
             expected: None,
             answers: VecDeque::new(),
             elsewhere: None,
@@ -74,8 +80,22 @@ impl<S: Stack> Guest<S> {
         }
         if self.taken > taken {
             self.last = Instant::now(); // once for all that came together
+            self.count_on();
         }
         self.report()
+    }
+
+    /// Says now and then that something is counted. Over a slow path, all that a client has sent may
+    /// be under way for long, and where its own system keeps it, as that of TCP, nothing else shows
+    /// that.
+    fn count_on(&mut self) {
+        let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
+        if lossless && self.began.is_some() && self.last - self.counted_on >= COUNTING {
+            self.counted_on = self.last;
+            let mut message = S::Message::with_headroom(HEADROOM, &[]);
+            message.push(&Word { kind: Kind::Counting, number: self.report.messages });
+            self.say(message);
+        }
     }
 
     fn take_batch(&mut self, messages: Batch<S::Message>) {
@@ -118,7 +138,7 @@ impl<S: Stack> Guest<S> {
                     self.elsewhere = ip.map(|ip| (ip, u16::from_be_bytes(port)).into());
                 }
             }
-            Kind::Reply | Kind::Report => {}
+            Kind::Reply | Kind::Report | Kind::Counting => {}
         }
     }
 

@@ -1,13 +1,14 @@
 //! Where an association has one direction, the report comes on another, which the other side opens.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Instant;
 
 use stackwright::contract::services::MessageProperties;
 use stackwright::wire::Message;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Config, Error};
 
-use super::bulk::{AGAIN, TRIES, worded};
+use super::bulk::{AGAIN, PATIENCE, worded};
 use super::place::Place;
 use super::transport::{Make, Stack};
 use super::words::{Kind, Report, Word};
@@ -32,8 +33,10 @@ pub(super) fn ask<S: Stack>(
     sent: u64,
 ) -> Result<Report, Error> {
     let port = endpoint.local().map_or(0, |local| local.port()).to_be_bytes();
-    endpoint.set_timeout(Some(AGAIN));
-    for _ in 0..TRIES {
+    let (mut patience, begin) = (AGAIN, Instant::now());
+    while begin.elapsed() + patience < PATIENCE {
+        endpoint.set_timeout(Some(patience));
+        patience *= 2;
         association
             .send_message(worded::<S>(Kind::End, sent, &port), MessageProperties::default())?;
         let heard = endpoint.accept().and_then(|back| back.receive_message());

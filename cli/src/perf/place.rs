@@ -40,7 +40,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    const ALL: [Transport; 13] = [
+    pub(super) const ALL: [Transport; 13] = [
         Transport::Artp,
         Transport::Udp,
         Transport::Tcp,

@@ -10,7 +10,7 @@ use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, Stack};
 
 use super::arguments::Run;
-use super::bulk::{PATIENCE, ask, connect, part, payload_of, worded};
+use super::bulk::{PATIENCE, ask, connect, fits, part, payload_of, worded};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
@@ -36,6 +36,7 @@ pub(super) fn measure<S: Stack>(
     let mut association = connect(&endpoint, place)?;
     let payload = payload(run);
     let octets = (payload.len() + Word::LENGTH) as u64;
+    fits(&association, payload.len() + Word::LENGTH, place)?;
     // The first finds nothing warm.
     exchange(&mut association, 0, &payload).map_err(wrong)?;
     let mut latencies = Histogram::new_with_max(LONGEST, 3).map_err(std::io::Error::other)?;

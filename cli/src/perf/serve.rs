@@ -18,10 +18,11 @@ use super::cores;
 use super::counted::Counted;
 use super::guest::Guest;
 use super::one_way;
+use super::options::{self, Given};
 use super::place::Place;
 use super::processor;
 use super::shown;
-use super::transport::{Make, Stack, Use, endpoint};
+use super::transport::{Make, Stack, Use, endpoint, no_way};
 use super::words::Report;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
@@ -29,6 +30,7 @@ use crate::report::say;
 
 pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     let place = Place::parse(&serve.url)?;
+    options::check(&Given::Serve(serve), &place)?;
     place.transport.check(&place, &serve.tuning)?;
     let interrupted = interrupts()?;
     let told = Told { json: serve.json, place: &place };
@@ -160,6 +162,9 @@ pub(super) fn attend<S: Stack>(
 
 pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
     match error {
+        Error::Ended(Ended::Unreachable) if address.ip().is_multicast() => {
+            no_way(address.to_string())
+        }
         Error::Ended(why) => Problem::Listen { address, why },
         Error::System(why) => why.into(),
         Error::NotYet

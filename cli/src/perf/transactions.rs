@@ -7,7 +7,7 @@ use stackwright::wire::Header as _;
 use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Run;
-use super::bulk::{ask, connect};
+use super::bulk::{ask, connect, fits};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
@@ -42,6 +42,9 @@ pub(super) fn measure<S: Stack>(
     let (mut done, mut now) = (0, begin);
     while done < most && until.is_none_or(|until| now < until) {
         let mut association = connect(&endpoint, place)?;
+        if done == 0 {
+            fits(&association, payload.len() + Word::LENGTH, place)?;
+        }
         exchange(&mut association, done, &payload).map_err(wrong)?;
         // Nothing more is said, and the side that opened lingers: that is not waited for.
         drop(association);

@@ -64,7 +64,7 @@ impl Measured for BufferTree {
 }
 
 /// How fast an isochronous stream is, in octets per second, where nobody says it: 10 Mb/s.
-const RATE: u64 = 1_250_000;
+pub(super) const RATE: u64 = 1_250_000;
 
 /// How many octets of it leave at once.
 const BURST: u32 = 16 << 10;
@@ -116,16 +116,7 @@ impl Transport {
         }
     }
 
-    /// Returns whether copies are counted: its stacks are also compiled with messages that count.
-    fn is_counted(self, place: &Place) -> bool {
-        match self {
-            Transport::Udp | Transport::Tcp | Transport::Artp | Transport::OrderedArtp => true,
-            Transport::Xtp | Transport::StreamXtp => !place.is_group(),
-            _ => false,
-        }
-    }
-
-    /// Lends the same with messages `M`, if they are [counted](Transport::is_counted).
+    /// Lends the same with messages `M`, where `--copies` counts them.
     pub(super) fn lend_with<M: Measured, U: Use>(
         self,
         place: &Place,
@@ -164,7 +155,7 @@ impl Transport {
             Transport::StreamXtp => user.with(move |system: &System| {
                 Over::new(Framed::default(), xtp::<M, Stream>(system, address, &tuning))
             }),
-            _ => unreachable!("`check` refuses to count what is not counted"),
+            _ => unreachable!("`options::check` refuses to count what is not counted"),
         }
     }
 
@@ -191,16 +182,11 @@ impl Transport {
     /// # Errors
     /// What to measure instead.
     pub(super) fn allows(self, run: &Run, place: &Place) -> Result<(), Problem> {
-        let why = match self {
-            Transport::TransactionXtp if !run.requests => {
-                "a transaction is a request and its answer; measure it with --requests"
-            }
-            Transport::UnacknowledgedXtp if run.requests || run.associations.is_some() => {
-                "nothing is answered here; measure it without --requests and --associations"
-            }
-            _ => return Ok(()),
-        };
-        Err(Problem::Measurement { url: place.url(), why: why.into() })
+        if self != Transport::TransactionXtp || run.requests {
+            return Ok(());
+        }
+        let why = "a transaction is a request and its answer; measure it with --requests";
+        Err(Problem::Unfit { what: place.url(), why })
     }
 
     /// Whether the system has what `tuning` asks of its TCP.
@@ -215,10 +201,6 @@ impl Transport {
         if place.is_group() && !matches!(self, Transport::Xtp | Transport::XtpIp) {
             let why = "only xtp:// and xtp+ip:// send to a group".into();
             return Err(Problem::Measurement { url: place.url(), why });
-        }
-        if tuning.copies && !self.is_counted(place) {
-            let why = "--copies counts those of udp, tcp, artp, ordered+artp, xtp and stream+xtp";
-            return Err(Problem::Measurement { url: place.url(), why: why.into() });
         }
         if self == Transport::XtpIp {
             ip::is_permitted(ip::XTP)
@@ -304,11 +286,10 @@ fn tailored(
     address: IpAddr,
     tuning: &Tuning,
 ) -> Over<tailored::Layer<Named<AnyOrder<BufferTree>>>, Udp<BufferTree>> {
-    let packet = tuning.packet.unwrap_or_else(|| packet(address)).max(tailored::PACKET_LEAST);
-    let longest = tuning.longest.max(Bounds::DEFAULT.longest);
+    let packet = tailored_packet(address, tuning);
     let values = PolicyValues {
         path: Path { packet: packet.into(), ..Path::DEFAULT },
-        bounds: Bounds { window: 4096, longest, ..Bounds::DEFAULT },
+        bounds: Bounds { window: 4096, ..Bounds::DEFAULT },
         ..PolicyValues::RELIABLE
     };
     let usual = tailored::Config::new(system.secret());
@@ -316,6 +297,10 @@ fn tailored(
     let config = tailored::Config { packet, send, half_open_most: 1024, ..usual };
     let upper = tailored::layer(Named::new(values), config, system.seed());
     Over::new(upper, system.udp_with(BufferTree::blocks()))
+}
+
+fn tailored_packet(address: IpAddr, tuning: &Tuning) -> u16 {
+    tuning.packet.unwrap_or_else(|| packet(address)).max(tailored::PACKET_LEAST)
 }
 
 fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {
@@ -344,20 +329,51 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
     }
 }
 
+/// Describes what a stack at `place` is configured to do, but for what is drawn for each.
+#[cfg(test)]
+pub(super) fn described(system: &System, place: &Place, tuning: &Tuning) -> String {
+    let address = place.address.ip();
+    let (secret, epoch) = ([0; 16], 0);
+    let xtp = |tuning: &Tuning| xtp::Config { secret, ..xtp_config(system, address, tuning) };
+    match place.transport {
+        Transport::Udp => String::new(),
+        Transport::Tcp => format!("{:?}", place.transport.congestion(tuning)),
+        Transport::Artp | Transport::OrderedArtp => {
+            let config = artp::Config { secret, epoch, ..artp_config(system, address, tuning) };
+            format!("{config:?}")
+        }
+        Transport::Tailored => format!("{:?}", tailored_packet(address, tuning)),
+        _ if place.is_group() => {
+            format!("{:?} {}", xtp(&without_udp(address, tuning)), tuning.members)
+        }
+        Transport::XtpIp => format!("{:?}", xtp(&without_udp(address, tuning))),
+        _ => format!("{:?}", xtp(tuning)),
+    }
+}
+
 /// What goes wrong with an association, said for a person.
 pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Problem {
     use stackwright::contract::services::Ended;
     use stackwright_endpoint::Error;
     let url = place.url();
     match error {
+        // Nothing is sent to a group where there is no way to it.
+        Error::Ended(Ended::Unreachable) if place.is_group() => no_way(url),
         Error::Ended(why @ (Ended::Unreachable | Ended::Expired)) => {
             Problem::Nobody { url, why: why.to_string() }
         }
         Error::NotYet => Problem::Nobody { url, why: "timed out".into() },
-        Error::TooLong { .. } => Problem::Measurement {
+        Error::TooLong { longest } => Problem::Measurement {
             url,
-            why: "this transport cannot send a message of that --size".into(),
+            why: format!("a message has at most {longest} octets here: choose a smaller --size"),
         },
         other => Problem::Measurement { url, why: other.to_string() },
     }
+}
+
+/// Says that this system cannot send to a group, or receive from it.
+pub(super) fn no_way(url: String) -> Problem {
+    let why = "this system has no route for the group, and so no interface to join it on: \
+               as root, ip route add GROUP dev INTERFACE";
+    Problem::Measurement { url, why: why.into() }
 }

@@ -39,12 +39,16 @@ pub(super) enum Kind {
     End = 4,
     /// What has come: [`Report`] stands behind it.
     Report = 5,
+    /// Something comes, and is counted: who waits for a report waits on.
+    Counting = 6,
 }
 
 impl FieldValue for Kind {
     fn from_bits(bits: u64) -> Option<Self> {
         use Kind::*;
-        [Data, Request, Reply, End, Report].into_iter().find(|kind| kind.to_bits() == bits)
+        [Data, Request, Reply, End, Report, Counting]
+            .into_iter()
+            .find(|kind| kind.to_bits() == bits)
     }
 
     fn to_bits(&self) -> u64 {

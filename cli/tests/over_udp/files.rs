@@ -56,6 +56,45 @@ fn files_move_both_ways() {
     }
 }
 
+/// A server at all addresses of a host is reached at each, as over TCP.
+#[test]
+fn a_server_at_all_addresses_is_reached_at_each() {
+    for transport in [ARTP, XTP] {
+        for (here, addresses) in [
+            ("0.0.0.0:0", &["127.0.0.1", "127.0.0.2", "127.6.5.4"][..]),
+            ("[::]:0", &["127.0.0.3", "[::1]"]),
+        ] {
+            let far = files();
+            let server = Server::start(transport, far.path(), &[&format!("--{transport}={here}")]);
+            for address in addresses {
+                let near = Scratch::new();
+                let fetched = near.join("fetched");
+                let url = format!("ftp+{transport}://{address}:{}/1000000", server.port);
+                say(&["get", &url, path(&fetched)]).succeeded();
+                let fetched = fs::read(&fetched).expect("it is there");
+                assert_same(&fetched, &fs::read(far.join("1000000")).expect("it is there"));
+            }
+        }
+    }
+}
+
+/// An option that what is below FTP would ignore is refused, at both ends.
+#[test]
+fn an_option_that_would_be_ignored_is_refused() {
+    let far = files();
+    for (words, option) in [
+        (&["get", "--packet", "1000", "ftp://127.0.0.1:9/file"][..], "--packet"),
+        (&["ls", "--packet", "1000", "ftps://127.0.0.1:9/"], "--packet"),
+        (&["get", "--proxy", "socks5://127.0.0.1:9", "ftp+artp://127.0.0.1:9/file"], "--proxy"),
+        (&["ls", "--proxy", "socks5://127.0.0.1:9", "ftp+xtp://127.0.0.1:9/"], "--proxy"),
+        (&["ls", "--tls", "ftp+artp://127.0.0.1:9/"], "--tls"),
+        (&["serve", path(far.path()), "--packet", "1000"], "--packet"),
+    ] {
+        let refused = complaints(&say(words).exited(2));
+        assert!(refused.contains(option), "{words:?}: {refused}");
+    }
+}
+
 #[test]
 fn a_described_stack_does_the_same() {
     for transport in [ARTP, XTP] {

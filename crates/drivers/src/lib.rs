@@ -21,6 +21,7 @@ mod splice;
 pub mod tcp;
 mod timer;
 pub mod udp;
+mod unopened;
 mod waker;
 
 pub use clock::Clock;

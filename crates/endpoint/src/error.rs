@@ -101,7 +101,9 @@ impl From<Error> for io::Error {
                 Ended::Expired => io::ErrorKind::TimedOut,
                 Ended::Truncated => io::ErrorKind::UnexpectedEof,
                 Ended::Insecure(_) => io::ErrorKind::InvalidData,
-                Ended::SourceShort | Ended::TooLong { .. } => io::ErrorKind::Other,
+                Ended::SourceShort | Ended::Exhausted | Ended::TooLong { .. } => {
+                    io::ErrorKind::Other
+                }
             },
         };
         io::Error::new(kind, error)

@@ -24,6 +24,9 @@ pub enum Ended {
     /// The address is in use, or this program may not use it.
     #[error("the address is in use, or this program may not use it")]
     Unavailable,
+    /// This system has no port, descriptor or memory left for it.
+    #[error("this system has no port or descriptor left: open fewer at a time")]
+    Exhausted,
     /// The peer's application refused it. Asking again does not help.
     #[error(
         "the other side refused the connection: its application does not admit this side, and asking again will not help"

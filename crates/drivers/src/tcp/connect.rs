@@ -17,6 +17,8 @@ use rustix::net::{
 use stackwright_contract::Participant;
 use stackwright_contract::services::Ended;
 
+use crate::unopened::{unbound, unconnected};
+
 /// The most octets that an association keeps unsent where little is kept: half a segment over
 /// loopback.
 const UNSENT: u32 = 32 << 10;
@@ -31,15 +33,15 @@ pub(crate) fn attempt(remote: Participant, local: Option<Participant>) -> Result
     let family = if remote.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket: OwnedFd = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))
-        .map_err(|_| Ended::Unreachable)?;
+        .map_err(|why| unbound(why, true))?;
     if let Some(local) = local.and_then(Participant::internet) {
-        bind(&socket, &local).map_err(|_| Ended::Unavailable)?;
+        bind(&socket, &local).map_err(|why| unbound(why, local.port() == 0))?;
     }
     match connect(&socket, &remote) {
         Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {
             Ok(TcpStream::from_std(std::net::TcpStream::from(socket)))
         }
-        Err(_) => Err(Ended::Unreachable),
+        Err(why) => Err(unconnected(why)),
     }
 }
 

@@ -12,6 +12,7 @@ use stackwright_wire::Message;
 
 use super::{NAME, SEND_ROOM, Socket, Tcp};
 use crate::readiness::token;
+use crate::unopened::unbound;
 
 /// Clients that may wait for a name; the system may allow fewer.
 const BACKLOG: i32 = 1024;
@@ -30,7 +31,11 @@ impl<M: Message> Tcp<M> {
                 self.sockets.insert(name, Socket::Listening(listening));
                 out.indicate(StreamsIndication::Listening { listener: name, local });
             }
-            Err(_) => out.indicate(StreamsIndication::Ended { name, why: Ended::Unavailable }),
+            Err(error) => {
+                let any = local.internet().is_some_and(|local| local.port() == 0);
+                let why = unbound(error, any);
+                out.indicate(StreamsIndication::Ended { name, why });
+            }
         }
     }
 

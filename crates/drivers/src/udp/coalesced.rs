@@ -13,6 +13,8 @@ use super::fill::Came;
 pub(super) struct Coalesced<M: Message> {
     /// The sender's address, if it was requested.
     pub(super) from: Option<SocketAddr>,
+    /// The local address that they were sent to, without a port, if the socket has several.
+    pub(super) to: Option<SocketAddr>,
     /// The ECN codepoint of each: the kernel coalesces only datagrams that have the same.
     pub(super) ecn: Ecn,
     /// The length of each in octets; the last may be shorter.
@@ -68,8 +70,8 @@ impl<M: Message> Coalesced<M> {
         } else {
             (Rest::Block { block, start: header, end: header + octets }, Spent::Gone)
         };
-        let from = came.from.map(connect::identity);
-        (Coalesced { from, ecn: came.ecn, stride, count, rest }, spent)
+        let [from, to] = [came.from, came.to].map(|address| address.map(connect::identity));
+        (Coalesced { from, to, ecn: came.ecn, stride, count, rest }, spent)
     }
 
     /// Returns the octets of the next datagram.

@@ -8,7 +8,8 @@ use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Network, Peers, SEND_ROOM, Udp};
+use super::{Association, Ends, LONGEST, Named, Network, Peers, SEND_ROOM, Udp};
+use crate::unopened::{unbound, unconnected};
 
 impl<M: Message> Udp<M> {
     pub(super) fn open(
@@ -24,19 +25,20 @@ impl<M: Message> Udp<M> {
             return self.open_group(name, group, credit, out);
         }
         let opened = connect(self.network, remote, local).and_then(|(socket, remote)| {
-            let socket = self.start(socket, Peers::One(name)).map_err(|_| Ended::Unavailable)?;
+            let socket = self.start(socket, Peers::One(name)).map_err(|why| unbound(why, true))?;
             Ok((socket, remote))
         });
         match opened {
             Ok((socket, remote)) => {
+                let local = self.sockets.get(socket).expect("it was just started").local;
                 if self.network != Network::Udp {
-                    self.connected.insert(remote);
+                    self.connected.insert(Ends { remote, local: Some(local) });
                 }
-                self.names.insert(name, Named::Open(Association::new(socket, remote, credit)));
-                let local = self.sockets.get(socket).expect("it was just started").local.into();
+                let ends = Ends { remote, local: None };
+                self.names.insert(name, Named::Open(Association::new(socket, ends, credit)));
                 out.indicate(DatagramsIndication::Opened {
                     association: name,
-                    local,
+                    local: local.into(),
                     remote: remote.into(),
                     credit: SEND_ROOM,
                     path: PathLimits::of_longest(LONGEST),
@@ -61,8 +63,9 @@ fn connect(
         Some(local) => local.internet().ok_or(Ended::Unavailable)?,
         None => SocketAddr::new(any, 0),
     };
-    let socket = network.bind(local, false).map_err(|_| Ended::Unavailable)?;
-    socket.connect(network.destination(remote)).map_err(|_| Ended::Unreachable)?;
+    let any = local.port() == 0;
+    let socket = network.bind(local, false).map_err(|why| unbound(why, any))?;
+    socket.connect(network.destination(remote)).map_err(unconnected)?;
     // The unspecified address leads to this machine: the kernel tells the peer's actual address. At
     // port 0 there is no peer.
     let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;

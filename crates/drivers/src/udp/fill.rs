@@ -10,13 +10,14 @@ use std::mem;
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::AsRawFd;
 use std::ptr;
+use std::slice;
 
 use nix::libc;
 use rustix::io::Errno;
 use stackwright_contract::services::Ecn;
 use stackwright_wire::Block;
 
-use super::BLOCKS;
+use super::{BLOCKS, source};
 
 /// What arrived in one block: datagrams of one peer, as the kernel has coalesced them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,6 +29,8 @@ pub(super) struct Came {
     pub(super) ecn: Ecn,
     /// The sender's address, if it was requested.
     pub(super) from: Option<SocketAddr>,
+    /// The local address that it was sent to, without a port, if it was requested.
+    pub(super) to: Option<SocketAddr>,
     /// Whether the datagrams or their control messages were truncated.
     pub(super) cut_off: bool,
 }
@@ -42,8 +45,8 @@ union Address {
 }
 
 /// Memory for all control messages of a datagram (cmsg(3)): `UDP_GRO`, `IP_TOS` and `IPV6_TCLASS`
-/// have 24 octets each.
-type Notes = [u64; 10];
+/// have 24 octets each, of which one datagram has two; `IP_PKTINFO` has 32, `IPV6_PKTINFO` 40.
+type Notes = [u64; 16];
 
 /// Fills the last of `blocks`, the very last first, at most as many as `came` has entries, and
 /// describes in `came` what arrived in each; with the sender's address if `asks_who`. Returns how
@@ -121,18 +124,16 @@ fn noted(header: &libc::mmsghdr) -> Came {
     // SAFETY: null, or a control message that is within the buffer together with its header, by the
     // length that the kernel stated.
     while let Some(head) = unsafe { note.as_ref() } {
-        // SAFETY: the same; only octets that it has are read, whatever their alignment.
-        let (octet, integer) = unsafe {
-            let octets = libc::CMSG_DATA(note);
-            let has = |octets: usize| head.cmsg_len >= libc::CMSG_LEN(octets as u32) as _;
-            (
-                has(1).then(|| octets.read()),
-                has(size_of::<libc::c_int>())
-                    .then(|| octets.cast::<libc::c_int>().read_unaligned()),
-            )
+        // SAFETY: the same; only octets that it has are read.
+        let data = unsafe {
+            let octets = (head.cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize);
+            slice::from_raw_parts(libc::CMSG_DATA(note), octets)
         };
+        let integer = data.first_chunk().map(|octets| libc::c_int::from_ne_bytes(*octets));
         match (head.cmsg_level, head.cmsg_type) {
-            (libc::IPPROTO_IP, libc::IP_TOS) => came.ecn = octet.map_or(came.ecn, Ecn::of_bits),
+            (libc::IPPROTO_IP, libc::IP_TOS) => {
+                came.ecn = data.first().map_or(came.ecn, |tos| Ecn::of_bits(*tos));
+            }
             (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
                 came.ecn = integer.map_or(came.ecn, |class| Ecn::of_bits(class as u8));
             }
@@ -140,6 +141,9 @@ fn noted(header: &libc::mmsghdr) -> Came {
                 came.stride =
                     integer.and_then(|stride| usize::try_from(stride).ok()).unwrap_or(octets);
             }
+            // A socket for both families has both of a datagram of IPv4; this one is the second.
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) => came.to = source::of_ipv4(data),
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => came.to = source::of_ipv6(data),
             _ => {}
         }
         // SAFETY: as for the first one.
@@ -234,10 +238,7 @@ mod tests {
             one.send(&[7; 100]).unwrap();
             let (mut empty, mut came) = (blocks::<2>(100), [Came::default(); 2]);
             assert_eq!(fill(&other, &mut empty, &mut came, false), Ok(1));
-            assert_eq!(
-                came[0],
-                Came { octets: 100, stride: 40, ecn: Ecn::Ce, from: None, cut_off: false }
-            );
+            assert_eq!(came[0], Came { octets: 100, stride: 40, ecn: Ecn::Ce, ..Came::default() });
         }
     }
 

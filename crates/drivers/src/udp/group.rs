@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use mio::net::UdpSocket;
 use rustix::net::sockopt;
-use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
+use stackwright_contract::services::{Credit, DatagramsIndication};
 use stackwright_contract::{Handle, Outlet, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Network, Peers, SEND_ROOM, Socket, Udp};
+use super::{Association, Ends, LONGEST, Named, Network, Peers, SEND_ROOM, Socket, Udp};
+use crate::unopened::unbound;
 
 /// How groups are joined, and reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,10 +50,15 @@ impl<M: Message> Udp<M> {
         credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
-        let Ok(socket) = self.member(name, group) else {
-            return out.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable });
+        let socket = match self.member(name, group) {
+            Ok(socket) => socket,
+            Err(error) => {
+                let why = unbound(error, false);
+                return out.indicate(DatagramsIndication::Ended { name, why });
+            }
         };
-        self.names.insert(name, Named::Open(Association::new(socket, group, credit)));
+        let ends = Ends { remote: group, local: None };
+        self.names.insert(name, Named::Open(Association::new(socket, ends, credit)));
         out.indicate(DatagramsIndication::Opened {
             association: name,
             local: group.into(),
@@ -70,7 +76,9 @@ impl<M: Message> Udp<M> {
             None => self.join(group, None)?,
         };
         match self.peers(socket) {
-            Some(Peers::Many { known, .. }) if known.is_empty() => known.insert(group, name),
+            Some(Peers::Many { known, .. }) if known.is_empty() => {
+                known.insert(Ends { remote: group, local: None }, name)
+            }
             _ => return Err(io::ErrorKind::AddrInUse.into()),
         };
         Ok(socket)

@@ -8,7 +8,8 @@ use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Mirror, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
+use super::{Association, Ends, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp};
+use crate::unopened::unbound;
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -18,7 +19,11 @@ impl<M: Message> Udp<M> {
                 self.names.insert(name, Named::Listener(socket));
                 out.indicate(DatagramsIndication::Listening { listener: name, local });
             }
-            Err(_) => out.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable }),
+            Err(error) => {
+                let any = local.internet().is_some_and(|local| local.port() == 0);
+                let why = unbound(error, any);
+                out.indicate(DatagramsIndication::Ended { name, why });
+            }
         }
     }
 
@@ -94,6 +99,7 @@ impl<M: Message> Socket<M> {
         &mut self,
         itself: Handle,
         from: Option<SocketAddr>,
+        to: Option<SocketAddr>,
         names: &mut Mirror<Named>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> Result<Handle, &'static str> {
@@ -101,28 +107,26 @@ impl<M: Message> Socket<M> {
             Peers::One(association) => return Ok(*association),
             Peers::Many { awaited, known, last, .. } => (awaited, known, last),
         };
-        let from = from.ok_or("a datagram of nobody")?;
-        let is_he = |open: &Association| open.remote == from && open.socket == itself;
+        let ends = Ends { remote: from.ok_or("a datagram of nobody")?, local: to };
+        let is_he = |open: &Association| open.ends == ends && open.socket == itself;
         if let Some(association) = *last
             && matches!(names.get(association), Some(Named::Open(open)) if is_he(open))
         {
             return Ok(association);
         }
-        if let Some(association) = known.get(&from) {
+        if let Some(association) = known.get(&ends) {
             *last = Some(*association);
             return Ok(*association);
         }
         let (association, credit) =
             awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
-        known.insert(from, association);
+        known.insert(ends, association);
         names.remove(association);
-        names.insert(association, Named::Open(Association::new(itself, from, credit)));
-        // A listener for all local addresses cannot say at which of them it arrived: that takes
-        // IP_PKTINFO.
+        names.insert(association, Named::Open(Association::new(itself, ends, credit)));
         out.indicate(DatagramsIndication::Opened {
             association,
-            local: self.local.into(),
-            remote: from.into(),
+            local: ends.local.unwrap_or(self.local).into(),
+            remote: ends.remote.into(),
             credit: SEND_ROOM,
             path: PathLimits::of_longest(LONGEST),
         });
@@ -131,10 +135,10 @@ impl<M: Message> Socket<M> {
 }
 
 impl Association {
-    pub(super) fn new(socket: Handle, remote: SocketAddr, up: Credit) -> Self {
+    pub(super) fn new(socket: Handle, ends: Ends, up: Credit) -> Self {
         Association {
             socket,
-            remote,
+            ends,
             up,
             down: SEND_ROOM,
             left: Credit::default(),

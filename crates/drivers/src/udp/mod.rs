@@ -12,11 +12,13 @@
 //! | `burst.rs` | datagrams that leave by one system call |
 //! | `segmentation.rs` | segmentation by the kernel: how many by one call, and how long not |
 //! | `mark.rs` | explicit congestion notification |
+//! | `source.rs` | the local address of an association, where a socket has several |
 //! | `network.rs` | what the sockets carry: UDP, or [another protocol of IP](crate::ip) |
 //!
 //! A listener has one socket for all its peers, an association that this side opened has its own.
 //! Several stacks, each with a thread of its own, may listen at one address
-//! ([`Udp::sharing_port`]): then the kernel assigns peers to them. The upper layer names
+//! ([`Udp::sharing_port`]): then the kernel assigns peers to them. A peer that asks a listener for
+//! all of the host's addresses at two of them has two associations. The upper layer names
 //! associations and listeners; the adapter names its sockets, because a socket outlives its
 //! listener while peers that arrived through it still use it.
 //!
@@ -44,6 +46,7 @@ mod network;
 mod receive;
 mod segmentation;
 mod send;
+mod source;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
@@ -127,9 +130,18 @@ pub struct Udp<M: Message> {
     /// Whether other sockets may listen where its listeners do.
     shared_port: bool,
     multicast: Multicast,
-    /// The hosts to which raw sockets are connected. What they send reaches the sockets of
+    /// The ends of raw sockets that are connected. What arrives there reaches the sockets of
     /// listeners, too.
-    connected: HashSet<SocketAddr>,
+    connected: HashSet<Ends>,
+}
+
+/// The addresses of the two ends of an association.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Ends {
+    remote: SocketAddr,
+    /// The address at which the peer reaches a socket that has all of this host's: answers leave
+    /// from there (RFC 1122 §4.1.3.5). `None`: the socket has one address.
+    local: Option<SocketAddr>,
 }
 
 /// What the upper layer's name denotes.
@@ -143,7 +155,7 @@ enum Named {
 
 struct Association {
     socket: Handle,
-    remote: SocketAddr,
+    ends: Ends,
     /// How much more the upper layer accepts.
     up: Credit,
     /// How much more the upper layer may send.
@@ -200,7 +212,7 @@ enum Peers {
     Many {
         listener: Option<Handle>,
         awaited: VecDeque<(Handle, Credit)>,
-        known: HashMap<SocketAddr, Handle>,
+        known: HashMap<Ends, Handle>,
         /// The association of the last datagram: as a rule the next belongs to it too. It may have
         /// ended.
         last: Option<Handle>,
@@ -273,6 +285,9 @@ impl<M: Message> Udp<M> {
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::WANT);
         let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::WANT);
         let _ = setsockopt(&socket, UdpGroSegment, &true);
+        if matches!(peers, Peers::Many { .. }) && local.ip().is_unspecified() {
+            source::ask(&socket, local);
+        }
         let roomy = sockopt::socket_recv_buffer_size(&socket).is_ok_and(|octets| octets >= ROOMY);
         let name = self.sockets.name(Socket {
             watched: Watched::default(),
@@ -309,7 +324,8 @@ impl<M: Message> Udp<M> {
 
     /// Returns whether there is an association with the peer.
     pub(crate) fn knows(&self, remote: SocketAddr) -> bool {
-        let is_it = |named: &Named| matches!(named, Named::Open(open) if open.remote == remote);
+        let is_it =
+            |named: &Named| matches!(named, Named::Open(open) if open.ends.remote == remote);
         self.names.iter().any(|(_, named)| is_it(named))
     }
 
@@ -336,11 +352,14 @@ impl<M: Message> Udp<M> {
     fn turn(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Some(socket) = self.sockets.get_mut(name) else { return };
         socket.due = false;
+        // In this order: the answer to what leaves now is received in a later batch, which has a
+        // later time. A round trip takes some.
+        self.receive(cx, name, out);
+        // The end of its last association may have closed it, here and below.
+        let Some(socket) = self.sockets.get(name) else { return };
         if !socket.queue.is_empty() {
             self.send(cx, name, out);
         }
-        self.receive(cx, name, out);
-        // The end of its last association may have closed it.
         let Some(socket) = self.sockets.get(name) else { return };
         if let Peers::One(association) = socket.peers
             && socket.broken
@@ -400,11 +419,12 @@ impl<M: Message> Udp<M> {
                 if let Some(socket) = self.sockets.get_mut(association.socket) {
                     match &mut socket.peers {
                         Peers::One(_) => {
-                            self.connected.remove(&association.remote);
+                            let local = Some(socket.local);
+                            self.connected.remove(&Ends { local, ..association.ends });
                             drop(self.sockets.forget(association.socket));
                         }
                         Peers::Many { known, .. } => {
-                            known.remove(&association.remote);
+                            known.remove(&association.ends);
                             self.leave(association.socket);
                         }
                     }
@@ -522,7 +542,7 @@ impl<M: Message> Protocol for Udp<M> {
         if let Some(Named::Open(open)) = self.names.get(about) {
             question
                 .answer::<Longest>(|_| Some(LONGEST))
-                .answer::<Peer>(|_| Some(open.remote.into()));
+                .answer::<Peer>(|_| Some(open.ends.remote.into()));
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::array;
 use std::collections::HashSet;
 use std::mem;
-use std::net::SocketAddr;
 
 use rustix::io::Errno;
 use stackwright_contract::services::{Credit, DatagramsIndication, MessageProperties};
@@ -11,8 +10,10 @@ use stackwright_contract::{Context, Handle, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::coalesced::{Coalesced, Spent};
-use super::fill::fill;
-use super::{ALONE, BLOCKS, LENT_MOST, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
+use super::fill::{Came, fill};
+use super::{
+    ALONE, BLOCKS, Ends, LENT_MOST, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less,
+};
 
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
@@ -67,13 +68,16 @@ impl<M: Message> Udp<M> {
                     pool.give(block);
                     continue;
                 };
-                if socket.hears_twice(came.from, connected) {
+                if socket.hears_twice(came, connected) {
                     pool.give(block);
                     continue;
                 }
                 let lends = lent.len() < LENT_MOST;
                 let (mut coalesced, spent) = Coalesced::new(came, block, header, lends, pool);
                 coalesced.from = socket.sender(coalesced.from);
+                if let Some(to) = &mut coalesced.to {
+                    to.set_port(socket.local.port());
+                }
                 match spent {
                     Spent::Lent(whole) => lent.push(whole),
                     Spent::Free(block) => pool.give(block),
@@ -144,11 +148,13 @@ impl<M: Message> Socket<M> {
     /// Returns whether another socket receives the same datagram: raw sockets all do, but what is
     /// sent to a group reaches only its own.
     #[inline]
-    fn hears_twice(&self, from: Option<SocketAddr>, connected: &HashSet<SocketAddr>) -> bool {
-        !connected.is_empty()
-            && !self.is_connected()
-            && !self.local.ip().is_multicast()
-            && from.is_some_and(|from| connected.contains(&self.network.identity(from)))
+    fn hears_twice(&self, came: &Came, connected: &HashSet<Ends>) -> bool {
+        if connected.is_empty() || self.is_connected() || self.local.ip().is_multicast() {
+            return false;
+        }
+        let local = Some(came.to.map_or(self.local, |to| self.network.identity(to)));
+        let remote = came.from.map(|from| self.network.identity(from));
+        remote.is_some_and(|remote| connected.contains(&Ends { remote, local }))
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -166,14 +172,14 @@ impl<M: Message> Socket<M> {
         pool: &Pool<M>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> bool {
-        let open = match self.recipient(itself, coalesced.from, names, out) {
+        let open = match self.recipient(itself, coalesced.from, coalesced.to, names, out) {
             Err(reason) => Err(reason),
             Ok(association) => match names.get_mut(association) {
                 Some(Named::Open(open)) if open.closing => {
                     Err("a datagram for an association that is being closed")
                 }
                 Some(Named::Open(open))
-                    if coalesced.from.is_some_and(|from| from != open.remote) =>
+                    if coalesced.from.is_some_and(|from| from != open.ends.remote) =>
                 {
                     Err("a datagram of somebody else, from before the socket was connected")
                 }
@@ -250,6 +256,31 @@ mod tests {
         fn request(&mut self, never: Infallible) {
             match never {}
         }
+    }
+
+    /// A socket that is its own peer answers at once; the answer is of a later batch all the same.
+    #[test]
+    fn a_round_trip_takes_time() {
+        let registry = Registry::from(Poll::new().unwrap().registry().try_clone().unwrap());
+        let mut udp = Udp::<M>::new(Arc::new(registry), 0, Arc::new(Pool::new(64 << 10, 8)));
+        let (cx, mut heard) = (Context::new(1), Heard::default());
+        let here = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().into();
+        let (association, credit) = (Names::new().name(()), Credit { octets: 1000, messages: 10 });
+        let open = DatagramsRequest::Open { association, remote: here, credit, local: Some(here) };
+        udp.handle_request(&cx, open, &mut heard);
+        let name = udp.sockets.iter().next().expect("it has a socket").0;
+        let send = DatagramsRequest::Send {
+            association,
+            batch: M::with_headroom(0, b"echo").into(),
+            properties: MessageProperties::default(),
+        };
+        udp.handle_request(&cx, send, &mut heard);
+        let ready = Ready { name, readable: true, ending: false, urgent: false, writable: false };
+        udp.handle_indication(&cx, ready, &mut heard);
+        udp.flush(&cx, &mut heard);
+        assert!(heard.0.is_empty(), "it has left in this batch");
+        udp.handle_indication(&cx, ready, &mut heard);
+        assert_eq!(heard.0, [b"echo"]);
     }
 
     #[test]

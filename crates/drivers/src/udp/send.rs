@@ -2,7 +2,6 @@
 
 use std::io::IoSlice;
 use std::mem;
-use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use mio::Token;
@@ -13,7 +12,8 @@ use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::burst::{Burst, Waiting};
-use super::{LONGEST, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less};
+use super::source::Source;
+use super::{Ends, LONGEST, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less};
 use crate::readiness::token;
 use crate::registry::Registry;
 
@@ -47,16 +47,20 @@ impl<M: Message> Udp<M> {
             };
             let most = socket.segmentation.most(first.segment_size, cx.now());
             let burst = socket.burst(first, most);
-            match socket.transmit(open.remote, &burst, &mut into, pool) {
+            let mut sent = socket.transmit(&open.ends, &burst, &mut into, pool);
+            if let Err(error) = sent
+                && connect::unreachable(error)
+                && socket.is_connected()
+            {
+                // As a rule the error concerns an earlier datagram, and this one was not tried. The
+                // turn's other half delivers what the peer sent before, and judges the error.
+                (socket.broken, socket.readable) = (true, true);
+                sent = socket.transmit(&open.ends, &burst, &mut into, pool);
+            }
+            match sent {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
                     socket.hear_of_room(registry, token(*lane, name), true);
-                    break;
-                }
-                Err(error) if connect::unreachable(error) && socket.is_connected() => {
-                    // The error concerns an earlier datagram: this one waits. The turn's other half
-                    // delivers what the peer sent before.
-                    (socket.broken, socket.readable) = (true, true);
                     break;
                 }
                 Err(error)
@@ -69,7 +73,8 @@ impl<M: Message> Udp<M> {
                 {
                     continue;
                 }
-                // Too long for the path, forbidden here, or unreachable: datagrams are lost.
+                // Too long for the path, forbidden here, or unreachable: datagrams are lost. To try
+                // again is up to the layers above, which have timers; here it would be a busy loop.
                 Err(_) => (0..burst.credit.messages).for_each(|_| {
                     cx.dropped(
                         socket.network.name(),
@@ -123,7 +128,7 @@ impl<M: Message> Socket<M> {
     /// anew.
     fn transmit(
         &mut self,
-        to: SocketAddr,
+        ends: &Ends,
         burst: &Burst,
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
@@ -141,12 +146,12 @@ impl<M: Message> Socket<M> {
         if !is_one || burst.credit.octets > self.segmentation.size() {
             self.segmentation.set(&self.socket, if is_one { 0 } else { burst.segment_size })?;
         }
-        match self.transmit_burst(to, burst, into, pool) {
+        match self.transmit_burst(ends, burst, into, pool) {
             // The path no longer passes datagrams of the segment size, or segmentation is not
             // supported.
             Err(Errno::INVAL | Errno::IO) if is_one && self.segmentation.size() > 0 => {
                 self.segmentation.set(&self.socket, 0)?;
-                self.transmit_burst(to, burst, into, pool)
+                self.transmit_burst(ends, burst, into, pool)
             }
             sent => sent,
         }
@@ -154,7 +159,7 @@ impl<M: Message> Socket<M> {
 
     fn transmit_burst(
         &self,
-        to: SocketAddr,
+        ends: &Ends,
         burst: &Burst,
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
@@ -162,46 +167,47 @@ impl<M: Message> Socket<M> {
         let contents = if let Some(octets) = self.piece(burst) {
             octets
         } else if let Some((pieces, count)) = self.pieces(burst) {
-            let ecn = (burst.ecn != self.ecn).then_some(burst.ecn);
-            return self.transmit_pieces(to, &pieces[..count], ecn);
+            return self.transmit_pieces(ends, &pieces[..count], burst.ecn);
         } else {
             self.gather(burst, into.get_or_insert_with(|| pool.take()))
         };
-        if burst.ecn != self.ecn {
-            return self.transmit_pieces(to, &[IoSlice::new(contents)], Some(burst.ecn));
+        if burst.ecn != self.ecn || ends.local.is_some() {
+            return self.transmit_pieces(ends, &[IoSlice::new(contents)], burst.ecn);
         }
         // A connected socket needs no address.
         let sent = match self.peers {
             Peers::One(_) => self.socket.send(contents),
-            Peers::Many { .. } => self.socket.send_to(contents, connect::address(to, self.local)),
+            Peers::Many { .. } => {
+                self.socket.send_to(contents, connect::address(ends.remote, self.local))
+            }
         };
         sent.map(|_| ()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
     /// Sends datagrams that are in several pieces, whose boundaries are not those of the datagrams,
-    /// with another codepoint than the socket's where one is given.
-    fn transmit_pieces(
-        &self,
-        to: SocketAddr,
-        pieces: &[IoSlice<'_>],
-        ecn: Option<Ecn>,
-    ) -> Result<(), Errno> {
+    /// with the given codepoint and from the local end, where the socket has others.
+    fn transmit_pieces(&self, ends: &Ends, pieces: &[IoSlice<'_>], ecn: Ecn) -> Result<(), Errno> {
         let to = match self.peers {
             Peers::One(_) => None,
-            Peers::Many { .. } => Some(SockaddrStorage::from(connect::address(to, self.local))),
+            Peers::Many { .. } => {
+                Some(SockaddrStorage::from(connect::address(ends.remote, self.local)))
+            }
         };
-        let bits = ecn.map(Ecn::bits);
-        let tos = bits.unwrap_or_default();
+        let tos = ecn.bits();
         let class = i32::from(tos);
-        // As of the options, a socket for both families takes both.
-        let messages = [ControlMessage::Ipv4Tos(&tos), ControlMessage::Ipv6TClass(&class)];
-        let messages = match bits {
-            None => &[][..],
-            Some(_) if self.local.is_ipv6() => &messages,
-            Some(_) => &messages[..1],
-        };
+        let source = ends.local.map(Source::of);
+        // As of the options, a socket for both families takes both codepoints.
+        let messages = [
+            source.as_ref().map(Source::message),
+            (ecn != self.ecn).then_some(ControlMessage::Ipv4Tos(&tos)),
+            (ecn != self.ecn && self.local.is_ipv6()).then_some(ControlMessage::Ipv6TClass(&class)),
+        ];
+        let (mut said, mut count) = ([ControlMessage::Ipv4Tos(&tos); 3], 0);
+        for message in messages.into_iter().flatten() {
+            (said[count], count) = (message, count + 1);
+        }
         let (socket, flags) = (self.socket.as_raw_fd(), MsgFlags::empty());
-        let sent = sendmsg(socket, pieces, messages, flags, to.as_ref());
+        let sent = sendmsg(socket, pieces, &said[..count], flags, to.as_ref());
         sent.map(|_| ()).map_err(|error| Errno::from_raw_os_error(error as i32))
     }
 }

@@ -95,12 +95,12 @@ fn a_group_has_one_association_and_is_left_with_it() {
 }
 
 #[test]
-fn an_interface_that_is_not_there_is_unavailable() {
+fn an_interface_that_is_not_there_leads_nowhere() {
     let mut side = Side::new();
     let multicast =
         stackwright_drivers::udp::Multicast { interface: Some(0x7fff_ffff), ..Default::default() };
     side.udp = side.udp.joining(multicast);
     let (association, remote) = (name(1), address("239.77.1.1:7").into());
     side.ask(Ask::Open { association, remote, credit: AMPLE, local: None });
-    assert_eq!(side.ended(name(1)), Ended::Unavailable);
+    assert_eq!(side.ended(name(1)), Ended::Unreachable);
 }

@@ -6,5 +6,7 @@ mod ends;
 mod exchange;
 mod groups;
 mod marks;
+mod namespace;
 mod sharing;
 mod side;
+mod sources;

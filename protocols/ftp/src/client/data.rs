@@ -290,7 +290,7 @@ impl<M: Message> Client<M> {
         }
         // A server that is gone says nothing, and where no kernel reports it, the control
         // association does not show it.
-        if never_open || matches!(why, Ended::Unreachable | Ended::Expired) {
+        if never_open || matches!(why, Ended::Unreachable | Ended::Exhausted | Ended::Expired) {
             state.data = Data::Gone;
             self.touch(cx, session);
         }

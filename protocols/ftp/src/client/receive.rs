@@ -318,7 +318,9 @@ impl<M: Message> Client<M> {
         let failure = match self.sessions.get(session).map(|session| session.step) {
             Some(Step::Connecting) if why != Ended::Aborted => Failure::Unreachable,
             // Some transports open before the other side has answered.
-            Some(Step::Greeting) if matches!(why, Ended::Unreachable | Ended::Refused(_)) => {
+            Some(Step::Greeting)
+                if matches!(why, Ended::Unreachable | Ended::Exhausted | Ended::Refused(_)) =>
+            {
                 Failure::Unreachable
             }
             _ => Failure::Lost,
