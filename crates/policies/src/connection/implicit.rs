@@ -375,6 +375,10 @@ impl Connection for Implicit {
         };
     }
 
+    fn is_stranger(&self) -> bool {
+        self.stranger.is_some()
+    }
+
     fn heard(&self) -> Instant {
         self.heard
     }
