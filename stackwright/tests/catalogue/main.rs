@@ -2,6 +2,7 @@
 //! and dissected; and what holds for every transport is tried with each.
 
 mod floods;
+mod paths;
 mod transports;
 
 use std::convert::Infallible;
