@@ -7,8 +7,11 @@ use stackwright_base::Arrival;
 use stackwright_contract::{Instant, Participant};
 use stackwright_wire::Message;
 
-/// How many associations are remembered at a time; the oldest is forgotten first.
-const MOST: usize = 4096;
+use crate::transport::Farewell;
+
+/// How many associations are remembered at a time, of known peers and of strangers; the oldest is
+/// forgotten first. Forged openings do not push out those of known peers.
+const MOST: [usize; 2] = [4096, 1024];
 
 /// How many packets are answered for one association: its peer needs one answer, and anyone can
 /// send in its name.
@@ -20,8 +23,8 @@ const ANSWERS_MOST: u8 = 8;
 #[derive(Debug)]
 pub struct Graveyard<K> {
     graves: BTreeMap<(Participant, K), Grave>,
-    /// In the order in which they were buried.
-    oldest: VecDeque<(Participant, K)>,
+    /// In the order in which they were buried: those of known peers, and those of strangers.
+    oldest: [VecDeque<(Participant, K)>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -30,18 +33,20 @@ struct Grave {
     /// The packet that tells the peer; empty: it knows.
     packet: Arc<[u8]>,
     answers: u8,
+    stranger: bool,
 }
 
 impl<K> Default for Graveyard<K> {
     fn default() -> Self {
-        Graveyard { graves: BTreeMap::new(), oldest: VecDeque::new() }
+        Graveyard { graves: BTreeMap::new(), oldest: Default::default() }
     }
 }
 
 impl<K: Copy + Ord> Graveyard<K> {
-    /// Remembers that an association is over until then, and the packet that tells it.
-    pub fn bury(&mut self, remote: Participant, key: K, packet: &[u8], until: Instant) {
-        let grave = Grave { until, packet: packet.into(), answers: ANSWERS_MOST };
+    /// Remembers that an association is over until then, and what tells it.
+    pub fn bury(&mut self, remote: Participant, key: K, farewell: Farewell<'_>, until: Instant) {
+        let Farewell { packet, stranger, .. } = farewell;
+        let grave = Grave { until, packet: packet.into(), answers: ANSWERS_MOST, stranger };
         self.enter((remote, key), grave);
     }
 
@@ -53,11 +58,13 @@ impl<K: Copy + Ord> Graveyard<K> {
     }
 
     fn enter(&mut self, place: (Participant, K), grave: Grave) {
+        let class = usize::from(grave.stranger);
+        // One that is there already keeps its place in the order.
         if self.graves.insert(place, grave).is_none() {
-            self.oldest.push_back(place);
+            self.oldest[class].push_back(place);
         }
-        while self.oldest.len() > MOST
-            && let Some(oldest) = self.oldest.pop_front()
+        if self.oldest[class].len() > MOST[class]
+            && let Some(oldest) = self.oldest[class].pop_front()
         {
             self.graves.remove(&oldest);
         }
@@ -72,11 +79,13 @@ impl<K: Copy + Ord> Graveyard<K> {
         key: K,
         headroom: usize,
     ) -> Option<Arrival<M>> {
-        while let Some(oldest) = self.oldest.front()
-            && self.graves.get(oldest).is_none_or(|grave| grave.until <= now)
-        {
-            self.graves.remove(oldest);
-            self.oldest.pop_front();
+        for order in &mut self.oldest {
+            while let Some(oldest) = order.front()
+                && self.graves.get(oldest).is_none_or(|grave| grave.until <= now)
+            {
+                self.graves.remove(oldest);
+                order.pop_front();
+            }
         }
         let grave = self.graves.get_mut(&(remote, key))?;
         if grave.packet.is_empty() || grave.answers == 0 {
@@ -98,6 +107,9 @@ mod tests {
         Instant::from_nanoseconds(seconds * 1_000_000_000)
     }
 
+    const KNOWN: Farewell<'_> =
+        Farewell { packet: b"over", wait: 0, tells: false, stranger: false };
+
     fn answered(yard: &mut Graveyard<u16>, now: Instant, key: u16) -> Option<bool> {
         let remote = Participant::from(([10, 0, 0, 1], 7));
         let arrival = yard.arrival::<BufferTree>(now, remote, key, 0)?;
@@ -108,8 +120,8 @@ mod tests {
     fn a_peer_is_told_eight_times_and_until_then() {
         let mut yard = Graveyard::default();
         let remote = Participant::from(([10, 0, 0, 1], 7));
-        yard.bury(remote, 1, b"over", at(60));
-        yard.bury(remote, 2, b"", at(60));
+        yard.bury(remote, 1, KNOWN, at(60));
+        yard.bury(remote, 2, Farewell { packet: b"", ..KNOWN }, at(60));
         for _ in 0..8 {
             assert_eq!(answered(&mut yard, at(1), 1), Some(true));
         }
@@ -123,10 +135,17 @@ mod tests {
     fn the_oldest_is_forgotten_first() {
         let mut yard = Graveyard::default();
         let remote = Participant::from(([10, 0, 0, 1], 7));
-        for key in 0..=MOST as u16 {
-            yard.bury(remote, key, b"over", at(60));
+        for key in 0..=MOST[0] as u16 {
+            yard.bury(remote, key, KNOWN, at(60));
         }
         assert_eq!(answered(&mut yard, at(1), 0), None);
+        assert_eq!(answered(&mut yard, at(1), 1), Some(true));
+        // However many strangers there are, they are forgotten for each other.
+        for key in 10_000..20_000 {
+            yard.bury(remote, key, Farewell { stranger: true, ..KNOWN }, at(60));
+        }
+        assert_eq!(yard.graves.len(), MOST[0] + MOST[1]);
+        assert_eq!(answered(&mut yard, at(1), 10_000), None);
         assert_eq!(answered(&mut yard, at(1), 1), Some(true));
     }
 }

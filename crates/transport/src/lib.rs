@@ -36,7 +36,8 @@ pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};
 pub use transport::{
-    Associations, GroupMembers, Host, HostedAssociation, Located, NewPath, Transport,
+    Associations, Crowd, Farewell, GroupMembers, Host, HostedAssociation, Located, NewPath,
+    Transport,
 };
 
 #[doc(hidden)]

@@ -9,8 +9,8 @@ use stackwright_contract::services::{Credit, Datagrams, Ended};
 use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::slots::Format;
-use stackwright_transport::words::{Nanoseconds, SECOND};
-use stackwright_transport::{Configuration, Host, Limits, NewPath, Slots};
+use stackwright_transport::words::SECOND;
+use stackwright_transport::{Configuration, Crowd, Farewell, Host, Limits, NewPath, Slots};
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::config::{Artp, Config};
@@ -273,7 +273,7 @@ where
         remote: Participant,
         session: &u8,
         packet: &mut M,
-        half_open: usize,
+        crowd: Crowd,
     ) -> Arrival<M> {
         let over = self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW);
         if let Some(answer) = over {
@@ -286,7 +286,8 @@ where
             };
         };
         let (_, headroom) = self.packet();
-        if half_open >= self.config.half_open_most && !self.came_again(cx, remote, &asked) {
+        let many = crowd.half_open >= self.config.half_open_most || crowd.gives_way;
+        if many && !self.came_again(cx, remote, &asked) {
             let cookie = self.cookie(remote, &asked, period(cx));
             return Arrival::Answered(answer(headroom, &asked, Verdict::Again, cookie));
         }
@@ -315,7 +316,7 @@ where
     ) -> Option<M> {
         match self.over.arrival(cx.now(), (remote, *session), packet, HEADROOM_BELOW) {
             Some(Arrival::Answered(answer)) => return Some(answer),
-            Some(Arrival::Welcome | Arrival::Ignored(_)) => return None,
+            Some(_) => return None,
             None => {}
         }
         match request(packet) {
@@ -408,9 +409,7 @@ where
         &mut self,
         cx: &Context,
         (session, remote): (&u8, Participant),
-        packet: &[u8],
-        wait: Nanoseconds,
-        tells: bool,
+        Farewell { packet, wait, tells, .. }: Farewell<'_>,
     ) {
         let (now, until) = (cx.now(), cx.now().later(wait));
         self.over.bury((remote, *session), packet, (now, until), tells);

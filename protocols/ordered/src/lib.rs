@@ -50,6 +50,9 @@ const NAME: &str = "ordered";
 /// its credit returned.
 const MESSAGES_AT_ONCE: usize = 1024;
 
+/// How many times as long a closed association has as long as something of it is on its way.
+const SENDING: u32 = 3;
+
 /// The protocol: streams over reliable datagrams.
 pub struct Ordered<M> {
     config: Config,
@@ -129,6 +132,17 @@ impl<M: Message> Ordered<M> {
         }
     }
 
+    /// Gives a closed association time, for the first time or because it has made progress.
+    fn set_deadline(&mut self, cx: &Context, name: Handle) {
+        let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
+        if let Some(ticket) = association.closes {
+            self.timers.cancel(ticket);
+        }
+        let timeouts = if association.link.is_used() { SENDING } else { 1 };
+        let deadline = cx.now() + timeouts * self.config.timeout;
+        association.closes = Some(self.timers.schedule(deadline, association.below));
+    }
+
     /// Delivers, sends and ends whatever can be by now. Of a closed association, only the end is
     /// indicated.
     fn go_on(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
@@ -157,11 +171,8 @@ impl<M: Message> Ordered<M> {
             return self.end(cx, name, Ended::Finished, Some(last), out);
         }
         let left = association.speak(self.config.piece, out);
-        if let (1.., Some(ticket)) = (left, closes) {
-            // Progress gives it more time.
-            self.timers.cancel(ticket);
-            let deadline = cx.now() + self.config.timeout;
-            association.closes = Some(self.timers.schedule(deadline, association.below));
+        if left > 0 && closes.is_some() {
+            self.set_deadline(cx, name);
         } else if left > 0 {
             association.outgoing.room += left;
             out.indicate(StreamsIndication::Credit {

@@ -52,6 +52,9 @@ impl<M: Message> Ordered<M> {
                 match self.above.get_mut(name) {
                     Some(Above::Association(association)) => {
                         association.link.more(credit);
+                        if association.closes.is_some() {
+                            self.set_deadline(cx, name); // something has arrived
+                        }
                         self.go_on(cx, name, out);
                     }
                     Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => {

@@ -72,11 +72,10 @@ impl<M: Message> Ordered<M> {
                 cx.dropped(NAME, "close: it was asked before");
             }
             Some(Above::Association(association)) if matches!(association.stage, Stage::Open) => {
-                let deadline = cx.now() + self.config.timeout;
-                association.closes = Some(self.timers.schedule(deadline, association.below));
                 association.outgoing.finish();
                 // What arrives is discarded: nothing has to wait for credit.
                 association.incoming.give(usize::MAX);
+                self.set_deadline(cx, name);
                 self.go_on(cx, name, out);
             }
             _ => self.abort(cx, name, Ended::Finished, 0, out),

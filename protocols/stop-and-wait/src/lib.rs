@@ -20,7 +20,7 @@ use core::marker::PhantomData;
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, Origin, Place, generate};
 use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
-use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Participant};
+use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Instant, Participant};
 use stackwright_wire::{Header, Message};
 
 generate! {
@@ -52,6 +52,8 @@ pub struct State<M> {
     /// The number of the message that is delivered next.
     expected: u16,
     closing: bool,
+    /// When the peer was last heard, if it has acknowledged nothing: its address may be forged.
+    stranger: Option<Instant>,
 }
 
 impl<M> Default for Rules<M> {
@@ -75,6 +77,7 @@ impl<M: Message> Rules<M> {
     fn acknowledged(&self, at: &mut impl Place<Self>) {
         let state = at.association();
         let Some(first) = state.waiting.pop_front() else { return };
+        state.stranger = None;
         (state.number, state.tries) = (state.number.wrapping_add(1), 0);
         let done = state.closing && state.waiting.is_empty();
         at.cancel(());
@@ -99,18 +102,26 @@ impl<M: Message> Hooks for Rules<M> {
         header_room: StopAndWaitHeader::LENGTH,
         ..Facts::named("stop-and-wait")
     };
+    /// A peer for which no name waits is told nothing, but a stranger gives way to it.
+    const REFUSES: bool = true;
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
     fn create(
         &mut self,
-        _cx: &Context,
+        cx: &Context,
         _name: Handle,
         (): &(),
         _remote: Participant,
-        _origin: Origin,
+        origin: Origin,
         _: Credit,
     ) -> State<M> {
-        State { waiting: VecDeque::new(), number: 0, tries: 0, expected: 0, closing: false }
+        let stranger = (origin == Origin::Arrived).then(|| cx.now());
+        let waiting = VecDeque::new();
+        State { waiting, number: 0, tries: 0, expected: 0, closing: false, stranger }
+    }
+
+    fn stranger_heard(state: &State<M>) -> Option<Instant> {
+        state.stranger
     }
 
     fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: MessageProperties) {
@@ -121,7 +132,9 @@ impl<M: Message> Hooks for Rules<M> {
     }
 
     fn pop(&mut self, at: &mut impl Place<Self>, header: StopAndWaitHeader, message: M) {
-        let (credit, state) = (at.room(), at.association());
+        let (credit, now) = (at.room(), at.cx().now());
+        let state = at.association();
+        state.stranger = state.stranger.map(|_| now);
         if header.acknowledgement {
             if header.number == state.number {
                 self.acknowledged(at); // any other acknowledges a copy

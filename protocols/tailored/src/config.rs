@@ -16,8 +16,8 @@ pub struct Config {
     pub send: Credit,
     /// The limits that all associations share for messages that are not complete.
     pub limits: Limits,
-    /// How many associations there may be whose peer has not shown that it hears; others that open
-    /// are refused.
+    /// How many associations there may be whose peer has not shown that it hears, before others
+    /// that open have to show it first.
     pub half_open_most: usize,
     /// The hash of the application's protocol, `HASH` where it is generated from a specification:
     /// sides with different ones refuse each other.

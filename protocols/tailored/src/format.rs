@@ -1,6 +1,5 @@
 //! The packets of one association.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
@@ -91,8 +90,6 @@ pub struct TailoredFormat<M> {
     pub(crate) token: Option<u32>,
     /// On the called side, whether the peer returned it; on the other, whether it still has to be.
     pub(crate) is_open: bool,
-    /// Counts this association among those whose peer has not shown that it hears.
-    pub(crate) half_open: Option<Arc<()>>,
     message: PhantomData<fn() -> M>,
 }
 
@@ -105,26 +102,18 @@ impl<M> TailoredFormat<M> {
             called: false,
             token: None,
             is_open: false,
-            half_open: None,
             message: PhantomData,
         }
     }
 
-    /// Creates the format of the side that is called: the peer has to return `token`, and until
-    /// then `half_open` is held.
-    pub(crate) const fn called(
-        terms: PacketTerms,
-        key: u16,
-        token: u32,
-        half_open: Option<Arc<()>>,
-    ) -> Self {
+    /// Creates the format of the side that is called: the peer has to return `token`.
+    pub(crate) const fn called(terms: PacketTerms, key: u16, token: u32) -> Self {
         TailoredFormat {
             terms,
             key,
             called: true,
             token: Some(token),
             is_open: false,
-            half_open,
             message: PhantomData,
         }
     }

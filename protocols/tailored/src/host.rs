@@ -1,23 +1,23 @@
 //! The associations of a station: which are made, how their keys are chosen, and what others are
 //! told.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
 use stackwright_base::{Arrival, Origin};
 use stackwright_contract::services::{Code, Credit, Datagrams, Ended};
-use stackwright_contract::{Context, Facts, Handle, Participant};
+use stackwright_contract::{Context, Facts, Handle, Instant, Participant};
 use stackwright_transport::slots::Integrity as _;
-use stackwright_transport::words::Nanoseconds;
-use stackwright_transport::{Graveyard, Host, Limits, Slots};
+use stackwright_transport::words::{Nanoseconds, SECOND};
+use stackwright_transport::{Crowd, Farewell, Graveyard, Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{Config, PACKET_LEAST};
 use crate::format::{self, HEADER_MOST, PacketTerms, TailoredFormat};
 use crate::header::{
-    OpeningHashes, OpeningStage, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    OpeningHashes, OpeningStage, OpeningToken, ReasonCode, ReportHeader, TailoredHeader,
+    TailoredKind,
 };
 use crate::opening::Opening;
 use crate::send;
@@ -44,9 +44,13 @@ pub struct TailoredHost<T> {
     over: Graveyard<TailoredKey>,
     /// The number of the last association that this side opened.
     last: u16,
-    /// A clone for each association whose peer has not shown that it hears.
-    half_open: Arc<()>,
+    /// The token that the last packet showed that opens an association and was answered before.
+    shown: Option<u32>,
 }
+
+/// For how long a token is given out, in nanoseconds; it opens an association for as long after
+/// that.
+const PERIOD: Nanoseconds = 30 * SECOND;
 
 impl<T: Tailoring> TailoredHost<T> {
     /// Creates the associations of a station, with checks that cover bodies.
@@ -70,7 +74,7 @@ impl<T: Tailoring> TailoredHost<T> {
             terms,
             over: Graveyard::default(),
             last: 0,
-            half_open: Arc::new(()),
+            shown: None,
         };
         host.terms.hashes.configuration = host.hash();
         host.last = host.secret(|_| ()) as u16;
@@ -91,18 +95,12 @@ impl<T: Tailoring> TailoredHost<T> {
         self.terms.unit_most()
     }
 
-    /// Returns how many associations there are whose peer has not shown that it hears.
-    pub fn half_open(&self) -> usize {
-        Arc::strong_count(&self.half_open) - 1
-    }
-
     /// Makes the policies of an association; a peer that opened it has to return `token`.
     pub fn association(&self, key: TailoredKey, token: u32) -> Slots<T::Configuration> {
         if key.ours {
             return self.tailoring.slots(TailoredFormat::calling(self.terms, key.number));
         }
-        let half_open = self.terms.answers.then(|| Arc::clone(&self.half_open));
-        self.tailoring.slots(TailoredFormat::called(self.terms, key.number, token, half_open))
+        self.tailoring.slots(TailoredFormat::called(self.terms, key.number, token))
     }
 
     /// Returns the hash of what a receiver has to know of the configuration.
@@ -163,8 +161,56 @@ impl<T: Tailoring> TailoredHost<T> {
         (!alike).then_some(ReasonCode::CONFIGURED_OTHERWISE)
     }
 
-    /// Makes the answer that an association is not made. It has the check of the packet that asks.
+    /// Returns the token that a peer has to return, in the `ago`-th period before this: only its
+    /// address receives it, and nothing is kept of it.
+    fn token(&self, cx: &Context, remote: Participant, key: TailoredKey, ago: u64) -> u32 {
+        let period = (cx.now().nanoseconds_since(Instant::START) / PERIOD).wrapping_sub(ago);
+        self.secret(|hasher| (remote, key, period).hash(hasher)) as u32
+    }
+
+    /// Returns the token of a packet that arrived as it was sent, if this station gave it out: its
+    /// opening was understood, and its sender receives what it is sent.
+    fn read_token(
+        &self,
+        cx: &Context,
+        remote: Participant,
+        key: TailoredKey,
+        packet: &mut T::Message,
+    ) -> Option<u32> {
+        let octets = packet.len();
+        let front = packet.front(octets.min(HEADER_MOST))?;
+        let header = TailoredHeader::decode(front).ok()?;
+        let at = TailoredHeader::LENGTH + header.check.octets();
+        let told = OpeningToken::decode(front.get(at..)?).ok()?;
+        let at = format::check(&self.terms, front, octets)?;
+        let opens = !header.called && header.opening == OpeningStage::Confirmed;
+        let is_ours = (0..2).any(|ago| told.token == self.token(cx, remote, key, ago));
+        (opens && is_ours && self.tailoring.integrity().verify(packet, Some(at)).is_ok())
+            .then_some(told.token)
+    }
+
+    /// Makes the answer that demands a proof before there is an association: the token alone.
+    fn challenge(&self, asked: &TailoredHeader, token: u32) -> T::Message {
+        let answer = |header, octets: &mut Vec<u8>| {
+            send::tell(header, send::silent(), Opening::Answered(token), None, octets);
+        };
+        self.answer(asked, answer)
+    }
+
+    /// Makes the answer that an association is not made.
     fn refusal(&self, asked: &TailoredHeader, code: Code) -> T::Message {
+        let report = ReportHeader { refuse: true, ..send::silent() };
+        self.answer(asked, |header, octets| {
+            send::tell(header, report, Opening::Over, Some(code), octets);
+        })
+    }
+
+    /// Makes a packet of no association. It has the check of the packet that asks.
+    fn answer(
+        &self,
+        asked: &TailoredHeader,
+        tell: impl FnOnce(TailoredHeader, &mut Vec<u8>),
+    ) -> T::Message {
         let mut octets = Vec::new();
         let header = TailoredHeader {
             kind: TailoredKind::Report,
@@ -175,8 +221,7 @@ impl<T: Tailoring> TailoredHost<T> {
             number: 0,
             ..*asked
         };
-        let report = ReportHeader { refuse: true, ..send::silent() };
-        send::tell(header, report, Opening::Over, code, &mut octets);
+        tell(header, &mut octets);
         // A peer with another check drops it, and ends when nothing answers.
         let at = format::check(&self.terms, &octets, octets.len());
         self.tailoring.integrity().seal(&mut octets, None::<&T::Message>, at);
@@ -226,20 +271,26 @@ impl<T: Tailoring> Host for TailoredHost<T> {
         remote: Participant,
         key: &TailoredKey,
         packet: &mut T::Message,
-        _: usize,
+        crowd: Crowd,
     ) -> Arrival<T::Message> {
         if let Some(answer) = self.over.arrival(cx.now(), remote, *key, HEADROOM) {
             return answer;
         }
+        self.shown = None;
         let Some((header, hashes)) = self.read_opening(packet) else {
-            return Arrival::Ignored("a packet of no association");
+            self.shown = self.read_token(cx, remote, *key, packet);
+            return match self.shown {
+                Some(_) => Arrival::Welcome,
+                None => Arrival::Ignored("a packet of no association"),
+            };
         };
-        let is_full = self.half_open() >= self.config.half_open_most;
-        let why = self
-            .misunderstands(cx, remote, &header, &hashes)
-            .or(is_full.then_some(ReasonCode::NO_RESOURCE));
-        match why {
+        let many = crowd.gives_way || crowd.half_open >= self.config.half_open_most;
+        match self.misunderstands(cx, remote, &header, &hashes) {
             Some(code) => Arrival::Answered(self.refusal(&header, code)),
+            // Peers that are never answered can show nothing.
+            None if many && self.terms.answers => {
+                Arrival::Answered(self.challenge(&header, self.token(cx, remote, *key, 0)))
+            }
             None => Arrival::Welcome,
         }
     }
@@ -275,30 +326,25 @@ impl<T: Tailoring> Host for TailoredHost<T> {
 
     fn create(
         &mut self,
-        _: &Context,
-        name: Handle,
+        cx: &Context,
+        _: Handle,
         key: &TailoredKey,
         remote: Participant,
         _: Origin,
         _: Credit,
     ) -> Slots<T::Configuration> {
-        // Another association with the same peer and key has another name, and so another token.
-        let token = self.secret(|hasher| {
-            (remote, key, name.index, name.generation).hash(hasher);
-        });
-        self.association(*key, token as u32)
+        let token = self.shown.take().unwrap_or_else(|| self.token(cx, remote, *key, 0));
+        self.association(*key, token)
     }
 
     fn bury(
         &mut self,
         cx: &Context,
         (key, remote): (&TailoredKey, Participant),
-        packet: &[u8],
-        wait: Nanoseconds,
-        _: bool,
+        farewell: Farewell<'_>,
     ) {
         let linger = self.tailoring.values().bounds.linger;
-        self.over.bury(remote, *key, packet, cx.now().later(wait.max(linger)));
+        self.over.bury(remote, *key, farewell, cx.now().later(farewell.wait.max(linger)));
     }
 
     fn room(&self) -> Credit {

@@ -126,8 +126,8 @@ impl<M: Message> TailoredFormat<M> {
             }
             (Opening::Confirmed(token), true) if Some(token) == self.token => {
                 self.is_open = true;
-                self.half_open = None;
-                Ok(Signals::CONFIRM)
+                // Where the opening was answered without an association, this packet makes it.
+                Ok(Signals::OPEN.with(Signals::CONFIRM))
             }
             _ => Err(Dropped::NotOurs),
         }

@@ -34,20 +34,22 @@ pub(crate) const fn silent() -> ReportHeader {
     }
 }
 
-/// Appends the packet that tells that an association is over or was not made; its check is left
-/// out.
+/// Appends a packet that says this alone, with a reason where the association is over or was not
+/// made; its check is left out.
 pub(crate) fn tell(
     header: TailoredHeader,
     report: ReportHeader,
     opening: Opening,
-    code: Code,
+    code: Option<Code>,
     octets: &mut Vec<u8>,
 ) {
     put(&TailoredHeader { opening: opening.stage(), ..header }, octets);
     octets.resize(octets.len() + header.check.octets(), 0);
     opening.put(octets);
     put(&report, octets);
-    put(&ReasonCode { code }, octets);
+    if let Some(code) = code {
+        put(&ReasonCode { code }, octets);
+    }
 }
 
 impl<M> TailoredFormat<M> {
@@ -156,7 +158,7 @@ impl<M> TailoredFormat<M> {
         };
         let report = ReportHeader { end: true, upto: view.received_upto as u32, ..silent() };
         let code = if let Ending::Aborted(code) = why { code } else { 0 };
-        tell(header, report, opening, code, into);
+        tell(header, report, opening, Some(code), into);
         true
     }
 }

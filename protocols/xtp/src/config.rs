@@ -22,7 +22,7 @@ pub struct Config {
     /// sends them in one system call; 0: each has memory of its own.
     pub run: usize,
     /// How many contexts there may be whose peer has not shown that it hears: it opened, and has
-    /// not returned our key. Others that open are refused.
+    /// not returned our key. The one that has been silent for longest ends for another.
     pub half_open_most: usize,
     /// Whether checks cover the data; without, the header alone (NOCHECK).
     pub checks_data: bool,

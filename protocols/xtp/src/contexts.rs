@@ -1,6 +1,5 @@
 //! The contexts of a station: which are made, how their keys are chosen, and what others are told.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
@@ -9,8 +8,7 @@ use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::Integrity;
-use stackwright_transport::words::Nanoseconds;
-use stackwright_transport::{Graveyard, Host, Limits, Slots};
+use stackwright_transport::{Crowd, Farewell, Graveyard, Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
 use crate::config::{Config, PACKET_LEAST};
@@ -28,8 +26,6 @@ const HEADROOM: usize = 64;
 pub struct Contexts<M, S> {
     config: Config,
     over: Graveyard<ContextKey>,
-    /// A clone for each context whose peer has not shown that it hears.
-    half_open: Arc<()>,
     service: PhantomData<fn() -> (M, S)>,
 }
 
@@ -40,13 +36,7 @@ impl<M: Message, S: XtpService> Contexts<M, S> {
     /// If packets are shorter than 256 octets.
     pub fn new(config: Config) -> Self {
         assert!(config.packet >= PACKET_LEAST, "a packet has at least 256 octets");
-        let (over, half_open) = (Graveyard::default(), Arc::new(()));
-        Contexts { config, over, half_open, service: PhantomData }
-    }
-
-    /// Returns how many contexts there are whose peer has not shown that it hears.
-    fn half_open(&self) -> usize {
-        Arc::strong_count(&self.half_open) - 1
+        Contexts { config, over: Graveyard::default(), service: PhantomData }
     }
 }
 
@@ -124,7 +114,7 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         remote: Participant,
         key: &ContextKey,
         packet: &mut M,
-        _: usize,
+        crowd: Crowd,
     ) -> Arrival<M> {
         if let Some(answer) = self.over.arrival(cx.now(), remote, *key, HEADROOM) {
             return answer;
@@ -132,9 +122,8 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         match read_first::<M, S>(packet) {
             None => Arrival::Ignored("a packet of no context"),
             Some((header, Some(value))) => Arrival::Answered(refusal(&header, value)),
-            Some((header, None)) if self.half_open() >= self.config.half_open_most => {
-                Arrival::Answered(refusal(&header, DiagnosticSegment::NO_RESOURCE))
-            }
+            // XTP has no way to ask for a proof before there is a context.
+            Some((_, None)) if crowd.half_open >= self.config.half_open_most => Arrival::Displaces,
             Some((_, None)) => Arrival::Welcome,
         }
     }
@@ -185,20 +174,17 @@ impl<M: Message, S: XtpService> Host for Contexts<M, S> {
         // Where there is no key for the name, the peer is not told one: it goes on with its own.
         let own = ContextKey::of(name, &self.config.secret);
         let peer = (!key.ours).then_some(key.number);
-        let half_open = (!key.ours).then(|| Arc::clone(&self.half_open));
-        services::counted::<M, S>(&self.config, own, (peer, remote), half_open)
+        services::context::<M, S>(&self.config, own, peer, remote)
     }
 
     fn bury(
         &mut self,
         cx: &Context,
         (key, remote): (&ContextKey, Participant),
-        packet: &[u8],
-        wait: Nanoseconds,
-        _: bool,
+        farewell: Farewell<'_>,
     ) {
-        let until = cx.now().later(wait.max(self.config.linger));
-        self.over.bury(remote, *key, packet, until);
+        let until = cx.now().later(farewell.wait.max(self.config.linger));
+        self.over.bury(remote, *key, farewell, until);
     }
 
     fn gone(&mut self, key: ContextKey, remote: Participant, locator: u64) {

@@ -3,7 +3,6 @@
 use core::marker::PhantomData;
 use core::net::SocketAddr;
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::MessageProperties;
@@ -75,8 +74,6 @@ pub struct Xtp4<M> {
     pub(crate) is_known: bool,
     /// The bit EDGE of the last packet.
     pub(crate) edge: bool,
-    /// Counts this context among those whose peer has not shown that it hears.
-    pub(crate) half_open: Option<Arc<()>>,
     pub(crate) here: SocketAddr,
     pub(crate) there: SocketAddr,
     /// The most octets that the peer takes in a packet, behind its header; 0: no bound.
@@ -100,18 +97,11 @@ impl<M> Xtp4<M> {
             peer,
             is_known,
             edge: false,
-            half_open: None,
             here,
             there,
             longest: 0,
             message: PhantomData,
         }
-    }
-
-    /// Holds `half_open` until the peer returns our key.
-    #[must_use]
-    pub(crate) fn holding(self, half_open: Option<Arc<()>>) -> Self {
-        Xtp4 { half_open, ..self }
     }
 
     /// Returns the most octets between the header and data without a number.

@@ -89,9 +89,7 @@ impl<M: Message> Xtp4<M> {
         let own = self.own.map(|own| own.number);
         let key = if header.returned { own } else { self.peer };
         let is_ours = key == Some(header.key);
-        if is_ours && header.returned {
-            (self.is_known, self.half_open) = (true, None);
-        }
+        self.is_known |= is_ours && header.returned;
         is_ours
     }
 

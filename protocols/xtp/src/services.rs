@@ -1,7 +1,5 @@
 //! The services, each a configuration of the engine (XTP's report §2; XTP 4.0 numbers them).
 
-use alloc::sync::Arc;
-
 use stackwright_contract::services::{Datagrams, MessageProperties, Streams, Transfer};
 use stackwright_contract::{Guarantees, Participant};
 use stackwright_policies::{
@@ -52,16 +50,6 @@ pub fn context<M: Message, S: XtpService>(
     peer: Option<u64>,
     remote: Participant,
 ) -> Slots<S::Configuration<M>> {
-    counted::<M, S>(config, own, (peer, remote), None)
-}
-
-/// Makes the policies of a context that holds `half_open` until its peer has shown that it hears.
-pub(crate) fn counted<M: Message, S: XtpService>(
-    config: &Config,
-    own: Option<ContextKey>,
-    (peer, remote): (Option<u64>, Participant),
-    half_open: Option<Arc<()>>,
-) -> Slots<S::Configuration<M>> {
     let terms = Terms {
         service: S::NUMBER,
         packet: usize::from(config.packet),
@@ -73,7 +61,7 @@ pub(crate) fn counted<M: Message, S: XtpService>(
         sends: S::TERMS.then_some(config.sends),
     };
     let there = format::place(remote);
-    let format = Xtp4::new(terms, own, peer, (config.local, there)).holding(half_open);
+    let format = Xtp4::new(terms, own, peer, (config.local, there));
     S::slots(format, config)
 }
 

@@ -156,6 +156,20 @@ pub trait Hooks: Sized + 'static {
         None
     }
 
+    /// Returns when something last came from the peer of an association, if it opened it and has
+    /// not shown that it receives what it is sent: its address may be forged. Where there is no
+    /// place for a peer that arrives, the one of these that has been silent for longest [gives
+    /// way](Hooks::give_way). By default there is none.
+    fn stranger_heard(_association: &Self::Association) -> Option<Instant> {
+        None
+    }
+
+    /// Handles that an association [of a stranger](Hooks::stranger_heard) ends, for want of a place
+    /// for another. By default its peer is not told.
+    fn give_way(&mut self, at: &mut impl Place<Self>) {
+        at.end(Ended::Expired);
+    }
+
     /// Creates the association `name` with `remote`, its peer as the layer below names it, for a
     /// layer above that takes `credit` before it gives more.
     fn create(
@@ -353,6 +367,8 @@ pub enum Origin {
 pub enum Arrival<M> {
     /// It begins an association.
     Welcome,
+    /// It begins an association, and that of a [stranger](Hooks::stranger_heard) ends for it.
+    Displaces,
     /// It is dropped and counted, with the reason.
     Ignored(&'static str),
     /// It is dropped, and this message is sent back as it is, if there is credit below: at most one

@@ -8,6 +8,7 @@
 //! | `lower.rs` | the associations below, shared and counted |
 //! | `send.rs` | from the layer above, downward |
 //! | `receive.rs` | from the layer below, upward |
+//! | `strangers.rs` | who gives way where places are short |
 //! | `moves.rs` | an association follows its peer to another address |
 //! | `batch.rs` | messages that the layer below delivers together |
 //! | `turns.rs` | which association has its turn next |
@@ -21,6 +22,7 @@ mod moves;
 mod place;
 mod receive;
 mod send;
+mod strangers;
 mod turns;
 
 pub use envelope::Envelope;
@@ -53,6 +55,9 @@ pub struct Layer<H: Hooks> {
     /// The names above that wait for an arrival, and their listener.
     awaited: Mirror<ListenKey<H>>,
     lowers: Lowers<H>,
+    /// The associations that peers opened, each with when it was last heard, as far as is known
+    /// here; some have ended, or are no strangers any more.
+    strangers: VecDeque<(Handle, Instant)>,
     /// The names that asked to be called when the batch is done.
     due: Turns,
     /// The associations below for whose credit the first of those that wait has its turn.
@@ -164,6 +169,7 @@ impl<H: Hooks> Layer<H> {
             listeners: Mirror::default(),
             awaited: Mirror::default(),
             lowers: Lowers::new(seed.rotate_left(16)),
+            strangers: VecDeque::new(),
             due: Turns::default(),
             woken: Vec::new(),
         }

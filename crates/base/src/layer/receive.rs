@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{
     AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer as _,
 };
-use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
+use stackwright_contract::{Context, Duration, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message as _;
 
 use super::lower::Lower;
+use super::strangers::STRANGE_LEAST;
 use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, ListenKey, MessageOf, Origin};
 use crate::opening::Enabled as _;
 
@@ -242,12 +243,17 @@ impl<H: Hooks> Layer<H> {
         if self.is_claimed(cx, lower, header, message, out) {
             return None;
         }
-        let Some((listen_key, remote)) = self.expected(lower, header) else {
+        let expected = self.expected(lower, header);
+        // Where nobody gives way, the sender is told that it is not expected.
+        let Some((listen_key, remote, waits)) =
+            expected.filter(|(.., waits)| *waits || self.has_strangers())
+        else {
             self.refuse_arrival(cx, lower, header, message, out);
             return None;
         };
-        match self.hooks.arrival(cx, remote, header, message) {
-            Arrival::Welcome => {}
+        let displaces = match self.hooks.arrival(cx, remote, header, message) {
+            Arrival::Welcome => false,
+            Arrival::Displaces => true,
             Arrival::Ignored(reason) => {
                 cx.dropped(H::FACTS.name, reason);
                 return None;
@@ -256,6 +262,14 @@ impl<H: Hooks> Layer<H> {
                 self.answer(cx, lower, answer, out);
                 return None;
             }
+        };
+        if !waits {
+            self.displace(cx, STRANGE_LEAST, out);
+            cx.dropped(H::FACTS.name, "a message for which no name waits yet");
+            return None;
+        }
+        if displaces {
+            self.displace(cx, Duration::ZERO, out);
         }
         let Awaiting { association: name, credit, .. } =
             self.base.enabled().get_mut(&listen_key)?.awaiting.pop_front()?;
@@ -272,6 +286,7 @@ impl<H: Hooks> Layer<H> {
         if let Some(below) = self.lowers.association(lower) {
             below.users += 1;
         }
+        self.enter_stranger(name, cx.now());
         self.at(cx, name, out, |hooks, at| hooks.arrived(at));
         Some(name)
     }
@@ -328,12 +343,13 @@ impl<H: Hooks> Layer<H> {
         self.base.iter().filter(|(_, link)| link.lower == lower).map(|(name, _)| name).collect()
     }
 
-    /// Returns the enable object that expects this message, if a name waits there; and the peer.
+    /// Returns the enable object that expects this message; the peer; and whether a name waits
+    /// there.
     fn expected(
         &mut self,
         lower: Handle,
         header: &H::Header,
-    ) -> Option<(ListenKey<H>, Participant)> {
+    ) -> Option<(ListenKey<H>, Participant, bool)> {
         let asked = H::passive_key(header);
         let below = self.lowers.association(lower)?;
         let (remote, listener) = (below.remote, below.listener);
@@ -341,8 +357,8 @@ impl<H: Hooks> Layer<H> {
         // An association that we opened came through no listener: any listener for that key takes
         // what arrives on it.
         let listen_key = (listener.or_else(|| self.lowers.listener_of(&asked))?, asked);
-        let enabled = self.base.enabled().get_mut(&listen_key)?;
-        (!enabled.awaiting.is_empty()).then_some((listen_key, remote))
+        let waits = !self.base.enabled().get_mut(&listen_key)?.awaiting.is_empty();
+        Some((listen_key, remote, waits))
     }
 
     #[cold]

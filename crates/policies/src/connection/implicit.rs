@@ -4,7 +4,7 @@ use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{
-    Dropped, Ending, MILLISECOND, Nanoseconds, Occasion, Phase, SECOND, Signals, View,
+    Dropped, Ending, MILLISECOND, Nanoseconds, Occasion, Opening, Phase, SECOND, Signals, View,
 };
 
 use super::halves::Halves;
@@ -56,6 +56,8 @@ pub struct Implicit {
     /// Whether `OPEN` has left; and when it leaves without data.
     called: bool,
     opens_at: Instant,
+    /// What the first packet, which opened, and its answer show of the path.
+    opening: Option<FirstExchange>,
     /// Whether the first data that is followed by none closes this half.
     single: bool,
     /// Whether a peer that opens has to show that it hears us.
@@ -93,6 +95,16 @@ const DATA_WAIT: Nanoseconds = MILLISECOND;
 /// application is left that could give up.
 const STANDSTILL_MOST: Nanoseconds = 600 * SECOND;
 
+/// The first packet of the side that opens, and what came of it.
+#[derive(Clone, Copy, Debug)]
+enum FirstExchange {
+    /// It left at `at`, with `octets` octets; from `again` on, an answer is overdue, and what opens
+    /// once more is another try.
+    Asked { at: Instant, octets: usize, again: Instant, tries: u32 },
+    /// It was answered.
+    Answered(Opening),
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Idle,
@@ -116,6 +128,7 @@ impl Implicit {
             yields: None,
             called: false,
             opens_at: Instant::END,
+            opening: None,
             single: false,
             validates: false,
             stranger: None,
@@ -262,7 +275,14 @@ impl Connection for Implicit {
             State::Idle => {
                 (self.state, self.stranger) = (State::Active, self.validates.then_some((0, 0)));
             }
-            State::Calling => self.state = State::Active,
+            State::Calling => {
+                self.state = State::Active;
+                if let Some(FirstExchange::Asked { at, octets, tries, .. }) = self.opening {
+                    let (took, octets) = (view.now.nanoseconds_since(at), octets + tidings.octets);
+                    let opening = Opening { took, tries, octets, peer_delay: None };
+                    self.opening = Some(FirstExchange::Answered(opening));
+                }
+            }
             _ => {}
         }
         let waits = signals.has(Signals::ACCEPT);
@@ -338,7 +358,16 @@ impl Connection for Implicit {
         if let Some((_, said)) = &mut self.stranger {
             *said += octets as u64;
         }
-        self.called |= signals.has(Signals::OPEN);
+        if self.state == State::Calling && signals.has(Signals::OPEN) {
+            self.called = true;
+            let again = view.now.later(view.rtt.timeout);
+            let first = FirstExchange::Asked { at: view.now, octets, again, tries: 1 };
+            if let FirstExchange::Asked { again, tries, .. } = self.opening.get_or_insert(first)
+                && *again <= view.now
+            {
+                (*again, *tries) = (view.now.later(view.rtt.timeout), *tries + 1);
+            }
+        }
         if signals.has(Signals::CONFIRM) {
             self.again.0 = Instant::END; // the inquiry insists
         }
@@ -373,6 +402,20 @@ impl Connection for Implicit {
             }
             state => state,
         };
+    }
+
+    fn take_opening(&mut self) -> Option<Opening> {
+        match self.opening {
+            Some(FirstExchange::Answered(opening)) => {
+                self.opening = None;
+                Some(opening)
+            }
+            _ => None,
+        }
+    }
+
+    fn is_stranger(&self) -> bool {
+        self.stranger.is_some()
     }
 
     fn heard(&self) -> Instant {

@@ -110,6 +110,15 @@ impl Connection for Unanswered {
         }
     }
 
+    /// Nothing that a peer says shows that it hears.
+    fn is_stranger(&self) -> bool {
+        matches!(self.state, State::Receiving(_))
+    }
+
+    fn heard(&self) -> Instant {
+        if let State::Receiving(heard) = self.state { heard } else { Instant::START }
+    }
+
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,

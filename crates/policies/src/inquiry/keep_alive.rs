@@ -14,6 +14,8 @@ const TRIES_LEAST: u64 = 4;
 
 /// Asks as another policy does, and also where nothing was received for a while though nothing is
 /// on its way (XTP's CTIMER). A peer that does not answer for `patience` counts as gone (CTIMEOUT).
+/// One that is heard within that time does not, whatever the other policy thinks: on a slow path,
+/// answers are behind data.
 ///
 /// Choose it where a peer may vanish without a word, and an application waits. Where the connection
 /// policy does not keep when something was
@@ -37,14 +39,25 @@ pub struct KeepAlive<I> {
     /// When an inquiry was last answered.
     answered: Instant,
     gone: bool,
+    /// Whether nothing was heard for `patience`.
+    is_silent: bool,
 }
 
 impl<I> KeepAlive<I> {
     /// Asks as `other` does, and after `every` nanoseconds of silence until the peer has not
     /// answered for `patience` nanoseconds.
     pub const fn new(other: I, every: Nanoseconds, patience: Nanoseconds) -> Self {
-        let (at, answered) = (Instant::END, Instant::START);
-        KeepAlive { other, every, patience, at, since: None, is_due: false, answered, gone: false }
+        KeepAlive {
+            other,
+            every,
+            patience,
+            at: Instant::END,
+            since: None,
+            is_due: false,
+            answered: Instant::START,
+            gone: false,
+            is_silent: true,
+        }
     }
 
     fn rests(view: &View) -> bool {
@@ -72,6 +85,7 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
     fn on_time(&mut self, view: &View, heard: Instant) {
         self.other.on_time(view, heard);
         let heard = heard.max(self.answered);
+        self.is_silent = view.now.nanoseconds_since(heard) >= self.patience;
         // While something is on its way, the other policy insists.
         let rests = Self::rests(view);
         if !rests || self.since.is_some_and(|(since, _)| since < heard) {
@@ -116,7 +130,7 @@ impl<I: Inquiry> Inquiry for KeepAlive<I> {
     }
 
     fn gives_up(&self) -> bool {
-        self.gone || self.other.gives_up()
+        self.gone || self.is_silent && self.other.gives_up()
     }
 
     fn deadline(&self, view: &View) -> Instant {

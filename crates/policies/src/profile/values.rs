@@ -3,7 +3,7 @@
 
 use core::num::NonZeroU64;
 
-use stackwright_transport::words::{MILLISECOND, Nanoseconds};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
 use stackwright_transport::{IntoPart, SlotPart};
 
 use super::{Bounds, FixedRate, Path};
@@ -64,8 +64,15 @@ impl PolicyValues {
         rate: None,
     };
 
-    fn first_timeout(&self) -> Nanoseconds {
+    /// Returns twice the round trip that the path is said to have.
+    fn twice_there_and_back(&self) -> Nanoseconds {
         (2 * self.path.round_trip).max(TIMEOUT_LEAST)
+    }
+
+    /// Returns the timeout before anything was measured: at least a second (RFC 6298 (2.1)), for
+    /// the path may be slower than it is said to be.
+    fn first_timeout(&self) -> Nanoseconds {
+        self.twice_there_and_back().max(SECOND)
     }
 
     fn gathers(&self) -> Nanoseconds {
@@ -119,7 +126,8 @@ from_values! {
     acknowledgement::OnRequest<false>: |_| acknowledgement::OnRequest::new(),
     inquiry::Absent: |_| inquiry::Absent,
     inquiry::Polls: |values| {
-        inquiry::Polls::new(values.first_timeout(), PACKETS_AN_INQUIRY, values.bounds.silence)
+        let every = values.twice_there_and_back();
+        inquiry::Polls::new(every, PACKETS_AN_INQUIRY, values.bounds.silence)
     },
     inquiry::WindowEnd: |values| inquiry::WindowEnd::new(RETRIES, values.bounds.window / 2),
     inquiry::TailProbe: |_| inquiry::TailProbe::new(RETRIES),
@@ -131,7 +139,7 @@ from_values! {
         recovery::SelectiveRepeat::new().reordering(values.reordering)
     },
     recovery::GoBackN: |_| recovery::GoBackN,
-    rtt::Fixed: |values| rtt::Fixed(values.first_timeout()),
+    rtt::Fixed: |values| rtt::Fixed(values.twice_there_and_back()),
     rtt::Rfc6298: |values| {
         let least = (values.path.round_trip / 2).max(TIMEOUT_LEAST);
         rtt::Rfc6298::new(values.source, values.first_timeout(), least)

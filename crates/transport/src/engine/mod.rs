@@ -348,6 +348,12 @@ impl<C: Configuration> Association<C> {
         self.slots.connection.is_half_open()
     }
 
+    /// Returns when the peer was last heard, if it may have forged its address.
+    pub(crate) fn stranger_heard(&self) -> Option<Instant> {
+        let connection = &self.slots.connection;
+        connection.is_stranger().then(|| connection.heard())
+    }
+
     /// Returns the next member of the group that was dropped, once.
     #[inline]
     pub fn take_dropped_member(&mut self) -> Option<DroppedMember> {

@@ -62,6 +62,9 @@ slot! {
         fn take_opening(&mut self) -> Option<Opening> = None;
         /// Returns whether the peer began it and has not shown that it receives our packets.
         fn is_half_open(&self) -> bool = false;
+        /// Returns whether the peer, which began it, may have forged its address: where there is no
+        /// place for others, it gives way.
+        fn is_stranger(&self) -> bool = self.is_half_open();
         /// Returns whether the peer was told that the association is over, and only its answer is
         /// awaited.
         fn has_parted(&self) -> bool = false;

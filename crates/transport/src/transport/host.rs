@@ -67,15 +67,15 @@ pub trait Host: Sized + 'static {
         Some(key).filter(|key| !is_taken(key))
     }
 
-    /// Decides about a packet that belongs to no association, while a listener expects it and
-    /// `half_open` others have not shown that they receive our packets.
+    /// Decides about a packet that belongs to no association, while a listener expects it among a
+    /// `crowd` of others.
     fn arrival(
         &mut self,
         cx: &Context,
         remote: Participant,
         key: &Self::Key,
         packet: &mut MessageOf<Self>,
-        half_open: usize,
+        crowd: Crowd,
     ) -> Arrival<MessageOf<Self>>;
 
     /// Whether associations differ in urgency: the priority of what they send is that of the
@@ -151,16 +151,12 @@ pub trait Host: Sized + 'static {
         credit: Credit,
     ) -> Slots<Self::Configuration>;
 
-    /// Keeps what a peer is told that does not know that its association is over, for some
-    /// nanoseconds: `packet` tells it. If `tells`, nobody has told it: it is the answer to any
-    /// packet.
+    /// Keeps what a peer is told that does not know that its association is over.
     fn bury(
         &mut self,
         _cx: &Context,
         (_key, _remote): (&Self::Key, Participant),
-        _packet: &[u8],
-        _wait: Nanoseconds,
-        _tells: bool,
+        _farewell: Farewell<'_>,
     ) {
     }
 
@@ -181,6 +177,29 @@ pub trait Host: Sized + 'static {
     fn run(&self) -> usize {
         0
     }
+}
+
+/// Those that have not shown that they receive our packets, when another peer arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crowd {
+    /// How many there are.
+    pub half_open: usize,
+    /// Whether one of them gave way within the last minute, because there were too many for the
+    /// protocol or for the layer above.
+    pub gives_way: bool,
+}
+
+/// What a peer is told that does not know that its association is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Farewell<'a> {
+    /// The packet that tells it.
+    pub packet: &'a [u8],
+    /// For how many nanoseconds it may not know that.
+    pub wait: Nanoseconds,
+    /// Whether nobody has told it: then this is the answer to any packet.
+    pub tells: bool,
+    /// Whether it has not shown that it receives our packets: anyone can send in its name.
+    pub stranger: bool,
 }
 
 /// The path to a peer that has moved.

@@ -12,7 +12,7 @@ mod host;
 mod receive;
 mod send;
 
-pub use host::{Host, Located, NewPath};
+pub use host::{Crowd, Farewell, Host, Located, NewPath};
 
 use alloc::sync::Arc;
 use core::num::NonZeroU64;
@@ -37,7 +37,7 @@ use crate::engine::{Association, Memory};
 use crate::slots::{
     Congestion as _, Flow as _, Format as _, GroupCounts, Membership as _, Rate as _, Rtt as _,
 };
-use crate::words::{Ending, Nanoseconds, Phase, Terms};
+use crate::words::{Ending, Nanoseconds, Phase, SECOND, Terms};
 use allowance::Allowance;
 
 /// A transport as a layer.
@@ -53,7 +53,12 @@ pub struct Associations<H: Host> {
     /// The longest packet, in octets.
     packet: usize,
     half_open: usize,
+    /// Until when peers that arrive count as too many for the layer above.
+    crowded: Instant,
 }
+
+/// For how long peers count as too many, once one had to give way.
+const CROWDED: Nanoseconds = 60 * SECOND;
 
 /// How many free blocks of packets are kept.
 const BLOCKS_KEPT: usize = 256;
@@ -71,7 +76,7 @@ impl<H: Host> Associations<H> {
     pub fn sharing(host: H, pool: Arc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
         let memory = Memory::sharing(pool, headroom).with_runs(host.run()).limited(host.limits());
-        Associations { host, memory, packet, half_open: 0 }
+        Associations { host, memory, packet, half_open: 0, crowded: Instant::START }
     }
 
     /// Reserves what a layer above asked for, in the layout in which it is sent. Above a layer with
@@ -227,7 +232,18 @@ impl<H: Host> Hooks for Associations<H> {
         if !self.memory.budget.admits() {
             return self.host.refuse(packet);
         }
-        self.host.arrival(cx, remote, &header.key, packet, self.half_open)
+        let crowd = Crowd { half_open: self.half_open, gives_way: cx.now() < self.crowded };
+        self.host.arrival(cx, remote, &header.key, packet, crowd)
+    }
+
+    fn stranger_heard(session: &HostedAssociation<H>) -> Option<Instant> {
+        session.half_open.then(|| session.engine.stranger_heard()).flatten()
+    }
+
+    fn give_way(&mut self, at: &mut impl Place<Self>) {
+        self.crowded = at.cx().now().later(CROWDED);
+        self.say_farewell(at, Ending::Silent);
+        at.end(Ended::Expired);
     }
 
     fn refuse(

@@ -8,7 +8,7 @@ use stackwright_base::Place;
 use stackwright_contract::services::{Batch, BatchMessages, Credit, Ecn, Ended, Transfer as _};
 use stackwright_wire::Message as _;
 
-use super::{Associations, Host, Located, MessageOf};
+use super::{Associations, Farewell, Host, Located, MessageOf};
 use crate::engine::Delivery;
 use crate::slots::DroppedMember;
 use crate::words::{Dropped, Ending, Phase};
@@ -157,15 +157,17 @@ impl<H: Host> Associations<H> {
 
     /// Tells the peer that it is over, if that was found here, and has it told when it asks.
     #[cold]
-    fn say_farewell(&mut self, at: &mut impl Place<Self>, why: Ending) {
+    pub(super) fn say_farewell(&mut self, at: &mut impl Place<Self>, why: Ending) {
         let mut packet = Vec::new();
         let now = at.cx().now();
         let Some(wait) = at.association().engine.farewell(now, why, &mut packet) else { return };
         let tells = matches!(why, Ending::Silent | Ending::Forged);
         let session = at.association();
-        let (key, remote) = (session.key.clone(), session.remote);
-        self.host.bury(at.cx(), (&key, remote), &packet, wait, tells);
-        if tells && !packet.is_empty() {
+        let (key, remote, stranger) = (session.key.clone(), session.remote, session.half_open);
+        let farewell = Farewell { packet: &packet, wait, tells, stranger };
+        self.host.bury(at.cx(), (&key, remote), farewell);
+        // A stranger is told when it asks.
+        if tells && !stranger && !packet.is_empty() {
             let (_, headroom) = self.host.packet();
             at.send_batch(MessageOf::<H>::with_headroom(headroom, &packet).into());
         }
@@ -176,9 +178,13 @@ impl<H: Host> Associations<H> {
         let now = at.cx().now();
         let session = at.association();
         let phase = session.engine.phase(now);
+        if phase == Phase::Idle && session.half_open {
+            // What came looked like an opening, and was none.
+            return at.end(Ended::Unreachable);
+        }
         // A peer's association is open when its first packet was read, whatever that says.
         let is_open = phase == Phase::Open || session.half_open;
-        if session.half_open && !session.engine.is_half_open() {
+        if session.half_open && session.engine.stranger_heard().is_none() {
             session.half_open = false;
             self.half_open -= 1;
         }

@@ -6,7 +6,9 @@ use stackwright_base::Arrival;
 use stackwright_contract::services::{Batch, BatchMessages, Credit, MessageProperties};
 use stackwright_contract::{Instant, Participant};
 use stackwright_transport::words::{Dropped, Ending, Phase};
-use stackwright_transport::{Association, Configuration, Delivery, Graveyard, Memory, Slots};
+use stackwright_transport::{
+    Association, Configuration, Delivery, Farewell, Graveyard, Memory, Slots,
+};
 use stackwright_wire::{BufferTree, Message};
 
 /// Room for everything.
@@ -225,8 +227,9 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         let Some(over) = &mut self.over else { return false };
         let arrival = over.arrival(now, PEER, (), HEADROOM).or_else(|| {
             let mut packet = Vec::new();
-            self.association.farewell(now, why, &mut packet)?;
-            over.bury(PEER, (), &packet, Instant::END);
+            let wait = self.association.farewell(now, why, &mut packet)?;
+            let farewell = Farewell { packet: &packet, wait, tells: false, stranger: false };
+            over.bury(PEER, (), farewell, Instant::END);
             over.arrival(now, PEER, (), HEADROOM)
         });
         let is_over = arrival.is_some();

@@ -273,16 +273,16 @@ fn a_peer_that_never_finishes_does_not_hold_what_was_closed() {
     let mut alone = Alone::open(Config { timeout, ..Config::default() }, 100, 64);
     alone.ask(send(&[3; 200]));
     alone.ask(CLOSE());
-    assert_eq!(alone.ordered.next_deadline(), Some(Instant::START + timeout));
+    assert_eq!(alone.ordered.next_deadline(), Some(Instant::START + 3 * timeout), "some has left");
     // Credit lets our half go on, and gives it time; octets of the peer do not.
     let progress = Instant::START + Duration::from_secs(5);
     alone.cx.set_now(progress);
     alone.hear(label(DatagramKind::Credit, 0), &[]);
     alone.cx.set_now(progress + Duration::from_secs(5));
     alone.hear(label(DatagramKind::Octets, 0), b"on and on");
-    assert_eq!(alone.ordered.next_deadline(), Some(progress + timeout));
+    assert_eq!(alone.ordered.next_deadline(), Some(progress + 3 * timeout));
     let _said = alone.sent();
-    alone.cx.set_now(progress + timeout);
+    alone.cx.set_now(progress + 3 * timeout);
     alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
     assert_eq!((alone.ended(), alone.kinds()), (Some(Ended::Expired), vec![DatagramKind::Reset]));
 }

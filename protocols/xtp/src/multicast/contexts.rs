@@ -9,8 +9,7 @@ use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Facts, Handle, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::Integrity as _;
-use stackwright_transport::words::Nanoseconds;
-use stackwright_transport::{Graveyard, Host, Limits, Slots};
+use stackwright_transport::{Crowd, Farewell, Graveyard, Host, Limits, Slots};
 use stackwright_wire::{Header as _, Malformed, Message};
 
 use super::format::XtpGroup;
@@ -112,7 +111,7 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
         remote: Participant,
         key: &ContextKey,
         packet: &mut M,
-        _: usize,
+        _: Crowd,
     ) -> Arrival<M> {
         // To a group, nobody is answered: all members would.
         if self.over.arrival::<M>(cx.now(), remote, *key, HEADROOM).is_some() {
@@ -167,12 +166,10 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
         &mut self,
         cx: &Context,
         (key, remote): (&ContextKey, Participant),
-        packet: &[u8],
-        wait: Nanoseconds,
-        _: bool,
+        farewell: Farewell<'_>,
     ) {
-        let until = cx.now().later(wait.max(self.config.common.linger));
-        self.over.bury(remote, *key, packet, until);
+        let until = cx.now().later(farewell.wait.max(self.config.common.linger));
+        self.over.bury(remote, *key, farewell, until);
     }
 
     fn room(&self) -> Credit {

@@ -8,7 +8,7 @@ use stackwright_contract::services::{Code, Credit, Ended, Streams};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Participant};
 use stackwright_policies::integrity::Internet;
 use stackwright_transport::slots::{CheckAt, Integrity};
-use stackwright_transport::{Host, Slots};
+use stackwright_transport::{Crowd, Host, Slots};
 use stackwright_wire::{Header, Malformed, Message};
 
 use super::header::{Kind, Packet};
@@ -76,7 +76,7 @@ impl Host for Ports {
         remote: Participant,
         key: &(u16, u16),
         packet: &mut M,
-        _: usize,
+        _: Crowd,
     ) -> Arrival<M> {
         let begins = sound(packet).is_some_and(|header| header.kind == Kind::Begin);
         if !begins || self.buried.contains(&(remote, *key)) {

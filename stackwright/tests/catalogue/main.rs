@@ -1,5 +1,9 @@
 //! Of a line of the catalogue follows everything: that a protocol is listed, described by a file,
-//! and dissected.
+//! and dissected; and what holds for every transport is tried with each.
+
+mod floods;
+mod paths;
+mod transports;
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
