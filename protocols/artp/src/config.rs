@@ -73,8 +73,8 @@ pub struct Config {
     pub timeout_least: Nanoseconds,
     /// The peer is considered dead if no acknowledgement arrived for this long while one is due, or
     /// for three round trips plus four times their variation, whichever is longer. After fewer than
-    /// eight consecutive timeouts, which take 255 times the first, the limit is three times as
-    /// long.
+    /// eight consecutive timeouts, which take 255 to 319 times the first, the limit is three times
+    /// as long.
     pub silence: Nanoseconds,
     /// After this time without a packet from the peer, while nothing is in flight, a probe of 36
     /// octets asks for an answer, or after two thirds of the agreed [`idle`](Config::idle) timeout;
@@ -91,7 +91,8 @@ pub struct Config {
     /// The packet reordering threshold: how many packets may overtake one that is not lost; `None`:
     /// only time decides, as in the document.
     pub reordering: Option<u64>,
-    /// Acknowledgements name ranges if the peer supports them.
+    /// Acknowledgements name ranges if the peer supports them, and repeat them until the peer must
+    /// know; otherwise they list each packet, twice at most, as in the document.
     pub ranges: bool,
     /// Datagrams may have more than 65535 fragments if the peer supports it.
     pub large: bool,
@@ -299,7 +300,8 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
             config.gather,
             config.gather_most.min((window / 4).max(2)),
         )
-        .full(config.gather_full),
+        .full(config.gather_full)
+        .ranges(config.ranges),
         inquiry: inquiry::Absent,
         recovery: recovery::RackTlp::new(config.silence).threshold(config.reordering),
         rtt: rtt::Rfc6298::new(

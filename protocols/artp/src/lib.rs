@@ -148,6 +148,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.payload() / if self.both.ranges { 8 } else { 4 }
     }
 
+    fn names_ranges(&self) -> bool {
+        self.both.ranges
+    }
+
     fn decode(
         &mut self,
         view: &View,

@@ -1,6 +1,7 @@
 //! Reads packets: octets to words.
 
 use core::num::NonZeroU32;
+use core::ops::Range;
 
 use stackwright_contract::services::{BatchMessages, MessageKind};
 use stackwright_transport::Receipts;
@@ -402,7 +403,8 @@ fn check_items<M: Message>(packet: &mut M) -> Result<(), Dropped> {
     Ok(items(octets).try_for_each(|item| item.map(|_| ()))?)
 }
 
-/// Reads sequence numbers, one by one or in ranges; there must be at least one.
+/// Reads sequence numbers, one by one or in ranges; there must be at least one. A range within one
+/// before it has arrived again (RFC 2883).
 fn numbers<M: Message>(
     view: &View,
     packet: &mut M,
@@ -417,14 +419,18 @@ fn numbers<M: Message>(
         return Err(Dropped::Malformed);
     }
     if ranges {
-        let mut named = 0;
+        let (mut named, mut highest) = (0, 0);
         for pair in words.chunks_exact(2) {
             let (first, last) = (read(&pair[0]), read(&pair[1]));
             named += last.saturating_sub(first) + 1;
             if last < first || named > NAMED_MOST {
                 return Err(Dropped::Malformed);
             }
-            report.held.push(first..last + 1);
+            let span = first..last + 1;
+            let names = |held: &Range<u64>| held.start <= span.start && span.end <= held.end;
+            let again = span.end <= highest && report.held.iter().any(names);
+            highest = highest.max(span.end);
+            if again { &mut report.again } else { &mut report.held }.push(span);
         }
         return Ok(());
     }

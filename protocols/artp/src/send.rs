@@ -253,19 +253,26 @@ impl<M: Message> Format<M> {
             let last = (span.end as u32).wrapping_sub(1);
             put(&ArrivedRange { first: span.start as u32, last }, octets);
         };
-        // All before it arrived, of which the last are news to a peer whose reports were lost.
-        if let Some(first) = self.peer_first.filter(|first| ranges && *first < report.upto) {
-            let named = report.upto - first.max(report.upto.saturating_sub(NAMED_MOST / 2));
-            put_range(&(report.upto - named..report.upto), octets);
+        // All before it arrived, of which the last are news to a peer whose reports were lost. No
+        // other range names so many that the peer would refuse it.
+        if ranges && report.upto > 0 {
+            let first = self.peer_first.unwrap_or(report.upto).min(report.upto - 1);
+            let from = first.max(report.upto.saturating_sub(NAMED_MOST / 2));
+            put_range(&(from..report.upto), octets);
         }
+        let most = NAMED_MOST / 2 / (report.held.len() + report.again.len()).max(1) as u64;
         for span in &report.held {
             if ranges {
-                put_range(span, octets);
+                put_range(&(span.start.max(span.end.saturating_sub(most))..span.end), octets);
                 continue;
             }
             for number in span.clone() {
                 put(&Arrived { sequence: number as u32 }, octets);
             }
+        }
+        // What an earlier range names has arrived again.
+        for span in report.again.iter().filter(|_| ranges) {
+            put_range(span, octets);
         }
     }
 

@@ -8,7 +8,7 @@ use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Report, ReportRequest, UnitHeader, View};
 
-/// Reports a new gap as soon as it shows, once (XSTP's USTAT, XTP's FASTNAK); another policy
+/// Reports new gaps as soon as they show, once (XSTP's USTAT, XTP's FASTNAK); another policy
 /// reports everything else.
 ///
 /// Choose it on a link that keeps the order of packets, around a policy that reports when it is
@@ -23,6 +23,7 @@ use stackwright_transport::words::{Report, ReportRequest, UnitHeader, View};
 #[derive(Clone, Debug)]
 pub struct GapAtOnce<A> {
     other: A,
+    /// The numbers among which some were missing since the last report.
     gap: Option<Range<u64>>,
 }
 
@@ -34,6 +35,10 @@ impl<A> GapAtOnce<A> {
 }
 
 impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
+    fn on_begun(&mut self, names_ranges: bool) {
+        self.other.on_begun(names_ranges);
+    }
+
     fn on_received(
         &mut self,
         view: &View,
@@ -41,10 +46,14 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
         octets: usize,
         gap: Option<Range<u64>>,
     ) {
-        if self.gap.is_none() {
-            self.gap.clone_from(&gap);
+        if let Some(new) = &gap {
+            self.gap.get_or_insert_with(|| new.clone()).end = new.end;
         }
         self.other.on_received(view, unit, octets, gap);
+    }
+
+    fn on_again(&mut self, span: &Range<u64>) {
+        self.other.on_again(span);
     }
 
     fn on_refused(&mut self, view: &View, receipts: &Receipts) {
@@ -75,7 +84,8 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
         into.clear();
         into.upto = receipts.upto();
         // Some formats say what is missing, others what has arrived beyond it.
-        into.missing.push(gap.clone());
+        let is_new = |hole: &Range<u64>| hole.end > gap.start && hole.start < gap.end;
+        into.missing.extend(receipts.missing().filter(is_new).take(room));
         into.held.extend(receipts.beyond().iter().take(room).cloned());
         true
     }
@@ -100,4 +110,34 @@ impl<A: Component> Component for GapAtOnce<A> {
         needs: A::FACTS.needs.and(Property::SPANS),
         ..A::FACTS
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::Label;
+
+    use super::*;
+    use crate::acknowledgement::OnRequest;
+
+    #[test]
+    fn all_gaps_that_one_batch_shows_are_reported_at_once_but_those_that_it_fills() {
+        let (mut policy, mut receipts) =
+            (GapAtOnce::new(OnRequest::<true>::new()), Receipts::new(0));
+        let view = View::START;
+        for number in [0, 2, 5, 6, 9, 5, 4, 8] {
+            let (label, since) = (Label::default(), view.now);
+            let span = number..number + 1;
+            let gap = Some(receipts.highest()..number).filter(|gap| gap.start < gap.end);
+            let unit =
+                UnitHeader { span: span.clone(), count: 1, piece: 1, label, since, lifetime: None };
+            policy.on_received(&view, &unit, 1, gap);
+            receipts.enter(&span);
+        }
+        let mut report = Report::default();
+        assert!(policy.deadline() <= view.now && policy.report(&view, &receipts, 8, &mut report));
+        assert_eq!(report.missing, [1..2, 3..4, 7..8]);
+        policy.on_reported(&view, &report);
+        assert!(!policy.report(&view, &receipts, 8, &mut report), "once");
+        assert_eq!(policy.deadline(), Instant::END);
+    }
 }

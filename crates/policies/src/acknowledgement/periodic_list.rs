@@ -8,8 +8,16 @@ use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
-/// How many spans are reported once more: a list that is lost would cost retransmissions.
+/// How many spans are reported once more, beside what is news: a report that is lost would cost
+/// retransmissions.
 const REPEATED_MOST: usize = 4;
+
+/// How many ranges beyond the first hole are repeated. As each report names all before the hole, a
+/// range has as many reports to be learned from as leave until the hole is filled.
+const RANGES_MOST: usize = 8;
+
+/// How many spans are reported as received again (RFC 2883): one per report is the usual case.
+const AGAIN_MOST: usize = 4;
 
 /// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and
 /// comes again.
@@ -24,7 +32,13 @@ const FULL_LEAST: usize = 1024;
 const UNMEASURED_MOST: u64 = 2;
 
 /// Gathers the numbers of what arrived, duplicates too, and lists them after some time (ARTP
-/// §1.4.5). The last list is repeated once where there is room, since it may be lost.
+/// §1.4.5). The last list is repeated once where there is room, since it may be lost: where two
+/// lists in a row are, what arrived is sent again.
+///
+/// [With ranges](PeriodicList::ranges), each report names all that arrived before the first hole,
+/// and of the ranges beyond it those that grew and the highest ones (RFC 9000 §13.2.3, RFC 2018
+/// §4): as long as any report arrives, nothing is sent again that is here. It also names what was
+/// received again (D-SACK, RFC 2883).
 ///
 /// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a
 /// millisecond (an exchange on a fast path is not acknowledged packet by packet) and at most
@@ -57,7 +71,12 @@ pub struct PeriodicList {
     /// The octets of the full packets that are waited for. The last need not be quite full.
     enough: usize,
     said: Vec<Range<u64>>,
-    /// Whether the next list is to name all that arrived before it.
+    /// What arrived again since the last report.
+    again: Vec<Range<u64>>,
+    /// Whether reports name ranges, and repeat them.
+    ranges: bool,
+    /// Whether the next report is due without news, and a list is to name all that arrived before
+    /// it.
     all: bool,
 }
 
@@ -76,6 +95,8 @@ impl PeriodicList {
             longest: FULL_LEAST,
             enough: usize::MAX,
             said: Vec::new(),
+            again: Vec::new(),
+            ranges: false,
             all: false,
         }
     }
@@ -89,6 +110,13 @@ impl PeriodicList {
         self.full = Some(packets);
         self.lengthen(self.longest);
         self
+    }
+
+    /// Sets whether reports repeat the ranges of what arrived, where the format names ranges;
+    /// otherwise they list each number twice at most, as the document does.
+    #[must_use]
+    pub fn ranges(self, ranges: bool) -> Self {
+        PeriodicList { ranges, ..self }
     }
 
     #[inline(always)] // for each packet
@@ -111,9 +139,11 @@ impl PeriodicList {
         }
     }
 
-    /// Makes a report due although nothing new arrived: it repeats the last number that did.
+    /// Makes a report due although nothing new arrived: a list repeats the last number that did.
     fn remind(&mut self, view: &View, receipts: &Receipts) {
-        if self.news.is_empty() && receipts.highest() > 0 {
+        if self.ranges {
+            self.all = true;
+        } else if self.news.is_empty() && receipts.highest() > 0 {
             let last = receipts.highest() - 1;
             if last < receipts.upto()
                 || receipts.beyond().last().is_some_and(|span| span.contains(&last))
@@ -125,7 +155,38 @@ impl PeriodicList {
     }
 }
 
+/// Writes all that was received before the first hole, and of the ranges beyond it those that hold
+/// `news` and the highest ones, `most` at most.
+fn write_ranges(news: &[Range<u64>], receipts: &Receipts, most: usize, into: &mut Report) {
+    into.upto = receipts.upto();
+    let beyond = receipts.beyond();
+    let (older, highest) = beyond.split_at(beyond.len().saturating_sub(most.min(RANGES_MOST)));
+    if let Some(below) = highest.first() {
+        let room = most - highest.len();
+        let held = news.iter().filter(|span| (into.upto..below.start).contains(&span.start));
+        let grown = held.map(|span| older.partition_point(|range| range.end <= span.start));
+        into.held.extend(grown.filter_map(|place| older.get(place).cloned()).take(room));
+        into.held.sort_unstable_by_key(|range| range.start);
+        into.held.dedup();
+    }
+    into.held.extend_from_slice(highest);
+}
+
 impl Acknowledgement for PeriodicList {
+    fn on_begun(&mut self, names_ranges: bool) {
+        self.ranges &= names_ranges;
+    }
+
+    #[cold]
+    fn on_again(&mut self, span: &Range<u64>) {
+        let spans = self.again.len();
+        match self.again.last_mut() {
+            Some(last) if last.end == span.start => last.end = span.end,
+            _ if spans < AGAIN_MOST => self.again.push(span.clone()),
+            _ => {}
+        }
+    }
+
     #[inline(always)] // for each packet
     fn on_received(
         &mut self,
@@ -172,10 +233,15 @@ impl Acknowledgement for PeriodicList {
     }
 
     fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {
-        if self.at > view.now || self.news.is_empty() {
+        if self.at > view.now || self.news.is_empty() && !(self.ranges && self.all) {
             return false;
         }
         into.clear();
+        if self.ranges {
+            write_ranges(&self.news, receipts, room - self.again.len(), into);
+            into.again.extend_from_slice(&self.again);
+            return true;
+        }
         into.upto = if self.all { receipts.upto() } else { 0 };
         let mut left = room as u64;
         for span in self.news.iter().chain(&self.said) {
@@ -190,11 +256,18 @@ impl Acknowledgement for PeriodicList {
     }
 
     fn on_reported(&mut self, view: &View, report: &Report) {
+        self.octets = 0;
+        self.all = false;
+        if self.ranges {
+            self.numbers = 0;
+            self.news.clear();
+            self.again.clear();
+            self.at = Instant::END;
+            return;
+        }
         let mut said =
             report.held.iter().map(|span| span.end - span.start).sum::<u64>().min(self.numbers);
         self.numbers -= said;
-        self.octets = 0;
-        self.all = false;
         self.said.clear();
         let mut whole = 0;
         for span in &mut self.news {
@@ -224,7 +297,7 @@ component! {
 
 #[cfg(test)]
 mod tests {
-    use stackwright_transport::words::{Estimate, Label};
+    use stackwright_transport::words::{Estimate, Label, SECOND};
 
     use super::*;
 
@@ -287,5 +360,72 @@ mod tests {
                 "{count} of {piece}"
             );
         }
+    }
+
+    /// Has packets arrive, each number once or more, and returns what is reported then.
+    fn reported(list: &mut PeriodicList, receipts: &mut Receipts, numbers: &[u64]) -> Report {
+        for number in numbers {
+            let (span, mut report) = (*number..number + 1, Report::default());
+            let view = View { received_upto: receipts.upto(), ..NOW };
+            list.on_received(&view, &unit(span.clone(), 100), 100, None);
+            if !receipts.enter(&span) {
+                list.on_again(&span);
+            }
+            assert!(!list.report(&view, receipts, 20, &mut report), "{number}");
+        }
+        let mut report = Report::default();
+        list.hurry(&NOW);
+        assert!(list.report(&NOW, receipts, 20, &mut report));
+        list.on_reported(&NOW, &report);
+        assert_eq!(list.deadline(), Instant::END);
+        report
+    }
+
+    #[test]
+    fn each_report_tells_all_that_arrived_so_that_any_one_suffices() {
+        let (mut list, mut receipts) =
+            (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
+        assert_eq!(reported(&mut list, &mut receipts, &[0, 1, 3]).held, [3..4]);
+        let report = reported(&mut list, &mut receipts, &[5, 8]);
+        assert_eq!((report.upto, &report.held[..]), (2, &[3..4, 5..6, 8..9][..]));
+        let report = reported(&mut list, &mut receipts, &[2]);
+        assert_eq!((report.upto, &report.held[..]), (4, &[5..6, 8..9][..]));
+        assert_eq!(report.again, []);
+    }
+
+    #[test]
+    fn of_many_ranges_those_that_grew_and_the_highest_are_reported() {
+        let (mut list, mut receipts) =
+            (PeriodicList::new(SECOND, 999).ranges(true), Receipts::new(0));
+        let odd = Vec::from_iter((1..200).step_by(2));
+        let highest = Vec::from_iter(odd[92..].iter().map(|number| *number..number + 1));
+        assert_eq!(
+            reported(&mut list, &mut receipts, &odd).held.len(),
+            20,
+            "there is no more room"
+        );
+        let report = reported(&mut list, &mut receipts, &[10, 4, 12]);
+        assert_eq!(report.held, [&[3..6, 9..14][..], &highest].concat());
+    }
+
+    #[test]
+    fn what_arrives_again_is_reported_as_that_once() {
+        let (mut list, mut receipts) =
+            (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
+        let report = reported(&mut list, &mut receipts, &[0, 1, 0, 1, 5, 5]);
+        assert_eq!((report.upto, &report.held[..]), (2, &[5..6][..]));
+        assert_eq!(report.again, [0..2, 5..6]);
+        assert_eq!(reported(&mut list, &mut receipts, &[6]).again, []);
+    }
+
+    #[test]
+    fn where_the_format_names_no_ranges_numbers_are_listed_twice() {
+        let (mut list, mut receipts) =
+            (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
+        list.on_begun(false);
+        assert_eq!(reported(&mut list, &mut receipts, &[0, 1]).held, [0..2]);
+        assert_eq!(reported(&mut list, &mut receipts, &[2]).held, [2..3, 0..2]);
+        let report = reported(&mut list, &mut receipts, &[3]);
+        assert_eq!((report.upto, &report.held[..]), (0, &[3..4, 2..3][..]));
     }
 }

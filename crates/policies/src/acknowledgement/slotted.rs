@@ -73,6 +73,10 @@ fn is_covered(receipts: &Receipts, gap: &Range<u64>, reported: &[Range<u64>]) ->
 }
 
 impl<A: Acknowledgement> Acknowledgement for Slotted<A> {
+    fn on_begun(&mut self, names_ranges: bool) {
+        self.other.on_begun(names_ranges);
+    }
+
     fn on_received(
         &mut self,
         view: &View,
@@ -88,6 +92,10 @@ impl<A: Acknowledgement> Acknowledgement for Slotted<A> {
             }
         }
         self.other.on_received(view, unit, octets, gap);
+    }
+
+    fn on_again(&mut self, span: &Range<u64>) {
+        self.other.on_again(span);
     }
 
     fn on_refused(&mut self, view: &View, receipts: &Receipts) {

@@ -66,6 +66,7 @@ impl Congestion for Aimd {
 
     fn on_lost(&mut self, view: &View, _: u64) {
         if view.now >= self.cut_until {
+            self.undo.on_lost(self.window);
             self.window = (self.window / 2).max(self.first());
             self.cut_until = view.now.later(view.rtt.smoothed);
         }
@@ -73,19 +74,19 @@ impl Congestion for Aimd {
 
     fn on_timeout(&mut self, view: &View) {
         // The document knows no other answer: a loss is whatever is sent again.
-        self.undo.on_timeout(view, self.window);
+        let before = self.window;
         self.on_lost(view, 0);
+        self.undo.on_timeout(view, before);
     }
 
     fn on_spurious(&mut self, _: &View) {
-        if let Some(before) = self.undo.take() {
-            self.window = before;
-        }
+        self.window = self.window.max(self.undo.take().unwrap_or(0));
     }
 
     fn on_marked(&mut self, view: &View, _: u32) {
         // RFC 3168 §6.1.2: as if one had been lost.
         self.on_lost(view, 0);
+        self.undo = Undo::new(); // a mark is never spurious
     }
 
     fn heeds_marks(&self) -> bool {

@@ -66,7 +66,7 @@ pub struct Cubic {
     sent_at: Instant,
 }
 
-/// All that a timeout changes.
+/// All that a timeout or a loss changes.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     /// In octets, as the next two; growth is less than an octet at times.
@@ -211,10 +211,12 @@ impl Congestion for Cubic {
 
     fn on_lost(&mut self, view: &View, _: u64) {
         self.round_trip = view.rtt.smoothed;
+        let before = self.curve;
         let curve = &mut self.curve;
         if !curve.episode.begins(view) {
             return;
         }
+        self.undo.on_lost(before);
         // §4.7, fast convergence: a flow that got less than the last time leaves the rest to new
         // ones.
         let less = curve.window < curve.plateau;
@@ -226,6 +228,7 @@ impl Congestion for Cubic {
     fn on_marked(&mut self, view: &View, _: u32) {
         // RFC 3168 §6.1.2: as if one had been lost.
         self.on_lost(view, 0);
+        self.undo = Undo::new(); // a mark is never spurious
     }
 
     fn heeds_marks(&self) -> bool {
@@ -247,7 +250,7 @@ impl Congestion for Cubic {
 
     fn on_spurious(&mut self, view: &View) {
         self.round_trip = view.rtt.smoothed;
-        if let Some(before) = self.undo.take() {
+        if let Some(before) = self.undo.take().filter(|before| before.window > self.curve.window) {
             self.curve = before;
         }
     }

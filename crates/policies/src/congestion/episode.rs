@@ -1,4 +1,4 @@
-//! What was lost together is one sign of congestion, and what a timeout did can be undone.
+//! What was lost together is one sign of congestion, and what it did can be undone.
 
 use stackwright_transport::words::View;
 
@@ -38,12 +38,12 @@ impl Episode {
     }
 }
 
-/// Keeps what a timeout changes until it is known whether it was spurious (RFC 4015, RFC 9438
-/// §4.9).
+/// Keeps what a timeout, or an episode of loss, changes until it is known whether it was spurious
+/// (RFC 4015, RFC 9438 §4.9).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo<T> {
-    /// What was there before, and the first number that was not settled then.
-    saved: Option<(T, u64)>,
+    /// What was there before; of a timeout, also the first number that was not settled then.
+    saved: Option<(T, Option<u64>)>,
 }
 
 impl<T: Copy> Undo<T> {
@@ -51,14 +51,20 @@ impl<T: Copy> Undo<T> {
         Undo { saved: None }
     }
 
+    /// Saves what is `now` there, before an episode of loss.
+    pub(super) fn on_lost(&mut self, now: T) {
+        self.saved = Some((now, None));
+    }
+
     /// Saves what is `now` there, and returns `true`, unless the same data timed out before: then
     /// what preceded the first of these timeouts is kept, so that a path that becomes much longer
     /// costs one collapse, and the threshold stays what it is (RFC 5681 §3.1).
     pub(super) fn on_timeout(&mut self, view: &View, now: T) -> bool {
-        if self.saved.as_ref().is_some_and(|(_, settled)| *settled == view.settled_upto) {
+        let settled = Some(view.settled_upto);
+        if self.saved.as_ref().is_some_and(|(_, saved)| *saved == settled) {
             return false;
         }
-        self.saved = Some((now, view.settled_upto));
+        self.saved = Some((now, settled));
         true
     }
 

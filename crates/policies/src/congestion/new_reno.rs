@@ -38,7 +38,7 @@ pub struct NewReno {
     sent_at: Instant,
 }
 
-/// All that a timeout changes.
+/// All that a timeout or a loss changes.
 #[derive(Clone, Copy, Debug)]
 struct Ramp {
     window: u64,
@@ -123,8 +123,10 @@ impl Congestion for NewReno {
 
     fn on_lost(&mut self, view: &View, _: u64) {
         self.round_trip = view.rtt.smoothed;
+        let before = self.ramp;
         let ramp = &mut self.ramp;
         if ramp.episode.begins(view) {
+            self.undo.on_lost(before);
             ramp.threshold = (view.in_flight / 2).max(LEAST * self.packet);
             (ramp.window, ramp.arrived) = (ramp.threshold, 0);
         }
@@ -133,6 +135,7 @@ impl Congestion for NewReno {
     fn on_marked(&mut self, view: &View, _: u32) {
         // RFC 3168 §6.1.2: as if one had been lost.
         self.on_lost(view, 0);
+        self.undo = Undo::new(); // a mark is never spurious
     }
 
     fn heeds_marks(&self) -> bool {
@@ -150,7 +153,7 @@ impl Congestion for NewReno {
 
     fn on_spurious(&mut self, view: &View) {
         self.round_trip = view.rtt.smoothed;
-        if let Some(before) = self.undo.take() {
+        if let Some(before) = self.undo.take().filter(|before| before.window > self.ramp.window) {
             self.ramp = before;
         }
     }

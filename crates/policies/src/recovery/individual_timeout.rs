@@ -18,8 +18,8 @@ const FEW_TIMEOUTS_FACTOR: u64 = 3;
 
 /// Sends each packet again when its retransmission timeout expires (ARTP §1.4.5), until it is
 /// acknowledged or the peer counts as gone: after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without
-/// an acknowledgement and eight timeouts in a row, which take 255 times the first, or after three
-/// times as long. That is a deadline of its own, whatever is due to be sent again.
+/// an acknowledgement and eight timeouts in a row, which take 255 to 319 times the first, or after
+/// three times as long. That is a deadline of its own, whatever is due to be sent again.
 ///
 /// Choose it where each packet is acknowledged by itself.
 ///

@@ -11,6 +11,9 @@ use super::reordering::ReorderingWindow;
 /// 8985 §7.2), the tail of a burst counts as lost.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 
+/// How many packets the peer may keep waiting for a report.
+const FEW: u64 = 2;
+
 /// Counts a packet as lost when a packet that left later has arrived, and enough time has passed
 /// for it to be merely late (RACK, RFC 8985 §6): a quarter of the shortest round trip, its
 /// *reordering window*. Until reordering was seen, a number of later packets suffices, too (*packet
@@ -69,8 +72,8 @@ impl Recovery for RackTlp {
         self.window.on_lost(view);
     }
 
-    fn on_reordered(&mut self, _: &View) {
-        self.window.on_reordered();
+    fn on_reordered(&mut self, view: &View) {
+        self.window.on_reordered(view);
     }
 
     fn tolerance(&self) -> Option<u64> {
@@ -89,7 +92,10 @@ impl Recovery for RackTlp {
 
     fn probes_after(&self, view: &View) -> Option<Nanoseconds> {
         self.threshold?; // a report on the last one tells nothing then
-        (view.rtt.smoothed > 0).then(|| 2 * view.rtt.smoothed + self.peer_delay + PROBE_SLACK)
+        // Of several packets, the first are reported without delay.
+        let few = view.sent_upto - view.settled_upto <= FEW;
+        let delay = if few { self.peer_delay } else { 0 };
+        (view.rtt.smoothed > 0).then(|| 2 * view.rtt.smoothed + delay + PROBE_SLACK)
     }
 
     fn dead_after(&self, view: &View, timeouts: u32) -> Option<Nanoseconds> {
@@ -138,12 +144,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_in_flight_at_one_time_widens_the_window_once_however_many_reports_tell() {
+        let mut recovery = RackTlp::new(SECOND);
+        let window = |recovery: &RackTlp| recovery.lag(&view(0, 0)).unwrap() / MILLISECOND;
+        recovery.on_reordered(&view(0, 100));
+        for (trip, expected) in [50, 75, 100].into_iter().enumerate() {
+            for report in 0..20 {
+                let first = 100 * (trip as u64 + 1);
+                recovery.on_reordered(&view(first + report, first + 100 + report));
+                assert_eq!(window(&recovery), expected);
+            }
+        }
+    }
+
+    #[test]
     fn the_tail_is_probed_when_the_peer_must_have_acknowledged_it() {
         let mut recovery = RackTlp::new(SECOND);
         assert_eq!(recovery.probes_after(&view(0, 1)), Some(410 * MILLISECOND));
         let peer_delay = Some(50 * MILLISECOND);
         recovery.on_opened(&Opening { took: SECOND, tries: 1, octets: 200, peer_delay });
         assert_eq!(recovery.probes_after(&view(0, 1)), Some(460 * MILLISECOND));
+        assert_eq!(recovery.probes_after(&view(0, 3)), Some(410 * MILLISECOND), "it is not alone");
         assert_eq!(recovery.threshold(None).probes_after(&view(0, 1)), None);
     }
 }

@@ -13,8 +13,8 @@ const PERSISTS: u8 = 16;
 /// before.
 const QUARTERS_MOST: u8 = 64;
 
-/// The reordering window: a quarter of the shortest round trip, and a quarter more whenever a packet
-/// that had been taken for lost arrives after all, up to a round trip.
+/// The reordering window: a quarter of the shortest round trip, and a quarter more in each round
+/// trip in which a packet that had been taken for lost arrives after all, up to a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReorderingWindow {
     /// In quarters of the shortest round trip; 0: nothing was reordered yet.
@@ -23,11 +23,13 @@ pub(super) struct ReorderingWindow {
     persists: u8,
     /// What was in flight when the last recovery began is settled below this number.
     recovers_upto: u64,
+    /// The same of what was in flight when it last grew.
+    grown_upto: u64,
 }
 
 impl ReorderingWindow {
     pub(super) const fn new() -> Self {
-        ReorderingWindow { quarters: 0, persists: 0, recovers_upto: 0 }
+        ReorderingWindow { quarters: 0, persists: 0, recovers_upto: 0, grown_upto: 0 }
     }
 
     /// Records that packets were found lost.
@@ -42,10 +44,14 @@ impl ReorderingWindow {
         }
     }
 
-    /// Records that one of them was late.
-    pub(super) fn on_reordered(&mut self) {
-        self.quarters = (self.quarters + 1).min(QUARTERS_MOST);
+    /// Records that one of them was late. What was in flight at one time is seen to be late in many
+    /// reports, and lets it grow once (RFC 8985 §6.2, step 4).
+    pub(super) fn on_reordered(&mut self, view: &View) {
         self.persists = PERSISTS;
+        if view.settled_upto >= self.grown_upto {
+            self.quarters = (self.quarters + 1).min(QUARTERS_MOST);
+            self.grown_upto = view.sent_upto;
+        }
     }
 
     /// Returns whether anything was reordered.

@@ -73,8 +73,8 @@ impl Recovery for SelectiveRepeat {
         self.window.on_lost(view);
     }
 
-    fn on_reordered(&mut self, _: &View) {
-        self.window.on_reordered();
+    fn on_reordered(&mut self, view: &View) {
+        self.window.on_reordered(view);
     }
 
     fn tolerance(&self) -> Option<u64> {

@@ -4,7 +4,7 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, MILLISECOND, Nanoseconds, Opening, Sample};
 
-use super::{DOUBLED_MOST, SampleSource, TIMEOUT_MOST, backed_off};
+use super::{BackOff, SampleSource, TIMEOUT_MOST};
 
 /// What is added to the peer's longest delay of an acknowledgement: timers of both hosts have
 /// coarse clocks.
@@ -19,8 +19,8 @@ const GRANULARITY: Nanoseconds = 10 * MILLISECOND;
 /// itself.
 ///
 /// A doubled timeout stays doubled until a unit that was sent once is acknowledged (Karn's
-/// algorithm, RFC 6298 (5.7)): where the round trip outgrew the timeout, nothing could be measured
-/// otherwise.
+/// algorithm, RFC 6298 (5.7)), or the timeout was found spurious: where the round trip outgrew the
+/// timeout, nothing could be measured otherwise.
 ///
 /// Choose it for networks: their delay varies, and a timeout that does not take the variation into
 /// account is too short or too long.
@@ -39,7 +39,7 @@ pub struct Rfc6298 {
     timeout: Nanoseconds,
     margin: Nanoseconds,
     ceiling: Nanoseconds,
-    doubled: u32,
+    back_off: BackOff,
 }
 
 impl Rfc6298 {
@@ -47,7 +47,14 @@ impl Rfc6298 {
     /// `margin` more than the smoothed round trip after that; both in nanoseconds.
     pub const fn new(source: SampleSource, first: Nanoseconds, margin: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Rfc6298 { source, estimate, timeout: first, margin, ceiling: TIMEOUT_MOST, doubled: 0 }
+        Rfc6298 {
+            source,
+            estimate,
+            timeout: first,
+            margin,
+            ceiling: TIMEOUT_MOST,
+            back_off: BackOff::NONE,
+        }
     }
 
     /// Sets the longest timeout, in nanoseconds; a round trip that is longer overrides it.
@@ -70,7 +77,7 @@ impl Rfc6298 {
     }
 
     fn settle(&mut self) {
-        self.estimate.timeout = backed_off(self.timeout, self.doubled, self.ceiling);
+        self.estimate.timeout = self.back_off.of(self.timeout, self.ceiling);
     }
 }
 
@@ -94,12 +101,16 @@ impl Rtt for Rfc6298 {
     fn on_sample(&mut self, sample: Sample) {
         let Some(took) = self.source.believes(sample) else { return };
         self.learn(took);
-        self.doubled = 0;
-        self.settle();
+        self.on_spurious();
     }
 
     fn on_timeout(&mut self) {
-        self.doubled = (self.doubled + 1).min(DOUBLED_MOST);
+        self.back_off.expire();
+        self.settle();
+    }
+
+    fn on_spurious(&mut self) {
+        self.back_off = BackOff::NONE;
         self.settle();
     }
 }
@@ -136,18 +147,38 @@ mod tests {
             (0..100).for_each(|_| rtt.on_timeout());
             rtt.estimate().timeout
         };
-        assert_eq!(longest(measured(SECOND, 100)), 60 * SECOND);
-        assert_eq!(longest(measured(50 * SECOND, 100)), 2 * (50 * SECOND + 200 * MILLISECOND));
+        for (took, most) in [(SECOND, 60 * SECOND), (50 * SECOND, 100_400 * MILLISECOND)] {
+            let longest = longest(measured(took, 100));
+            assert!((most..=most + most / 4).contains(&longest), "{longest}");
+        }
+    }
+
+    /// Of a link that is up for a fifth of each twenty seconds, a minute is a multiple.
+    #[test]
+    fn a_timeout_that_is_as_long_as_it_may_be_meets_a_link_that_is_up_periodically() {
+        for took in (100..300).map(|hundredth| hundredth * SECOND / 100) {
+            let (mut rtt, mut now) = (measured(took, 100), 0);
+            let up = (0..40).position(|_| {
+                rtt.on_timeout();
+                now += rtt.estimate().timeout;
+                (10 * SECOND..14 * SECOND).contains(&(now % (20 * SECOND)))
+            });
+            assert!(up.is_some(), "{took}");
+        }
     }
 
     #[test]
-    fn a_doubled_timeout_stays_until_a_sample() {
+    fn a_doubled_timeout_stays_until_a_sample_or_until_it_was_spurious() {
+        let base = 300 * MILLISECOND;
+        let is_doubled = |rtt: &Rfc6298| (8 * base..=10 * base).contains(&rtt.estimate().timeout);
         let mut rtt = measured(100 * MILLISECOND, 100);
         (0..3).for_each(|_| rtt.on_timeout());
-        assert_eq!(rtt.estimate().timeout, 8 * 300 * MILLISECOND);
+        assert!(is_doubled(&rtt));
         rtt.on_sample(Sample::OfAnswer(100 * MILLISECOND));
-        assert_eq!(rtt.estimate().timeout, 8 * 300 * MILLISECOND, "it believes units only");
+        assert!(is_doubled(&rtt), "it believes units only");
+        let mut other = rtt;
         rtt.on_sample(Sample::OfUnit(100 * MILLISECOND));
-        assert_eq!(rtt.estimate().timeout, 300 * MILLISECOND);
+        other.on_spurious();
+        assert_eq!([rtt, other].map(|rtt| rtt.estimate().timeout), [base; 2]);
     }
 }

@@ -4,7 +4,7 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_MOST, SampleSource, TIMEOUT_MOST, backed_off};
+use super::{BackOff, SampleSource, TIMEOUT_MOST};
 
 /// Smooths the round trip with α = 0.875 (ARTP §1.4.2). The timeout is twice that, as in RFC 793
 /// with β = 2, at least `floor`, and doubles when it expires, to a minute at most unless
@@ -29,7 +29,7 @@ pub struct Srtt {
     timeout: Nanoseconds,
     floor: Nanoseconds,
     ceiling: Nanoseconds,
-    doubled: u32,
+    back_off: BackOff,
 }
 
 impl Srtt {
@@ -37,7 +37,14 @@ impl Srtt {
     /// `floor` after that; both in nanoseconds.
     pub const fn new(source: SampleSource, first: Nanoseconds, floor: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Srtt { source, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
+        Srtt {
+            source,
+            estimate,
+            timeout: first,
+            floor,
+            ceiling: TIMEOUT_MOST,
+            back_off: BackOff::NONE,
+        }
     }
 
     /// Sets the longest timeout, in nanoseconds; a round trip that is longer overrides it.
@@ -46,9 +53,8 @@ impl Srtt {
         Srtt { ceiling, ..self }
     }
 
-    fn doubles(&mut self, doubled: u32) {
-        self.doubled = doubled;
-        self.estimate.timeout = backed_off(self.timeout, doubled, self.ceiling);
+    fn settle(&mut self) {
+        self.estimate.timeout = self.back_off.of(self.timeout, self.ceiling);
     }
 }
 
@@ -68,11 +74,17 @@ impl Rtt for Srtt {
             estimate.least = estimate.least.min(took);
         }
         self.timeout = (2 * estimate.smoothed).max(self.floor);
-        self.doubles(0);
+        self.on_spurious();
     }
 
     fn on_timeout(&mut self) {
-        self.doubles((self.doubled + 1).min(DOUBLED_MOST));
+        self.back_off.expire();
+        self.settle();
+    }
+
+    fn on_spurious(&mut self) {
+        self.back_off = BackOff::NONE;
+        self.settle();
     }
 }
 
@@ -97,8 +109,13 @@ mod tests {
             rtt.on_sample(Sample::OfUnit(took));
             rtt
         };
-        assert_eq!(longest(measured(2 * SECOND)), 60 * SECOND);
-        assert_eq!(longest(measured(2 * SECOND).at_most(10 * SECOND)), 10 * SECOND);
-        assert_eq!(longest(measured(50 * SECOND)), 2 * 100 * SECOND);
+        for (rtt, most) in [
+            (measured(2 * SECOND), 60 * SECOND),
+            (measured(2 * SECOND).at_most(10 * SECOND), 10 * SECOND),
+            (measured(50 * SECOND), 2 * 100 * SECOND),
+        ] {
+            let longest = longest(rtt);
+            assert!((most..=most + most / 4).contains(&longest), "{longest}");
+        }
     }
 }

@@ -92,7 +92,7 @@ pub struct Association<C: Configuration> {
     stirred: Instant,
     /// When a unit last left.
     left_at: Instant,
-    probed: bool,
+    probe: Probe,
     /// Since when the peer's window has been shut, with nothing in flight.
     shut_since: Option<Instant>,
     /// When a queue last grew, while they hold memory.
@@ -104,6 +104,17 @@ pub struct Association<C: Configuration> {
     /// Why this side ended it, if it did.
     given_up: Option<Ending>,
     counts: LossCounts,
+}
+
+/// Where a probe stands that shows what of a flight was lost, when nothing is reported (RFC 8985 §7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Probe {
+    /// One may be sent.
+    Ready,
+    /// One leaves, whatever the congestion window says.
+    Due,
+    /// It left, and nothing was reported since.
+    Sent,
 }
 
 /// What went wrong on the path of an association.
@@ -156,7 +167,7 @@ impl<C: Configuration> Association<C> {
             priority: MessageProperties::default().priority,
             stirred: Instant::START,
             left_at: Instant::START,
-            probed: false,
+            probe: Probe::Ready,
             shut_since: None,
             used: None,
             refused: None,

@@ -3,7 +3,7 @@
 
 use stackwright_contract::Instant;
 
-use super::Association;
+use super::{Association, Probe};
 use crate::configuration::Configuration;
 use crate::slots::Acknowledgement as _;
 use crate::transport::NewPath;
@@ -16,7 +16,7 @@ impl<C: Configuration> Association<C> {
         self.sending.sent.lose_all();
         self.marks.doubt();
         (self.quiet_since, self.moved, self.timer_since) = (now, now, now);
-        (self.timeouts, self.probed) = (0, false);
+        (self.timeouts, self.probe) = (0, Probe::Ready);
         if let Some(NewPath { slots, opening }) = new {
             (self.slots.rtt, self.slots.recovery) = (slots.rtt, slots.recovery);
             (self.slots.congestion, self.slots.rate) = (slots.congestion, slots.rate);

@@ -202,6 +202,7 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.connection.on_begun(self.slots.format.peer_idle());
+            self.slots.acknowledgement.on_begun(self.slots.format.names_ranges());
             self.slots.ordering.begin(first);
             let mut agreed = Vec::new();
             self.slots.format.agreed(&mut agreed);
@@ -243,6 +244,7 @@ impl<C: Configuration> Association<C> {
         self.slots.acknowledgement.on_received(view, unit, body.len(), gap);
         if duplicate {
             self.counts.duplicates += 1;
+            self.slots.acknowledgement.on_again(&unit.span);
             self.marks.doubt();
             return Err(Dropped::Duplicate);
         }
@@ -360,8 +362,10 @@ impl<C: Configuration> Association<C> {
             result = self.deliver(view, &unit, &mut part, pool);
             result.as_ref().map_err(|dropped| *dropped)?;
         }
-        // Nothing of it was new.
-        self.counts.duplicates += u64::from(at == unit.span.start);
+        if at == unit.span.start {
+            self.counts.duplicates += 1; // nothing of it was new
+            self.slots.acknowledgement.on_again(&unit.span);
+        }
         result
     }
 

@@ -6,7 +6,7 @@ use core::mem;
 use stackwright_contract::Instant;
 use stackwright_wire::Pool;
 
-use super::{Association, QUESTIONS};
+use super::{Association, Probe, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::sending::{Acknowledged, Sending, Settling};
 use crate::slots::{
@@ -41,27 +41,37 @@ impl<C: Configuration> Association<C> {
         pool: &Pool<C::Message>,
     ) {
         report.answers = report.answers.filter(|number| self.is_open(*number));
-        let report = &*report;
+        let mut again = mem::take(&mut report.again);
         let mut sum = Acknowledged::default();
-        // At the end of a burst, an acknowledgement is of the last copy of what was sent again,
-        // unless it came sooner than the minimum RTT (RFC 8985 §6.2). While more data follows, that
-        // data shows what is lost; on a path that became longer, first copies would be taken for
-        // last ones.
+        // An acknowledgement is of the last copy of what was sent again unless it came sooner than
+        // the minimum RTT (RFC 8985 §6.2), which half of the usual one is on a path that became
+        // longer: first copies would be taken for last ones.
         let too_soon = match view.rtt.least {
             0 => Instant::END,
             least => view.now.sooner(least),
         };
-        let copies = if view.drained && view.rtt.least > 0 { too_soon } else { Instant::START };
+        let copies = match view.rtt.least {
+            0 => Instant::START,
+            least => view.now.sooner(least.max(view.rtt.smoothed / 2)),
+        };
         let Sending { sent, messages, .. } = &mut self.sending;
-        let mut settling = Settling { copies, too_soon, messages, pool, sum: &mut sum };
+        let mut settling =
+            Settling { copies, too_soon, messages, pool, sum: &mut sum, again: &mut again };
         if report.upto > view.settled_upto {
             sent.acknowledge(view.settled_upto..report.upto, &mut settling);
         }
         report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
         self.sending.free_numbers();
         (self.quiet_since, self.timeouts) = (view.now, 0);
-        let spurious = sum.doubtful && mem::take(&mut self.timed_out);
-        if spurious {
+        let mut spurious = sum.doubtful && mem::take(&mut self.timed_out);
+        if !again.is_empty() {
+            let proven = self.sending.sent.prove(&again);
+            (spurious, sum.late) = (spurious || proven.all, sum.late || proven.late);
+            again.clear();
+        }
+        report.again = again; // its memory is kept
+        let report = &*report;
+        if sum.doubtful && spurious && self.slots.recovery.lag(view).is_some() {
             self.sending.sent.restore();
         }
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
@@ -95,25 +105,28 @@ impl<C: Configuration> Association<C> {
             slots.congestion.on_marked(view, marked);
         }
         if sum.units > 0 {
-            (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
+            (self.moved, self.stirred, self.probe) = (view.now, view.now, Probe::Ready);
             // Progress behind a hole does not count: where only time tells what is lost, the hole's
             // timer would never expire.
             if self.sending.settled_upto() > view.settled_upto {
                 self.timer_since = view.now;
             }
             slots.format.on_acknowledged(sum.longest, sum.in_parts);
-            if spurious {
-                slots.congestion.on_spurious(view);
-            }
-            if sum.late {
-                slots.recovery.on_reordered(view);
-            }
+        }
+        if sum.late {
+            slots.recovery.on_reordered(view);
+        }
+        if spurious {
+            slots.rtt.on_spurious();
+            slots.congestion.on_spurious(view);
+        }
+        if sum.units > 0 {
             slots.congestion.on_acknowledged(view, &sum);
         }
         let is_lost = |suspect: &Suspect| slots.recovery.is_lost(suspect, report);
         let mut lost = match slots.recovery.suspects(view, report) {
             Suspects::None => 0,
-            Suspects::Within(span) => self.sending.sent.judge(span, is_lost),
+            Suspects::Within(span) => self.sending.sent.judge(span, view.settled_upto, is_lost),
             Suspects::Missing => {
                 // They rise; a number that a peer reports twice is judged once.
                 let mut judged = 0;
@@ -122,7 +135,8 @@ impl<C: Configuration> Association<C> {
                     judged = judged.max(span.end);
                     start..span.end
                 });
-                spans.map(|span| self.sending.sent.judge(span, is_lost)).sum()
+                let sent = &mut self.sending.sent;
+                spans.map(|span| sent.judge(span, view.settled_upto, is_lost)).sum()
             }
         };
         if let Some(tolerance) = slots.recovery.tolerance()
@@ -133,7 +147,7 @@ impl<C: Configuration> Association<C> {
                 self.overtaken_after = view.now.nanoseconds_since(surely) + lag;
             }
             let before = lag.and_then(|lag| sum.surely.map(|surely| surely.sooner(lag)));
-            lost += self.sending.sent.lose_overtaken(tolerance, before);
+            lost += self.sending.sent.lose_overtaken(tolerance, before, view.settled_upto);
         }
         self.on_lost(view, lost);
         self.set_pace(view);

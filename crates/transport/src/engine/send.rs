@@ -9,7 +9,7 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Credit};
 use stackwright_wire::Message;
 
-use super::{Association, Memory, QUESTIONS};
+use super::{Association, Memory, Probe, QUESTIONS};
 use crate::configuration::{Configuration, Slots};
 use crate::sending::{Leaving, Next};
 use crate::slots::{
@@ -236,10 +236,11 @@ impl<C: Configuration> Association<C> {
     /// Tells the judges of units that units leave.
     #[inline(always)] // for each packet
     pub(super) fn tell_units(&mut self, view: &View) {
-        // A retransmission does not count: a probe would be followed by a probe, and the
-        // association would never be given up.
-        if !self.sending.is_losing() {
-            (self.stirred, self.probed) = (view.now, false);
+        // Neither a probe nor a retransmission counts: a probe would be followed by a probe.
+        if self.probe == Probe::Due {
+            self.probe = Probe::Sent;
+        } else if !self.sending.is_losing() {
+            (self.stirred, self.probe) = (view.now, Probe::Ready);
         }
         self.left_at = view.now;
         self.slots.inquiry.on_sent(view);
@@ -320,7 +321,8 @@ impl<C: Configuration> Association<C> {
         let (window, limit) = (slots.congestion.window(), slots.flow.limit(view));
         let in_flight = view.in_flight + octets as u64;
         // A window smaller than a packet would be shut for ever.
-        if in_flight > window && (view.in_flight > 0 || window == 0) {
+        let is_free = view.in_flight == 0 && window > 0;
+        if in_flight > window && !is_free && self.probe != Probe::Due {
             self.shut_since = None;
             return None;
         }
@@ -383,7 +385,7 @@ impl<C: Configuration> Association<C> {
     /// than a millisecond: that much of the window is as good as it gets.
     #[inline]
     pub(super) fn defers(&self, view: &View) -> bool {
-        if view.in_flight < GATHER_LEAST || self.sending.is_losing() {
+        if view.in_flight < GATHER_LEAST || self.sending.is_losing() || self.probe == Probe::Due {
             return false;
         }
         let Some(first) = self.sending.waiting.first() else { return false };

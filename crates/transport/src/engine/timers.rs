@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_contract::services::MessageProperties;
 
-use super::Association;
+use super::{Association, Probe};
 use crate::configuration::Configuration;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
@@ -107,7 +107,7 @@ impl<C: Configuration> Association<C> {
             return;
         }
         let before = view.now.sooner(self.overtaken_after).later(1);
-        let lost = self.sending.sent.lose_overtaken(u64::MAX, Some(before));
+        let lost = self.sending.sent.lose_overtaken(u64::MAX, Some(before), view.settled_upto);
         self.on_lost(view, lost);
         self.set_pace(view);
     }
@@ -128,18 +128,23 @@ impl<C: Configuration> Association<C> {
         self.marks.doubt();
     }
 
-    /// Sends the last unit once more (a tail probe): the end of a burst was lost, and nothing that
-    /// follows shows it.
+    /// Sends one packet more when nothing is reported: its report shows what of the flight was lost.
+    /// It is a new one if there is one, and else the last once more (a tail probe).
     fn probe(&mut self, view: &View) {
-        if let Some(at) = self.probe_at(view)
-            && at <= view.now
-        {
-            self.probed = self.sending.sent.probe();
+        if self.probe_at(view).is_none_or(|at| at > view.now) {
+            return;
+        }
+        let is_new = !view.drained && self.slots.flow.limit(view) > view.sent_upto;
+        if is_new || self.sending.sent.probe() {
+            self.probe = Probe::Due;
         }
     }
 
     fn probe_at(&self, view: &View) -> Option<Instant> {
-        if self.probed || self.sending.is_idle() || !view.drained {
+        // Where something is lost, it is sent again; where nothing of that is reported, the timeout
+        // decides.
+        let rests = self.sending.is_idle() || self.sending.is_losing();
+        if rests || self.probe != Probe::Ready {
             return None;
         }
         let wait = self.slots.recovery.probes_after(view)?;

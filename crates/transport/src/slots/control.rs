@@ -80,10 +80,15 @@ slot! {
 slot! {
     /// The receiver's half: when something is to be reported, and what.
     trait Acknowledgement {
+        /// Records that the peer is known; `names_ranges`: whether a report names ranges, and not
+        /// each number by itself.
+        fn on_begun(&mut self, names_ranges: bool) = ();
         /// Records that a unit of `octets` octets arrived, perhaps not for the first time, or
         /// several did: the effect is that of units arriving one by one. `gap` is a hole that they
         /// show.
         fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) = ();
+        /// Records that all of a unit had arrived before: its sender took it for lost in vain.
+        fn on_again(&mut self, span: &Range<u64>) = ();
         /// Records that a unit arrived that could not be taken for want of memory: the peer needs a
         /// report.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();

@@ -97,6 +97,8 @@ slot! {
         fn headroom(&self) -> usize;
         /// Returns the most spans, or numbers, in one report.
         fn report_room(&self) -> usize;
+        /// Returns whether a report names ranges, and not each number by itself.
+        fn names_ranges(&self) -> bool = true;
         /// Returns where the check of a packet is; `None` if it has none.
         fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> = None;
         /// Decodes octets to words. The report is written into `report`. `front` is that of the

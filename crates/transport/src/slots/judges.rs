@@ -42,8 +42,8 @@ slot! {
         fn on_opened(&mut self, opening: &Opening) = ();
         /// Records that packets were found lost, other than by a timeout.
         fn on_lost(&mut self, view: &View) = ();
-        /// Records that a packet that had been found lost, other than by a timeout, has arrived:
-        /// it was late.
+        /// Records that a packet that had been found lost, other than by a timeout, has arrived, as
+        /// a report of a round trip later may tell: it was late.
         fn on_reordered(&mut self, view: &View) = ();
         /// Returns whether a unit is kept until it is acknowledged.
         fn keeps(&self) -> bool = true;
@@ -84,6 +84,8 @@ slot! {
         fn on_sample(&mut self, sample: Sample) = ();
         /// Records that something was not acknowledged in time.
         fn on_timeout(&mut self) = ();
+        /// Records that it had arrived all the same, or was on its way.
+        fn on_spurious(&mut self) = ();
     }
 }
 
@@ -142,8 +144,8 @@ slot! {
         /// Records a retransmission timeout: all that was in flight counts as lost, and its octets
         /// are not [told](Congestion::on_lost) as such.
         fn on_timeout(&mut self, view: &View) = ();
-        /// Records that the last timeout was spurious: what it took for lost had arrived, or was on
-        /// its way.
+        /// Records that the last timeout was spurious, or the last episode of loss, which began when
+        /// all before it was settled: what was taken for lost had arrived, or was on its way.
         fn on_spurious(&mut self, view: &View) = ();
         /// Returns whether it is to ask: a probe is an inquiry.
         fn asks(&self, view: &View) -> bool = false;

@@ -20,6 +20,8 @@ pub struct Report {
     pub upto: u64,
     /// Other spans that were received, in any order.
     pub held: Vec<Range<u64>>,
+    /// Spans that were received once more since the last report (RFC 2883).
+    pub again: Vec<Range<u64>>,
     /// Spans that are known to be missing, in rising order. Of the rest nothing is known.
     pub missing: Vec<Range<u64>>,
     /// The inquiry that it answers.
@@ -40,6 +42,7 @@ impl Report {
     pub fn clear(&mut self) {
         self.upto = 0;
         self.held.clear();
+        self.again.clear();
         self.missing.clear();
         (self.answers, self.ecn, self.member) = (None, None, 0);
     }

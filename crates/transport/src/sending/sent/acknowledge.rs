@@ -1,5 +1,6 @@
 //! Packets are acknowledged: they leave the queue.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
@@ -9,6 +10,7 @@ use super::{Cause, SentQueue, SentRange, State};
 use crate::sending::messages::Messages;
 use crate::sending::pieces::Pieces;
 use crate::sending::waiting::Payload;
+use crate::words::Numbering;
 
 /// What a report newly acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,11 +53,13 @@ pub(crate) struct Settling<'a, M: Message> {
     pub(crate) messages: &'a mut Messages,
     pub(crate) pool: &'a Pool<M>,
     pub(crate) sum: &'a mut Acknowledged,
+    /// The numbers of packets that are known to have arrived though they had been taken for lost.
+    pub(crate) again: &'a mut Vec<Range<u64>>,
 }
 
 /// The acknowledged packets of ranges in rising order.
-#[derive(Default)]
 struct Tally {
+    numbering: Numbering,
     octets: u64,
     units: u64,
     /// What of them had been taken for lost.
@@ -68,6 +72,10 @@ struct Tally {
 }
 
 impl Tally {
+    const fn new(numbering: Numbering) -> Self {
+        Tally { numbering, octets: 0, units: 0, lost_octets: 0, lost: 0, newest: None, order: 0 }
+    }
+
     /// Accounts for `count` packets of a range, which are the first of `pieces`, behind `skipped`
     /// others.
     #[inline(always)] // for each range
@@ -91,7 +99,7 @@ impl Tally {
             self.newest = Some(range.sent_at); // numbers and times rise together
             self.order = self.order.max(order);
         } else {
-            self.add_doubted(range, count, octets, order, settling);
+            self.add_doubted(range, (skipped, count), octets, order, settling);
         }
     }
 
@@ -100,7 +108,7 @@ impl Tally {
     fn add_doubted<M: Message>(
         &mut self,
         range: &SentRange<M>,
-        count: usize,
+        (skipped, count): (usize, usize),
         octets: usize,
         order: u64,
         settling: &mut Settling<'_, M>,
@@ -114,6 +122,10 @@ impl Tally {
             }
             State::InFlight => range.cause.filter(|_| range.sent_at > settling.too_soon),
         };
+        if arrived.is_some_and(|cause| cause != Cause::Probes) {
+            let number = |index| range.number(index, self.numbering);
+            settling.again.push(number(skipped)..number(skipped + count));
+        }
         sum.late |= arrived == Some(Cause::Overtaken);
         sum.doubtful |= arrived == Some(Cause::TimedOut);
         if range.times == 1 {
@@ -133,7 +145,7 @@ impl<M: Message> SentQueue<M> {
     /// Settles the packets that lie wholly in `span`.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, settling: &mut Settling<'_, M>) {
-        let mut tally = Tally::default();
+        let mut tally = Tally::new(self.numbering);
         let mut first = self.find(span.start);
         if self.ranges.get(first).is_some_and(|range| range.numbers.start < span.start) {
             self.acknowledge_within(first, &span, &mut tally, settling);

@@ -20,10 +20,106 @@ pub struct Suspect {
     pub stamp: u32,
 }
 
+/// How many spans of lost packets are remembered until they are known to have arrived. Where there
+/// are more, nothing is undone.
+const DOUBTED_MOST: usize = 256;
+
+/// What was taken for lost since an episode of loss began, and is not known to have arrived all the
+/// same. Where all of it has, the episode was none (RFC 3708, RFC 4015).
+#[derive(Debug)]
+pub(super) struct Doubted {
+    spans: Vec<Range<u64>>,
+    /// The episode is over when all before this number is settled.
+    upto: u64,
+    /// Whether it began with a timeout, and not because packets were overtaken.
+    timed_out: bool,
+}
+
+impl Doubted {
+    pub(super) const fn new() -> Self {
+        Doubted { spans: Vec::new(), upto: 0, timed_out: false }
+    }
+
+    /// Ends the episode.
+    pub(super) fn forget(&mut self) {
+        *self = Doubted::new();
+    }
+
+    /// Adds packets, and begins an episode where all before `settled` is settled.
+    fn add(&mut self, numbers: &Range<u64>, settled: u64, sent_upto: u64) {
+        if settled >= self.upto {
+            (self.upto, self.timed_out) = (sent_upto, false);
+            self.spans.clear();
+        }
+        let spans = self.spans.len();
+        match self.spans.last_mut() {
+            Some(last) if last.end == numbers.start => last.end = numbers.end,
+            // One more than is remembered is never known to have arrived.
+            _ if spans <= DOUBTED_MOST => self.spans.push(numbers.clone()),
+            _ => {}
+        }
+    }
+
+    /// Records that packets have arrived. Returns whether some of them were doubted.
+    fn remove(&mut self, numbers: &Range<u64>) -> bool {
+        let (mut at, mut found) = (0, false);
+        if self.spans.len() > DOUBTED_MOST {
+            return false;
+        }
+        while let Some(span) = self.spans.get_mut(at) {
+            let (before, after) = (span.start..numbers.start, numbers.end..span.end);
+            if before.end >= span.end || after.start <= span.start {
+                at += 1;
+                continue;
+            }
+            found = true;
+            match (before.is_empty(), after.is_empty()) {
+                (true, true) => drop(self.spans.swap_remove(at)),
+                (true, false) => *span = after,
+                (false, is_last) => {
+                    *span = before;
+                    if !is_last {
+                        self.spans.push(after);
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What is known of packets that were taken for lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Proven {
+    /// Whether packets that others had overtaken were late.
+    pub(crate) late: bool,
+    /// Whether all that was lost since an episode of loss began has arrived.
+    pub(crate) all: bool,
+}
+
 impl<M: Message> SentQueue<M> {
+    /// Records that packets were received once more, or were received though they had been taken
+    /// for lost.
+    #[cold]
+    pub(crate) fn prove(&mut self, spans: &[Range<u64>]) -> Proven {
+        let doubted = &mut self.doubted;
+        let found = spans.iter().filter(|span| doubted.remove(span)).count() > 0;
+        let proven =
+            Proven { late: found && !doubted.timed_out, all: found && doubted.spans.is_empty() };
+        if proven.all {
+            doubted.forget();
+        }
+        proven
+    }
+
     /// Judges all packets in flight that have numbers in `span`, once per range. Returns the octets
-    /// of those that are lost.
-    pub(crate) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
+    /// of those that are lost. All before `settled` was settled when the report came.
+    pub(crate) fn judge(
+        &mut self,
+        span: Range<u64>,
+        settled: u64,
+        is_lost: impl Fn(&Suspect) -> bool,
+    ) -> u64 {
         let (mut at, mut octets) = (self.find(span.start), 0);
         while let Some(range) = self.ranges.get(at).filter(|range| range.numbers.start < span.end) {
             let from = range.packets_before(span.start, self.numbering);
@@ -38,7 +134,7 @@ impl<M: Message> SentQueue<M> {
                     self.split(at, from);
                     at += 1;
                 }
-                octets += self.lose(at, to - from, Cause::Overtaken);
+                octets += self.lose_overtaken_at(at, to - from, settled);
             }
             at += 1;
         }
@@ -48,7 +144,12 @@ impl<M: Message> SentQueue<M> {
     /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged
     /// one, or before it, and before `before` (RFC 9002 §6.1, RFC 8985 §6.2). Returns their
     /// octets.
-    pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
+    pub(crate) fn lose_overtaken(
+        &mut self,
+        tolerance: u64,
+        before: Option<Instant>,
+        settled: u64,
+    ) -> u64 {
         let mut octets = 0;
         while let Some(at) = self.overtaken() {
             let range = &self.ranges[at];
@@ -61,17 +162,26 @@ impl<M: Message> SentQueue<M> {
             if count == 0 {
                 break;
             }
-            octets += self.lose(at, count, Cause::Overtaken);
+            octets += self.lose_overtaken_at(at, count, settled);
         }
+        octets
+    }
+
+    fn lose_overtaken_at(&mut self, at: usize, count: usize, settled: u64) -> u64 {
+        let octets = self.lose(at, count, Cause::Overtaken);
+        self.doubted.add(&self.ranges[at].numbers, settled, self.sent_upto);
         octets
     }
 
     /// Loses all packets in flight, for no other reason than a timeout.
     pub(crate) fn lose_all(&mut self) {
+        self.doubted.forget();
         for range in self.ranges.iter_mut().filter(|range| range.state == State::InFlight) {
             range.state = State::Lost(Cause::TimedOut);
             self.lost_packets += range.count;
+            self.doubted.add(&range.numbers, 0, self.sent_upto);
         }
+        (self.doubted.upto, self.doubted.timed_out) = (self.sent_upto, true);
         self.in_flight = 0;
         self.transmissions.clear();
         self.lost.clear();
@@ -79,15 +189,18 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Takes the packets for in flight again that only a timeout had lost, and that have not left
-    /// since.
+    /// since. It is no more than a guess: each is lost when it is later than the newest that has
+    /// arrived.
     pub(crate) fn restore(&mut self) {
         let mut transmissions = Vec::new();
+        self.doubted.forget();
         self.lost.clear();
         for range in &mut self.ranges {
             if range.state == State::Lost(Cause::TimedOut) {
                 range.state = State::InFlight;
                 self.lost_packets -= range.count;
                 self.in_flight += range.payload.body.len() as u64;
+                self.restored_order = self.restored_order.max(range.order + range.count as u64);
             }
             let (numbers, count) = (range.numbers.clone(), range.count as u64);
             if range.state == State::InFlight {
@@ -104,7 +217,8 @@ impl<M: Message> SentQueue<M> {
     /// Returns the index of the range in flight that was sent first, if one that was sent later was
     /// acknowledged.
     fn overtaken(&mut self) -> Option<usize> {
-        self.oldest().filter(|at| self.ranges[*at].order < self.acknowledged_order)
+        let order = self.acknowledged_order.max(self.restored_order);
+        self.oldest().filter(|at| self.ranges[*at].order < order)
     }
 
     /// Returns when the oldest packet in flight was sent, if one that was sent later was

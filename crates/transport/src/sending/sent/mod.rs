@@ -28,6 +28,9 @@ use stackwright_wire::Message;
 
 pub use acknowledge::Acknowledged;
 pub(crate) use acknowledge::Settling;
+use loss::Doubted;
+#[cfg(test)]
+use loss::Proven;
 pub use loss::Suspect;
 
 use super::Leaving;
@@ -162,6 +165,10 @@ pub(crate) struct SentQueue<M> {
     orders: u64,
     /// The highest order that was acknowledged.
     acknowledged_order: u64,
+    /// The order behind those that a timeout had lost in vain: a packet below it is overtaken by
+    /// time, though nothing that left later has arrived.
+    restored_order: u64,
+    doubted: Doubted,
     in_flight: u64,
     sent_upto: u64,
     /// What [`find`](Self::find) found last.
@@ -179,6 +186,8 @@ impl<M: Message> SentQueue<M> {
             transmissions: VecDeque::new(),
             orders: 0,
             acknowledged_order: 0,
+            restored_order: 0,
+            doubted: Doubted::new(),
             in_flight: 0,
             sent_upto: first,
             near: Cell::new(0),
@@ -230,6 +239,7 @@ impl<M: Message> SentQueue<M> {
     pub(super) fn shrink(&mut self) {
         self.lost.clear();
         self.transmissions.clear();
+        self.doubted.forget();
         self.ranges.shrink_to_fit();
         self.lost.shrink_to_fit();
         self.transmissions.shrink_to_fit();

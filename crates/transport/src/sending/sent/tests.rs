@@ -13,8 +13,8 @@ use stackwright_contract::services::Credit;
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use super::{
-    Acknowledged, Cause, Leaving, Numbering, Payload, Range, SentQueue, SentRange, Settling, State,
-    Transmission,
+    Acknowledged, Cause, Leaving, Numbering, Payload, Proven, Range, SentQueue, SentRange,
+    Settling, State, Transmission,
 };
 use crate::sending::messages::Messages;
 use crate::sending::pieces::Pieces;
@@ -69,6 +69,13 @@ struct Model {
     released: Credit,
     orders: u64,
     acknowledged_order: u64,
+    /// The order behind what a timeout had lost and that counts as in flight again.
+    restored_order: u64,
+    /// The first numbers of what was lost in this episode and is not known to have arrived, when
+    /// that is over, and whether it began with a timeout.
+    doubted: BTreeSet<u64>,
+    episode_upto: u64,
+    timed_out: bool,
     upto: u64,
 }
 
@@ -84,7 +91,13 @@ impl Model {
         }
     }
 
-    fn acknowledge(&mut self, span: Range<u64>, copies: Instant, sum: &mut Acknowledged) {
+    fn acknowledge(
+        &mut self,
+        span: Range<u64>,
+        copies: Instant,
+        sum: &mut Acknowledged,
+        again: &mut BTreeSet<u64>,
+    ) {
         for at in 0..self.packets.len() {
             let packet = self.packets[at].clone();
             if packet.state.is_none()
@@ -99,6 +112,9 @@ impl Model {
                 Some(State::Lost(cause)) => Some(cause),
                 _ => packet.cause.filter(|_| packet.sent_at > copies),
             };
+            if matches!(arrived, Some(Cause::Overtaken | Cause::TimedOut)) {
+                again.insert(packet.span.start);
+            }
             sum.late |= arrived == Some(Cause::Overtaken);
             sum.doubtful |= arrived == Some(Cause::TimedOut);
             sum.in_parts |= packet.in_parts;
@@ -131,15 +147,36 @@ impl Model {
         packets.filter(|packet| packet.state == Some(from)).for_each(|one| one.state = Some(to));
     }
 
-    fn lose(&mut self, is_lost: impl Fn(&Packet) -> bool) -> u64 {
+    fn lose(&mut self, settled: u64, is_lost: impl Fn(&Packet) -> bool) -> u64 {
         let mut octets = 0;
         for packet in &mut self.packets {
             if packet.state == Some(State::InFlight) && is_lost(packet) {
+                if settled >= self.episode_upto {
+                    (self.episode_upto, self.timed_out) = (self.upto, false);
+                    self.doubted.clear();
+                }
+                self.doubted.insert(packet.span.start);
                 packet.state = Some(State::Lost(Cause::Overtaken));
                 octets += packet.octets as u64;
             }
         }
         octets
+    }
+
+    fn begin_episode(&mut self, doubted: BTreeSet<u64>, upto: u64) {
+        (self.doubted, self.episode_upto, self.timed_out) = (doubted, upto, upto > 0);
+    }
+
+    fn prove(&mut self, again: &BTreeSet<u64>) -> Proven {
+        let before = self.doubted.len();
+        self.doubted.retain(|number| !again.contains(number));
+        let found = self.doubted.len() < before;
+        let all = found && self.doubted.is_empty();
+        let late = found && !self.timed_out;
+        if all {
+            self.begin_episode(BTreeSet::new(), 0);
+        }
+        Proven { late, all }
     }
 
     fn oldest(&self) -> Option<&Packet> {
@@ -273,10 +310,16 @@ impl Pair {
         from..(from + self.random.below(most + 1)).min(self.model.upto)
     }
 
-    fn acknowledge(&mut self, span: Range<u64>, copies: Instant, sum: &mut Acknowledged) {
-        let (messages, pool) = (&mut self.messages, &self.pool);
-        self.queue
-            .acknowledge(span, &mut Settling { copies, too_soon: copies, messages, pool, sum });
+    fn acknowledge(
+        &mut self,
+        span: Range<u64>,
+        copies: Instant,
+        sum: &mut Acknowledged,
+        again: &mut Vec<Range<u64>>,
+    ) {
+        let (messages, pool, too_soon) = (&mut self.messages, &self.pool, copies);
+        let mut settling = Settling { copies, too_soon, messages, pool, sum, again };
+        self.queue.acknowledge(span, &mut settling);
     }
 
     fn step(&mut self) {
@@ -288,23 +331,26 @@ impl Pair {
             4..9 => {
                 let copies = at(if self.random.chance(2) { 0 } else { self.now - 3 });
                 let (mut sum, mut expected) = (Acknowledged::default(), Acknowledged::default());
+                let (mut again, mut known) = (Vec::new(), BTreeSet::new());
                 for _ in 0..self.random.below(6) {
                     let span = self.span();
-                    self.acknowledge(span.clone(), copies, &mut sum);
-                    self.model.acknowledge(span, copies, &mut expected);
+                    self.acknowledge(span.clone(), copies, &mut sum, &mut again);
+                    self.model.acknowledge(span, copies, &mut expected, &mut known);
                 }
                 assert_eq!(sum, expected);
+                assert_eq!(self.queue.prove(&again), self.model.prove(&known));
             }
             9 => {
                 let tolerance = 1 + self.random.below(4);
                 let before = self.random.chance(2).then(|| at(self.now - 5));
-                let highest = self.model.acknowledged_order;
-                let lost = self.model.lose(|packet| {
+                let (highest, settled) = (self.model.acknowledged_order, self.queue.settled_upto());
+                let overtaken = highest.max(self.model.restored_order);
+                let lost = self.model.lose(settled, |packet| {
                     packet.order + tolerance <= highest
-                        || packet.order < highest
+                        || packet.order < overtaken
                             && before.is_some_and(|before| packet.sent_at < before)
                 });
-                assert_eq!(self.queue.lose_overtaken(tolerance, before), lost);
+                assert_eq!(self.queue.lose_overtaken(tolerance, before, settled), lost);
             }
             10 => {
                 let (span, answer, once) = (self.span(), self.asked, self.random.chance(2));
@@ -313,20 +359,28 @@ impl Pair {
                 };
                 let overlaps =
                     |other: &Range<u64>| other.start < span.end && other.end > span.start;
-                let judged = self.queue.judge(span.clone(), |suspect| {
+                let settled = self.queue.settled_upto();
+                let judged = self.queue.judge(span.clone(), settled, |suspect| {
                     assert!(overlaps(&suspect.span));
                     is_lost(suspect.times, suspect.stamp)
                 });
                 let is_lost = |packet: &Packet| {
                     overlaps(&packet.span) && is_lost(packet.times, packet.inquiry_number)
                 };
-                assert_eq!(judged, self.model.lose(is_lost));
+                assert_eq!(judged, self.model.lose(settled, is_lost));
             }
             11 => {
+                let lost = self.model.of(State::InFlight).map(|packet| packet.span.start);
+                let lost = lost.collect();
+                self.model.begin_episode(lost, self.model.upto);
                 self.model.turn(State::InFlight, State::Lost(Cause::TimedOut));
                 self.queue.lose_all();
             }
             14 => {
+                let restored = self.model.of(State::Lost(Cause::TimedOut));
+                let order = restored.map(|packet| packet.order + 1).max();
+                self.model.restored_order = self.model.restored_order.max(order.unwrap_or(0));
+                self.model.begin_episode(BTreeSet::new(), 0);
                 self.model.turn(State::Lost(Cause::TimedOut), State::InFlight);
                 self.queue.restore();
             }
@@ -438,8 +492,8 @@ impl Pair {
             }
         }
         let (all, mut sum) = (0..self.model.upto, Acknowledged::default());
-        self.acknowledge(all.clone(), Instant::START, &mut sum);
-        self.model.acknowledge(all, Instant::START, &mut sum);
+        self.acknowledge(all.clone(), Instant::START, &mut sum, &mut Vec::new());
+        self.model.acknowledge(all, Instant::START, &mut sum, &mut BTreeSet::new());
         self.check();
         assert!(self.begun.is_some() || self.messages.partial() == 0, "all are released");
     }
@@ -477,8 +531,8 @@ fn holes_cost_little_memory() {
         queue.push(payload, 44, &leaving);
     }
     let (messages, sum) = (&mut messages, &mut Acknowledged::default());
-    let (copies, too_soon) = (Instant::START, Instant::END);
-    let mut settling = Settling { copies, too_soon, messages, pool: &pool, sum };
+    let (copies, too_soon, again) = (Instant::START, Instant::END, &mut Vec::new());
+    let mut settling = Settling { copies, too_soon, messages, pool: &pool, sum, again };
     for number in 1..4096 {
         if !random.chance(100) {
             queue.acknowledge(number..number + 1, &mut settling);
@@ -486,7 +540,7 @@ fn holes_cost_little_memory() {
     }
     assert!(queue.in_flight() > 4096 && queue.ranges.len() < 4096 / 44 + 60);
     assert!(memory(&queue) <= 128 << 10, "{} octets", memory(&queue));
-    let lost = queue.lose_overtaken(3, None);
+    let lost = queue.lose_overtaken(3, None, 1);
     assert!(
         (20..60).contains(&lost) && memory(&queue) <= 128 << 10,
         "{lost} of {}",
