@@ -108,6 +108,14 @@ fn late_flights_are_no_lost_ones_but_cost_something() {
     assert!(value(0) < value(2), "ARTP with steps, and without: {row}");
 }
 
+/// Two bits that are altered in one packet escape a weak check; then the picture is none.
+#[test]
+fn pictures_arrive_whole_where_bits_are_altered() {
+    let row = simulated("jis-loss", "20ms/bits");
+    let columns = row["columns"].as_array().expect("columns");
+    assert_eq!(columns.len(), 3, "{row}");
+}
+
 #[test]
 fn two_transfers_share_a_link() {
     let row = simulated("fairness", "sim/alike/1M/100ms/q1");

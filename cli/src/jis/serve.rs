@@ -21,7 +21,9 @@ use crate::stacks::Message;
 /// What a client may send before it is taken: more than a request.
 const CREDIT: Credit = Credit { octets: 16 << 10, messages: 16 };
 
-/// So many clients are served at a time.
+/// So many clients are served at a time. A place is of a client that asks within ten seconds, and
+/// takes something each minute; of one whose address may be forged, for three seconds where others
+/// wait.
 const CLIENTS: u32 = 16;
 
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
@@ -31,6 +33,8 @@ struct Told {
     refused: Option<Ended>,
     /// Names whose association has ended, and which await the next client.
     free: Vec<Handle>,
+    /// Names whose client asks for nothing, or takes nothing.
+    stalled: Vec<Handle>,
     folder: String,
 }
 
@@ -45,7 +49,8 @@ impl<S: Protocol<Provides = Speaking<Input<Message>, Output<Message>>>> Outlet<S
             RoleIndication::Opened { remote, .. } => say!("{remote}: arrived"),
             RoleIndication::Ended { name: LISTENER, why } => self.refused = Some(why),
             RoleIndication::Ended { name, .. } => self.free.push(name),
-            RoleIndication::Told { output, .. } => match output {
+            RoleIndication::Told { association, output } => match output {
+                Output::Stalled => self.stalled.push(association),
                 Output::Never(never, _) => match never {},
             },
             RoleIndication::Changed { .. } => {}
@@ -79,6 +84,9 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     while !interrupted.load(Ordering::Relaxed) {
         if let Some(why) = told.refused {
             return Err(Problem::Listen { address: serve.listen, why });
+        }
+        for association in std::mem::take(&mut told.stalled) {
+            driver.request(&mut stack, RoleRequest::Abort { association }, &mut told);
         }
         while let Some(name) = told.free.pop() {
             let association = Handle { generation: name.generation.wrapping_add(1), ..name };

@@ -63,8 +63,7 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
             association.held.clear();
             if association.part.has_failed() {
                 cx.event(P::NAME, format_args!("a value has left its range"));
-                association.stage = Stage::Ending;
-                out.request(DatagramsRequest::Abort { association: name, code: 0 });
+                self.abort(name, out);
             }
         }
         self.go_on(name, out);
@@ -96,7 +95,17 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
                 self.tell(cx, association, RoleEvent::Input(input), out);
             }
             RoleRequest::Close { name } => self.close(name, out),
+            RoleRequest::Abort { association } => self.abort(association, out),
         }
+    }
+
+    fn abort(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
+        if let Some(association) = self.associations.get_mut(name) {
+            association.stage = Stage::Ending;
+            association.held.clear();
+            association.waiting.clear();
+        }
+        out.request(DatagramsRequest::Abort { association: name, code: 0 });
     }
 
     fn close(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {

@@ -53,6 +53,12 @@ pub enum RoleRequest<I> {
         /// The name of a listener, or of an association.
         name: Handle,
     },
+    /// Ends an association at once: what has not arrived is lost, and the peer is told. Answered by
+    /// `Ended`.
+    Abort {
+        /// The association.
+        association: Handle,
+    },
 }
 
 /// What a role tells.

@@ -154,7 +154,7 @@ pub struct EndHead {
 }
 
 /// What both ends have to have in common.
-pub const HASH: u64 = 0xc36cbb25b66c1f32;
+pub const HASH: u64 = 0x22f86ba3150b34f0;
 /// Hashes of versions that this one understands as well.
 pub const ACCEPTS: &[u64] = &[];
 
@@ -249,7 +249,7 @@ pub mod client {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 7] = [0b0, 0b10000, 0b101001, 0b101001, 0b101001, 0b101110, 0b101010];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 1] = [(10000, true)];
 
     /// How many ADUs are held at most; `None`: a flow window.
@@ -523,7 +523,7 @@ pub mod client {
             {
                 return Ok(Adu::Table { head, body: message });
             }
-            if message.len() <= BlocksHead::LENGTH + 1452
+            if message.len() <= BlocksHead::LENGTH + 1450
                 && let Ok(head) = message.pull::<BlocksHead>()
             {
                 return Ok(Adu::Blocks { head, body: message });
@@ -577,10 +577,16 @@ pub mod server {
         Begin,
         /// `Req`.
         Req { head: ReqHead, body: &'a M },
+        /// `idle 10000 ms`.
+        Timer0,
         /// There is room to send.
         Room,
+        /// `after 60000 ms`.
+        Timer1,
         /// All that was sent has arrived.
         Drained,
+        /// `after 60000 ms`.
+        Timer2,
     }
 
     impl<M> Event<'_, M> {
@@ -589,8 +595,11 @@ pub mod server {
             match self {
                 Event::Begin => 0,
                 Event::Req { .. } => 1 << 0,
-                Event::Room => 1 << 1,
-                Event::Drained => 1 << 2,
+                Event::Timer0 => 1 << 1,
+                Event::Room => 1 << 2,
+                Event::Timer1 => 1 << 3,
+                Event::Drained => 1 << 4,
+                Event::Timer2 => 1 << 5,
             }
         }
     }
@@ -631,6 +640,10 @@ pub mod server {
         fn send_end(&mut self, head: EndHead);
         /// Sends the ADU `Refused`.
         fn send_refused(&mut self, head: RefusedHead, body: &M);
+        /// Emits `Stalled`.
+        fn emit_stalled(&mut self);
+        /// Begins a wait: its time is in [`TIMERS`], what comes then is `Timer` with this number.
+        fn start(&mut self, timer: u8);
     }
 
     /// Its variables.
@@ -645,10 +658,10 @@ pub mod server {
 
 
     /// Which events each state hears; what else comes is held.
-    pub const HEARS: [u32; 4] = [0b0, 0b1, 0b10, 0b100];
+    pub const HEARS: [u32; 4] = [0b0, 0b11, 0b1100, 0b110100];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
-    pub const TIMERS: [(u64, bool); 0] = [];
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
+    pub const TIMERS: [(u64, bool); 3] = [(10000, true), (60000, false), (60000, false)];
 
     /// How many ADUs are held at most; `None`: a flow window.
     pub const HOLD: Option<usize> = None;
@@ -678,7 +691,7 @@ pub mod server {
         /// Returns whether it hears a wait's end now.
         pub fn hears_timer(self, timer: u8) -> bool {
             let heard = HEARS.get(self.0 as usize).copied().unwrap_or(0);
-            match timer { _ => false }
+            match timer { 0 => heard & 1 << 1 != 0, 1 => heard & 1 << 3 != 0, 2 => heard & 1 << 5 != 0, _ => false }
         }
     }
 
@@ -692,6 +705,7 @@ pub mod server {
         match event {
             Event::Begin => match state.0 {
                 0 => {
+                    host.start(0);
                     State(1)
                 }
                 _ => state,
@@ -711,18 +725,28 @@ pub mod server {
                             let body = host.pieces();
                             host.send_blocks(head, &body);
                             host.next();
+                            host.start(1);
                             State(2)
                         } else {
                             let head = EndHead { adu: (), units: (u64::from(host.units())) as u32, outside: (u64::from(host.outside())) as u32, length: (u64::from(host.length())) as u32, check: (u64::from(host.check())) as u32, restored: host.restored() };
                             host.send_end(head);
+                            host.start(2);
                             State(3)
                         }
                     } else {
                         let head = RefusedHead { adu: (), why: host.why() };
                         let body = host.reason();
                         host.send_refused(head, &body);
+                        host.start(2);
                         State(3)
                     }
+                }
+                _ => state,
+            },
+            Event::Timer0 => match state.0 {
+                1 => {
+                    host.emit_stalled();
+                    State::OVER
                 }
                 _ => state,
             },
@@ -733,17 +757,37 @@ pub mod server {
                         let body = host.pieces();
                         host.send_blocks(head, &body);
                         host.next();
+                        host.start(1);
                         state
                     } else {
                         let head = EndHead { adu: (), units: (u64::from(host.units())) as u32, outside: (u64::from(host.outside())) as u32, length: (u64::from(host.length())) as u32, check: (u64::from(host.check())) as u32, restored: host.restored() };
                         host.send_end(head);
+                        host.start(2);
                         State(3)
                     }
+                }
+                3 => {
+                    host.start(2);
+                    state
+                }
+                _ => state,
+            },
+            Event::Timer1 => match state.0 {
+                2 => {
+                    host.emit_stalled();
+                    State::OVER
                 }
                 _ => state,
             },
             Event::Drained => match state.0 {
                 3 => {
+                    State::OVER
+                }
+                _ => state,
+            },
+            Event::Timer2 => match state.0 {
+                3 => {
+                    host.emit_stalled();
                     State::OVER
                 }
                 _ => state,
@@ -778,6 +822,8 @@ pub mod server {
     /// What it tells its application.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub enum Output<M> {
+        /// `Stalled`.
+        Stalled,
         #[doc(hidden)]
         Never(core::convert::Infallible, core::marker::PhantomData<M>),
     }
@@ -866,6 +912,12 @@ pub mod server {
         fn send_refused(&mut self, head: RefusedHead, body: &M) {
             self.out.send(&head, Some(body))
         }
+        fn emit_stalled(&mut self) {
+            self.out.emit(Output::Stalled)
+        }
+        fn start(&mut self, timer: u8) {
+            self.out.start(timer.into())
+        }
     }
 
     fn event<M: Message>(
@@ -874,8 +926,11 @@ pub mod server {
         Some(match heard {
             RoleEvent::Begin => Event::Begin,
             RoleEvent::Adu(Adu::Req { head, body }) => Event::Req { head: *head, body },
+            RoleEvent::Timer(0) => Event::Timer0,
             RoleEvent::Room => Event::Room,
+            RoleEvent::Timer(1) => Event::Timer1,
             RoleEvent::Drained => Event::Drained,
+            RoleEvent::Timer(2) => Event::Timer2,
             #[allow(unreachable_patterns)]
             _ => return None,
         })

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`AnyOrder`] | `reliable; flow_control(n); checksum(internet); open(implicit)` |
 //! | [`InOrder`] | the same with `ordered` |
-//! | [`Selective`] | `reliable; unordered; selective_retransmission; congestion(bbr); flow_control(n); checksum(internet); open(implicit)` |
+//! | [`Selective`] | `reliable; unordered; selective_retransmission; congestion(bbr); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`DedicatedLine`] | `reliable; nak; dedicated(rate); flow_control(n); checksum(crc32c); open(implicit)` |
 //! | [`WholeWindow`] | `reliable; ordered; go_back_n; dedicated(rate); checksum(internet); open(implicit)` |
 //! | [`LatestOnly`] | `rising; checksum(internet); open(implicit)` |
@@ -65,7 +65,7 @@ configuration! {
         Format: TailoredFormat<M>,
         Ordering: ordering::Absent,
         Framing: framing::Fragments<M>,
-        Integrity: integrity::Internet,
+        Integrity: integrity::Crc32c,
         Connection: connection::Implicit,
         Acknowledgement: acknowledgement::AckRanges,
         Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,

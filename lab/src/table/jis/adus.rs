@@ -9,7 +9,7 @@ use crate::problem::Problem;
 /// The octets of a head of an ADU.
 pub(super) const HEAD: usize = BlocksHead::LENGTH;
 /// The octets of an ADU that fills a packet, with its head.
-pub(super) const FULL: usize = 1453;
+pub(super) const FULL: usize = 1451;
 
 /// Returns the octets of all ADUs with pieces of a file, each of `most` at most with its head.
 pub(super) fn octets(file: &[u8], most: usize) -> Result<usize, Problem> {

@@ -38,7 +38,7 @@ const SENDINGS: [Sending; 3] = [Sending::Dedicated, Sending::Bbr, Sending::Cubic
 
 /// An ADU of a full packet, and that packet on the link, in octets.
 const ADU: f64 = FULL as f64;
-const PACKET: f64 = ADU + 10.0 + 28.0;
+const PACKET: f64 = ADU + 12.0 + 28.0;
 
 /// What a link that is known shall give: of C(1 − p), whatever p.
 const KNOWN: f64 = 0.95;

@@ -37,7 +37,7 @@ impl Table for Jis {
             title: "pictures beside TCP",
             measures: "A client fetches one JPEG of 2.5 MB by turns over the transport that \
                        JIS’s phase selects and over the kernel’s TCP, both with the same client \
-                       and server and ADUs of at most 640 or 1453 octets, each over a new \
+                       and server and ADUs of at most 640 or 1451 octets, each over a new \
                        association: octets of ADUs by the time from the first units that are \
                        painted until all are. The server has split the picture before, \
                        but for the first of them. \
@@ -159,7 +159,7 @@ impl Cells for Places {
 
 /// What of a packet's octets are an ADU's, where each ADU has a packet of its own.
 fn own(adu: usize) -> f64 {
-    adu as f64 / (adu + 10 + 28) as f64
+    adu as f64 / (adu + 12 + 28) as f64
 }
 
 /// What of TCP's packets, where ADUs stand behind their lengths.

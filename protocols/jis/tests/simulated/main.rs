@@ -9,9 +9,11 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use stackwright_compose::Over;
-use stackwright_contract::services::Ended;
+use stackwright_contract::services::{
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
 use stackwright_contract::{Context, Duration, Handle, Protocol};
-use stackwright_jis::generated::{HASH, Why, client as role};
+use stackwright_jis::generated::{HASH, ReqHead, Why, client as role, server as served};
 use stackwright_jis::jpeg::BODY_MOST;
 use stackwright_jis::{CREDIT, ClientPart, PictureView, Shelf, VALUES, body_most, requested};
 use stackwright_policies::profile::Bounds;
@@ -23,7 +25,7 @@ use stackwright_spec::{RustForm, compile, rust};
 use stackwright_tailored::configurations::Selective;
 use stackwright_tailored::{Config, Layer, Named, TailoredHost, demand, layer_of};
 use stackwright_transport::{Configuration, SLOTS};
-use stackwright_wire::SingleBuffer;
+use stackwright_wire::{Header, Message, SingleBuffer};
 
 use corpus::{Made, corpus, pixels};
 
@@ -146,18 +148,95 @@ where
     }
 }
 
-/// Serves; what a server is told is not looked at.
-struct Serving;
+/// Serves one client after the other.
+#[derive(Default)]
+struct Serving {
+    /// How many it has served.
+    served: u32,
+}
 
-impl<P: Protocol> Application<P> for Serving {
-    fn hear(
-        &mut self,
-        _: &Context,
-        _: <P::Provides as stackwright_contract::Service>::Indication,
-        _: &mut Asks<P>,
-    ) {
+impl<P> Application<P> for Serving
+where
+    P: Protocol<Provides = Speaking<served::Input<M>, served::Output<M>>>,
+{
+    fn hear(&mut self, _: &Context, told: RoleIndication<served::Output<M>>, asks: &mut Asks<P>) {
+        match told {
+            RoleIndication::Told { association, output: served::Output::Stalled } => {
+                asks.push_back(RoleRequest::Abort { association });
+            }
+            RoleIndication::Ended { name, .. } => {
+                self.served += 1;
+                let association = Handle { generation: name.generation + 1, ..name };
+                let (listener, credit) = (LISTENER, CREDIT);
+                asks.push_back(RoleRequest::Await { listener, association, credit });
+            }
+            _ => {}
+        }
     }
 }
+
+/// Opens an association, sends a request or nothing, and takes no more than its first credit.
+struct Idle {
+    request: Option<Vec<u8>>,
+}
+
+impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Idle {
+    fn hear(&mut self, _: &Context, told: DatagramsIndication<M>, asks: &mut Asks<P>) {
+        let DatagramsIndication::Opened { association, .. } = told else { return };
+        let batch = self.request.iter().map(|octets| M::with_headroom(64, octets).into());
+        asks.extend(batch.map(|batch| DatagramsRequest::Send {
+            association,
+            batch,
+            properties: MessageProperties::default(),
+        }));
+    }
+}
+
+/// The only place of a server is free again for the next client.
+#[test]
+fn who_asks_for_nothing_or_takes_nothing_gives_its_place_up() {
+    let name: M = requested(NAME).expect("it is short");
+    let mut request = vec![0; <ReqHead as Header>::LENGTH + name.len()];
+    let (head, body) = request.split_at_mut(<ReqHead as Header>::LENGTH);
+    ReqHead { adu: (), most: 1400 }.encode(head);
+    name.copy_to(body);
+    for request in [None, Some(request)] {
+        let file = jpeg(8_000, 1);
+        let conditions = Conditions { delay: DELAY, ..Conditions::IDEAL };
+        let mut world = World::<M>::new(1);
+        world.network_mut().set_conditions(conditions);
+        let [here, there, late] = [SERVER, CLIENT, [10, 0, 0, 3]].map(IpAddr::from);
+        let serving = stackwright_jis::server(Rc::new(One(file.clone())), BODY_MOST);
+        let server = world.add(here, Over::new(serving, below(here, 1)), Serving::default());
+        let local = SocketAddr::from((SERVER, 7)).into();
+        world.ask(server, RoleRequest::Listen { listener: LISTENER, local });
+        let awaits =
+            RoleRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: CREDIT };
+        world.ask(server, awaits);
+        let idle = world.add(there, below(there, 2), Idle { request });
+        let open = DatagramsRequest::Open {
+            association: ASSOCIATION,
+            remote: local,
+            local: None,
+            credit: Credit { octets: 8000, messages: 4 },
+        };
+        world.ask(idle, open);
+        let free = world.run_until(|world| world.application(server).served > 0, MINUTES);
+        assert!(free, "it holds its place");
+        let view = PictureView::default();
+        let asks = Asking { name: NAME, ..Asking::default() };
+        let asking = stackwright_jis::client(view.clone());
+        let client = world.add(late, Over::new(asking, below(late, 3)), asks);
+        let (association, remote) = (ASSOCIATION, local);
+        let open = RoleRequest::Open { association, remote, local: None, credit: CREDIT };
+        world.ask(client, open);
+        let whole = world.run_until(|_| view.fetched().is_some(), MINUTES);
+        let Asking { outputs, ended, .. } = world.application(client);
+        assert!(whole, "{outputs:?}, {ended:?}");
+    }
+}
+
+const MINUTES: Duration = Duration::from_secs(180);
 
 type Below = Over<Layer<Named<Selective<M>>>, SimulatedDatagrams<M>>;
 type ClientStack<N> = Over<RoleLayer<M, ClientPart, N>, Below>;
@@ -189,7 +268,7 @@ fn fetching(
     let view = PictureView::default();
     let serving = stackwright_jis::server(Rc::new(One(file.to_vec())), BODY_MOST);
     let asking = stackwright_jis::client(view.clone());
-    let server = world.add(here, Over::new(serving, below(here, seed)), Serving);
+    let server = world.add(here, Over::new(serving, below(here, seed)), Serving::default());
     let asks = Asking { name, ..Asking::default() };
     let client = world.add(there, Over::new(asking, below(there, seed + 1)), asks);
     let local = SocketAddr::from((SERVER, 7)).into();
