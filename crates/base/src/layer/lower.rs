@@ -49,9 +49,8 @@ pub(super) struct Association<T: Transfer> {
     pub(super) remote: Participant,
     /// The listener through which it arrived; `None` for one that we opened.
     pub(super) listener: Option<Handle>,
-    /// The number of names above that use it, and those of them that wait for it to be open.
-    pub(super) users: usize,
-    pub(super) waiting: Vec<Handle>,
+    /// The names above that use it.
+    pub(super) users: Vec<Handle>,
     pub(super) local: Option<Participant>,
     /// The limits of its path.
     pub(super) path: PathLimits,
@@ -214,8 +213,8 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Returns the association with `remote`, which counts one user more; it is requested if there
-    /// is none.
+    /// Returns the association with `remote`, of which `user` is a user; it is requested if there is
+    /// none.
     pub(super) fn share(
         &mut self,
         remote: Participant,
@@ -242,8 +241,7 @@ impl<H: Hooks> Lowers<H> {
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
         let mut association = Association::new(remote);
-        association.users = 1;
-        association.waiting.push(user);
+        association.uses(user);
         let name = self.names.name(Lower::Association);
         self.associations.insert(name, association);
         self.by_remote.install(remote, name);
@@ -252,28 +250,25 @@ impl<H: Hooks> Lowers<H> {
         name
     }
 
-    /// Counts one user more of the association, if it exists.
+    /// Adds a user of the association, if it exists.
     pub(super) fn join(&mut self, name: Handle, user: Handle) -> bool {
         let Some(association) = self.association(name) else { return false };
-        association.users += 1;
-        if association.local.is_none() {
-            association.waiting.push(user);
-        }
+        association.uses(user);
         true
     }
 
-    /// Counts one user less, which need not be told any more that the association is open. One
-    /// without users is closed at the end of the batch.
+    /// Forgets a user. An association without users is closed at the end of the batch.
     pub(super) fn release(&mut self, name: Handle, user: Handle) {
         let Some(association) = self.association(name) else { return };
-        association.users = association.users.saturating_sub(1);
-        association.waiting.retain(|waits| *waits != user);
+        if let Some(place) = association.users.iter().position(|name| *name == user) {
+            association.users.swap_remove(place);
+        }
         self.look_whether_used(name);
     }
 
     fn is_unused(&mut self, name: Handle) -> bool {
         self.association(name)
-            .is_some_and(|association| association.users == 0 && association.backlog.is_empty())
+            .is_some_and(|association| association.users.is_empty() && association.backlog.is_empty())
     }
 
     /// Remembers the association if it has no users, and nothing waits to be sent: the next message
@@ -412,8 +407,7 @@ impl<T: Transfer> Association<T> {
         Association {
             remote,
             listener: None,
-            users: 0,
-            waiting: Vec::new(),
+            users: Vec::new(),
             local: None,
             path: PathLimits::UNBOUNDED,
             wanting: Turns::default(),
@@ -430,12 +424,19 @@ impl<T: Transfer> Association<T> {
         local: Participant,
         path: PathLimits,
         credit: Credit,
-    ) -> Vec<Handle> {
+    ) {
         (self.local, self.path) = (Some(local), path);
         self.credit = credit;
         self.room_most = [credit.octets, credit.messages]
             .map(|credit| u32::try_from(credit).unwrap_or(u32::MAX));
-        core::mem::take(&mut self.waiting)
+    }
+
+    /// Adds a user. Nearly all associations have one.
+    pub(super) fn uses(&mut self, user: Handle) {
+        if self.users.capacity() == 0 {
+            self.users.reserve_exact(1);
+        }
+        self.users.push(user);
     }
 
     /// Counts what was delivered: its credit is given back once it is worth a request.

@@ -64,7 +64,7 @@ impl<H: Hooks> Layer<H> {
         };
         let left = core::mem::replace(&mut link.lower, lower);
         link.remote = below.remote;
-        below.users += 1;
+        below.uses(name);
         if link.wants_room {
             below.wanting.push::<H>(name, &link.own);
         }

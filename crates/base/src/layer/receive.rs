@@ -52,7 +52,8 @@ impl<H: Hooks> Layer<H> {
         match self.lowers.names.get(lower) {
             Some(Lower::Association) => {
                 let Some(association) = self.lowers.association(lower) else { return };
-                for name in association.opened(local, path, credit) {
+                association.opened(local, path, credit);
+                for name in self.carried(lower) {
                     if let Some(link) = self.base.get_mut(name) {
                         link.remote = remote;
                     }
@@ -85,8 +86,9 @@ impl<H: Hooks> Layer<H> {
     ) {
         let Some(association) = self.lowers.association(lower) else { return };
         association.path = path;
-        for (name, link) in self.base.iter().filter(|(_, link)| link.lower == lower) {
-            if link.unopened.is_empty() {
+        for name in self.carried(lower) {
+            let open = self.base.get(name).filter(|link| link.unopened.is_empty());
+            if let Some(link) = open {
                 let path = H::path(&link.own, path);
                 out.indicate(AssociationIndication::Changed { association: name, path });
             }
@@ -154,7 +156,7 @@ impl<H: Hooks> Layer<H> {
         }
         // The messages have been handled: their credit is given back.
         if let Some(association) = self.lowers.association(lower) {
-            let is_used = association.users > 0;
+            let is_used = !association.users.is_empty();
             association.delivered(lower, credit, out);
             if !is_used {
                 self.lowers.look_whether_used(lower);
@@ -284,7 +286,7 @@ impl<H: Hooks> Layer<H> {
             return None;
         }
         if let Some(below) = self.lowers.association(lower) {
-            below.users += 1;
+            below.uses(name);
         }
         self.enter_stranger(name, cx.now());
         self.at(cx, name, out, |hooks, at| hooks.arrived(at));
@@ -339,8 +341,8 @@ impl<H: Hooks> Layer<H> {
     }
 
     /// Returns the associations that use one below.
-    fn carried(&self, lower: Handle) -> Vec<Handle> {
-        self.base.iter().filter(|(_, link)| link.lower == lower).map(|(name, _)| name).collect()
+    fn carried(&mut self, lower: Handle) -> Vec<Handle> {
+        self.lowers.association(lower).map(|below| below.users.clone()).unwrap_or_default()
     }
 
     /// Returns the enable object that expects this message; the peer; and whether a name waits
@@ -372,8 +374,8 @@ impl<H: Hooks> Layer<H> {
         match self.lowers.names.forget(lower) {
             Some(Lower::Closing) => {}
             Some(Lower::Association) => {
-                self.lowers.forget(lower);
-                for name in self.carried(lower) {
+                let below = self.lowers.forget(lower);
+                for name in below.map(|below| below.users).unwrap_or_default() {
                     // What was reset before it was open was refused.
                     let is_open = self.base.get(name).is_some_and(|link| link.unopened.is_empty());
                     let why = match why {
