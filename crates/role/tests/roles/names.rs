@@ -163,6 +163,7 @@ fn hostile_names_compile_or_are_refused() {
                             | DiagnosticCode::UnknownName
                             | DiagnosticCode::Arguments
                             | DiagnosticCode::Fields
+                            | DiagnosticCode::Shared
                     );
                     assert!(known, "{}", one.render("names", &text, false));
                 }

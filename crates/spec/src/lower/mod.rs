@@ -43,7 +43,6 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
         phases: phases.iter().map(|phase| phase.name.as_str()).collect(),
         packets: phases.iter().map(packet).collect(),
     };
-    let fences = items::fences(file, &names, told);
     scope::duplicates("a role", file.roles.iter().map(|role| &role.name), &[snake], told);
     let at = file.name.clone().unwrap_or(Ident { name: String::new(), at: Default::default() });
     if file.roles.is_empty() {
@@ -63,8 +62,6 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
         name: at.name,
         version: file.version,
         roles,
-        fences,
-        binding: file.binding.as_ref().map_or("static".into(), |binding| binding.name.clone()),
         accepts: file.accepts.iter().map(|hash| hash.name.clone()).collect(),
         enums,
         adus,
