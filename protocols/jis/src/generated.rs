@@ -154,9 +154,9 @@ pub struct EndHead {
 }
 
 /// What both ends have to have in common.
-pub const HASH: u64 = 0xc36cbb25b66c1f32;
+pub const HASH: u64 = 0x16460be000c56426;
 /// Hashes of versions that this one understands as well.
-pub const ACCEPTS: &[u64] = &[];
+pub const ACCEPTS: &[u64] = &[0xc36cbb25b66c1f32];
 
 /// The syntax of a message: an ADU, told by its first octet.
 pub const SYNTAX: &[Step] = &[Step::Choice {
@@ -249,7 +249,7 @@ pub mod client {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 7] = [0b0, 0b10000, 0b101001, 0b101001, 0b101001, 0b101110, 0b101010];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 1] = [(10000, true)];
 
     /// How many ADUs are held at most; `None`: a flow window.
@@ -647,7 +647,7 @@ pub mod server {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 4] = [0b0, 0b1, 0b10, 0b100];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 0] = [];
 
     /// How many ADUs are held at most; `None`: a flow window.
