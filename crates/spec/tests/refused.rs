@@ -112,6 +112,14 @@ fn cases() -> Vec<(&'static str, String)> {
             "cycle-of-two",
             "output O, P;\n        { present O { emit P; } }\n     || { present P { emit O; } }",
         ),
+        (
+            "cycle-of-values",
+            "local a: u8; local b: u8;\n        { every a(v) { emit b(v); } }\n     || { every b(w) { emit a(w); } }",
+        ),
+        (
+            "emitted-twice-beside-a-signal",
+            "local a: u8; local b;\n        { emit a(1); emit b; } || { emit a(2); emit b; } || { await a; await b; }",
+        ),
         ("emitted-twice", "output O(n: u8);\n        { emit O(1); } || { emit O(2); }"),
         ("unreachable", "input I; output O; loop { await I; } emit O;"),
         ("unheard", "receives Ask; halt;"),
