@@ -149,7 +149,10 @@ fn what_one_command_refuses_all_refuse_and_a_limit_is_no_verdict() {
     }
     let endless = "protocol Endless version 1 {
         adu Ping { n: u64; } adu Pong { n: u64; }
-        role One { sends Ping; receives Pong; output Done; var x: u64; loop { send Ping { n: x }; await Pong; x := x + 1; } }
+        role One {
+            sends Ping; receives Pong; output Done; var x: u64;
+            loop { send Ping { n: x }; await Pong; x := x + 1; }
+        }
         role Two { sends Pong; receives Ping; every Ping(p) { send Pong { n: p.n }; } }
         property done: never One.emit Done;
     }";

@@ -1,6 +1,6 @@
 //! A protocol is compiled, and what it promises is checked.
 
-use stackwright_spec::{Checked, Verdict, explore, explore_mixed, hash, layout_differences};
+use stackwright_spec::{Checked, Conclusion, explore, explore_mixed, hash, layout_differences};
 
 use super::arguments::Check;
 use super::text::Source;
@@ -37,9 +37,10 @@ pub(super) fn check(check: &Check) -> Result<(), Problem> {
         }
     }
     found.iter().for_each(tell);
-    let count = |is: fn(&Verdict) -> bool| found.iter().filter(|one| is(&one.verdict)).count();
-    broken += count(|one| matches!(one, Verdict::Broken(_)));
-    let undecided = count(|one| *one == Verdict::Undecided);
+    let count =
+        |is: fn(&Conclusion) -> bool| found.iter().filter(|one| is(&one.conclusion)).count();
+    broken += count(|one| matches!(one, Conclusion::Broken(_)));
+    let undecided = count(|one| *one == Conclusion::Undecided);
     match (broken, undecided) {
         (0, 0) => Ok(()),
         (0, undecided) => Err(Problem::Undecided { path: path.clone(), undecided }),
@@ -49,14 +50,14 @@ pub(super) fn check(check: &Check) -> Result<(), Problem> {
 
 /// Says what was found of a property.
 fn tell(checked: &Checked) {
-    let Checked { name, worlds, held_most, verdict } = checked;
-    match verdict {
-        Verdict::Holds => say!("  {name}: holds in {worlds} worlds, at most {held_most} held"),
-        Verdict::Broken(trouble) => {
+    let Checked { name, worlds, held_most, conclusion } = checked;
+    match conclusion {
+        Conclusion::Holds => say!("  {name}: holds in {worlds} worlds, at most {held_most} held"),
+        Conclusion::Broken(trouble) => {
             say!("  {name}: broken, {}", trouble.says);
             trouble.chart.iter().for_each(|line| say!("    {}", line.trim_end()));
         }
-        Verdict::Undecided => say!(
+        Conclusion::Undecided => say!(
             "  {name}: not decided, it holds in the first {worlds} worlds, and there are more: \
              bound the model, as `way holds 2;`"
         ),

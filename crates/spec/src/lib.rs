@@ -41,7 +41,7 @@ pub use back::{
     Interpreter, OutOfRange, RoleHost, RustForm, Stimulus, Value, dot, list, rust, vectors,
 };
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
-pub use explore::{Checked, Counterexample, Verdict, explore, explore_mixed};
+pub use explore::{Checked, Conclusion, Counterexample, explore, explore_mixed};
 pub use hash::hash;
 pub use layout::layout_differences;
 pub use machine::Automaton;

@@ -1,6 +1,6 @@
 //! The model check: what the sources promise holds, and what is broken on purpose is found.
 
-use stackwright_spec::{Checked, Counterexample, Verdict, compile, explore, explore_mixed};
+use stackwright_spec::{Checked, Conclusion, Counterexample, compile, explore, explore_mixed};
 
 const JIS: &str = include_str!("sources/jis.protocol");
 const STOP_AND_WAIT: &str = include_str!("sources/stop-and-wait.protocol");
@@ -53,12 +53,12 @@ fn broken(text: &str, from: &str, to: &str, property: &str) -> Checked {
 }
 
 fn holds(found: &Checked) -> bool {
-    found.verdict == Verdict::Holds
+    found.conclusion == Conclusion::Holds
 }
 
 fn trouble(found: &Checked) -> &Counterexample {
-    match &found.verdict {
-        Verdict::Broken(trouble) => trouble,
+    match &found.conclusion {
+        Conclusion::Broken(trouble) => trouble,
         other => panic!("{}: {other:?}", found.name),
     }
 }
@@ -191,7 +191,10 @@ fn an_old_end_is_checked_beside_a_new_one() {
 const ENDLESS: &str = "protocol Endless version 1 {
     adu Ping { n: u64; }
     adu Pong { n: u64; }
-    role One { sends Ping; receives Pong; output Done; var x: u64; loop { send Ping { n: x }; await Pong; x := x + 1; } }
+    role One {
+        sends Ping; receives Pong; output Done; var x: u64;
+        loop { send Ping { n: x }; await Pong; x := x + 1; }
+    }
     role Two { sends Pong; receives Ping; every Ping(p) { send Pong { n: p.n }; } }
     property done: never One.emit Done;
 }";
@@ -199,7 +202,7 @@ const ENDLESS: &str = "protocol Endless version 1 {
 #[test]
 fn a_property_with_more_worlds_than_are_looked_at_is_not_decided() {
     let found = checked(ENDLESS);
-    assert_eq!(found[0].verdict, Verdict::Undecided, "{:?}", found[0]);
+    assert_eq!(found[0].conclusion, Conclusion::Undecided, "{:?}", found[0]);
     // Nor is one where a reaction goes more ways than are looked at: the last of them is missed.
     let ways = "protocol Ways version 1 {
         adu Ping { n: u16; }
@@ -209,7 +212,7 @@ fn a_property_with_more_worlds_than_are_looked_at_is_not_decided() {
         property good: never Two.emit Bad;
     }";
     let found = checked(ways);
-    assert_eq!(found[0].verdict, Verdict::Undecided, "{:?}", found[0]);
+    assert_eq!(found[0].conclusion, Conclusion::Undecided, "{:?}", found[0]);
     let found = checked(&ways.replace("9999", "3999"));
     assert!(!trouble(&found[0]).says.is_empty());
 }

@@ -34,12 +34,12 @@ pub struct Checked {
     /// How many ADUs waited for a role to hear them, at most.
     pub held_most: usize,
     /// Whether it holds.
-    pub verdict: Verdict,
+    pub conclusion: Conclusion,
 }
 
 /// What is known of a property.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Conclusion {
     /// It holds in all worlds.
     Holds,
     /// It does not.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::claims::judge;
 use super::world::{Next, Path, Setting, World};
-use super::{Checked, Counterexample, Side, Verdict};
+use super::{Checked, Conclusion, Counterexample, Side};
 use crate::program::{Claim, Model, Property};
 
 /// How many steps are taken for each world that may be looked at.
@@ -59,13 +59,13 @@ impl<'a> Search<'a> {
                 || steps > most.saturating_mul(STEPS_MOST)
                 || self.setting.is_cut.get();
         }
-        let verdict = match trouble {
-            Some(trouble) => Verdict::Broken(trouble),
-            None if undecided => Verdict::Undecided,
-            None => self.missed().map_or(Verdict::Holds, Verdict::Broken),
+        let conclusion = match trouble {
+            Some(trouble) => Conclusion::Broken(trouble),
+            None if undecided => Conclusion::Undecided,
+            None => self.missed().map_or(Conclusion::Holds, Conclusion::Broken),
         };
         let (name, worlds) = (self.property.name.clone(), self.worlds.len());
-        Checked { name, worlds, held_most, verdict }
+        Checked { name, worlds, held_most, conclusion }
     }
 
     /// Numbers a world that was reached; gives what is wrong with the step to it.

@@ -12,10 +12,12 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Types that a generated module has beside the protocol's own, or that its macros mean.
-const TYPES: &str = "Adu AsRef Box Case Clone Copy Debug Default Discriminant Drop Duration Eq Err Event F \
-     FieldValue Fn FnMut FnOnce From Functions Guarantees Hash Header Host Input Instant Into Iterator Layout M \
-     Message None Ok Option Ord Output Part PartialEq PartialOrd Result RoleEvent RoleOutlet RolePart RoleWait \
-     Send Sized Some State Step String Sync Together ToOwned ToString TryFrom TryInto Variables Vec W";
+const TYPES: &str = "\
+     Adu AsRef Box Case Clone Copy Debug Default Discriminant Drop Duration Eq Err Event F \
+     FieldValue Fn FnMut FnOnce From Functions Guarantees Hash Header Host Input Instant Into \
+     Iterator Layout M Message None Ok Option Ord Output Part PartialEq PartialOrd Result \
+     RoleEvent RoleOutlet RolePart RoleWait Send Sized Some State Step String Sync Together \
+     ToOwned ToString TryFrom TryInto Variables Vec W";
 
 /// Crates that a generated module names.
 const CRATES: &[&str] =
