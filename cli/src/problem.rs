@@ -83,6 +83,8 @@ pub(crate) enum Problem {
     Specification { path: PathBuf, mistakes: usize },
     #[error("{}: {broken} {} broken", .path.display(), if *broken == 1 { "property is" } else { "properties are" })]
     Promises { path: PathBuf, broken: usize },
+    #[error("{}: what an older version sends is read otherwise", .path.display())]
+    Layout { path: PathBuf },
     #[error("{}: {undecided} {} not decided", .path.display(), if *undecided == 1 { "property is" } else { "properties are" })]
     Undecided { path: PathBuf, undecided: usize },
     #[error("{} is not what would be written", .path.display())]

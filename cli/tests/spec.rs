@@ -141,7 +141,7 @@ fn what_one_command_refuses_all_refuse_and_a_limit_is_no_verdict() {
     );
     for command in ["check", "gen", "gen --transport", "draw", "hash", "vectors", "run"] {
         let said = shell(
-            &format!("stackwright spec {command} p.protocol </dev/null; echo $?"),
+            &format!("stackwright spec {command} p.protocol </dev/null 2>&1; echo $?"),
             folder.path(),
         );
         assert!(said.contains("window of 1 to 65536") && said.contains("p.protocol:1:"), "{said}");
@@ -157,14 +157,14 @@ fn what_one_command_refuses_all_refuse_and_a_limit_is_no_verdict() {
         property done: never One.emit Done;
     }";
     write("endless.protocol", endless);
-    let said = shell("stackwright spec check endless.protocol; echo $?", folder.path());
+    let said = shell("stackwright spec check endless.protocol 2>&1; echo $?", folder.path());
     assert!(said.contains("done: not decided") && said.ends_with("\n8"), "{said}");
     // Layouts are compared whether there are properties or not.
     let layout = |width: &str| format!("protocol P version 1 {{ adu A {{ n: {width}; }} {role} }}");
     write("old.protocol", &layout("u32"));
     write("new.protocol", &layout("u64"));
     let with = |old: &str| {
-        let command = format!("stackwright spec check new.protocol --with {old}; echo $?");
+        let command = format!("stackwright spec check new.protocol --with {old} 2>&1; echo $?");
         shell(&command, folder.path())
     };
     let said = with("old.protocol");

@@ -18,7 +18,7 @@ pub(super) fn check(check: &Check) -> Result<(), Problem> {
     say!("  hash {}", hash(program, &compiled.automata));
     let unfit = |why| Problem::Unfit { what: path.display().to_string(), why };
     let mut found = explore(&compiled).map_err(unfit)?;
-    let mut broken = 0;
+    let mut same_layout = true;
     if let Some(with) = &check.with {
         let old = Source::load(with)?.compiled;
         let of_old = hash(&old.program, &old.automata);
@@ -26,9 +26,9 @@ pub(super) fn check(check: &Check) -> Result<(), Problem> {
         for difference in &differences {
             say!("  layout: broken, {difference}");
         }
-        broken = differences.len();
+        same_layout = differences.is_empty();
         // Where each reads something else, there is nothing to explore.
-        if broken == 0 {
+        if same_layout {
             say!("  layout: holds, both versions have the same");
             found.extend(explore_mixed(&compiled, &old).map_err(unfit)?);
         }
@@ -39,9 +39,10 @@ pub(super) fn check(check: &Check) -> Result<(), Problem> {
     found.iter().for_each(tell);
     let count =
         |is: fn(&Conclusion) -> bool| found.iter().filter(|one| is(&one.conclusion)).count();
-    broken += count(|one| matches!(one, Conclusion::Broken(_)));
+    let broken = count(|one| matches!(one, Conclusion::Broken(_)));
     let undecided = count(|one| *one == Conclusion::Undecided);
     match (broken, undecided) {
+        _ if !same_layout => Err(Problem::Layout { path: path.clone() }),
         (0, 0) => Ok(()),
         (0, undecided) => Err(Problem::Undecided { path: path.clone(), undecided }),
         (broken, _) => Err(Problem::Promises { path: path.clone(), broken }),

@@ -18,7 +18,7 @@ const HOSTILE: &str = "\
      message argument_0 value timer adu a_body hears bit is_over name decode wait Begin Room \
      Drained Ended Never Together Timer0 Timer Adu Event State Host Input Output Part \
      Functions Variables Instant Header FieldValue Message Guarantees Duration RoleEvent M F \
-     W AHead BHead Kind fooBar foo_bar FooBar FOO foo _1 _2 __ x1 a A b B o O r R";
+     W AHead BHead Kind fooBar foo_bar FooBar FOO foo Adu adu_ start_ core_ _1 _2 __ x1 a A b B o O r R";
 
 struct Names(fastrand::Rng, Vec<&'static str>);
 

@@ -133,7 +133,7 @@ impl Author {
             None => match self.random.u8(0..4) {
                 0 => (format!("A({bound})"), Some(format!("{bound}.n"))),
                 1 => (format!("V({bound})"), Some(bound)),
-                _ => (self.one(&["I0", "I1"]).into(), None),
+                _ => (self.one(&["I0", "I1", "I0", "I1", "O0", "O1"]).into(), None),
             },
         };
         match (&value, self.random.u8(0..6)) {

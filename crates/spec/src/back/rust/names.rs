@@ -79,7 +79,7 @@ pub(super) fn event(role: &RoleProgram, name: &str) -> String {
 }
 
 /// Returns the name of a field of an ADU, of which one says which ADU it is.
-pub(super) fn field(name: &str) -> String {
+pub(crate) fn field(name: &str) -> String {
     match snake(name) {
         written if written == "adu" => written + "_",
         written => written,
@@ -87,7 +87,7 @@ pub(super) fn field(name: &str) -> String {
 }
 
 /// Returns the name of a role's module.
-pub(super) fn module(name: &str) -> String {
+pub(crate) fn module(name: &str) -> String {
     let written = snake(name);
     if CRATES.contains(&written.as_str()) { written + "_" } else { written }
 }
