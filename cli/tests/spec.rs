@@ -148,13 +148,14 @@ fn what_one_command_refuses_all_refuse_and_a_limit_is_no_verdict() {
         assert!(said.ends_with("\n1"), "{command}: {said}");
     }
     let endless = "protocol Endless version 1 {
-        adu Ping { n: u64; } adu Pong { n: u64; }
+        adu Ping { a: u16; b: u16; c: u16; }
         role One {
-            sends Ping; receives Pong; output Done; var x: u64;
-            loop { send Ping { n: x }; await Pong; x := x + 1; }
+            sends Ping; host pure f() -> u16;
+            send Ping { a: f(), b: f(), c: f() };
         }
-        role Two { sends Pong; receives Ping; every Ping(p) { send Pong { n: p.n }; } }
-        property done: never One.emit Done;
+        role Two { receives Ping; output Done; await Ping; await Ping; emit Done; }
+        model { f = 0..63; }
+        property done: never Two.emit Done;
     }";
     write("endless.protocol", endless);
     let said = shell("stackwright spec check endless.protocol 2>&1; echo $?", folder.path());

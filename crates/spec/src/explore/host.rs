@@ -18,7 +18,7 @@ pub(super) struct Choices {
 }
 
 /// How many ways one reaction may go.
-const WAYS_MOST: usize = 4096;
+const WAYS_MOST: usize = 65_536;
 
 impl Choices {
     pub(super) fn choose(&mut self, of: usize) -> usize {

@@ -129,3 +129,27 @@ fn check(sides: [Side<'_>; 2], model: &Compiled, property: &Property) -> Checked
     };
     Search::new(sides, of, path, property).run(WORLDS_MOST)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_worlds_than_are_looked_at_are_not_decided() {
+        let endless = "protocol Endless version 1 {
+            adu Ping { n: u64; }
+            adu Pong { n: u64; }
+            role One {
+                sends Ping; receives Pong; output Done; var x: u64;
+                loop { send Ping { n: x }; await Pong; x := x + 1; }
+            }
+            role Two { sends Pong; receives Ping; every Ping(p) { send Pong { n: p.n }; } }
+            property done: never One.emit Done;
+        }";
+        let of = crate::compile(endless).expect("it compiles");
+        let property = &of.program.properties[0];
+        let path = Path { loses: 0, doubles: 0, reorders: false, forgets: false, most: 4 };
+        let found = Search::new([(&of, 0), (&of, 1)], &of.program.model, path, property).run(99);
+        assert_eq!((found.conclusion, found.worlds), (Conclusion::Undecided, 100));
+    }
+}
