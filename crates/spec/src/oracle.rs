@@ -23,7 +23,7 @@ use crate::react::{Act, Facts, Want, react};
 use author::{Author, Text};
 
 /// How many are looked at in each run of the tests; `PROGRAMS=…` looks at as many.
-const SPECIFICATIONS: u64 = 6_000;
+const SPECIFICATIONS: u64 = 4_000;
 
 /// What a role did: a number that says what, and with which values.
 type Entry = (u16, Vec<u64>);

@@ -138,7 +138,7 @@ fn hostile_names_compile_or_are_refused() {
     let mut names = Names(fastrand::Rng::with_seed(3), pool);
     let programs = std::env::var("PROGRAMS").ok().and_then(|count| count.parse().ok());
     let (mut crates, mut accepted, mut texts) = (String::new(), 0, 0);
-    while accepted < programs.unwrap_or(60) {
+    while accepted < programs.unwrap_or(30) {
         texts += 1;
         let text = names.text();
         match compile(&text) {
