@@ -83,6 +83,10 @@ pub(crate) enum Problem {
     Specification { path: PathBuf, mistakes: usize },
     #[error("{}: {broken} {} broken", .path.display(), if *broken == 1 { "property is" } else { "properties are" })]
     Promises { path: PathBuf, broken: usize },
+    #[error("{}: what an older version sends is read otherwise", .path.display())]
+    Layout { path: PathBuf },
+    #[error("{}: {undecided} {} not decided", .path.display(), if *undecided == 1 { "property is" } else { "properties are" })]
+    Undecided { path: PathBuf, undecided: usize },
     #[error("{} is not what would be written", .path.display())]
     Stale { path: PathBuf },
     #[error("this selection is refused: {says}")]
@@ -248,6 +252,7 @@ impl Problem {
             Problem::Link { opened: false, .. } => 3,
             Problem::Link { .. } | Problem::Unsent { .. } => 7,
             Problem::Altered => 5,
+            Problem::Undecided { .. } => 8,
             Problem::Interrupted => 130,
             Problem::Told { code } => *code,
             _ => 1,

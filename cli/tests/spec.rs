@@ -118,6 +118,63 @@ fn a_role_is_run_by_hand_and_holds_what_it_does_not_await() {
     );
     let refused = run("Trigger 70000\\n");
     assert!(refused.contains("a value is not of the type that was declared"), "{refused}");
+    // A mistake is said, and the next line is read.
+    let said = run("Trigegr 7\\nTrigger 7\\n");
+    assert!(said.contains("Trigegr 7: the role has no ADU"), "{said}");
+    assert!(said.contains("send Request(number = 7)"), "{said}");
+    let code = shell("echo Trigegr | stackwright spec run talk.protocol; echo $?", folder.path());
+    assert!(code.contains("\n2"), "{code}");
+}
+
+#[test]
+fn what_one_command_refuses_all_refuse_and_a_limit_is_no_verdict() {
+    let folder = Scratch::new();
+    let write = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).expect("a folder of ours");
+    };
+    let role = "role R { receives A; await A; }";
+    write(
+        "p.protocol",
+        &format!(
+            "protocol P version 1 {{ adu A {{ n: u16; }} phase p {{ flow_control(0); }} {role} }}"
+        ),
+    );
+    for command in ["check", "gen", "gen --transport", "draw", "hash", "vectors", "run"] {
+        let said = shell(
+            &format!("stackwright spec {command} p.protocol </dev/null 2>&1; echo $?"),
+            folder.path(),
+        );
+        assert!(said.contains("window of 1 to 65536") && said.contains("p.protocol:1:"), "{said}");
+        assert!(said.ends_with("\n1"), "{command}: {said}");
+    }
+    let endless = "protocol Endless version 1 {
+        adu Ping { a: u16; b: u16; c: u16; }
+        role One {
+            sends Ping; host pure f() -> u16;
+            send Ping { a: f(), b: f(), c: f() };
+        }
+        role Two { receives Ping; output Done; await Ping; await Ping; emit Done; }
+        model { f = 0..63; }
+        property done: never Two.emit Done;
+    }";
+    write("endless.protocol", endless);
+    let said = shell("stackwright spec check endless.protocol 2>&1; echo $?", folder.path());
+    assert!(said.contains("done: not decided") && said.ends_with("\n8"), "{said}");
+    // Layouts are compared whether there are properties or not.
+    let layout = |width: &str| format!("protocol P version 1 {{ adu A {{ n: {width}; }} {role} }}");
+    write("old.protocol", &layout("u32"));
+    write("new.protocol", &layout("u64"));
+    let with = |old: &str| {
+        let command = format!("stackwright spec check new.protocol --with {old} 2>&1; echo $?");
+        shell(&command, folder.path())
+    };
+    let said = with("old.protocol");
+    assert!(
+        said.contains("layout: broken, `A.n` is u64, and was u32") && said.ends_with("\n1"),
+        "{said}"
+    );
+    let said = with("new.protocol");
+    assert!(said.contains("layout: holds") && said.ends_with("\n0"), "{said}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A role is run by hand: what it hears is read, a line each; what it does is said.
 
 use std::collections::{HashMap, VecDeque};
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, IsTerminal};
 
 use stackwright_spec::{Compiled, Interpreter, SignalKind, Stimulus, Value};
 
@@ -19,6 +19,7 @@ pub(super) fn run(run: &Role) -> Result<(), Problem> {
     let nth = source.role(run)?;
     let mut by_hand = ByHand::new(&source.compiled, nth);
     by_hand.react(Stimulus::Begin);
+    let mut refused = None;
     for line in io::stdin().lock().lines() {
         let line = line?;
         let line = line.trim();
@@ -26,10 +27,16 @@ pub(super) fn run(run: &Role) -> Result<(), Problem> {
             continue;
         }
         if let Err(why) = by_hand.obey(line) {
-            return Err(Problem::Unfit { what: line.to_owned(), why });
+            // Whoever types goes on; whoever reads what a program typed sees it at the end.
+            let problem = Problem::Unfit { what: line.to_owned(), why };
+            problem.tell(false);
+            refused = Some(problem.exit_code());
         }
     }
-    Ok(())
+    match refused.filter(|_| !io::stdin().is_terminal()) {
+        Some(code) => Err(Problem::Told { code }),
+        None => Ok(()),
+    }
 }
 
 struct ByHand<'a> {

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use stackwright_spec::{Compiled, Diagnostic, Severity, compile};
+use stackwright_spec::{Compiled, Diagnostic, DiagnosticCode, PhasePlan, Severity, compile};
 
 use super::arguments::Role;
+use super::phases::planned;
 use crate::problem::Problem;
 
 /// A protocol in a file.
@@ -22,6 +23,11 @@ impl Source {
         match compile(&text) {
             Ok(compiled) => {
                 show(path, &text, &compiled.warnings);
+                let flaws: Vec<Diagnostic> =
+                    compiled.program.phases.iter().filter_map(unplanned).collect();
+                if !flaws.is_empty() {
+                    return Err(refused(path, &text, &flaws));
+                }
                 Ok(Source { text, compiled })
             }
             Err(told) => Err(refused(path, &text, &told)),
@@ -37,6 +43,21 @@ impl Source {
             why: "the protocol has no role of this name; `stackwright spec check` lists them",
         })
     }
+}
+
+/// What is wrong with the services of a phase, where no policies meet them.
+fn unplanned(phase: &PhasePlan) -> Option<Diagnostic> {
+    let why = planned(&phase.services).err()?;
+    Some(Diagnostic {
+        code: DiagnosticCode::NoPolicy,
+        severity: Severity::Error,
+        says: why.to_string(),
+        at: phase.at,
+        label: String::new(),
+        also: Vec::new(),
+        help: None,
+        instead: None,
+    })
 }
 
 pub(super) fn read(path: &Path) -> Result<String, Problem> {

@@ -39,15 +39,6 @@ fn canonical(program: &Program, automata: &[Automaton]) -> String {
     let mut phases: Vec<String> =
         program.phases.iter().map(|phase| format!("phase {:?}", phase.services)).collect();
     phases.sort();
-    let mut fences: Vec<String> = program
-        .fences
-        .iter()
-        .map(|(before, after)| {
-            let of = |nth: &usize| &program.phases[*nth].services;
-            format!("fence {:?} {:?}", of(before), of(after))
-        })
-        .collect();
-    fences.sort();
     let mut roles: Vec<String> = program
         .roles
         .iter()
@@ -55,10 +46,12 @@ fn canonical(program: &Program, automata: &[Automaton]) -> String {
         .map(|(role, automaton)| Wire { program, role, automaton }.canonical())
         .collect();
     roles.sort();
-    [adus, phases, fences, roles].concat().join("\n") + &program.binding
+    // Other bindings are to come.
+    [adus, phases, roles].concat().join("\n") + "static"
 }
 
-fn shape(program: &Program, kind: ValueType, most: Option<u64>) -> String {
+/// What a field is on the wire.
+pub(crate) fn shape(program: &Program, kind: ValueType, most: Option<u64>) -> String {
     match kind {
         ValueType::Enum(nth) => {
             let of = &program.enums[nth];

@@ -15,7 +15,7 @@
 //! | `machine/` | the explicit automaton, and its smaller equal |
 //! | `back/` | what is made of an automaton |
 //! | `explore/` | the model check of properties |
-//! | `hash.rs` | what two versions have to have in common |
+//! | `hash.rs`, `layout.rs` | what two versions have to have in common |
 //! | `diagnostic.rs` | what is wrong with a text, and where |
 //!
 //! It prints nothing and does no I/O; what it generates is `no_std` and allocates nothing.
@@ -26,6 +26,7 @@ mod diagnostic;
 mod explore;
 mod hash;
 mod kernel;
+mod layout;
 mod lower;
 mod machine;
 #[cfg(test)]
@@ -40,8 +41,9 @@ pub use back::{
     Interpreter, OutOfRange, RoleHost, RustForm, Stimulus, Value, dot, list, rust, vectors,
 };
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
-pub use explore::{Checked, Counterexample, explore, explore_mixed};
+pub use explore::{Checked, Conclusion, Counterexample, explore, explore_mixed};
 pub use hash::hash;
+pub use layout::layout_differences;
 pub use machine::Automaton;
 pub use program::{
     Adu, EnumType, HostFunction, NamedType, PhasePlan, Program, RoleProgram, Signal, SignalKind,

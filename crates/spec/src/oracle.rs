@@ -6,9 +6,11 @@
 //! | `author.rs` | who writes them |
 //! | `logic.rs` | the logical semantics: which signals are present, what follows from what |
 //! | `generated.rs` | the same in Rust |
+//! | `layouts.rs` | formats of two versions |
 
 mod author;
 mod generated;
+mod layouts;
 mod logic;
 
 use crate::Compiled;
@@ -19,6 +21,9 @@ use crate::machine::{Bounds, Decision, build};
 use crate::program::{Equals, Expr, Question, RoleProgram, Signal, SignalKind};
 use crate::react::{Act, Facts, Want, react};
 use author::{Author, Text};
+
+/// How many are looked at in each run of the tests; `PROGRAMS=…` looks at as many.
+const SPECIFICATIONS: u64 = 4_000;
 
 /// What a role did: a number that says what, and with which values.
 type Entry = (u16, Vec<u64>);
@@ -222,7 +227,7 @@ fn codes(told: &[Diagnostic]) -> Vec<&'static str> {
 #[test]
 fn random_specifications_agree_in_four_semantics_whatever_the_order_of_branches() {
     let (mut built, mut cycles, mut orders, mut reactions, mut states) = (0, 0, 0, 0, 0);
-    for seed in 0..programs(20_000) {
+    for seed in 0..programs(SPECIFICATIONS) {
         let body = Author::body(seed);
         let text = written(seed, &body, None);
         let mut random = fastrand::Rng::with_seed(seed);
@@ -250,6 +255,12 @@ fn random_specifications_agree_in_four_semantics_whatever_the_order_of_branches(
                 again
             })
             .collect();
+        let named = crate::compile(&renamed(&text)).expect("names are not the text");
+        assert_eq!(
+            crate::hash(&named.program, &named.automata),
+            crate::hash(&one.program, &one.automata[..1]),
+            "seed {seed}\n{text}"
+        );
         (built, orders, states) =
             (built + 1, orders + others.len(), states + one.automata[1].states());
         assert!(one.automata[0].states() <= one.automata[1].states());
@@ -259,7 +270,29 @@ fn random_specifications_agree_in_four_semantics_whatever_the_order_of_branches(
         "{built} specifications, {orders} other orders, {states} states, {reactions} reactions; \
          {cycles} have cycles"
     );
-    assert!(built * 2 > programs(20_000) && cycles > 0 && reactions > 2 * built);
+    assert!(built * 2 > programs(SPECIFICATIONS) && cycles > 0 && reactions > 2 * built);
+}
+
+/// A text with other names, of which the last in the alphabet are the first now.
+fn renamed(text: &str) -> String {
+    let turn = |letter: char| match letter {
+        'a'..='z' => char::from(b'a' + b'z' - letter as u8),
+        'A'..='Z' => char::from(b'A' + b'Z' - letter as u8),
+        '0'..='9' => char::from(b'0' + b'9' - letter as u8),
+        other => other,
+    };
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut written = String::new();
+    for piece in text.split_inclusive(|letter| !is_word(letter)) {
+        let word = piece.trim_end_matches(|letter| !is_word(letter));
+        let kept = crate::text::KEYWORDS.contains(&word)
+            || matches!(word, "u16" | "version")
+            || word.starts_with(|first: char| first.is_ascii_digit());
+        let word: String = if kept { word.into() } else { word.chars().map(turn).collect() };
+        written += &word;
+        written += piece.trim_start_matches(is_word);
+    }
+    written
 }
 
 /// `PROGRAMS=…` looks at as many.
@@ -327,6 +360,57 @@ fn agree(
         at = Some(stands);
     }
     12
+}
+
+/// What random texts seldom have; the branches of each in both orders.
+#[test]
+fn specifications_by_hand_agree() {
+    let texts = [
+        // A value that is read where its reader stands left; what follows from it.
+        [
+            "{ local a: u16; ",
+            "loop { await a(v); call f(2, v); send B { tag: 3, n: v }; } ",
+            "every V(g) { x := (x + g) % 9; call f(1, x); emit a(x); call f(4, x); } ",
+            "}",
+        ],
+        // A chain of values through branches.
+        [
+            "{ local a: u16; local b: u16; ",
+            "every b(w) { emit O2(w); } ",
+            "{ every a(v) { emit b((v + 1) % 9); } } || { every A(d) { emit a(d.n); } } ",
+            "}",
+        ],
+        // A loop begins anew twice in an instant: by itself, and as a part of another.
+        [
+            "loop { trap t0 { ",
+            "loop { call f(1, x); emit O0; await I0; } ",
+            "await I0; exit t0; ",
+            "} }",
+        ],
+        // What is heard and does nothing; what is held meanwhile.
+        ["", "every A { nothing; } ", "loop { await I0; every V(v) { call f(1, v); } } ", ""],
+    ];
+    for (nth, [before, one, other, after]) in texts.into_iter().enumerate() {
+        let texts = [(one, other), (other, one)].map(|(one, other)| {
+            author::around(0, &format!("{before}{{ {one}}} || {{ {other}}} {after}"))
+        });
+        let all = texts.each_ref().map(|text| compiled(text).expect("it compiles"));
+        for seed in 0..200 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            agree(nth as u64, &texts[0], &all[0], &all[1..], &mut random);
+        }
+    }
+}
+
+#[test]
+fn a_value_is_emitted_once_wherever_its_loops_begin_anew() {
+    for (output, is_right) in [("O2(1)", false), ("O0", true)] {
+        let first = format!("if q0() {{ await I0; }} else {{ nothing; }} emit {output};");
+        let body = format!("loop {{ {{ {first} }} || {{ await I0; }} }}");
+        let told = compiled(&author::around(0, &body)).err();
+        let told = told.map(|told| codes(&told)).unwrap_or_default();
+        assert_eq!(!told.contains(&"S051"), is_right, "{body}: {told:?}");
+    }
 }
 
 #[test]

@@ -248,7 +248,8 @@ pub struct PhasePlan {
     pub name: String,
     /// Its services with their arguments, in the order of their names.
     pub services: Vec<(String, Vec<String>)>,
-    pub(crate) at: Span,
+    /// Where its name is in the text.
+    pub at: Span,
 }
 
 /// A protocol.
@@ -264,12 +265,8 @@ pub struct Program {
     pub adus: Vec<Adu>,
     /// Its phases.
     pub phases: Vec<PhasePlan>,
-    /// Which phase ends before which begins.
-    pub fences: Vec<(usize, usize)>,
     /// Its roles.
     pub roles: Vec<RoleProgram>,
-    /// How phases are told apart: `static`, `phased` or `adaptive`.
-    pub binding: String,
     /// Hashes of versions that this one understands.
     pub accepts: Vec<String>,
     pub(crate) properties: Vec<Property>,

@@ -179,6 +179,11 @@ pub(crate) fn told_of(services: &[(String, Vec<String>)]) -> Vec<&str> {
         .collect()
 }
 
+/// Returns whether a service, with its arguments, is seen in each packet.
+pub(crate) fn is_of_format(service: &str) -> bool {
+    matches!(service, "checksum" | "alf" | "open" | "expires" | "deadline")
+}
+
 /// Returns a number that a service of a phase has as its argument.
 pub(crate) fn number(services: &[(String, Vec<String>)], service: &str) -> Option<u64> {
     let (_, arguments) = services.iter().find(|(name, _)| name == service)?;

@@ -19,6 +19,13 @@ fn items(inside: &str) -> String {
 
 fn cases() -> Vec<(&'static str, String)> {
     let deep = format!("{}halt;{}", "{ ".repeat(40), " }".repeat(40));
+    let chain = format!("var x: u64;\n        x := 1{};", " + 1".repeat(300));
+    let in_parentheses = {
+        let left = "x + ".repeat(250);
+        format!("var x: u64;\n        x := {left}({left}({left}x));")
+    };
+    let locals: String = (0..3000).map(|nth| format!("local l{nth}; ")).collect();
+    let questions = format!("host pure q() -> bool; {}halt;", "if q() { } ".repeat(3000));
     let wide = |branches: usize| {
         let names: Vec<String> = (0..branches).map(|nth| format!("I{nth}")).collect();
         let waits: Vec<String> = names.iter().map(|name| format!("{{ await {name}; }}")).collect();
@@ -33,6 +40,18 @@ fn cases() -> Vec<(&'static str, String)> {
         ("keyword-as-name", "output loop; emit loop;"),
         ("number-too-large", "var x: u64 = 99999999999999999999; x := 1;"),
         ("too-deep", deep.as_str()),
+        ("too-long-a-chain", chain.as_str()),
+        ("too-many-operators", in_parentheses.as_str()),
+        ("too-many-locals", locals.as_str()),
+        ("too-many-questions", questions.as_str()),
+        ("no-time", "output O; loop { await 0 s; emit O; }"),
+        ("idle-no-time", "abort on idle 0 ms { halt; }"),
+        ("one-name-in-rust", "host fooBar(); host foo_bar(); call fooBar(); call foo_bar();"),
+        ("answers-an-adu", "host pure f() -> Ask; host g(a: Ask); call g(f());"),
+        (
+            "weak-abort-asks-what-its-block-writes",
+            "input I; var x: u8;\n        weak abort on I where x == 1 { await I; x := 1; }",
+        ),
         ("no-unit", "await 200;"),
         ("duplicate-signal", "input I; output I; await I; emit I;"),
         ("unknown-signal", "input Trigger; await Triger;"),
@@ -93,6 +112,14 @@ fn cases() -> Vec<(&'static str, String)> {
             "cycle-of-two",
             "output O, P;\n        { present O { emit P; } }\n     || { present P { emit O; } }",
         ),
+        (
+            "cycle-of-values",
+            "local a: u8; local b: u8;\n        { every a(v) { emit b(v); } }\n     || { every b(w) { emit a(w); } }",
+        ),
+        (
+            "emitted-twice-beside-a-signal",
+            "local a: u8; local b;\n        { emit a(1); emit b; } || { emit a(2); emit b; } || { await a; await b; }",
+        ),
         ("emitted-twice", "output O(n: u8);\n        { emit O(1); } || { emit O(2); }"),
         ("unreachable", "input I; output O; loop { await I; } emit O;"),
         ("unheard", "receives Ask; halt;"),
@@ -117,7 +144,11 @@ fn cases() -> Vec<(&'static str, String)> {
         ("service-arguments", "phase p { flow_control; }"),
         ("service-argument-sign", "phase p { flow_control(5!); }"),
         ("binding", "phase a { reliable; ordered; } phase b { unordered; }"),
-        ("unknown-fence", "phase a { reliable; } fence a -> c;"),
+        ("fence", "phase a { reliable; } phase b { reliable; } fence a -> b;"),
+        ("phased", "phase a { reliable; ordered; } phase b { unordered; } binding phased;"),
+        ("adaptive", "binding adaptive;"),
+        ("enum-and-adu-in-rust", "enum FooBar: u8 { A = 1 } adu foo_bar { x: u8; }"),
+        ("values-one-in-rust", "enum E: u8 { some_value = 1, SomeValue = 2 }"),
         ("misspelt-item", "rule R { }"),
     ];
     let mut all: Vec<(&str, String)> = Vec::new();

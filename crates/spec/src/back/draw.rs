@@ -64,7 +64,7 @@ pub fn dot(program: &Program, nth: usize, automaton: &Automaton) -> String {
     let role = &program.roles[nth];
     let words = Words { program, role };
     let mut drawn = format!(
-        "digraph {} {{\n  rankdir=LR;\n  node [shape=circle, fontname=\"sans-serif\"];\n  \
+        "digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=circle, fontname=\"sans-serif\"];\n  \
          edge [fontname=\"sans-serif\", fontsize=10];\n  S0 [shape=point];\n",
         role.name
     );

@@ -17,5 +17,5 @@ mod words;
 pub use draw::{dot, list};
 pub use interpret::{Interpreter, OutOfRange, RoleHost, Stimulus, Value};
 pub use rust::{RustForm, rust};
-pub(crate) use rust::{camel, free, snake};
+pub(crate) use rust::{camel, field, free, module, snake};
 pub use vectors::vectors;

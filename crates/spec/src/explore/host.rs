@@ -14,10 +14,11 @@ pub(super) type Memory = (u64, u64);
 pub(super) struct Choices {
     made: Vec<(usize, usize)>,
     next: usize,
+    ways: usize,
 }
 
 /// How many ways one reaction may go.
-const WAYS_MOST: usize = 4096;
+const WAYS_MOST: usize = 65_536;
 
 impl Choices {
     pub(super) fn choose(&mut self, of: usize) -> usize {
@@ -29,16 +30,22 @@ impl Choices {
         choice
     }
 
-    /// Goes on to the next way; false where all were gone.
+    /// Goes on to the next way; false where all were gone, or as many as are looked at.
     pub(super) fn advance(&mut self) -> bool {
         self.next = 0;
+        self.ways += 1;
         while let Some((choice, of)) = self.made.pop() {
-            if choice + 1 < of && choice < WAYS_MOST {
+            if choice + 1 < of {
                 self.made.push((choice + 1, of));
-                return true;
+                return self.ways < WAYS_MOST;
             }
         }
         false
+    }
+
+    /// Whether there are more ways than are looked at.
+    pub(super) fn are_too_many(&self) -> bool {
+        !self.made.is_empty()
     }
 }
 

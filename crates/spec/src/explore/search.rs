@@ -1,11 +1,15 @@
 //! All worlds, breadth first, and the story of one.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::claims::judge;
 use super::world::{Next, Path, Setting, World};
-use super::{Checked, Counterexample, Side};
+use super::{Checked, Conclusion, Counterexample, Side};
 use crate::program::{Claim, Model, Property};
+
+/// How many steps are taken for each world that may be looked at.
+const STEPS_MOST: usize = 16;
 
 pub(super) struct Search<'a> {
     setting: Setting<'a>,
@@ -26,7 +30,7 @@ impl<'a> Search<'a> {
         property: &'a Property,
     ) -> Self {
         Search {
-            setting: Setting { sides, model, path },
+            setting: Setting { sides, model, path, is_cut: Cell::new(false) },
             property,
             numbers: HashMap::new(),
             worlds: Vec::new(),
@@ -36,29 +40,32 @@ impl<'a> Search<'a> {
     }
 
     pub(super) fn run(mut self, most: usize) -> Checked {
-        let mut held_most = 0;
-        let mut trouble = None;
+        let (mut held_most, mut trouble, mut undecided) = (0, None, false);
         for next in self.setting.first() {
             trouble = trouble.or(self.reach(next, None));
         }
-        let mut done = 0;
-        while trouble.is_none() && done < self.worlds.len() {
+        let (mut done, mut steps) = (0, 0);
+        while trouble.is_none() && !undecided && done < self.worlds.len() {
             let world = self.worlds[done].clone();
             for nth in 0..2 {
                 held_most = held_most.max(self.setting.held(&world, nth));
             }
             for next in self.setting.next(&world) {
+                steps += 1;
                 trouble = trouble.or(self.reach(next, Some(done)));
             }
             done += 1;
-            if self.worlds.len() > most {
-                let says = format!("more than {most} worlds: bound the way, as `way holds 2;`");
-                trouble = Some(Counterexample { says, chart: Vec::new() });
-            }
+            undecided = self.worlds.len() > most
+                || steps > most.saturating_mul(STEPS_MOST)
+                || self.setting.is_cut.get();
         }
-        let trouble = trouble.or_else(|| self.missed());
-        let worlds = self.worlds.len();
-        Checked { name: self.property.name.clone(), worlds, held_most, trouble }
+        let conclusion = match trouble {
+            Some(trouble) => Conclusion::Broken(trouble),
+            None if undecided => Conclusion::Undecided,
+            None => self.missed().map_or(Conclusion::Holds, Conclusion::Broken),
+        };
+        let (name, worlds) = (self.property.name.clone(), self.worlds.len());
+        Checked { name, worlds, held_most, conclusion }
     }
 
     /// Numbers a world that was reached; gives what is wrong with the step to it.

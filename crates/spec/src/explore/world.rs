@@ -1,5 +1,7 @@
 //! Where everything stands, and what can happen next.
 
+use std::cell::Cell;
+
 use super::host::{Choices, Memory, ModelHost};
 use super::{Side, role};
 use crate::back::interpret::{Interpreter, Stimulus, Value};
@@ -56,6 +58,8 @@ pub(super) struct Setting<'a> {
     pub(super) sides: [Side<'a>; 2],
     pub(super) model: &'a Model,
     pub(super) path: Path,
+    /// A reaction goes more ways than are looked at.
+    pub(super) is_cut: Cell<bool>,
 }
 
 /// Where a line of the second role begins.
@@ -179,6 +183,7 @@ impl<'a> Setting<'a> {
                     break;
                 }
             }
+            self.is_cut.set(self.is_cut.get() || choices.are_too_many());
         }
     }
 
@@ -309,6 +314,7 @@ impl<'a> Setting<'a> {
                 all.push(Next { world, line, done, failed });
             }
             if !choices.advance() {
+                self.is_cut.set(self.is_cut.get() || choices.are_too_many());
                 return all;
             }
         }

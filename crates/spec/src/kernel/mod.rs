@@ -40,6 +40,21 @@ pub(crate) enum Kernel {
     Local(SignalId, Box<Node>),
 }
 
+impl Node {
+    /// How many statements it has.
+    pub(crate) fn size(&self) -> usize {
+        1 + match &self.is {
+            Kernel::Sequence(all) | Kernel::Parallel(all) => all.iter().map(Node::size).sum(),
+            Kernel::Present(_, yes, no) | Kernel::If(_, yes, no) => yes.size() + no.size(),
+            Kernel::Loop(body)
+            | Kernel::Suspend(_, body)
+            | Kernel::Trap(body)
+            | Kernel::Local(_, body) => body.size(),
+            _ => 0,
+        }
+    }
+}
+
 pub(crate) fn node(is: Kernel) -> Node {
     let mut pauses = Set::EMPTY;
     match &is {

@@ -166,8 +166,20 @@ pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> Vec<PhasePlan> 
             at: phase.name.at,
         })
         .collect();
-    let is_static = file.binding.as_ref().is_none_or(|binding| binding.name == "static");
-    if let Some((first, others)) = phases.split_first().filter(|_| is_static) {
+    if let Some(binding) = file.binding.as_ref().filter(|binding| binding.name != "static") {
+        let says = format!("`binding {}` is not built yet", binding.name);
+        told.push(
+            Diagnostic::new(DiagnosticCode::Binding, binding.at, says)
+                .help("all phases of a protocol share what its receiver must know")
+                .instead(binding.at, "static"),
+        );
+    }
+    for (_, after) in &file.fences {
+        let says = "a fence is not built yet";
+        let flaw = Diagnostic::new(DiagnosticCode::Binding, after.at, says);
+        told.push(flaw.help("leave it out: a role awaits what has to come first"));
+    }
+    if let Some((first, others)) = phases.split_first() {
         let known = services::told_of(&first.services);
         for other in others {
             let these = services::told_of(&other.services);
@@ -180,29 +192,15 @@ pub(super) fn phases(file: &File, told: &mut Vec<Diagnostic>) -> Vec<PhasePlan> 
                     "the phases `{}` and `{}` differ in `{service}`, which a receiver must know",
                     first.name, other.name
                 );
-                let flaw = Diagnostic::new(DiagnosticCode::Binding, other.at, says)
-                    .also(first.at, "the other phase");
-                told.push(flaw.help("write `binding phased;`, so that each packet says its phase"));
+                told.push(
+                    Diagnostic::new(DiagnosticCode::Binding, other.at, says)
+                        .also(first.at, "the other phase")
+                        .help("no packet says its phase: make two protocols of it"),
+                );
             }
         }
     }
     phases
-}
-
-/// Finds phases by name.
-pub(super) fn fences(
-    file: &File,
-    names: &Names<'_>,
-    told: &mut Vec<Diagnostic>,
-) -> Vec<(usize, usize)> {
-    let mut find = |ident: &crate::tree::Ident| {
-        let found = names.phases.iter().position(|name| *name == ident.name);
-        if found.is_none() {
-            told.push(scope::unknown("phase", ident, names.phases.iter().copied()));
-        }
-        found
-    };
-    file.fences.iter().filter_map(|(before, after)| find(before).zip(find(after))).collect()
 }
 
 /// Tells where an ADU that is sent in a phase with `alf` does not fit one packet.

@@ -20,7 +20,7 @@ mod scope;
 mod sends;
 mod statements;
 
-use crate::back::snake;
+use crate::back::module;
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::program::Program;
 use crate::services;
@@ -43,8 +43,7 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
         phases: phases.iter().map(|phase| phase.name.as_str()).collect(),
         packets: phases.iter().map(packet).collect(),
     };
-    let fences = items::fences(file, &names, told);
-    scope::duplicates("a role", file.roles.iter().map(|role| &role.name), &[snake], told);
+    scope::duplicates("a role", file.roles.iter().map(|role| &role.name), &[module], told);
     let at = file.name.clone().unwrap_or(Ident { name: String::new(), at: Default::default() });
     if file.roles.is_empty() {
         let says = format!("`{}` has no role", at.name);
@@ -63,8 +62,6 @@ pub(crate) fn lower(file: &File, told: &mut Vec<Diagnostic>) -> Program {
         name: at.name,
         version: file.version,
         roles,
-        fences,
-        binding: file.binding.as_ref().map_or("static".into(), |binding| binding.name.clone()),
         accepts: file.accepts.iter().map(|hash| hash.name.clone()).collect(),
         enums,
         adus,

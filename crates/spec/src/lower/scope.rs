@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::back::snake;
+use crate::back::field;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, similar};
 use crate::program::{Adu, EnumType, NamedType, ValueType};
 use crate::tree::{File, Ident, Param, TypeName};
@@ -113,7 +113,7 @@ pub(super) fn kind(
 
 /// Looks the types of parameters or fields up.
 pub(super) fn named(file: &File, params: &[Param], told: &mut Vec<Diagnostic>) -> Vec<NamedType> {
-    duplicates("a field or parameter", params.iter().map(|one| &one.name), &[snake], told);
+    duplicates("a field or parameter", params.iter().map(|one| &one.name), &[field], told);
     params
         .iter()
         .map(|param| {

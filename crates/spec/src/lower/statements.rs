@@ -35,6 +35,8 @@ impl Lowering<'_> {
             ends = lifetime(&one).may_end();
             all.push(one);
         }
+        // More than there may be are refused, and their tree would be as deep as they are many.
+        opened.retain(|(signal, _)| usize::from(*signal) < Set::MOST - 1);
         for (signal, from) in opened.into_iter().rev() {
             let rest = sequence(all.split_off(from));
             all.push(node(Kernel::Local(signal, Box::new(rest))));
@@ -227,13 +229,20 @@ impl Lowering<'_> {
     fn abort(&mut self, weak: bool, event: &Event, body: &[Statement], then: &[Statement]) -> Node {
         self.traps.extend([None, None]);
         let before = self.gone();
+        let first = self.variables_used.len();
         let body = self.block(body);
+        let last = self.variables_used.len();
         self.traps.pop();
         let after = self.gone();
         self.set_gone(&before);
         let bound = self.bound.len();
         let pause = self.pause(event.at);
         let awaited = self.awaited(event);
+        if weak {
+            // What is asked is asked beside the body; of the other kind, in front of it.
+            let uses = [&self.variables_used[first..last], &self.variables_used[last..]];
+            self.conflicts(&uses.map(<[_]>::to_vec));
+        }
         let then = self.block(then);
         self.bound.truncate(bound);
         self.add_gone(&after);

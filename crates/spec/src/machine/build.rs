@@ -13,13 +13,13 @@ use crate::program::RoleProgram;
 pub(crate) struct Bounds {
     pub(crate) states: usize,
     pub(crate) decisions: usize,
-    /// How many times the tree may be walked: what compilation may cost.
-    pub(crate) reactions: usize,
+    /// How many statements may be looked at: what compilation may cost.
+    pub(crate) statements: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Bounds { states: 4096, decisions: 65_536, reactions: 1_000_000 }
+        Bounds { states: 4096, decisions: 65_536, statements: 100_000_000 }
     }
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn build(role: &RoleProgram, bounds: Bounds) -> Result<Automaton, Box
     let mut automaton = Automaton::default();
     let mut queue: Vec<Option<Set>> = vec![None];
     let mut numbers: HashMap<Option<Set>, u32> = HashMap::from([(None, 0)]);
-    let (mut done, mut reactions) = (0, 0);
+    let (mut done, mut statements, size) = (0, 0, role.body.size());
     while done < queue.len() {
         let at = queue[done];
         done += 1;
@@ -39,7 +39,8 @@ pub(crate) fn build(role: &RoleProgram, bounds: Bounds) -> Result<Automaton, Box
             done: Vec::new(),
             heard: Set::EMPTY,
             asked: 0,
-            reactions: &mut reactions,
+            statements: &mut statements,
+            size,
             bounds,
             number: &mut |next: Set| {
                 let fresh = numbers.len() as u32;
@@ -56,7 +57,7 @@ pub(crate) fn build(role: &RoleProgram, bounds: Bounds) -> Result<Automaton, Box
         let (states, decisions) = (queue.len(), automaton.decisions.len());
         let exceeded = if states > bounds.states {
             Some((bounds.states, "states"))
-        } else if decisions > bounds.decisions || reactions > bounds.reactions {
+        } else if decisions > bounds.decisions || statements > bounds.statements {
             Some((decisions, "steps of decisions"))
         } else {
             None

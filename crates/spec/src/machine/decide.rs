@@ -22,8 +22,9 @@ pub(super) struct Deciding<'a> {
     pub(super) heard: Set,
     /// How many things were asked on the path so far.
     pub(super) asked: usize,
-    /// How many times the tree was walked, over all states.
-    pub(super) reactions: &'a mut usize,
+    /// How many statements were looked at, over all states; and how many the role has.
+    pub(super) statements: &'a mut usize,
+    pub(super) size: usize,
     pub(super) bounds: Bounds,
     /// Numbers a state.
     pub(super) number: &'a mut dyn FnMut(Set) -> u32,
@@ -69,8 +70,8 @@ impl Deciding<'_> {
     /// Reacts until no output is decided any more; what is surely done is kept in order.
     fn settle(&mut self, facts: &mut Facts) -> Result<Found, Box<Diagnostic>> {
         loop {
-            *self.reactions += 1;
-            let stop = *self.reactions > self.bounds.reactions
+            *self.statements += self.size;
+            let stop = *self.statements > self.bounds.statements
                 || self.automaton.decisions.len() > self.bounds.decisions
                 || self.done.len() + self.asked > PATH_MOST;
             let found = react(&self.role.body, self.at.as_ref(), &self.role.questions, facts);

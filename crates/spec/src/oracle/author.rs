@@ -133,7 +133,7 @@ impl Author {
             None => match self.random.u8(0..4) {
                 0 => (format!("A({bound})"), Some(format!("{bound}.n"))),
                 1 => (format!("V({bound})"), Some(bound)),
-                _ => (self.one(&["I0", "I1"]).into(), None),
+                _ => (self.one(&["I0", "I1", "I0", "I1", "O0", "O1"]).into(), None),
             },
         };
         match (&value, self.random.u8(0..6)) {
@@ -270,13 +270,37 @@ impl Author {
                 let (name, valued) = (format!("L{}", self.fresh()), self.random.u8(0..4) > 0);
                 let kind = if valued { ": u16" } else { "" };
                 let mut text = words(format!("{{ local {name}{kind}; "));
-                self.locals.push((name, valued));
-                text.extend(self.parallel(depth - 1, true));
+                self.locals.push((name.clone(), valued));
+                let mut branches = self.parallel(depth - 1, true);
+                if let ([Part::Branches(all)], true) = (&mut branches[..], self.random.bool()) {
+                    all.push(self.reader(&name, valued, depth - 1));
+                }
+                text.extend(branches);
                 self.locals.pop();
                 text.push(Part::Words("} ".into()));
                 text
             }
         }
+    }
+
+    /// A branch that reads a signal each time that it is emitted.
+    fn reader(&mut self, name: &str, valued: bool, depth: u8) -> Text {
+        let bound = valued.then(|| format!("v{}", self.fresh()));
+        let event = bound.as_ref().map_or(name.to_owned(), |bound| format!("{name}({bound})"));
+        let variables = std::mem::take(&mut self.variables);
+        let again = self.random.bool();
+        let head =
+            if again { format!("every {event} {{ ") } else { format!("await immediate {event}; ") };
+        let mut text = vec![Part::Words(head)];
+        if let Some(bound) = &bound {
+            text.push(Part::Words(format!("call f({}, {bound}); ", self.fresh())));
+        }
+        let around = std::mem::take(&mut self.bound);
+        text.extend(self.block(depth, false, bound));
+        self.bound = around;
+        self.variables = variables;
+        text.push(Part::Words(if again { "} ".into() } else { String::new() }));
+        text
     }
 
     /// What came may be gone behind a statement that waits.

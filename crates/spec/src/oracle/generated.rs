@@ -46,7 +46,8 @@ macro_rules! run {
                 _ => $module::Event::V { n: *value },
             };
             state = $module::step(state, event, &mut variables, &mut host);
-            let did: Vec<(u16, &[u64])> = host.log.iter().map(|(what, values)| (*what, &values[..])).collect();
+            let did = host.log.iter().map(|(what, values)| (*what, &values[..]));
+            let did: Vec<(u16, &[u64])> = did.collect();
             assert_eq!((&did[..], state.is_over()), (*log, *over), stringify!($module));
         }
     }};

@@ -4,6 +4,9 @@ use super::lex::Token;
 use super::reader::{Read, Reader};
 use crate::tree::{Expression, ExpressionKind, Operator};
 
+/// A row of operators is as deep as it is long.
+const OPERATORS_MOST: usize = 256;
+
 /// Each operator with its strength, and whether several of it may stand in a row.
 const OPERATORS: &[(&str, Operator, u8, bool)] = &[
     ("||", Operator::Or, 1, true),
@@ -23,7 +26,13 @@ const OPERATORS: &[(&str, Operator, u8, bool)] = &[
 
 impl Reader<'_> {
     pub(super) fn expression(&mut self) -> Read<Expression> {
-        self.nested(|reader| reader.binary(0))
+        let around = self.operators;
+        self.operators.get_or_insert(0);
+        let read = self.nested(|reader| reader.binary(0));
+        if around.is_none() {
+            self.operators = None;
+        }
+        read
     }
 
     fn binary(&mut self, least: u8) -> Read<Expression> {
@@ -36,6 +45,13 @@ impl Reader<'_> {
             };
             if !repeats && is_comparison(&left) {
                 return self.expected("one comparison, or `&&` between two,");
+            }
+            if let Some(operators) = &mut self.operators {
+                *operators += 1;
+                if *operators > OPERATORS_MOST {
+                    let says = format!("this expression has more than {OPERATORS_MOST} operators");
+                    return self.too_deep(says);
+                }
             }
             self.step();
             let right = self.nested(|reader| reader.binary(*strength))?;

@@ -23,3 +23,5 @@ mod statements;
 
 pub use format::format;
 pub(crate) use items::read;
+#[cfg(test)]
+pub(crate) use reader::KEYWORDS;

@@ -70,6 +70,8 @@ pub(super) struct Reader<'a> {
     pub(super) tokens: Vec<Lexed>,
     pub(super) at: usize,
     depth: usize,
+    /// How many operators the expression has that is read; `None`: none is.
+    pub(super) operators: Option<usize>,
     pub(super) told: Vec<Diagnostic>,
 }
 
@@ -77,7 +79,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut told = Vec::new();
         let tokens = tokens(text, &mut told).tokens;
-        Reader { text, tokens, at: 0, depth: 0, told }
+        Reader { text, tokens, at: 0, depth: 0, operators: None, told }
     }
 
     fn peek(&self, ahead: usize) -> Lexed {
@@ -219,16 +221,20 @@ impl<'a> Reader<'a> {
     /// Reads something nested, unless it is nested too deep.
     pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
         if self.depth == DEPTH_MOST {
-            let says = format!("this is nested more than {DEPTH_MOST} deep");
-            let at = self.here();
-            // What follows would only repeat it.
-            self.at = self.tokens.len() - 1;
-            return self.tell(Diagnostic::new(DiagnosticCode::Depth, at, says));
+            return self.too_deep(format!("this is nested more than {DEPTH_MOST} deep"));
         }
         self.depth += 1;
         let read = read(self);
         self.depth -= 1;
         read
+    }
+
+    /// Tells that a tree would be deeper than recursion goes.
+    pub(super) fn too_deep<T>(&mut self, says: String) -> Read<T> {
+        let at = self.here();
+        // What follows would only repeat it.
+        self.at = self.tokens.len() - 1;
+        self.tell(Diagnostic::new(DiagnosticCode::Depth, at, says))
     }
 
     /// Goes on behind the next `;` or `}` of this block.

@@ -2,7 +2,7 @@
 
 use super::lex::Token;
 use super::reader::{Read, Reader};
-use crate::diagnostic::Span;
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::tree::{Block, Branch, Event, EventKind, Statement, StatementKind};
 
 const STATEMENTS: &[&str] = &[
@@ -198,7 +198,12 @@ impl Reader<'_> {
 
     /// Reads a time; gives it in milliseconds.
     fn duration(&mut self) -> Read<u64> {
-        let (number, _) = self.number("a time, such as `200 ms`,")?;
+        let (number, at) = self.number("a time, such as `200 ms`,")?;
+        if number == 0 {
+            let says = "a wait of no time is none: nothing else could ever happen behind it";
+            let flaw = Diagnostic::new(DiagnosticCode::Instantaneous, at, says);
+            return self.tell(flaw.help("write at least `1 ms`"));
+        }
         for (unit, milliseconds) in [("ms", 1), ("s", 1000), ("min", 60_000)] {
             if self.takes(unit) {
                 return Ok(number.saturating_mul(milliseconds));

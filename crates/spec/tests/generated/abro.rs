@@ -70,7 +70,7 @@ pub mod abro {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 5] = [0b0, 0b1, 0b1, 0b1, 0b1];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 0] = [];
 
     /// How many ADUs are held at most; `None`: a flow window.

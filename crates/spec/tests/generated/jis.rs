@@ -172,7 +172,7 @@ pub mod client {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 7] = [0b0, 0b10000, 0b101001, 0b101001, 0b101001, 0b101110, 0b101010];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 1] = [(5000, true)];
 
     /// How many ADUs are held at most; `None`: a flow window.
@@ -373,7 +373,7 @@ pub mod server {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 4] = [0b0, 0b1, 0b10, 0b100];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 0] = [];
 
     /// How many ADUs are held at most; `None`: a flow window.

@@ -42,6 +42,6 @@ pub const IMAGE_VALUES: PolicyValues = PolicyValues {
 
 /// Returns the associations of a station. The protocol of `config` is left out: it is this one.
 pub fn image_host<M: Message>(config: Config) -> TailoredHost<Named<ImagePolicies<M>>> {
-    let config = Config { protocol: 0xc36cbb25b66c1f32, accepts: &[], ..config };
+    let config = Config { protocol: 0x16460be000c56426, accepts: &[0xc36cbb25b66c1f32], ..config };
     TailoredHost::new(Named::new(IMAGE_VALUES), config)
 }

@@ -9,7 +9,7 @@ use stackwright_contract::{Context, Duration, Handle};
 use stackwright_policies::profile::{Bounds, PolicyValues};
 use stackwright_role::{RoleIndication, RoleLayer, RolePart, RoleRequest};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, World};
-use stackwright_spec::{Compiled, RustForm, compile, explore_mixed, hash, rust};
+use stackwright_spec::{Compiled, Conclusion, RustForm, compile, explore_mixed, hash, rust};
 use stackwright_tailored::configurations::AnyOrder;
 use stackwright_tailored::header::ReasonCode;
 use stackwright_tailored::{Config, Layer, Named, layer};
@@ -181,5 +181,5 @@ fn what_is_accepted_is_understood() {
     let [old, new] = TEXTS.map(|(_, text, _)| compiled(text));
     assert_eq!(new.program.accepts, [hash(&old.program, &old.automata)]);
     let found = explore_mixed(&new, &old).expect("it is small");
-    assert!(!found.is_empty() && found.iter().all(|one| one.trouble.is_none()));
+    assert!(!found.is_empty() && found.iter().all(|one| one.conclusion == Conclusion::Holds));
 }

@@ -116,7 +116,7 @@ pub mod client {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 3] = [0b0, 0b10, 0b1];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 0] = [];
 
     /// How many ADUs are held at most; `None`: a flow window.
@@ -353,7 +353,7 @@ pub mod server {
     /// Which events each state hears; what else comes is held.
     pub const HEARS: [u32; 2] = [0b0, 0b11];
 
-    /// Of each wait: its time in milliseconds, and whether each ADU that is heard begins it anew.
+    /// Of each wait: its time in milliseconds, and whether each ADU that comes begins it anew.
     pub const TIMERS: [(u64, bool); 0] = [];
 
     /// How many ADUs are held at most; `None`: a flow window.

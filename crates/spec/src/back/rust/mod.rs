@@ -17,7 +17,7 @@ mod role;
 mod step;
 mod values;
 
-pub(crate) use names::{camel, free, snake};
+pub(crate) use names::{camel, field, free, module, snake};
 
 use std::fmt::Write;
 

@@ -12,10 +12,12 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Types that a generated module has beside the protocol's own, or that its macros mean.
-const TYPES: &str = "Adu AsRef Box Case Clone Copy Debug Default Discriminant Drop Duration Eq Err Event F \
-     FieldValue Fn FnMut FnOnce From Functions Guarantees Hash Header Host Input Instant Into Iterator Layout M \
-     Message None Ok Option Ord Output Part PartialEq PartialOrd Result RoleEvent RoleOutlet RolePart RoleWait \
-     Send Sized Some State Step String Sync Together ToOwned ToString TryFrom TryInto Variables Vec W";
+const TYPES: &str = "\
+     Adu AsRef Box Case Clone Copy Debug Default Discriminant Drop Duration Eq Err Event F \
+     FieldValue Fn FnMut FnOnce From Functions Guarantees Hash Header Host Input Instant Into \
+     Iterator Layout M Message None Ok Option Ord Output Part PartialEq PartialOrd Result \
+     RoleEvent RoleOutlet RolePart RoleWait Send Sized Some State Step String Sync Together \
+     ToOwned ToString TryFrom TryInto Variables Vec W";
 
 /// Crates that a generated module names.
 const CRATES: &[&str] =
@@ -77,7 +79,7 @@ pub(super) fn event(role: &RoleProgram, name: &str) -> String {
 }
 
 /// Returns the name of a field of an ADU, of which one says which ADU it is.
-pub(super) fn field(name: &str) -> String {
+pub(crate) fn field(name: &str) -> String {
     match snake(name) {
         written if written == "adu" => written + "_",
         written => written,
@@ -85,7 +87,7 @@ pub(super) fn field(name: &str) -> String {
 }
 
 /// Returns the name of a role's module.
-pub(super) fn module(name: &str) -> String {
+pub(crate) fn module(name: &str) -> String {
     let written = snake(name);
     if CRATES.contains(&written.as_str()) { written + "_" } else { written }
 }
