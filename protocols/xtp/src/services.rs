@@ -69,7 +69,8 @@ pub fn context<M: Message, S: XtpService>(
 #[derive(Debug)]
 pub enum Connection {}
 
-/// A stream of octets. It is a Connection to the peer.
+/// A stream of octets, with congestion control, which the report has not. It is a Connection to the
+/// peer.
 #[derive(Debug)]
 pub enum Stream {}
 
@@ -116,7 +117,7 @@ configuration! {
 }
 
 configuration! {
-    /// A stream of octets.
+    /// A stream of octets over a path that others use, too.
     pub Octets<M> {
         Format: Xtp4<M>,
         Ordering: ordering::Total<M>,
@@ -128,8 +129,8 @@ configuration! {
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
         Flow: flow::CreditWindow,
-        Congestion: congestion::Absent,
-        Rate: rate::Absent,
+        Congestion: congestion::Cubic,
+        Rate: rate::PacedByCongestion,
         Lifetime: lifetime::Absent,
     }
 }
@@ -191,6 +192,11 @@ configuration! {
     }
 }
 
+/// How many times a stream that heeds the network asks in a flight, and after how many packets at
+/// the soonest: as often as TCP acknowledges.
+const ASKED_EACH_FLIGHT: u64 = 8;
+const ASKED_AFTER: u64 = 2;
+
 /// How many octets may leave before the peer has told what it has buffers for.
 const UNPOSTED: u64 = 16 << 10;
 
@@ -212,7 +218,22 @@ macro_rules! answered {
             rate::Absent
         )
     };
-    ($format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr) => {{
+    ($format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr) => {
+        answered!(
+            $format,
+            $config,
+            $framing,
+            $connection,
+            $flow,
+            $rate,
+            congestion::Absent,
+            inquiry::WindowEnd::new($config.retries, u64::from($config.window / 2))
+        )
+    };
+    (
+        $format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr,
+        $congestion:expr, $asks:expr
+    ) => {{
         let config: &Config = $config;
         Slots::from(Policies {
             format: $format,
@@ -223,11 +244,7 @@ macro_rules! answered {
             acknowledgement: acknowledgement::GapAtOnce::new(
                 acknowledgement::OnRequest::<true>::new(),
             ),
-            inquiry: inquiry::KeepAlive::new(
-                inquiry::WindowEnd::new(config.retries, u64::from(config.window / 2)),
-                config.keepalive,
-                config.silence,
-            ),
+            inquiry: inquiry::KeepAlive::new($asks, config.keepalive, config.silence),
             recovery: recovery::SelectiveRepeat::new(),
             rtt: rtt::Rfc6298::new(
                 rtt::SampleSource::Answers,
@@ -235,7 +252,7 @@ macro_rules! answered {
                 config.timeout_least,
             ),
             flow: $flow,
-            congestion: congestion::Absent,
+            congestion: $congestion,
             rate: $rate,
             lifetime: lifetime::Absent,
         })
@@ -266,7 +283,13 @@ impl XtpService for Stream {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Octets<M>> {
         let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::OctetStream, connection)
+        let (packet, window) = (u64::from(config.packet), u64::from(config.window));
+        let flow = flow::CreditWindow::new(window).asked_about();
+        let congestion = congestion::Cubic::new(packet);
+        let (framing, rate) = (framing::OctetStream, rate::PacedByCongestion::new());
+        let asks = inquiry::WindowEnd::new(config.retries, window / 2)
+            .each_flight(ASKED_EACH_FLIGHT, ASKED_AFTER * packet);
+        answered!(format, config, framing, connection, flow, rate, congestion, asks)
     }
 }
 

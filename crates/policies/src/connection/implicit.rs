@@ -216,7 +216,13 @@ impl Implicit {
     }
 
     fn aborts(&self, view: &View) -> bool {
-        matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < ABORTS_MOST)
+        matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < self.aborts_most())
+    }
+
+    /// Returns how often an abort is sent: to one whose address may be another's once, and what
+    /// comes of it later is answered by the protocol.
+    const fn aborts_most(&self) -> u32 {
+        if self.stranger.is_some() { 1 } else { ABORTS_MOST }
     }
 }
 
@@ -415,7 +421,7 @@ impl Connection for Implicit {
     }
 
     fn is_stranger(&self) -> bool {
-        self.stranger.is_some()
+        self.stranger.is_some() && !matches!(self.state, State::Aborting(..))
     }
 
     fn heard(&self) -> Instant {
@@ -430,7 +436,7 @@ impl Connection for Implicit {
         match self.state {
             State::Idle => Phase::Idle,
             State::Lingering(until, ending) if until <= view.now => Phase::Ended(ending),
-            State::Aborting(at, tries, why) if at <= view.now && tries >= ABORTS_MOST => {
+            State::Aborting(at, tries, why) if at <= view.now && tries >= self.aborts_most() => {
                 Phase::Ended(why)
             }
             State::Calling | State::Active | State::Lingering(..) | State::Aborting(..) => {
