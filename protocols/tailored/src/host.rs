@@ -268,7 +268,7 @@ impl<T: Tailoring> Host for TailoredHost<T> {
     fn arrival(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         key: &TailoredKey,
         packet: &mut T::Message,
         crowd: Crowd,

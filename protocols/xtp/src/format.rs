@@ -72,6 +72,10 @@ pub struct Xtp4<M> {
     pub(crate) peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
     pub(crate) is_known: bool,
+    /// Whether the peer opened it.
+    called: bool,
+    /// The number of the peer's last inquiry.
+    pub(crate) sync: Option<u32>,
     /// The bit EDGE of the last packet.
     pub(crate) edge: bool,
     pub(crate) here: SocketAddr,
@@ -96,6 +100,8 @@ impl<M> Xtp4<M> {
             own,
             peer,
             is_known,
+            called: peer.is_some(),
+            sync: None,
             edge: false,
             here,
             there,
@@ -146,8 +152,10 @@ impl<M: Message> Format<M> for Xtp4<M> {
         self.terms.sync
     }
 
+    /// Returns the key by which the context is not found: that of the side that did not open.
     fn locator(&self) -> u64 {
-        self.own.map_or(0, |own| own.number)
+        let own = self.own.map_or(0, |own| own.number);
+        if self.called { own } else { self.peer.unwrap_or(0) }
     }
 
     fn room(&self, _: usize, properties: &MessageProperties) -> usize {

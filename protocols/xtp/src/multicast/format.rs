@@ -115,7 +115,7 @@ fn decode_report<M: Message>(
         }
         XtpKind::TrafficControl => {
             packet.pull::<KeyExchange>()?;
-            pull_traffic(&mut packet)?;
+            pull_traffic(&mut packet).map_err(|_| Dropped::Malformed)?;
             let leaves = header.options.has(XtpOptions::END);
             incoming.signals = if leaves { Signals::END } else { late };
         }
