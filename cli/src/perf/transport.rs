@@ -305,10 +305,9 @@ fn tailored(
     tuning: &Tuning,
 ) -> Over<tailored::Layer<Named<AnyOrder<BufferTree>>>, Udp<BufferTree>> {
     let packet = tuning.packet.unwrap_or_else(|| packet(address)).max(tailored::PACKET_LEAST);
-    let longest = tuning.longest.max(Bounds::DEFAULT.longest);
     let values = PolicyValues {
         path: Path { packet: packet.into(), ..Path::DEFAULT },
-        bounds: Bounds { window: 4096, longest, ..Bounds::DEFAULT },
+        bounds: Bounds { window: 4096, ..Bounds::DEFAULT },
         ..PolicyValues::RELIABLE
     };
     let usual = tailored::Config::new(system.secret());
@@ -354,9 +353,9 @@ pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Probl
             Problem::Nobody { url, why: why.to_string() }
         }
         Error::NotYet => Problem::Nobody { url, why: "timed out".into() },
-        Error::TooLong { .. } => Problem::Measurement {
+        Error::TooLong { longest } => Problem::Measurement {
             url,
-            why: "this transport cannot send a message of that --size".into(),
+            why: format!("--size is too much: this transport sends at most {longest} octets"),
         },
         other => Problem::Measurement { url, why: other.to_string() },
     }

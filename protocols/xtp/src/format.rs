@@ -48,6 +48,8 @@ pub(crate) struct Terms {
     pub(crate) service: u8,
     /// The longest packet, in octets.
     pub(crate) packet: usize,
+    /// The longest message of either side, in octets.
+    pub(crate) longest: usize,
     /// XtpOptions that every packet bears.
     pub(crate) options: XtpOptions,
     /// Whether every packet of data is a FIRST until the peer has answered: any may be the first
@@ -167,6 +169,14 @@ impl<M: Message> Format<M> for Xtp4<M> {
             0 => own,
             theirs => own.min(theirs),
         }
+    }
+
+    fn longest(&self) -> usize {
+        self.terms.longest
+    }
+
+    fn takes(&self) -> usize {
+        self.terms.longest
     }
 
     fn headroom(&self) -> usize {

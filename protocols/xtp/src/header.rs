@@ -183,6 +183,9 @@ impl DiagnosticSegment {
     pub const REQUEST_REFUSED: u32 = 4;
     /// With `REQUEST_REFUSED`: what is missing is not sent again.
     pub const RETRANSMISSION: u32 = 11;
+    /// A message is longer than this side takes; the value is how many octets it takes. *Chosen*:
+    /// the report has it for packets.
+    pub const TOO_LONG: u32 = 7;
     /// No reason is given.
     pub const UNSPECIFIED: u32 = 0;
     /// With `REFUSED`: nobody listens.

@@ -202,8 +202,11 @@ impl<M: Message> Xtp4<M> {
                 if code == DiagnosticSegment::INVALID && header.returned {
                     return Err(Dropped::NotOurs);
                 }
-                let signal =
-                    if code == DiagnosticSegment::REFUSED { Signals::REFUSE } else { Signals::END };
+                let signal = match code {
+                    DiagnosticSegment::REFUSED => Signals::REFUSE,
+                    DiagnosticSegment::TOO_LONG => Signals::END.with(Signals::TOO_LONG),
+                    _ => Signals::END,
+                };
                 incoming.signals = signal.with(Signals::because(value));
             }
             XtpKind::JoinControl => return Err(Dropped::NotOurs),
@@ -233,6 +236,7 @@ mod tests {
         let terms = Terms {
             service: 4,
             packet: 600,
+            longest: usize::MAX,
             options: XtpOptions::NONE,
             opens_always: false,
             is_answered: true,

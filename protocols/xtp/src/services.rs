@@ -53,6 +53,7 @@ pub fn context<M: Message, S: XtpService>(
     let terms = Terms {
         service: S::NUMBER,
         packet: usize::from(config.packet),
+        longest: if S::Transfer::<M>::MESSAGES { config.longest } else { usize::MAX },
         options: S::OPTIONS.with(XtpOptions::NOCHECK.when(!config.checks_data)),
         opens_always: S::OPENS_ALWAYS,
         is_answered: S::ANSWERED,
@@ -65,7 +66,7 @@ pub fn context<M: Message, S: XtpService>(
     S::slots(format, config)
 }
 
-/// Messages of any length, all, once, in order (Connection).
+/// Messages, all, once, in order (Connection).
 #[derive(Debug)]
 pub enum Connection {}
 
@@ -74,7 +75,7 @@ pub enum Connection {}
 #[derive(Debug)]
 pub enum Stream {}
 
-/// A request and its answer, of any length, as one association: each side says one thing
+/// A request and its answer, as one association: each side says one thing
 /// (Transaction).
 #[derive(Debug)]
 pub enum Transaction {}
@@ -203,9 +204,6 @@ const UNPOSTED: u64 = 16 << 10;
 /// How often the peer of an isochronous stream is asked what it has.
 const POLLED: Nanoseconds = SECOND;
 
-/// The longest message, in octets: no more is held for one that is not complete.
-pub(crate) const MESSAGE_MOST: usize = 64 << 20;
-
 /// The policies that all services with answers have, but for the framing.
 macro_rules! answered {
     ($format:expr, $config:expr, $framing:expr, $connection:expr) => {
@@ -270,7 +268,7 @@ impl XtpService for Connection {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
         let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
     }
 }
 
@@ -302,7 +300,7 @@ impl XtpService for Transaction {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
         let connection = connection::Implicit::new(config.linger).validating().single();
-        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
     }
 }
 
@@ -315,7 +313,7 @@ impl XtpService for AcknowledgedDatagram {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
         let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
     }
 }
 
@@ -333,7 +331,7 @@ impl XtpService for UnacknowledgedDatagram {
         Slots::from(Policies {
             format,
             ordering: ordering::Sequenced::default(),
-            framing: framing::MessageEnd::new(MESSAGE_MOST),
+            framing: framing::MessageEnd::new(config.longest),
             integrity: integrity::Internet::new(),
             connection: connection::Unanswered::new(config.silence),
             acknowledgement: acknowledgement::Absent,
@@ -381,7 +379,7 @@ impl XtpService for IsochronousStream {
         Slots::from(Policies {
             format,
             ordering: ordering::Sequenced::default(),
-            framing: framing::MessageEnd::new(MESSAGE_MOST).numbering(),
+            framing: framing::MessageEnd::new(config.longest).numbering(),
             integrity: integrity::Internet::new(),
             connection: connection::Implicit::new(config.linger).validating(),
             acknowledgement: acknowledgement::OnRequest::new(),

@@ -312,7 +312,8 @@ impl Connection for Implicit {
             // A side that closes its half with the end has all data that we sent, if we have said
             // that there is no more.
             let closes = signals.has(Signals::FINISH) && self.halves.is_finishing();
-            let ending = if closes { Ending::Finished } else { Ending::Reset(signals.code()) };
+            let reset = || signals.ending().unwrap_or(Ending::Reset(signals.code()));
+            let ending = if closes { Ending::Finished } else { reset() };
             self.state = match self.state {
                 State::Active => State::Ended(ending),
                 State::Lingering(_, ending) => State::Ended(ending),
@@ -331,8 +332,7 @@ impl Connection for Implicit {
 
     fn signals(&self, view: &View, occasion: Occasion) -> Signals {
         if let State::Aborting(.., why) = self.state {
-            let code = if let Ending::Aborted(code) = why { code } else { 0 };
-            return Signals::END.with(Signals::because(code)).when(self.aborts(view));
+            return Signals::end(why).when(self.aborts(view));
         }
         let (over, said_all) = (self.is_over(view), self.has_said_all(view, occasion));
         let stops = self.halves.has_all(view) || said_all && self.halves.is_stopping();

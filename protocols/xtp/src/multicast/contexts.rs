@@ -141,6 +141,7 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
         let terms = Terms {
             service: S::NUMBER,
             packet: usize::from(common.packet),
+            longest: common.longest,
             options: S::OPTIONS
                 .with(XtpOptions::MULTI)
                 .with(XtpOptions::NOCHECK.when(!common.checks_data)),

@@ -222,6 +222,14 @@ impl<M: Message> Format<M> for XtpGroup<M> {
         self.packets.room(octets, properties)
     }
 
+    fn longest(&self) -> usize {
+        Format::<M>::longest(&self.packets)
+    }
+
+    fn takes(&self) -> usize {
+        Format::<M>::takes(&self.packets)
+    }
+
     fn headroom(&self) -> usize {
         Format::<M>::headroom(&self.packets)
     }
@@ -348,6 +356,7 @@ mod tests {
         let terms = Terms {
             service: 6,
             packet: 600,
+            longest: usize::MAX,
             options: XtpOptions::MULTI,
             opens_always: false,
             is_answered: true,
