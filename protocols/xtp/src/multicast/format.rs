@@ -106,18 +106,21 @@ fn decode_report<M: Message>(
     }
     let control = packet.pull::<ControlSegment>()?;
     report.upto = control.received;
-    let late = Signals::BEHIND.when(control.received < view.settled_upto);
+    // One that leaves misses nothing.
+    let said = match header.options.has(XtpOptions::END) {
+        true => Signals::END,
+        false => Signals::BEHIND.when(control.received < view.settled_upto),
+    };
     (report.answers, incoming.credit) = (Some(control.echo), Some(control.allocated));
     match header.format {
         XtpKind::ErrorControl => {
             spans(&mut packet, report)?;
-            incoming.signals = late;
+            incoming.signals = said;
         }
         XtpKind::TrafficControl => {
             packet.pull::<KeyExchange>()?;
             pull_traffic(&mut packet).map_err(|_| Dropped::Malformed)?;
-            let leaves = header.options.has(XtpOptions::END);
-            incoming.signals = if leaves { Signals::END } else { late };
+            incoming.signals = said;
         }
         XtpKind::JoinControl => {
             (report.upto, incoming.signals) = (start(view), Signals::OPEN);
