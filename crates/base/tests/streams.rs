@@ -400,7 +400,13 @@ impl Hooks for Refusing {
         header.number
     }
 
-    fn arrival(&mut self, _: &Context, _: Participant, _: &Label, _: &mut M) -> Arrival<M> {
+    fn arrival(
+        &mut self,
+        _: &Context,
+        _: (Participant, Participant),
+        _: &Label,
+        _: &mut M,
+    ) -> Arrival<M> {
         Arrival::Welcome
     }
 

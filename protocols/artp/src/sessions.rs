@@ -270,7 +270,7 @@ where
     fn arrival(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         session: &u8,
         packet: &mut M,
         crowd: Crowd,

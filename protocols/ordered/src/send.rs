@@ -3,7 +3,6 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use stackwright_base::events::Events as _;
 use stackwright_contract::services::{Code, DatagramsRequest, Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;

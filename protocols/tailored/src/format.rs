@@ -36,6 +36,8 @@ const SPANS_MOST: usize = 100;
 pub(crate) struct PacketTerms {
     /// The longest packet, in octets.
     pub(crate) packet: usize,
+    /// The longest message of either side, in octets.
+    pub(crate) longest: usize,
     /// The check.
     pub(crate) check: PacketCheck,
     /// Whether the check covers bodies.
@@ -70,6 +72,7 @@ impl PacketTerms {
     /// Those of no association.
     pub(crate) const LEAST: PacketTerms = PacketTerms {
         packet: 256,
+        longest: usize::MAX,
         check: PacketCheck::Absent,
         covers_body: true,
         answers: true,
@@ -173,6 +176,18 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
     fn room(&self, octets: usize, _: &MessageProperties) -> usize {
         let unit = self.terms.packet - self.terms.before(self.opening_most());
         if octets <= unit { unit } else { unit - PieceHeader::LENGTH }
+    }
+
+    /// Returns as much as fits into all pieces that a message may have, and no more than either side
+    /// takes.
+    fn longest(&self) -> usize {
+        let piece =
+            self.terms.packet - self.terms.before(OpeningHashes::LENGTH) - PieceHeader::LENGTH;
+        self.terms.longest.min(piece * usize::from(u16::MAX))
+    }
+
+    fn takes(&self) -> usize {
+        self.terms.longest
     }
 
     /// Where pieces may be abandoned, those of a message have the numbers behind each other, so that

@@ -143,8 +143,10 @@ pub struct ReportHeader {
     pub end: bool,
     /// The association was not made.
     pub refuse: bool,
+    /// With `end`: a message is longer than its receiver takes, which is as many octets as the code.
+    pub too_long: bool,
     /// 0.
-    #[bits(12)]
+    #[bits(11)]
     #[fixed(0)]
     pub reserved: (),
     /// The spans that were received.

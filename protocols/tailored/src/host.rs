@@ -61,6 +61,7 @@ impl<T: Tailoring> TailoredHost<T> {
         assert!(config.packet >= PACKET_LEAST, "a packet has at least {PACKET_LEAST} octets");
         let terms = PacketTerms {
             packet: usize::from(config.packet),
+            longest: tailoring.values().bounds.longest,
             check: tailoring.check(),
             covers_body: true,
             answers: tailoring.answers(),
@@ -268,7 +269,7 @@ impl<T: Tailoring> Host for TailoredHost<T> {
     fn arrival(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         key: &TailoredKey,
         packet: &mut T::Message,
         crowd: Crowd,

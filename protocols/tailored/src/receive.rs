@@ -90,6 +90,7 @@ impl<M: Message> TailoredFormat<M> {
                 let ReasonCode { code } = packet.pull()?;
                 let what = if told.refuse { Signals::REFUSE } else { Signals::END };
                 signals = signals.with(what).with(Signals::because(code));
+                signals = signals.with(Signals::TOO_LONG.when(told.end && told.too_long));
             }
             report.upto = unwrap(told.upto, 32, view.sent_upto);
             report.answers = told.answered.then_some(told.answers);

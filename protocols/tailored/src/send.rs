@@ -25,6 +25,7 @@ pub(crate) const fn silent() -> ReportHeader {
         answered: false,
         end: false,
         refuse: false,
+        too_long: false,
         reserved: (),
         held: 0,
         missing: 0,
@@ -79,11 +80,11 @@ impl<M> TailoredFormat<M> {
             Some(unit) if unit.span.end < view.sent_upto => Signals::NONE,
             Some(_) => say.signals.shared(Signals::FINISH),
         };
-        let code = if says.has(Signals::END) { say.signals.code() } else { 0 };
+        let why = if says.has(Signals::END) { say.signals.reason() } else { Signals::NONE };
         // How far the opening is, every packet tells: its token is the confirmation.
         let opens = Signals::OPEN.with(Signals::ACCEPT).with(Signals::CONFIRM);
         let told = says.with(say.signals.shared(opens));
-        say.signals = say.signals.without(told.with(Signals::because(code)));
+        say.signals = say.signals.without(told.with(why));
         let header = TailoredHeader {
             kind: match unit {
                 Some(unit) if unit.label.is_abandoned() => TailoredKind::Gap,
@@ -120,6 +121,7 @@ impl<M> TailoredFormat<M> {
             credits: credit.is_some(),
             answered: answers.is_some(),
             end: says.has(Signals::END),
+            too_long: why.has(Signals::TOO_LONG),
             held: report.map_or(0, |report| report.held.len() as u8),
             missing: report.map_or(0, |report| report.missing.len() as u8),
             upto: report.map_or(view.received_upto, |report| report.upto) as u32,
@@ -129,7 +131,7 @@ impl<M> TailoredFormat<M> {
         };
         put(&told, octets);
         if told.end {
-            put(&ReasonCode { code }, octets);
+            put(&ReasonCode { code: why.code() }, octets);
         }
         for span in report.iter().flat_map(|report| report.held.iter().chain(&report.missing)) {
             put(&NumberSpan { start: span.start as u32, end: span.end as u32 }, octets);
@@ -156,9 +158,10 @@ impl<M> TailoredFormat<M> {
             key: self.key,
             number: view.sent_upto as u32,
         };
-        let report = ReportHeader { end: true, upto: view.received_upto as u32, ..silent() };
-        let code = if let Ending::Aborted(code) = why { code } else { 0 };
-        tell(header, report, opening, Some(code), into);
+        let why = Signals::end(why);
+        let (upto, too_long) = (view.received_upto as u32, why.has(Signals::TOO_LONG));
+        let report = ReportHeader { end: true, upto, too_long, ..silent() };
+        tell(header, report, opening, Some(why.code()), into);
         true
     }
 }

@@ -12,6 +12,9 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND, Terms};
 pub struct Config {
     /// The longest packet, header included, in octets: 256 … 65507. Packets are not cut below.
     pub packet: u16,
+    /// The longest message that is sent, and that is taken, in octets: of the first the layer above
+    /// is told, the peer of the second. A stream has no bound.
+    pub longest: usize,
     /// How many octets may be in flight, or wait for an application that does not read (rwindow).
     pub window: u32,
     /// The most that may be on its way from the application to the peer (wbufsize).
@@ -71,6 +74,7 @@ impl Config {
     pub const fn new(secret: [u8; 16]) -> Self {
         Config {
             packet: 1472,
+            longest: 10 << 20,
             window: 1 << 20,
             send: Credit { octets: 1 << 20, messages: 1024 },
             limits: Limits { octets: 1 << 28, each: 16 << 10 },

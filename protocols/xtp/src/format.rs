@@ -48,6 +48,8 @@ pub(crate) struct Terms {
     pub(crate) service: u8,
     /// The longest packet, in octets.
     pub(crate) packet: usize,
+    /// The longest message of either side, in octets.
+    pub(crate) longest: usize,
     /// XtpOptions that every packet bears.
     pub(crate) options: XtpOptions,
     /// Whether every packet of data is a FIRST until the peer has answered: any may be the first
@@ -72,6 +74,10 @@ pub struct Xtp4<M> {
     pub(crate) peer: Option<u64>,
     /// Whether the peer returns our key: it has heard us.
     pub(crate) is_known: bool,
+    /// Whether the peer opened it.
+    called: bool,
+    /// The number of the peer's last inquiry.
+    pub(crate) sync: Option<u32>,
     /// The bit EDGE of the last packet.
     pub(crate) edge: bool,
     pub(crate) here: SocketAddr,
@@ -96,6 +102,8 @@ impl<M> Xtp4<M> {
             own,
             peer,
             is_known,
+            called: peer.is_some(),
+            sync: None,
             edge: false,
             here,
             there,
@@ -146,8 +154,10 @@ impl<M: Message> Format<M> for Xtp4<M> {
         self.terms.sync
     }
 
+    /// Returns the key by which the context is not found: that of the side that did not open.
     fn locator(&self) -> u64 {
-        self.own.map_or(0, |own| own.number)
+        let own = self.own.map_or(0, |own| own.number);
+        if self.called { own } else { self.peer.unwrap_or(0) }
     }
 
     fn room(&self, _: usize, properties: &MessageProperties) -> usize {
@@ -159,6 +169,14 @@ impl<M: Message> Format<M> for Xtp4<M> {
             0 => own,
             theirs => own.min(theirs),
         }
+    }
+
+    fn longest(&self) -> usize {
+        self.terms.longest
+    }
+
+    fn takes(&self) -> usize {
+        self.terms.longest
     }
 
     fn headroom(&self) -> usize {

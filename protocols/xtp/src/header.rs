@@ -84,6 +84,12 @@ impl XtpOptions {
         XtpOptions(self.0 | other.0)
     }
 
+    /// Returns those that `other` has not.
+    #[must_use]
+    pub const fn without(self, other: XtpOptions) -> XtpOptions {
+        XtpOptions(self.0 & !other.0)
+    }
+
     /// Returns these if `yes`, else none.
     #[must_use]
     pub const fn when(self, yes: bool) -> XtpOptions {
@@ -171,14 +177,31 @@ impl DiagnosticSegment {
     pub const REFUSED: u32 = 1;
     /// The context is over at once.
     pub const ABANDONED: u32 = 2;
+    /// There is no such context.
+    pub const INVALID: u32 = 3;
     /// What is asked for is not done.
     pub const REQUEST_REFUSED: u32 = 4;
     /// With `REQUEST_REFUSED`: what is missing is not sent again.
     pub const RETRANSMISSION: u32 = 11;
+    /// A message is longer than this side takes; the value is how many octets it takes. *Chosen*:
+    /// the report has it for packets.
+    pub const TOO_LONG: u32 = 7;
+    /// No reason is given.
+    pub const UNSPECIFIED: u32 = 0;
     /// With `REFUSED`: nobody listens.
     pub const NO_LISTENER: u32 = 1;
+    /// With `REFUSED`: an option is not supported by the service.
+    pub const OPTIONS: u32 = 2;
     /// With `REFUSED`: the format of the address is not supported.
     pub const ADDRESS_FORMAT: u32 = 3;
+    /// With `REFUSED`: the address is not what its format says.
+    pub const ADDRESS: u32 = 4;
+    /// With `REFUSED`: the format of the traffic specifier is not supported.
+    pub const TRAFFIC_FORMAT: u32 = 5;
+    /// With `REFUSED`: the terms of traffic are not kept by the service.
+    pub const TRAFFIC: u32 = 6;
+    /// With `REFUSED`: the traffic specifier is not what its format says.
+    pub const TRAFFIC_MALFORMED: u32 = 7;
     /// With `REFUSED`: nobody provides the service.
     pub const NO_PROVIDER: u32 = 8;
     /// With `REFUSED`: no memory.
@@ -203,6 +226,14 @@ impl AddressHeader {
     pub const INTERNET: u8 = 1;
     /// [`Internet6Address`].
     pub const INTERNET_6: u8 = 6;
+}
+
+/// What stands behind an [`AddressHeader`] without an address, and a [`TrafficHeader`] without
+/// terms: it says nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct NullAddress {
+    /// 0, and not looked at.
+    pub unused: u32,
 }
 
 /// An address segment for IPv4, behind [`AddressHeader`].
@@ -243,6 +274,8 @@ pub struct TrafficHeader {
 }
 
 impl TrafficHeader {
+    /// The format without terms.
+    pub const NO_TERMS: u8 = 0;
     /// The format with terms.
     pub const TERMS: u8 = 1;
 }

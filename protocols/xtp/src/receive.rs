@@ -1,47 +1,74 @@
 //! Reads packets: octets to words.
 
 use core::mem;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use stackwright_transport::slots::pull_front;
 use stackwright_transport::words::{
     self, Dropped, Incoming, Label, Report, ReportRequest, Signals, Unit, View,
 };
-use stackwright_wire::{Header, Malformed, Message};
+use stackwright_wire::{Header, Message};
 
 use crate::config;
-use crate::format::{SIGNALS, TRAFFIC_MOST, Xtp4};
+use crate::format::{SIGNALS, TRAFFIC_LEAST, TRAFFIC_MOST, Xtp4};
 use crate::header::{
-    AddressHeader, ControlSegment, DiagnosticSegment, KeyExchange, MessageTag, SpanCount,
-    SpanSegment, TrafficHeader, TrafficTerms, XtpKind, XtpOptions, XtpPacket,
+    AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
+    KeyExchange, MessageTag, NullAddress, SpanCount, SpanSegment, TrafficHeader, TrafficTerms,
+    XtpKind, XtpOptions, XtpPacket,
 };
 
 /// What a traffic specifier says: the service, and perhaps terms.
 type Traffic = (u8, Option<TrafficTerms>);
 
-/// Reads the address segment and the traffic specifier of a FIRST.
-pub(crate) fn pull_opening<M: Message>(
-    packet: &mut M,
-) -> Result<(AddressHeader, Traffic), Malformed> {
-    let address = packet.pull::<AddressHeader>()?;
-    skip(packet, usize::from(address.length), AddressHeader::LENGTH)?;
-    Ok((address, pull_traffic(packet)?))
-}
-
-pub(crate) fn pull_traffic<M: Message>(packet: &mut M) -> Result<Traffic, Malformed> {
-    let traffic = packet.pull::<TrafficHeader>()?;
-    let (mut read, mut terms) = (TrafficHeader::LENGTH, None);
-    if traffic.format == TrafficHeader::TERMS && usize::from(traffic.length) >= TRAFFIC_MOST {
-        (read, terms) = (TRAFFIC_MOST, Some(packet.pull::<TrafficTerms>()?));
+/// Removes an address segment. Returns the destination that it names, if any.
+///
+/// # Errors
+/// What is wrong with it, as the value of a DIAG.
+pub(crate) fn pull_address<M: Message>(packet: &mut M) -> Result<Option<IpAddr>, u32> {
+    const BAD: u32 = DiagnosticSegment::ADDRESS;
+    let head = packet.pull::<AddressHeader>().map_err(|_| BAD)?;
+    if head.domain != 0 {
+        return Err(DiagnosticSegment::ADDRESS_FORMAT);
     }
-    skip(packet, usize::from(traffic.length), read)?;
-    Ok((traffic.service, terms))
+    let (octets, destination) = match head.format {
+        AddressHeader::NULL => {
+            packet.pull::<NullAddress>().map_err(|_| BAD)?;
+            (NullAddress::LENGTH, None)
+        }
+        AddressHeader::INTERNET => {
+            let ends = packet.pull::<InternetAddress>().map_err(|_| BAD)?;
+            (InternetAddress::LENGTH, Some(Ipv4Addr::from_bits(ends.destination).into()))
+        }
+        AddressHeader::INTERNET_6 => {
+            let ends = packet.pull::<Internet6Address>().map_err(|_| BAD)?;
+            (Internet6Address::LENGTH, Some(Ipv6Addr::from(ends.destination).into()))
+        }
+        _ => return Err(DiagnosticSegment::ADDRESS_FORMAT),
+    };
+    match usize::from(head.length) == AddressHeader::LENGTH + octets {
+        true => Ok(destination),
+        false => Err(BAD),
+    }
 }
 
-/// Removes what is left of a segment of `length` octets, whose header was read.
-fn skip<M: Message>(packet: &mut M, length: usize, header: usize) -> Result<(), Malformed> {
-    let rest = length.checked_sub(header).filter(|rest| *rest <= packet.len());
-    packet.advance(rest.ok_or(Malformed::Field("length"))?);
-    Ok(())
+/// Removes a traffic specifier.
+///
+/// # Errors
+/// What is wrong with it, as the value of a DIAG.
+pub(crate) fn pull_traffic<M: Message>(packet: &mut M) -> Result<Traffic, u32> {
+    const BAD: u32 = DiagnosticSegment::TRAFFIC_MALFORMED;
+    let head = packet.pull::<TrafficHeader>().map_err(|_| BAD)?;
+    let (octets, terms) = match head.format {
+        TrafficHeader::NO_TERMS => {
+            packet.pull::<NullAddress>().map_err(|_| BAD)?;
+            (TRAFFIC_LEAST, None)
+        }
+        TrafficHeader::TERMS => {
+            (TRAFFIC_MOST, Some(packet.pull::<TrafficTerms>().map_err(|_| BAD)?))
+        }
+        _ => return Err(DiagnosticSegment::TRAFFIC_FORMAT),
+    };
+    if usize::from(head.length) == octets { Ok((head.service, terms)) } else { Err(BAD) }
 }
 
 fn unit<M: Message>(
@@ -117,8 +144,17 @@ impl<M: Message> Xtp4<M> {
         }
         let [at_once, when_taken] =
             [XtpOptions::SREQ, XtpOptions::DREQ].map(|option| header.options.has(option));
+        // What an old packet asks was asked again since (the report's *less than*: discarded). Its
+        // data are not older than what they fill.
+        let is_old = (header.sync.wrapping_sub(self.sync.unwrap_or(header.sync)) as i32) < 0;
         let edge = header.options.has(XtpOptions::EDGE);
-        let at_once = at_once || edge != mem::replace(&mut self.edge, edge);
+        let [at_once, when_taken] = [
+            !is_old && (at_once || edge != mem::replace(&mut self.edge, edge)),
+            !is_old && when_taken,
+        ];
+        if at_once || when_taken {
+            self.sync = Some(header.sync);
+        }
         let question = ReportRequest { number: header.sync, at_once, when_taken };
         let mut incoming = Incoming {
             inquiry: Some(question).filter(|_| at_once || when_taken),
@@ -132,7 +168,8 @@ impl<M: Message> Xtp4<M> {
         match header.format {
             XtpKind::First | XtpKind::Data => {
                 if header.format == XtpKind::First {
-                    let (_, (_, terms)) = pull_opening(&mut packet)?;
+                    pull_address(&mut packet).map_err(|_| Dropped::Malformed)?;
+                    let (_, terms) = pull_traffic(&mut packet).map_err(|_| Dropped::Malformed)?;
                     incoming.terms = self.heed(terms);
                     incoming.signals = incoming.signals.with(Signals::OPEN);
                 }
@@ -149,7 +186,7 @@ impl<M: Message> Xtp4<M> {
                 }
                 if header.format == XtpKind::TrafficControl {
                     let exchange = packet.pull::<KeyExchange>()?;
-                    let (_, terms) = pull_traffic(&mut packet)?;
+                    let (_, terms) = pull_traffic(&mut packet).map_err(|_| Dropped::Malformed)?;
                     incoming.terms = self.heed(terms);
                     // A peer that knows that we know its key does not say it.
                     if exchange.key != 0 {
@@ -161,8 +198,15 @@ impl<M: Message> Xtp4<M> {
             }
             XtpKind::Diagnostic => {
                 let DiagnosticSegment { code, value } = packet.pull()?;
-                let signal =
-                    if code == DiagnosticSegment::REFUSED { Signals::REFUSE } else { Signals::END };
+                // With the key of ours, it is about data that overtook the FIRST.
+                if code == DiagnosticSegment::INVALID && header.returned {
+                    return Err(Dropped::NotOurs);
+                }
+                let signal = match code {
+                    DiagnosticSegment::REFUSED => Signals::REFUSE,
+                    DiagnosticSegment::TOO_LONG => Signals::END.with(Signals::TOO_LONG),
+                    _ => Signals::END,
+                };
                 incoming.signals = signal.with(Signals::because(value));
             }
             XtpKind::JoinControl => return Err(Dropped::NotOurs),
@@ -192,6 +236,7 @@ mod tests {
         let terms = Terms {
             service: 4,
             packet: 600,
+            longest: usize::MAX,
             options: XtpOptions::NONE,
             opens_always: false,
             is_answered: true,

@@ -25,6 +25,13 @@ pub(crate) fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
     header.encode(&mut octets[start..]);
 }
 
+/// Returns what a DIAG says of the end of a context.
+const fn abandoned(end: Signals) -> DiagnosticSegment {
+    let is_long = end.has(Signals::TOO_LONG);
+    let code = if is_long { DiagnosticSegment::TOO_LONG } else { DiagnosticSegment::ABANDONED };
+    DiagnosticSegment { code, value: end.code() }
+}
+
 /// Appends a DIAG; its check is left out.
 pub(crate) fn diagnose(header: XtpPacket, diagnostic: DiagnosticSegment, octets: &mut Vec<u8>) {
     put(&XtpPacket { length: DiagnosticSegment::LENGTH as u32, ..header }, octets);
@@ -107,13 +114,8 @@ impl<M> Xtp4<M> {
     /// Writes a packet without its body.
     pub(crate) fn write(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         if say.signals.has(Signals::END) && !say.signals.has(Signals::FINISH) {
-            let value = mem::take(&mut say.signals).code();
             let header = self.start(XtpKind::Diagnostic, XtpOptions::END);
-            return diagnose(
-                header,
-                DiagnosticSegment { code: DiagnosticSegment::ABANDONED, value },
-                octets,
-            );
+            return diagnose(header, abandoned(mem::take(&mut say.signals)), octets);
         }
         let opening = say.signals.has(Signals::OPEN);
         let report = say.report.take();
@@ -208,9 +210,8 @@ impl<M> Xtp4<M> {
         }
         // A peer that closes both halves is told that it is over, whatever it has not taken.
         if !matches!(why, Ending::Finished | Ending::Reset(_)) {
-            let value = if let Ending::Aborted(code) = why { code } else { 0 };
             let header = self.start(XtpKind::Diagnostic, XtpOptions::END);
-            diagnose(header, DiagnosticSegment { code: DiagnosticSegment::ABANDONED, value }, into);
+            diagnose(header, abandoned(Signals::end(why)), into);
             return true;
         }
         let ends = XtpOptions::WCLOSE.with(XtpOptions::RCLOSE).with(XtpOptions::END);

@@ -53,6 +53,7 @@ pub fn context<M: Message, S: XtpService>(
     let terms = Terms {
         service: S::NUMBER,
         packet: usize::from(config.packet),
+        longest: if S::Transfer::<M>::MESSAGES { config.longest } else { usize::MAX },
         options: S::OPTIONS.with(XtpOptions::NOCHECK.when(!config.checks_data)),
         opens_always: S::OPENS_ALWAYS,
         is_answered: S::ANSWERED,
@@ -65,15 +66,16 @@ pub fn context<M: Message, S: XtpService>(
     S::slots(format, config)
 }
 
-/// Messages of any length, all, once, in order (Connection).
+/// Messages, all, once, in order (Connection).
 #[derive(Debug)]
 pub enum Connection {}
 
-/// A stream of octets. It is a Connection to the peer.
+/// A stream of octets, with congestion control, which the report has not. It is a Connection to the
+/// peer.
 #[derive(Debug)]
 pub enum Stream {}
 
-/// A request and its answer, of any length, as one association: each side says one thing
+/// A request and its answer, as one association: each side says one thing
 /// (Transaction).
 #[derive(Debug)]
 pub enum Transaction {}
@@ -116,7 +118,7 @@ configuration! {
 }
 
 configuration! {
-    /// A stream of octets.
+    /// A stream of octets over a path that others use, too.
     pub Octets<M> {
         Format: Xtp4<M>,
         Ordering: ordering::Total<M>,
@@ -128,8 +130,8 @@ configuration! {
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
         Flow: flow::CreditWindow,
-        Congestion: congestion::Absent,
-        Rate: rate::Absent,
+        Congestion: congestion::Cubic,
+        Rate: rate::PacedByCongestion,
         Lifetime: lifetime::Absent,
     }
 }
@@ -191,14 +193,16 @@ configuration! {
     }
 }
 
+/// How many times a stream that heeds the network asks in a flight, and after how many packets at
+/// the soonest: as often as TCP acknowledges.
+const ASKED_EACH_FLIGHT: u64 = 8;
+const ASKED_AFTER: u64 = 2;
+
 /// How many octets may leave before the peer has told what it has buffers for.
 const UNPOSTED: u64 = 16 << 10;
 
 /// How often the peer of an isochronous stream is asked what it has.
 const POLLED: Nanoseconds = SECOND;
-
-/// The longest message, in octets: no more is held for one that is not complete.
-pub(crate) const MESSAGE_MOST: usize = 64 << 20;
 
 /// The policies that all services with answers have, but for the framing.
 macro_rules! answered {
@@ -212,7 +216,22 @@ macro_rules! answered {
             rate::Absent
         )
     };
-    ($format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr) => {{
+    ($format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr) => {
+        answered!(
+            $format,
+            $config,
+            $framing,
+            $connection,
+            $flow,
+            $rate,
+            congestion::Absent,
+            inquiry::WindowEnd::new($config.retries, u64::from($config.window / 2))
+        )
+    };
+    (
+        $format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr,
+        $congestion:expr, $asks:expr
+    ) => {{
         let config: &Config = $config;
         Slots::from(Policies {
             format: $format,
@@ -223,11 +242,7 @@ macro_rules! answered {
             acknowledgement: acknowledgement::GapAtOnce::new(
                 acknowledgement::OnRequest::<true>::new(),
             ),
-            inquiry: inquiry::KeepAlive::new(
-                inquiry::WindowEnd::new(config.retries, u64::from(config.window / 2)),
-                config.keepalive,
-                config.silence,
-            ),
+            inquiry: inquiry::KeepAlive::new($asks, config.keepalive, config.silence),
             recovery: recovery::SelectiveRepeat::new(),
             rtt: rtt::Rfc6298::new(
                 rtt::SampleSource::Answers,
@@ -235,7 +250,7 @@ macro_rules! answered {
                 config.timeout_least,
             ),
             flow: $flow,
-            congestion: congestion::Absent,
+            congestion: $congestion,
             rate: $rate,
             lifetime: lifetime::Absent,
         })
@@ -253,7 +268,7 @@ impl XtpService for Connection {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
         let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
     }
 }
 
@@ -266,7 +281,13 @@ impl XtpService for Stream {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Octets<M>> {
         let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::OctetStream, connection)
+        let (packet, window) = (u64::from(config.packet), u64::from(config.window));
+        let flow = flow::CreditWindow::new(window).asked_about();
+        let congestion = congestion::Cubic::new(packet);
+        let (framing, rate) = (framing::OctetStream, rate::PacedByCongestion::new());
+        let asks = inquiry::WindowEnd::new(config.retries, window / 2)
+            .each_flight(ASKED_EACH_FLIGHT, ASKED_AFTER * packet);
+        answered!(format, config, framing, connection, flow, rate, congestion, asks)
     }
 }
 
@@ -279,7 +300,7 @@ impl XtpService for Transaction {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
         let connection = connection::Implicit::new(config.linger).validating().single();
-        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
     }
 }
 
@@ -292,7 +313,7 @@ impl XtpService for AcknowledgedDatagram {
 
     fn slots<M: Message>(format: Xtp4<M>, config: &Config) -> Slots<Messages<M>> {
         let connection = connection::Implicit::new(config.linger).validating();
-        answered!(format, config, framing::MessageEnd::new(MESSAGE_MOST), connection)
+        answered!(format, config, framing::MessageEnd::new(config.longest), connection)
     }
 }
 
@@ -310,7 +331,7 @@ impl XtpService for UnacknowledgedDatagram {
         Slots::from(Policies {
             format,
             ordering: ordering::Sequenced::default(),
-            framing: framing::MessageEnd::new(MESSAGE_MOST),
+            framing: framing::MessageEnd::new(config.longest),
             integrity: integrity::Internet::new(),
             connection: connection::Unanswered::new(config.silence),
             acknowledgement: acknowledgement::Absent,
@@ -358,7 +379,7 @@ impl XtpService for IsochronousStream {
         Slots::from(Policies {
             format,
             ordering: ordering::Sequenced::default(),
-            framing: framing::MessageEnd::new(MESSAGE_MOST).numbering(),
+            framing: framing::MessageEnd::new(config.longest).numbering(),
             integrity: integrity::Internet::new(),
             connection: connection::Implicit::new(config.linger).validating(),
             acknowledgement: acknowledgement::OnRequest::new(),

@@ -103,9 +103,10 @@ fn static_and_boxed_policies_have_the_same_trace() {
 /// `Config::run` changes no packet.
 #[test]
 fn packets_that_leave_together_are_those_that_leave_alone() {
-    are_the_same_in_runs(end::<Connection>, Promise::InOrder);
-    are_the_same_in_runs(end::<Stream>, Promise::Octets);
-    are_the_same_in_runs(end::<BulkData>, Promise::Octets);
+    are_the_same_in_runs(end::<Connection>, Promise::InOrder, 4);
+    // With loss, the network's window is a few packets.
+    are_the_same_in_runs(end::<Stream>, Promise::Octets, 10);
+    are_the_same_in_runs(end::<BulkData>, Promise::Octets, 4);
 }
 
 /// The nth of each, in turn.

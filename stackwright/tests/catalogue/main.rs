@@ -1,6 +1,7 @@
 //! Of a line of the catalogue follows everything: that a protocol is listed, described by a file,
 //! and dissected; and what holds for every transport is tried with each.
 
+mod bounds;
 mod floods;
 mod paths;
 mod transports;

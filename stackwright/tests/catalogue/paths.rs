@@ -1,8 +1,10 @@
 //! Every transport opens, carries 30 kB and closes over paths of any rate and delay.
 
+use std::collections::BTreeMap;
+
 use stackwright::compose::Over;
 use stackwright::contract::services::{Datagrams, Ended, Transfer};
-use stackwright::contract::{Duration, Protocol};
+use stackwright::contract::{Duration, Instant, Protocol};
 use stackwright_simulator::{Conditions, Queue, World};
 
 use super::M;
@@ -69,5 +71,64 @@ fn every_transport_opens_carries_and_closes_over_paths_of_any_rate_and_delay() {
                 each(&mut Path(rate, delay, loss));
             }
         }
+    }
+}
+
+/// A file of 5 MB over a path with a queue of so many octets: how long it takes, and how many octets
+/// leave for it.
+struct Bulk {
+    path: Path,
+    queue: u64,
+    took: BTreeMap<String, (Duration, u64)>,
+}
+
+impl Visit for Bulk {
+    fn visit<T, P>(&mut self, name: &str, layer: impl Fn(u8) -> P, _: bool)
+    where
+        T: Transfer<Message = M>,
+        P: Protocol<Provides = T, Uses = Datagrams<M>> + 'static,
+        Over<P, Lowest>: Protocol<Provides = T, Uses = <Lowest as Protocol>::Uses>,
+    {
+        if !["ordered over artp", "xtp stream"].contains(&name) {
+            return;
+        }
+        const FILE: usize = 5_000_000;
+        let Path(rate, delay, loss) = self.path;
+        let mut world = World::new(1);
+        world.network_mut().set_conditions(Conditions {
+            rate: Some(rate / 8),
+            delay: Duration::from_millis(delay),
+            queue: Queue { octets: Some(self.queue), ..Queue::UNLIMITED },
+            loss: loss.into(),
+            ..Conditions::IDEAL
+        });
+        let server = add(&mut world, SERVER, layer(1), Side::default());
+        listen(&mut world, server, 1);
+        let client = add(&mut world, CLIENT, layer(2), Side::sends(FILE, 10_000, MARK));
+        open(&mut world, client);
+        let hour = Duration::from_secs(3600);
+        let is_whole = world.run_until(|world| world.application(server).heard.len() == FILE, hour);
+        assert!(is_whole, "{name}, {:?}", self.path);
+        let sent = world.network().counts(CLIENT, SERVER).octets_offered;
+        self.took.insert(name.into(), (world.now().since(Instant::START), sent));
+    }
+}
+
+/// Files over XTP share a path as those over ARTP do: they do not overrun its queue, and what
+/// losses cost is no more.
+#[test]
+fn a_stream_of_xtp_heeds_the_network() {
+    for (path, queue) in [
+        (Path(7_000_000, 330, 0.0), 45_000),
+        (Path(2_000_000, 300, 0.02), 60_000),
+        (Path(20_000_000, 30, 0.01), 150_000),
+        (Path(100_000_000, 5, 0.0), 100_000),
+    ] {
+        let mut bulk = Bulk { path, queue, took: BTreeMap::new() };
+        each(&mut bulk);
+        let [(artp, _), (xtp, sent)] =
+            ["ordered over artp", "xtp stream"].map(|name| bulk.took[name]);
+        assert!(4 * xtp < 5 * artp, "{path:?}: {xtp:?}, and ARTP {artp:?}");
+        assert!(sent < 6_000_000, "{path:?}: {sent} octets left");
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn lowest(address: IpAddr) -> Lowest {
 }
 
 /// What the layer above takes at once.
-const ROOM: Credit = Credit { octets: 1 << 20, messages: 64 };
+const ROOM: Credit = Credit { octets: 8 << 20, messages: 64 };
 
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 
@@ -51,7 +51,11 @@ pub(crate) struct Side {
     pub(crate) octets: usize,
     pub(crate) message: usize,
     pub(crate) mark: u8,
+    /// The longest message that may be sent, as it was told.
+    pub(crate) longest: u32,
+    /// The credit, and all of it.
     room: Credit,
+    first: Credit,
     closed: bool,
     /// How many names of the server wait for arrivals at a time; the last one that was given.
     given: u32,
@@ -75,10 +79,12 @@ impl Side {
             let octets = self.octets.min(self.message);
             let batch = Batch::from(M::with_headroom(128, &vec![self.mark; octets]));
             let cost = T::cost(&batch);
-            if !self.room.covers(cost) {
+            // One that is longer than all of the credit leaves alone.
+            let is_alone = octets > self.first.octets && self.room.covers(self.first);
+            if !self.room.covers(cost) && !is_alone {
                 return;
             }
-            self.room -= cost;
+            self.room -= Credit { octets: cost.octets.min(self.room.octets), ..cost };
             self.octets -= octets;
             let properties = T::Properties::default();
             asks.push_back(AssociationRequest::Send { association, batch, properties });
@@ -102,10 +108,11 @@ impl<T: Transfer<Message = M>, P: Protocol<Provides = T>> Application<P> for Sid
     fn hear(&mut self, _: &Context, indication: IndicationOf<P>, asks: &mut Asks<P>) {
         let indication: AssociationIndication<T> = indication;
         match indication {
-            AssociationIndication::Opened { association, credit, .. } => {
+            AssociationIndication::Opened { association, credit, path, .. } => {
                 self.opened += 1;
+                self.longest = path.longest;
                 if self.given == 0 {
-                    self.room = credit;
+                    (self.room, self.first) = (credit, credit);
                     self.go_on::<T, P>(association, asks);
                 }
             }

@@ -122,12 +122,12 @@ pub trait Hooks: Sized + 'static {
         Self::PassiveKey::default()
     }
 
-    /// Decides about a message from `remote` that belongs to no association, while a listener
-    /// expects it and a name waits. By default it begins an association.
+    /// Decides about a message from `remote` that belongs to no association, while a listener at
+    /// `local` expects it and a name waits. By default it begins an association.
     fn arrival(
         &mut self,
         _cx: &Context,
-        _remote: Participant,
+        (_local, _remote): (Participant, Participant),
         _header: &Self::Header,
         _message: &mut MessageOf<Self>,
     ) -> Arrival<MessageOf<Self>> {
@@ -385,6 +385,9 @@ pub enum Stray<M> {
     Ignored(&'static str),
     /// As [`Arrival::Answered`].
     Answered(M),
+    /// It belongs to an association with this peer after all: the one with this
+    /// [locator](Hooks::locator).
+    Meant(u64),
     /// An association has moved here. `probe` is sent to its old address as it is, if there is
     /// credit.
     Moves {

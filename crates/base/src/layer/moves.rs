@@ -7,27 +7,36 @@ use super::{Hooks, Layer, Link, MessageOf, Stray};
 
 impl<H: Hooks> Layer<H> {
     /// Handles a message that belongs to no association with its sender, if the protocol knows an
-    /// association elsewhere that claims it. Returns whether that is so.
-    pub(super) fn is_claimed(
+    /// association elsewhere that claims it, or one here by another key. Returns `None` if it does
+    /// not; else the association that it is for, unless it has been dealt with.
+    pub(super) fn claim(
         &mut self,
         cx: &Context,
         lower: Handle,
         header: &H::Header,
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
-    ) -> bool {
-        let Some(remote) = self.lowers.association(lower).map(|below| below.remote) else {
-            return false;
-        };
+    ) -> Option<Option<Handle>> {
+        let remote = self.lowers.association(lower)?.remote;
         match self.hooks.stray(cx, remote, header, message) {
-            Stray::Unclaimed => return false,
+            Stray::Unclaimed => return None,
             Stray::Ignored(reason) => cx.dropped(H::FACTS.name, reason),
             Stray::Answered(answer) => self.answer(cx, lower, answer, out),
             Stray::Moves { locator, probe } => {
                 self.take_over(cx, lower, (locator, H::key(header)), probe, out);
             }
+            Stray::Meant(locator) => {
+                return Some(self.located(locator, |link| link.lower == lower));
+            }
         }
-        true
+        Some(None)
+    }
+
+    /// Returns the association of a locator. It is seldom looked for, and an index of locators
+    /// would cost memory for each association.
+    fn located(&self, locator: u64, is_meant: impl Fn(&Link<H>) -> bool) -> Option<Handle> {
+        let found = |link: &Link<H>| is_meant(link) && H::locator(&link.own) == Some(locator);
+        self.base.iter().find(|(_, link)| found(link)).map(|(name, _)| name)
     }
 
     /// Moves an association of `key` to the association below that its peer uses now.
@@ -39,9 +48,9 @@ impl<H: Hooks> Layer<H> {
         probe: MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) {
-        // It moves seldom, and an index of locators would cost memory for each association.
-        let moves = |(_, link): &(Handle, &Link<H>)| H::locator(&link.own) == Some(locator);
-        let Some((name, link)) = self.base.iter().find(moves) else {
+        let Some((name, link)) =
+            self.located(locator, |_| true).and_then(|name| Some((name, self.base.get(name)?)))
+        else {
             return cx.dropped(H::FACTS.name, "a move of no association");
         };
         let (left, from) = (link.lower, link.remote);

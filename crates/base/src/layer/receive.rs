@@ -242,8 +242,8 @@ impl<H: Hooks> Layer<H> {
         message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
-        if self.is_claimed(cx, lower, header, message, out) {
-            return None;
+        if let Some(whose) = self.claim(cx, lower, header, message, out) {
+            return whose;
         }
         let expected = self.expected(lower, header);
         // Where nobody gives way, the sender is told that it is not expected.
@@ -253,7 +253,9 @@ impl<H: Hooks> Layer<H> {
             self.refuse_arrival(cx, lower, header, message, out);
             return None;
         };
-        let displaces = match self.hooks.arrival(cx, remote, header, message) {
+        let local = self.lowers.listener(listen_key.0).and_then(|below| below.local);
+        let ends = (local.unwrap_or(remote), remote);
+        let displaces = match self.hooks.arrival(cx, ends, header, message) {
             Arrival::Welcome => false,
             Arrival::Displaces => true,
             Arrival::Ignored(reason) => {

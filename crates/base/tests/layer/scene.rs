@@ -156,7 +156,7 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
     fn arrival(
         &mut self,
         _cx: &Context,
-        remote: Participant,
+        (_local, remote): (Participant, Participant),
         front: &Front,
         message: &mut M,
     ) -> Arrival<MessageOf<Self>> {

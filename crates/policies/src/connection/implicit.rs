@@ -216,7 +216,13 @@ impl Implicit {
     }
 
     fn aborts(&self, view: &View) -> bool {
-        matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < ABORTS_MOST)
+        matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < self.aborts_most())
+    }
+
+    /// Returns how often an abort is sent: to one whose address may be another's once, and what
+    /// comes of it later is answered by the protocol.
+    const fn aborts_most(&self) -> u32 {
+        if self.stranger.is_some() { 1 } else { ABORTS_MOST }
     }
 }
 
@@ -306,7 +312,8 @@ impl Connection for Implicit {
             // A side that closes its half with the end has all data that we sent, if we have said
             // that there is no more.
             let closes = signals.has(Signals::FINISH) && self.halves.is_finishing();
-            let ending = if closes { Ending::Finished } else { Ending::Reset(signals.code()) };
+            let reset = || signals.ending().unwrap_or(Ending::Reset(signals.code()));
+            let ending = if closes { Ending::Finished } else { reset() };
             self.state = match self.state {
                 State::Active => State::Ended(ending),
                 State::Lingering(_, ending) => State::Ended(ending),
@@ -325,8 +332,7 @@ impl Connection for Implicit {
 
     fn signals(&self, view: &View, occasion: Occasion) -> Signals {
         if let State::Aborting(.., why) = self.state {
-            let code = if let Ending::Aborted(code) = why { code } else { 0 };
-            return Signals::END.with(Signals::because(code)).when(self.aborts(view));
+            return Signals::end(why).when(self.aborts(view));
         }
         let (over, said_all) = (self.is_over(view), self.has_said_all(view, occasion));
         let stops = self.halves.has_all(view) || said_all && self.halves.is_stopping();
@@ -415,7 +421,7 @@ impl Connection for Implicit {
     }
 
     fn is_stranger(&self) -> bool {
-        self.stranger.is_some()
+        self.stranger.is_some() && !matches!(self.state, State::Aborting(..))
     }
 
     fn heard(&self) -> Instant {
@@ -430,7 +436,7 @@ impl Connection for Implicit {
         match self.state {
             State::Idle => Phase::Idle,
             State::Lingering(until, ending) if until <= view.now => Phase::Ended(ending),
-            State::Aborting(at, tries, why) if at <= view.now && tries >= ABORTS_MOST => {
+            State::Aborting(at, tries, why) if at <= view.now && tries >= self.aborts_most() => {
                 Phase::Ended(why)
             }
             State::Calling | State::Active | State::Lingering(..) | State::Aborting(..) => {

@@ -25,7 +25,7 @@ const DOUBLED_MOST: u32 = 3;
 ///
 /// The sender ends when the [group](crate::membership) has acknowledged everything, and says so
 /// several times, because nobody answers it. A receiver that closes leaves the group, and ends
-/// nothing. A receiver that hears nothing for long ends: as finished if it has everything. One that
+/// nothing; it says so several times, too, unless the sender says that all is over. A receiver that hears nothing for long ends: as finished if it has everything. One that
 /// misses what the sender does not send again is told (`BEHIND`), and ends with the code of it.
 ///
 /// Choose it with a membership; a sender without one believes the first receiver that answers.
@@ -64,8 +64,8 @@ enum State {
     /// We have not heard the opening, and ask to join, again at this time.
     Joining(Instant, u32),
     Receiving,
-    /// We leave the group, for this reason.
-    Leaving(Ending),
+    /// We leave the group, and say so again at this time; the count is of those before.
+    Leaving(Instant, u32, Ending),
     Ended(Ending),
 }
 
@@ -134,7 +134,7 @@ impl Connection for OneToMany {
     /// What takes no more leaves: a receiver has nothing to send.
     fn stop(&mut self) {
         if self.is_receiver() {
-            self.state = State::Leaving(Ending::Finished);
+            self.state = State::Leaving(Instant::START, 0, Ending::Finished);
         }
     }
 
@@ -158,7 +158,8 @@ impl Connection for OneToMany {
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
         self.state = match self.state {
             State::Sending => State::Parting(view.now, 0, why),
-            State::Joining(..) | State::Receiving | State::Leaving(_) => State::Leaving(why),
+            State::Joining(..) | State::Receiving => State::Leaving(view.now, 0, why),
+            State::Leaving(at, tries, _) => State::Leaving(at, tries, why),
             _ => return false,
         };
         true
@@ -184,6 +185,10 @@ impl Connection for OneToMany {
                 // Before the first number is known, nothing can be taken, and no question answered.
                 let waits = matches!(self.state, State::Joining(..));
                 if waits { Err(Dropped::NotOurs) } else { Ok(()) }
+            }
+            State::Leaving(.., why) if signals.has(Signals::END) => {
+                self.state = State::Ended(why);
+                Err(Dropped::NotOurs)
             }
             _ => Err(Dropped::NotOurs),
         }
@@ -212,7 +217,7 @@ impl Connection for OneToMany {
                 _ => Signals::END,
             },
             State::Joining(at, tries) => Signals::OPEN.when(at <= view.now && tries < JOINS_MOST),
-            State::Leaving(_) => over,
+            State::Leaving(at, tries, _) => over.when(at <= view.now && tries < ENDS),
             _ => Signals::NONE,
         }
     }
@@ -225,9 +230,10 @@ impl Connection for OneToMany {
                     || self.tells_behind(view)
                     || self.is_over(view)
             }
-            State::Parting(at, tries, _) => at <= view.now && tries < ENDS,
+            State::Parting(at, tries, _) | State::Leaving(at, tries, _) => {
+                at <= view.now && tries < ENDS
+            }
             State::Joining(at, tries) => at <= view.now && tries < JOINS_MOST,
-            State::Leaving(_) => true,
             _ => false,
         }
     }
@@ -253,7 +259,9 @@ impl Connection for OneToMany {
             State::Parting(_, tries, why) if signals.has(Signals::END) => {
                 State::Parting(again(tries), tries + 1, why)
             }
-            State::Leaving(why) if signals.has(Signals::END) => State::Ended(why),
+            State::Leaving(_, tries, why) if signals.has(Signals::END) => {
+                State::Leaving(again(tries), tries + 1, why)
+            }
             state => state,
         };
     }
@@ -263,13 +271,17 @@ impl Connection for OneToMany {
     }
 
     fn has_parted(&self) -> bool {
-        matches!(self.state, State::Parting(_, 3.., _))
+        matches!(self.state, State::Parting(_, 3.., _) | State::Leaving(_, 3.., _))
     }
 
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,
-            State::Parting(at, tries, why) if at <= view.now && tries >= ENDS => Phase::Ended(why),
+            State::Parting(at, tries, why) | State::Leaving(at, tries, why)
+                if at <= view.now && tries >= ENDS =>
+            {
+                Phase::Ended(why)
+            }
             State::Ended(why) => Phase::Ended(why),
             _ => Phase::Open,
         }
@@ -279,7 +291,7 @@ impl Connection for OneToMany {
         match self.state {
             State::Sending if self.misses => self.opens_at.min(self.told_at),
             State::Sending => self.opens_at,
-            State::Parting(at, ..) => at,
+            State::Parting(at, ..) | State::Leaving(at, ..) => at,
             State::Joining(at, _) => at.min(self.heard.later(self.patience)),
             State::Receiving => self.heard.later(self.patience),
             _ => Instant::END,

@@ -104,6 +104,14 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         (self.next, self.skips) = (first, agreed == Self::WITHIN);
     }
 
+    /// Refuses what makes a message too long: its sender is told, and nothing can replace it.
+    fn admits(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
+        let begins = unit.label.count > 0 && unit.label.index == 0;
+        let open = self.open.as_ref().filter(|_| !begins && unit.span.start == self.next);
+        let octets = open.map_or(0, |open| open.message.len()) + octets;
+        if follows && octets > self.most { Err(Dropped::TooLong) } else { Ok(0) }
+    }
+
     fn join(
         &mut self,
         _: &View,

@@ -33,6 +33,8 @@ const WAIT_MOST: Nanoseconds = 8 * SECOND;
 pub struct WindowEnd {
     retries: u32,
     every: u64,
+    /// How many times in a flight it asks at least, and after how many numbers at the soonest.
+    flight: Option<(u64, u64)>,
     /// When the answer to the oldest inquiry without one is due.
     at: Instant,
     latest: u32,
@@ -72,12 +74,29 @@ impl WindowEnd {
         WindowEnd {
             retries,
             every,
+            flight: None,
             at: Instant::END,
             latest: 0,
             asked_upto: 0,
             tries: 0,
             asked: Asked::Answered,
             shut: (0, 0),
+        }
+    }
+
+    /// Asks at least `times` times in each flight as well, though not sooner than `least` numbers
+    /// after it asked before: where the network's window is smaller than the peer's, answers are
+    /// what lets it grow, and what tells of its losses in time.
+    #[must_use]
+    pub const fn each_flight(self, times: u64, least: u64) -> Self {
+        WindowEnd { flight: Some((times, least)), ..self }
+    }
+
+    /// Returns how many numbers leave between two inquiries.
+    fn distance(&self, view: &View) -> u64 {
+        match self.flight {
+            Some((times, least)) => (view.in_flight / times).max(least).min(self.every),
+            None => self.every,
         }
     }
 
@@ -107,7 +126,7 @@ impl Inquiry for WindowEnd {
         }
         match occasion {
             Occasion::Unit { last, lone } => {
-                let is_far = view.sent_upto.saturating_sub(self.asked_upto) >= self.every;
+                let is_far = view.sent_upto.saturating_sub(self.asked_upto) >= self.distance(view);
                 last && !(lone && self.waits()) || is_far
             }
             Occasion::Signal => true,

@@ -54,7 +54,9 @@ pub struct Buckets {
     /// and the credit.
     said: (Option<u32>, u64, Option<u64>),
     measures: bool,
+    /// How many have left, and the last of them, of whom packets may still come.
     left: u64,
+    gone: VecDeque<u64>,
     dropped: u64,
     /// The members that were dropped last, and how many of them were not told of.
     out: VecDeque<DroppedMember>,
@@ -120,6 +122,7 @@ impl Buckets {
             said: (None, 0, None),
             measures: false,
             left: 0,
+            gone: VecDeque::new(),
             dropped: 0,
             out: VecDeque::new(),
             untold: 0,
@@ -168,7 +171,8 @@ impl Buckets {
         let at = match place {
             Ok(at) => at,
             Err(at) => {
-                let is_out = self.out.iter().any(|out| out.member == report.member);
+                let is_out = self.out.iter().any(|out| out.member == report.member)
+                    || self.gone.contains(&report.member);
                 // What it misses is not there any more.
                 let is_late = report.upto < view.settled_upto;
                 if is_out || is_late || self.members.len() >= MEMBERS_MOST {
@@ -200,6 +204,16 @@ impl Buckets {
         Some((at, answer))
     }
 
+    /// Removes a member that leaves.
+    fn part(&mut self, at: usize) {
+        let member = self.members.remove(at).name;
+        self.left += 1;
+        self.gone.push_back(member);
+        if self.gone.len() > MEMBERS_MOST {
+            self.gone.pop_front();
+        }
+    }
+
     /// Drops a member that holds up the others for too long.
     fn judge(&mut self, view: &View, at: usize) {
         let member = &mut self.members[at];
@@ -222,7 +236,7 @@ impl Buckets {
         let since = *self.since.get_or_insert(view.now);
         self.is_formed |= match self.expected {
             0 => view.now.nanoseconds_since(since) >= self.gathers,
-            expected => self.members.len() >= expected,
+            expected => self.members.len() as u64 + self.left >= expected as u64,
         };
         self.is_formed
     }
@@ -272,12 +286,26 @@ impl Buckets {
         report.held.extend(first.all(report.upto));
         for member in others {
             let shared = mem::take(&mut report.held);
-            for span in &shared {
-                let parts = member
-                    .all(report.upto)
-                    .map(|other| span.start.max(other.start)..span.end.min(other.end));
-                report.held.extend(parts.filter(|part| !part.is_empty()));
-            }
+            intersect(shared.into_iter(), member.all(report.upto), &mut report.held);
+        }
+    }
+}
+
+/// Writes what is in spans of both kinds. Each kind rises, and is looked at once.
+fn intersect(
+    mut ours: impl Iterator<Item = Range<u64>>,
+    mut theirs: impl Iterator<Item = Range<u64>>,
+    into: &mut Vec<Range<u64>>,
+) {
+    let (mut our, mut their) = (ours.next(), theirs.next());
+    while let (Some(one), Some(other)) = (&our, &their) {
+        let part = one.start.max(other.start)..one.end.min(other.end);
+        let ends_first = one.end < other.end;
+        into.extend(Some(part).filter(|part| !part.is_empty()));
+        if ends_first {
+            our = ours.next();
+        } else {
+            their = theirs.next();
         }
     }
 }
@@ -292,20 +320,28 @@ impl Membership for Buckets {
     ) -> bool {
         let said = credit.take();
         let (mut missing, mut answer) = (Vec::new(), None);
-        if signals.has(Signals::END) {
-            let place = self.members.binary_search_by_key(&report.member, |member| member.name);
-            if let Ok(at) = place {
-                self.members.remove(at);
-                self.left += 1;
-            }
-        } else if let Some((at, answers)) = self.record(view, report, said) {
+        let mut leaves = None;
+        if let Some((at, answers)) = self.record(view, report, said) {
             answer = answers;
-            if answer.is_none() {
-                missing = mem::take(&mut report.missing);
+            if signals.has(Signals::END) {
+                leaves = Some(at);
+            } else {
+                if answer.is_none() {
+                    missing = mem::take(&mut report.missing);
+                }
+                self.judge(view, at);
             }
-            self.judge(view, at);
         }
-        let speaks = self.forms(view) && self.speaks(answer, report, credit);
+        let forms = self.forms(view);
+        // What the last one has is what the group has; of others, only those who stay count.
+        let is_last = self.members.len() == 1;
+        if let Some(at) = leaves.filter(|_| !is_last) {
+            self.part(at);
+        }
+        let speaks = forms && self.speaks(answer, report, credit);
+        if let Some(at) = leaves.filter(|_| is_last) {
+            self.part(at);
+        }
         // What answers a question tells what is lost.
         if missing.is_empty() || speaks && report.answers.is_some() {
             return speaks;
@@ -472,6 +508,73 @@ mod tests {
         assert!(group.merge(&view, Signals::END, &mut report, &mut None));
         assert_eq!(report.upto, 100);
         assert_eq!(group.counts(), Some(GroupCounts { members: 1, left: 1, dropped: 0 }));
+    }
+
+    #[test]
+    fn what_the_last_one_has_counts_though_it_leaves() {
+        let (mut group, view) = (Buckets::new(2), at(0));
+        group.on_asked(&view, 1);
+        let leaves = |group: &mut Buckets, member| {
+            let (upto, answers) = (1000, Some(1));
+            let mut report = Report { member, upto, answers, ..Report::default() };
+            let counts = group.merge(&view, Signals::END, &mut report, &mut Some(2000));
+            counts.then_some((report.upto, report.answers))
+        };
+        // One leaves with its first word: it was a member all the same.
+        assert_eq!(leaves(&mut group, 1), None);
+        assert_eq!(says(&mut group, &view, (2, 400, 2000)), Some((400, Some(1), Some(2000))));
+        // A copy of what one said that has left makes it no member.
+        assert_eq!((leaves(&mut group, 1), says(&mut group, &view, (1, 0, 9))), (None, None));
+        assert_eq!(leaves(&mut group, 2), Some((1000, None)));
+        assert_eq!(leaves(&mut group, 2), None);
+        assert_eq!(group.counts(), Some(GroupCounts { members: 0, left: 2, dropped: 0 }));
+    }
+
+    /// Steps are counted, for hostile members may have as many spans as a packet has room for.
+    #[test]
+    fn spans_are_compared_once_each() {
+        let steps = core::cell::Cell::new(0);
+        let spans = |shift: u64| {
+            (0..1000).map(move |nth| 10 * nth + shift..10 * nth + shift + 6).inspect(|_| {
+                steps.set(steps.get() + 1);
+            })
+        };
+        let mut shared = Vec::new();
+        intersect(spans(0), spans(3), &mut shared);
+        assert!(steps.get() <= 2000, "{} steps", steps.get());
+        let expected: Vec<_> = (0..1000).map(|nth| 10 * nth + 3..10 * nth + 6).collect();
+        assert_eq!(shared, expected);
+    }
+
+    #[test]
+    fn spans_of_two_have_what_is_in_both() {
+        let mut state = 1_u64;
+        let mut draw = |most: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % most
+        };
+        for _ in 0..2000 {
+            let mut spans = || {
+                let (mut at, mut spans) = (0, Vec::new());
+                for _ in 0..draw(6) {
+                    let start = at + draw(5);
+                    at = start + 1 + draw(5);
+                    spans.push(start..at);
+                }
+                spans
+            };
+            let (one, other) = (spans(), spans());
+            let mut shared = Vec::new();
+            intersect(one.iter().cloned(), other.iter().cloned(), &mut shared);
+            let has = |spans: &[Range<u64>], nth| spans.iter().any(|span| span.contains(&nth));
+            for nth in 0..70 {
+                assert_eq!(
+                    has(&shared, nth),
+                    has(&one, nth) && has(&other, nth),
+                    "{one:?} {other:?}"
+                );
+            }
+        }
     }
 
     #[test]

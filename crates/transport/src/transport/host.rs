@@ -68,11 +68,11 @@ pub trait Host: Sized + 'static {
     }
 
     /// Decides about a packet that belongs to no association, while a listener expects it among a
-    /// `crowd` of others.
+    /// `crowd` of others: at the first of these addresses, from the second.
     fn arrival(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        ends: (Participant, Participant),
         key: &Self::Key,
         packet: &mut MessageOf<Self>,
         crowd: Crowd,

@@ -225,7 +225,7 @@ impl<H: Host> Hooks for Associations<H> {
     fn arrival(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        ends: (Participant, Participant),
         header: &Located<H>,
         packet: &mut MessageOf<H>,
     ) -> Arrival<MessageOf<H>> {
@@ -233,7 +233,7 @@ impl<H: Host> Hooks for Associations<H> {
             return self.host.refuse(packet);
         }
         let crowd = Crowd { half_open: self.half_open, gives_way: cx.now() < self.crowded };
-        self.host.arrival(cx, remote, &header.key, packet, crowd)
+        self.host.arrival(cx, ends, &header.key, packet, crowd)
     }
 
     fn stranger_heard(session: &HostedAssociation<H>) -> Option<Instant> {

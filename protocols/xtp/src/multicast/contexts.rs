@@ -18,7 +18,7 @@ use crate::config::PACKET_LEAST;
 use crate::format::{self, HEADER_MOST, Terms};
 use crate::header::{XtpKind, XtpOptions, XtpPacket};
 use crate::key::ContextKey;
-use crate::receive::pull_opening;
+use crate::receive::{pull_address, pull_traffic};
 
 /// The octets that are free before a packet, for the layers below.
 const HEADROOM: usize = 64;
@@ -70,7 +70,8 @@ impl<M: Message, S: GroupService> GroupContexts<M, S> {
         }
         let mut rest = packet.share();
         rest.advance(XtpPacket::LENGTH);
-        pull_opening(&mut rest).is_ok_and(|(_, (service, _))| service == S::NUMBER)
+        pull_address(&mut rest).is_ok()
+            && pull_traffic(&mut rest).is_ok_and(|(service, _)| service == S::NUMBER)
     }
 }
 
@@ -108,7 +109,7 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
     fn arrival(
         &mut self,
         cx: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         key: &ContextKey,
         packet: &mut M,
         _: Crowd,
@@ -140,6 +141,7 @@ impl<M: Message, S: GroupService> Host for GroupContexts<M, S> {
         let terms = Terms {
             service: S::NUMBER,
             packet: usize::from(common.packet),
+            longest: common.longest,
             options: S::OPTIONS
                 .with(XtpOptions::MULTI)
                 .with(XtpOptions::NOCHECK.when(!common.checks_data)),

@@ -106,18 +106,21 @@ fn decode_report<M: Message>(
     }
     let control = packet.pull::<ControlSegment>()?;
     report.upto = control.received;
-    let late = Signals::BEHIND.when(control.received < view.settled_upto);
+    // One that leaves misses nothing.
+    let said = match header.options.has(XtpOptions::END) {
+        true => Signals::END,
+        false => Signals::BEHIND.when(control.received < view.settled_upto),
+    };
     (report.answers, incoming.credit) = (Some(control.echo), Some(control.allocated));
     match header.format {
         XtpKind::ErrorControl => {
             spans(&mut packet, report)?;
-            incoming.signals = late;
+            incoming.signals = said;
         }
         XtpKind::TrafficControl => {
             packet.pull::<KeyExchange>()?;
-            pull_traffic(&mut packet)?;
-            let leaves = header.options.has(XtpOptions::END);
-            incoming.signals = if leaves { Signals::END } else { late };
+            pull_traffic(&mut packet).map_err(|_| Dropped::Malformed)?;
+            incoming.signals = said;
         }
         XtpKind::JoinControl => {
             (report.upto, incoming.signals) = (start(view), Signals::OPEN);
@@ -220,6 +223,14 @@ impl<M: Message> Format<M> for XtpGroup<M> {
 
     fn room(&self, octets: usize, properties: &MessageProperties) -> usize {
         self.packets.room(octets, properties)
+    }
+
+    fn longest(&self) -> usize {
+        Format::<M>::longest(&self.packets)
+    }
+
+    fn takes(&self) -> usize {
+        Format::<M>::takes(&self.packets)
     }
 
     fn headroom(&self) -> usize {
@@ -348,6 +359,7 @@ mod tests {
         let terms = Terms {
             service: 6,
             packet: 600,
+            longest: usize::MAX,
             options: XtpOptions::MULTI,
             opens_always: false,
             is_answered: true,

@@ -45,7 +45,6 @@ use stackwright_wire::Message;
 
 use crate::config::Config;
 use crate::header::XtpOptions;
-use crate::services::MESSAGE_MOST;
 
 /// The settings of multicast services, under the names of the report's control block in
 /// parentheses.
@@ -184,7 +183,7 @@ impl GroupService for ReliableMulticast {
         Slots::from(Policies {
             format,
             ordering: ordering::Total::new(),
-            framing: framing::MessageEnd::new(MESSAGE_MOST),
+            framing: framing::MessageEnd::new(common.longest),
             integrity: integrity::Internet::new(),
             connection: connection::OneToMany::new(common.keepalive + common.silence),
             acknowledgement: acknowledgement::Slotted::new(asked, slot, seed),
@@ -225,7 +224,7 @@ impl GroupService for UnacknowledgedMulticast {
         Slots::from(Policies {
             format,
             ordering: ordering::Sequenced::default(),
-            framing: framing::MessageEnd::new(MESSAGE_MOST),
+            framing: framing::MessageEnd::new(config.common.longest),
             integrity: integrity::Internet::new(),
             connection: connection::Unanswered::new(config.common.silence),
             acknowledgement: acknowledgement::Absent,

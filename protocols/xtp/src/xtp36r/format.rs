@@ -294,6 +294,7 @@ mod tests {
         let terms = Terms {
             service: 1,
             packet: 600,
+            longest: usize::MAX,
             options: XtpOptions::NONE,
             opens_always: false,
             is_answered: true,

@@ -31,7 +31,6 @@ use crate::config::Config;
 use crate::format::Terms;
 use crate::header::XtpOptions;
 use crate::key::ContextKey;
-use crate::services::MESSAGE_MOST;
 
 /// The number of the service Connection; 4.0 has other numbers.
 const CONNECTION: u8 = 1;
@@ -71,6 +70,7 @@ pub fn connection<M: Message>(
     let terms = Terms {
         service: CONNECTION,
         packet: usize::from(config.packet),
+        longest: config.longest,
         options: XtpOptions::NOCHECK.when(!config.checks_data),
         opens_always: false,
         is_answered: true,
@@ -82,7 +82,7 @@ pub fn connection<M: Message>(
     Slots::from(Policies {
         format: Xtp36r::new(terms, own, peer, (config.local, there), first),
         ordering: ordering::Total::new(),
-        framing: framing::MessageEnd::new(MESSAGE_MOST),
+        framing: framing::MessageEnd::new(config.longest),
         integrity: integrity::Cxor,
         connection: connection::Implicit::new(config.linger).validating(),
         acknowledgement: acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::new()),

@@ -7,7 +7,7 @@ use stackwright_xtp::header::{XtpKind, XtpOptions, XtpPacket};
 use stackwright_xtp::services::{AcknowledgedDatagram, Connection, XtpService};
 
 use crate::packets::{Said, control, data, diagnostic, first, header, returned, told_key};
-use crate::station::{Service, Station, address};
+use crate::station::{Service, Station, address, here};
 
 /// The key of the peer that the test is.
 const KEY: u64 = 77;
@@ -95,7 +95,7 @@ fn a_restarted_process_cannot_be_taken_for_its_predecessor() {
     // The one that opens: its first packet is no copy of that of its predecessor.
     let firsts = [9, 10].map(|secret| {
         let mut station = Station::<Connection>::new(Config::new([secret; 16]));
-        station.opens(address(PEER), b"message");
+        station.opens(here(), b"message");
         station.pass(Duration::from_millis(10));
         station.sent().remove(0).1
     });
@@ -107,7 +107,7 @@ fn a_restarted_process_cannot_be_taken_for_its_predecessor() {
 }
 
 #[test]
-fn a_return_key_with_a_wrong_generation_is_nobodys_and_gets_no_diag() {
+fn a_return_key_with_a_wrong_generation_is_nobodys() {
     let mut station = Station::<Connection>::listening(config());
     let key = opened(&mut station);
     // Behind the index of 18 bits there is the generation; before it, a tag.

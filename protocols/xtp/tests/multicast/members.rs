@@ -11,7 +11,7 @@ use stackwright_transport::words::SECOND;
 use stackwright_xtp::header::DiagnosticSegment;
 use stackwright_xtp::multicast::{GroupConfig, ReliableMulticast};
 
-use crate::scene::{CONTEXT, Scene, config, message};
+use crate::scene::{CONTEXT, SENDER, Scene, config, message, receiver_address};
 use crate::seeds;
 
 type Group = Scene<ReliableMulticast>;
@@ -136,10 +136,10 @@ fn who_leaves_is_not_waited_for() {
         let leaver = scene.receivers[1];
         scene.world.ask(leaver, Ask::Close { name: Handle { index: 0, generation: 0 } });
         scene.world.run_for(Duration::from_secs(1));
-        assert_eq!(scene.receiver(1).ended, [Ended::Finished]);
         let counts = GroupCounts { members: 2, left: 1, dropped: 0 };
         assert_eq!(scene.counts(), Some(counts), "seed {seed}");
         assert_eq!(scene.run(120).map(|(_, why)| why), Some(Ended::Finished), "seed {seed}");
+        assert_eq!(scene.receiver(1).ended, [Ended::Finished], "it has said so several times");
         scene.world.run_for(Duration::from_secs(60));
         [0, 2].into_iter().for_each(|nth| scene.has_heard(nth, 0, &format!("seed {seed}")));
     }
@@ -174,4 +174,43 @@ fn as_many_as_are_expected_are_waited_for() {
     scene.join();
     assert_eq!(scene.run(60).map(|(_, why)| why), Some(Ended::Finished));
     (0..3).for_each(|nth| scene.has_heard(nth, 0, "the last one, too"));
+}
+
+/// The acknowledgement of all is in the word with which it leaves, and in no other.
+#[test]
+fn who_leaves_behind_the_last_message_has_it_all() {
+    for seed in 0..seeds(5) {
+        for members in [1, 2, 5] {
+            let mut scene = Group::new(seed, bad(seed), members, config(members));
+            for receiver in scene.receivers.clone() {
+                scene.world.application_mut(receiver).leaves_behind = Some(20);
+            }
+            scene.send(20, 300);
+            let (_, why) = scene.run(120).expect("it ends");
+            assert_eq!(why, Ended::Finished, "seed {seed}, {members} members");
+            scene.world.run_for(Duration::from_secs(60));
+            for nth in 0..members {
+                scene.has_heard(nth, 0, &format!("seed {seed}"));
+                assert_eq!(scene.receiver(nth).ended, [Ended::Finished], "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_leaves_says_so_again_if_that_is_lost() {
+    let mut scene = Group::new(1, Conditions::IDEAL, 1, config(1));
+    let receiver = scene.receivers[0];
+    scene.world.application_mut(receiver).leaves_behind = Some(3);
+    let way_back = |loss: f64| Conditions { loss: loss.into(), ..Conditions::IDEAL };
+    scene.world.network_mut().set_link(receiver_address(0), SENDER, way_back(1.0));
+    scene.send(3, 300);
+    scene.world.run_for(Duration::from_millis(100));
+    assert_eq!(scene.receiver(0).heard.len(), 3, "and it has left");
+    scene.world.network_mut().set_link(receiver_address(0), SENDER, way_back(0.0));
+    let (_, why) = scene.run(60).expect("it ends");
+    assert_eq!(why, Ended::Finished);
+    // The sender's end stops it.
+    scene.world.run_for(Duration::from_millis(100));
+    assert_eq!(scene.receiver(0).ended, [Ended::Finished]);
 }

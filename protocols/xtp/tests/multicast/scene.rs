@@ -90,6 +90,8 @@ impl<S: Service> Application<Stack<S>> for Sends {
 pub(crate) struct Takes {
     /// How many messages it takes at most, without giving credit for more.
     pub(crate) most: usize,
+    /// Behind how many messages it leaves, at once.
+    pub(crate) leaves_behind: Option<usize>,
     pub(crate) heard: Vec<Vec<u8>>,
     pub(crate) opened: u32,
     pub(crate) remote: Option<Participant>,
@@ -110,6 +112,9 @@ impl<S: Service> Application<Stack<S>> for Takes {
                 self.heard.push(octets);
                 if self.heard.len() < self.most {
                     asks.push_back(Ask::Credit { association, credit });
+                }
+                if self.leaves_behind == Some(self.heard.len()) {
+                    asks.push_back(Ask::Close { name: association });
                 }
             }
             Told::Ended { name, why } if name != LISTENER => self.ended.push(why),
@@ -176,6 +181,7 @@ impl<S: Service> Scene<S> {
         self.world.network_mut().group(GROUP, &self.members);
         let takes = Takes {
             most: usize::MAX,
+            leaves_behind: None,
             heard: Vec::new(),
             opened: 0,
             remote: None,

@@ -73,7 +73,7 @@ impl Host for Ports {
     fn arrival(
         &mut self,
         _: &Context,
-        remote: Participant,
+        (_, remote): (Participant, Participant),
         key: &(u16, u16),
         packet: &mut M,
         _: Crowd,
