@@ -365,6 +365,11 @@ impl Status {
     pub const fn new(kind: FileKind, size: u64) -> Self {
         Status { kind, size, modified: None, rough: 0, mode: None, unique: None, version: None }
     }
+
+    /// Returns whether it is known to the second when it was modified.
+    pub const fn is_timed(&self) -> bool {
+        self.modified.is_some() && self.rough == 0
+    }
 }
 
 /// A name in a folder.

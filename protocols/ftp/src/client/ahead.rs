@@ -130,7 +130,7 @@ impl<M: Message> Client<M> {
     /// its version: the reply comes before that of the transfer.
     pub(super) fn ask_modified(&mut self, cx: &Context, session: Handle) {
         let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
-        let untimed = self.untimed;
+        let (untimed, tells) = (self.untimed, self.tells_times());
         let Some((name, Job { path, what: What::Read(read), .. })) = self.job_of(session) else {
             return;
         };
@@ -139,7 +139,7 @@ impl<M: Message> Client<M> {
             (read.version, read.stamp, read.modified_asked) = (None, None, false);
         }
         let by_facts = read.versioned && features.facts;
-        let wants = by_facts || features.modified && (read.versioned || untimed);
+        let wants = by_facts || tells && (read.versioned || untimed);
         if !wants || core::mem::replace(&mut read.modified_asked, true) {
             return;
         }
@@ -152,6 +152,16 @@ impl<M: Message> Client<M> {
             state.before.push_back(before);
             super::send::queue(cx, state, &command);
         }
+    }
+
+    /// Returns whether MDTM may be asked: where FEAT does not list it, it is tried once.
+    pub(super) fn tells_times(&self) -> bool {
+        !self.tells_no_times
+    }
+
+    /// Notes what the reply to MDTM says of the server.
+    pub(super) fn times_told(&mut self, reply: &Reply) {
+        self.tells_no_times |= matches!(reply.code, 500..=504);
     }
 
     /// Sends the command of a job that has no other, and lets the session go on with the next job.
@@ -193,6 +203,7 @@ impl<M: Message> Client<M> {
                 }
             }
             Some(Before::Modified(job)) => {
+                self.times_told(reply);
                 let stamp = Some(reply.text.trim()).filter(|_| reply.code == 213);
                 if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(job) {
                     read.modified = stamp.and_then(crate::time::parse);

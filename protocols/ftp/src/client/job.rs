@@ -80,7 +80,10 @@ impl<M: Message> Client<M> {
                 read.restart = read.position;
                 read.position
             }
-            What::Create(create) if create.purpose != Purpose::Append => create.next,
+            // What was written since waits to be sent.
+            What::Create(create) if create.purpose != Purpose::Append => {
+                create.there.unwrap_or(create.next)
+            }
             _ => 0,
         };
         if restart > 0 {

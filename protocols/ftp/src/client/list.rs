@@ -297,7 +297,7 @@ impl List {
     /// Returns whether a file that was read last has no time.
     fn is_untimed(&self) -> bool {
         let last = self.entries.last().map(|entry| &entry.status);
-        last.is_some_and(|status| status.kind == FileKind::File && status.modified.is_none())
+        last.is_some_and(|status| status.kind == FileKind::File && !status.is_timed())
     }
 
     /// Cuts lines, and parses them.

@@ -1,7 +1,7 @@
 //! Replies and data from below, each passed to its session.
 
 use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Context, Handle};
+use stackwright_contract::{Context, Handle, SecurityError};
 use stackwright_wire::{Leaf, Message};
 
 use super::config::TlsMode;
@@ -321,7 +321,11 @@ impl<M: Message> Client<M> {
             Some(Step::Greeting) if matches!(why, Ended::Unreachable | Ended::Refused(_)) => {
                 Failure::Unreachable
             }
-            _ => Failure::Lost,
+            // The server's alert says why; in TLS 1.3 it comes behind the handshake.
+            _ => match why {
+                Ended::Insecure(why @ SecurityError::Alert(_)) => Failure::Insecure(why),
+                _ => Failure::Lost,
+            },
         };
         self.lose_session(cx, session, failure, out);
     }

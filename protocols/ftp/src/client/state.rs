@@ -168,6 +168,8 @@ pub(super) enum Data {
     Open {
         association: Handle,
         credit: usize,
+        /// Whether it is secure, where it has to be.
+        is_ready: bool,
     },
     /// The server has sent everything.
     Finished {
