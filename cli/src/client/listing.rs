@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use stackwright::contract::services::{FileKind, FolderEntry, Status};
 
-use crate::printable::Printable;
+use crate::printable::{Printable, PrintableLines};
 
 /// What of an entry is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Listing {
     fn line(&self, out: &mut impl Write, entry: &FolderEntry) -> io::Result<()> {
         let status = &entry.status;
         match self.form {
-            Form::Json => return writeln!(out, "{}", told(entry)),
+            Form::Json => return writeln!(out, "{}", PrintableLines(told(entry))),
             Form::Short if status.kind == FileKind::File => {
                 write!(out, "{:>12}  ", HumanBytes(status.size).to_string())?;
             }

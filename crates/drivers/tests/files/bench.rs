@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use stackwright_contract::services::{
-    Attribute, Failure, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
+    Attribute, Failure, FileVersion, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose,
+    Status,
 };
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
@@ -170,6 +171,19 @@ impl<M: Message + Send> Bench<M> {
                 Err(why)
             }
             _ => panic!("not an answer to Open"),
+        }
+    }
+
+    /// Opens a file that is there; its version.
+    pub(crate) fn open_versioned(
+        &mut self,
+        path: &str,
+        purpose: Purpose,
+    ) -> (Handle, Option<FileVersion>) {
+        let asked = self.ask_open(path, purpose);
+        match self.hear() {
+            FilesIndication::Opened { file, version, .. } if file == asked => (file, version),
+            _ => panic!("it was not opened"),
         }
     }
 

@@ -175,7 +175,7 @@ impl<M: Message> Client<M> {
     fn replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if matches!(reply.code, 421 | 425)
-            && matches!(state.step, Step::Epsv | Step::Pasv | Step::Port | Step::Begin)
+            && matches!(state.step, Step::Pasv | Step::Port | Step::Begin)
             && self.is_data_limit(cx, session, reply, out)
         {
             return;
