@@ -134,8 +134,11 @@ impl<M: Message> Client<M> {
         if let Some(state) = self.sessions.get_mut(session) {
             state.away |= entered;
         }
+        // What SIZE was refused with tells more, unless the server does not know SIZE.
         let refused = match self.job_of(session) {
-            Some((_, Job { what: What::Stat(Stat { refused: Some(refused), .. }), .. })) => {
+            Some((_, Job { what: What::Stat(Stat { refused: Some(refused), .. }), .. }))
+                if *refused != Failure::Unsupported =>
+            {
                 *refused
             }
             _ => failure(reply),

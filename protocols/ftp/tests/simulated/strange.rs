@@ -534,6 +534,9 @@ fn a_status_is_asked_in_the_best_way_there_is() {
     assert_eq!(stat(&mut odd, "/f"), Ok(Status::new(FileKind::Folder, 0)));
     let mut odd = Odd::new().reply("SIZE", "550 no\r\n").reply("CWD", "550 no\r\n");
     assert_eq!(stat(&mut odd, "/f"), Err(Failure::NotFound));
+    // Nobody knows SIZE, and CWD says that there is no such folder.
+    let mut odd = Odd::new().reply("CWD", "550 path does not exist\r\n");
+    assert_eq!(stat(&mut odd, "/f"), Err(Failure::NotFound));
     assert_eq!(stat(&mut Odd::new(), "/"), Ok(Status::new(FileKind::Folder, 0)));
 }
 
