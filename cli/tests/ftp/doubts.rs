@@ -8,13 +8,14 @@ use crate::fake::{Fake, Script};
 use crate::{complaints, path, say};
 
 /// A mirror that may remove, of a folder that a server lists like this.
-fn mirror(script: Script) -> (Vec<String>, String, Option<i32>) {
+fn mirror(script: Script, folder: &str) -> (Vec<String>, String, Option<i32>) {
     let server = Fake::start(script);
     let here = Scratch::new();
     for name in ["a", "own"] {
         fs::write(here.join(name), "12345").expect("a folder of ours");
     }
-    let told = say(&["mirror", "--delete", "--retries", "0", &server.url(""), path(here.path())]);
+    let url = server.url(folder);
+    let told = say(&["mirror", "--delete", "--retries", "0", &url, path(here.path())]);
     let mut names = here.names();
     names.sort();
     (names, complaints(&told), told.status.code())
@@ -38,16 +39,19 @@ fn a_list_that_is_doubted_removes_nothing() {
         ending(LINE.trim_end(), "226 done"),
         ending(&format!("{LINE}what is this\r\n"), "226 done"),
         ending("", "226 done").reply("STAT", format!("213-s\r\n{LINE}213 e\r\n")),
-        ending("", "226 done").reply("CWD", "550 no\r\n"),
         ending("", "226 done").reply("LIST", "550 no\r\n"),
     ] {
-        let (names, complaints, code) = mirror(script);
+        let (names, complaints, code) = mirror(script, "");
         assert_eq!(names, ["a", "own"], "{complaints}");
         assert!(code.is_some_and(|code| code != 0), "{complaints}");
         assert!(!complaints.is_empty());
     }
+    // What may not be entered, and has a size, is listed as a file.
+    let (names, complaints, code) = mirror(ending("", "226 done"), "x");
+    assert_eq!(names, ["a", "own"], "{complaints}");
+    assert!(code.is_some_and(|code| code != 0), "{complaints}");
     // One that is not removes.
-    let (names, complaints, code) = mirror(ending(LINE, "226 done"));
+    let (names, complaints, code) = mirror(ending(LINE, "226 done"), "");
     assert_eq!((names, code), (vec!["a".to_owned()], Some(0)), "{complaints}");
 }
 

@@ -156,7 +156,9 @@ impl Session {
             "PASS" => "230 in\r\n".into(),
             "TYPE" => "200 ok\r\n".into(),
             "PWD" => "257 \"/\"\r\n".into(),
-            "CWD" => "250 ok\r\n".into(),
+            // What has no / at its end is a file.
+            "CWD" if line.ends_with('/') => "250 ok\r\n".into(),
+            "CWD" => "550 no such folder\r\n".into(),
             "SIZE" => format!("213 {length}\r\n").into(),
             "REST" => {
                 self.rest = line[5..].parse().unwrap_or(0);
@@ -179,7 +181,7 @@ impl Session {
         if matches!(verb, "STOR" | "APPE") {
             let mut stored = Vec::new();
             let _ = data.read_to_end(&mut stored);
-            self.state.lock().expect("no thread panicked").stored.extend(stored);
+            self.state.lock().expect("no thread panicked").stored = stored;
         } else {
             let mut state = self.state.lock().expect("no thread panicked");
             let rest = std::mem::take(&mut self.rest).min(state.script.content.len());

@@ -151,7 +151,7 @@ impl<M: Message> Copy<M> {
             (resume.source, resume.target) = (None, None);
         }
         let token = self.names_at(from).name(Use::Copy(copy));
-        Self::ask(out, from, FilesRequest::Stat { token, path, part: false });
+        Self::ask(out, from, FilesRequest::Stat { token, path, part: false, is_file: true });
     }
 
     fn ask_digests(

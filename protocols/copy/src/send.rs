@@ -190,7 +190,7 @@ impl<M: Message> Copy<M> {
     pub(crate) fn stat(&mut self, job: Handle, side: CopySide, path: String, out: Out<'_, M>) {
         self.jobs.insert(job, Job::Ask { side });
         let token = self.names_at(side).name(Use::Job(job));
-        Self::ask(out, side, FilesRequest::Stat { token, path, part: false });
+        Self::ask(out, side, FilesRequest::Stat { token, path, part: false, is_file: false });
     }
 
     /// Closes both files; `keep` says what becomes of the target.

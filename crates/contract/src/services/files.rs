@@ -139,6 +139,8 @@ pub enum FilesRequest<M> {
         path: String,
         /// Whether it is asked of the part of a file that can be [resumed](Purpose::Resume).
         part: bool,
+        /// Whether it is known to be a file: what it is need not be found out.
+        is_file: bool,
     },
     /// Asks for the SHA-256 of the octets of a file. Answered by `Digested`: the last word on this
     /// name.

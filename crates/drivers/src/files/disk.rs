@@ -455,7 +455,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     self.go_on(file, Job::Close { file, keep });
                 }
             }
-            FilesRequest::Stat { token, path, part } => {
+            FilesRequest::Stat { token, path, part, .. } => {
                 let begun = self.ask(token, false, &path, |place| Job::Stat { token, place, part });
                 if let Err(why) = begun {
                     out.indicate(FilesIndication::Stated { token, result: Err(why) });

@@ -248,7 +248,7 @@ impl<M: Message + Send> Bench<M> {
 
     pub(crate) fn stat_of(&mut self, path: &str, part: bool) -> Result<Status, Failure> {
         let asked = self.name();
-        self.ask(FilesRequest::Stat { token: asked, path: path.into(), part });
+        self.ask(FilesRequest::Stat { token: asked, path: path.into(), part, is_file: false });
         match self.hear() {
             FilesIndication::Stated { token, result } if token == asked => {
                 self.names.forget(token);

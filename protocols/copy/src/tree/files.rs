@@ -130,7 +130,11 @@ impl<M: Message> Copy<M> {
         for (side, part, path) in sides {
             if let Some(path) = path {
                 let token = self.names_at(side).name(Use::Tree { job, unit, part });
-                Self::ask(out, side, FilesRequest::Stat { token, path, part: false });
+                Self::ask(
+                    out,
+                    side,
+                    FilesRequest::Stat { token, path, part: false, is_file: true },
+                );
             }
         }
     }

@@ -72,7 +72,8 @@ pub(super) fn pipelines(greeting: &str) -> bool {
 /// Returns the same by the features that a server lists: each of these has one that no other server
 /// has (of pure-ftpd, of proftpd, of this one), whatever its greeting says.
 pub(super) fn pipelines_by_features(features: &str) -> bool {
-    let is_known = |line: &str| matches!(line.trim(), "ESTP" | "SITE SYMLINK" | "ARST");
+    let is_known =
+        |line: &str| matches!(line.trim(), "ESTP" | "MFF modify;UNIX.group;UNIX.mode;" | "ARST");
     features.lines().any(is_known)
 }
 

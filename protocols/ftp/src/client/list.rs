@@ -101,7 +101,8 @@ impl<M: Message> Client<M> {
         match self.job_of(session) {
             Some((_, Job { path, what: What::List(list), .. })) if !path.ends_with('/') => {
                 let refused = Some(failure);
-                list.of_file = Some(Stat { refused, listed: true, ..Stat::new(false) });
+                let stat = Stat { refused, is_file: true, ..Stat::new(false) };
+                list.of_file = Some(stat);
                 self.ask_status(cx, session, out);
             }
             _ => self.session_job_failed(cx, session, failure, out),

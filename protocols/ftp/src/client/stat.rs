@@ -68,12 +68,12 @@ impl<M: Message> Client<M> {
             Some(size) => {
                 stat.status = Status::new(FileKind::File, size);
                 // Some servers tell a size of folders, too: CWD decides.
-                if !stat.part && !stat.listed && !is_known {
+                if !stat.is_file && !is_known {
                     return self.ask_folder(cx, session, &path, out);
                 }
                 self.ask_time(cx, session, &path, out);
             }
-            None if stat.part || stat.listed => self.stated(cx, session, Err(failure(reply)), out),
+            None if stat.is_file => self.stated(cx, session, Err(failure(reply)), out),
             // It may be a folder.
             None => {
                 stat.refused = Some(failure(reply));

@@ -461,6 +461,63 @@ fn an_upload_counts_by_its_reply_however_the_data_association_ends() {
     }
 }
 
+/// A server of TLS 1.3 asks for what the client lacks when the handshake is over for the client.
+#[test]
+fn an_alert_behind_the_handshake_says_why() {
+    const CERTIFICATE_REQUIRED: u8 = 116;
+    for tls in [TlsMode::Explicit, TlsMode::Implicit] {
+        let mut scene = Scene::new(tls);
+        scene.connected();
+        if tls == TlsMode::Explicit {
+            scene.reply("220 ready\r\n");
+            scene.reply("234 go\r\n");
+        }
+        let (control, _) = scene.secures();
+        scene.controlled(control, Ok(Secure::FULL));
+        let why = SecurityError::Alert(CERTIFICATE_REQUIRED);
+        scene.hear(Told::Ended { name: control, why: Ended::Insecure(why) });
+        assert_eq!(scene.closed(), Some(Err(Failure::Insecure(why))));
+    }
+}
+
+/// A session whose server gave too few tickets is left for another, before any octet has moved.
+#[test]
+fn a_session_whose_tickets_are_used_up_is_left_for_another() {
+    let config = Config { tls: TlsMode::Explicit, ..client_config() };
+    let purpose = Purpose::Create { from: 0 };
+    let mut scene = Scene::asked(config, "/f", purpose).log_in(TlsMode::Explicit);
+    assert_eq!(scene.reply("229 Entering (|||2000|)\r\n"), "STOR f\r\n");
+    scene.reply("150 go\r\n");
+    let message = M::with_headroom(0, b"hello");
+    scene.ask(FilesRequest::Write { file: FILE, offset: 0, message });
+    scene.ask(FilesRequest::Close { file: FILE, keep: Keep::Whole });
+    let data = scene.open_data();
+    scene.secures();
+    let sent = |scene: &Scene, data: Handle| {
+        let sends =
+            |ask: &Ask<M>| matches!(ask, Ask::Send { association, .. } if *association == data);
+        scene.below.asked.iter().any(sends)
+    };
+    assert!(!sent(&scene, data), "nothing leaves before it is secure");
+    let why = SecurityError::UsedUp;
+    scene.controlled(data, Err(CommandError::Insecure { why, certificate: None }));
+    assert_eq!(scene.closed(), None);
+    assert!(scene.aborts(scene.control));
+    scene.control = scene.take(|ask| match ask {
+        Ask::Open { association, .. } => Some(*association),
+        _ => None,
+    });
+    let mut scene = scene.log_in(TlsMode::Explicit);
+    assert_eq!(scene.reply("229 Entering (|||2001|)\r\n"), "STOR f\r\n", "from its beginning");
+    scene.reply("150 go\r\n");
+    let data = scene.open_data();
+    scene.secures();
+    scene.controlled(data, RESUMED);
+    assert!(sent(&scene, data));
+    scene.reply("226 done\r\n");
+    assert_eq!(scene.closed(), Some(Ok(())));
+}
+
 #[test]
 fn a_transfer_is_aborted_without_expedited_octets() {
     let (mut scene, data) = Scene::with_data(TlsMode::Explicit);

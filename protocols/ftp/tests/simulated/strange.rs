@@ -70,7 +70,12 @@ fn ask(odd: &mut Odd, request: impl FnOnce(Handle) -> FilesRequest<M>) -> Told {
 }
 
 pub(crate) fn stat(odd: &mut Odd, path: &str) -> Result<Status, Failure> {
-    let told = ask(odd, |token| FilesRequest::Stat { token, path: path.into(), part: false });
+    let told = ask(odd, |token| FilesRequest::Stat {
+        token,
+        path: path.into(),
+        part: false,
+        is_file: false,
+    });
     let FilesIndication::Stated { result, .. } = told else { panic!("{told:?}") };
     result
 }
