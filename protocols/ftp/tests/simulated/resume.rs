@@ -134,7 +134,7 @@ fn change(seed: u64) {
     };
     let no_digests = random.bool();
     let mut versions = Vec::new();
-    let mut put = |random: &mut Rng, versions: &mut Vec<Vec<u8>>| {
+    let put = |random: &mut Rng, versions: &mut Vec<Vec<u8>>| {
         let nth = versions.len() as u64;
         // Most have the same length, and some the same beginning.
         let mut octets = content(CHANGING, seed ^ nth << 32);

@@ -215,7 +215,7 @@ fn many(scene: &Scene<'_>) {
         let here = near.path().to_str().expect("a text");
         mirror(&scene.url("127.0.0.1", &name), here);
         for nth in 0..12_u64 {
-            let fetched = fs::read(near.join(format!("f{nth}"))).expect("the file");
+            let fetched = fs::read(near.join(&format!("f{nth}"))).expect("the file");
             assert_same(&fetched, nth.to_string().as_bytes());
         }
         // pure-ftpd lets no guest store.
