@@ -216,6 +216,7 @@ impl<M: Message> Client<M> {
                 if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(job) {
                     read.modified = status.and_then(|status| status.modified);
                     read.version = status.and_then(|status| status.version);
+                    read.size = status.filter(|_| read.version.is_some()).map(|it| it.size);
                 }
             }
             Some(Before::Deed(job)) => self.ahead_done(job, reply, out),

@@ -461,6 +461,22 @@ fn a_server_that_ignores_rest_sends_nothing_that_counts() {
     }
 }
 
+/// MLST tells its size where SIZE does not.
+#[test]
+fn a_size_that_mlst_tells_is_one() {
+    let facts = "250-Listing\r\n type=file;size=12;modify=20260101000000; /f\r\n250 End\r\n";
+    let mut odd = hello().features(&["MLST type*;size*;modify*;"]).reply("MLST", facts);
+    let file = odd.name();
+    let purpose = Purpose::Read { as_octets: true, versioned: true };
+    odd.ask(FilesRequest::Open { file, path: "/f".into(), purpose });
+    odd.ask(FilesRequest::Read { file, offset: 8, length: 1000 });
+    let is_last = |told: &Told| matches!(told, FilesIndication::Closed { .. });
+    odd.run(|told| told.iter().any(is_last));
+    assert!(odd.told().iter().any(|told| {
+        matches!(told, FilesIndication::Closed { result: Err(Failure::Damaged), .. })
+    }));
+}
+
 /// The version is asked for before each transfer, in the best way there is, and told with it.
 #[test]
 fn a_version_is_told_where_size_and_time_are() {
