@@ -24,8 +24,16 @@ pub(crate) fn login(
             return Ok(Some((user, password)));
         }
     }
-    user.map(|user| Ok((user.to_owned(), password(user, file)?))).transpose()
+    let anonymous = |user: &&str| file.is_none() && ANONYMOUS.contains(&&*user.to_lowercase());
+    let with_password = |user: &str| match Some(user).filter(anonymous) {
+        Some(_) => Ok((user.to_owned(), "anonymous@".into())),
+        None => Ok((user.to_owned(), password(user, file)?)),
+    };
+    user.map(with_password).transpose()
 }
+
+/// Users without a password: any will do (RFC 1635).
+const ANONYMOUS: [&str; 2] = ["anonymous", "ftp"];
 
 /// The password of `user`.
 pub(crate) fn password(user: &str, file: Option<&Path>) -> Result<String, Problem> {
@@ -79,6 +87,15 @@ mod tests {
         for text in ["pass \n", "pass \r\nnext\n", "\u{feff}pass \r\n"] {
             std::fs::write(file.path(), text).unwrap();
             assert_eq!(password("ann", Some(file.path())).unwrap(), "pass ");
+        }
+    }
+
+    #[test]
+    fn who_is_anonymous_is_not_asked_for_a_password() {
+        for user in ["anonymous", "Anonymous", "ftp"] {
+            let remote = Remote::parse(&format!("ftp://{user}@192.0.2.1/")).unwrap();
+            let expected = (user.to_owned(), "anonymous@".to_owned());
+            assert_eq!(login(&remote, None).unwrap(), Some(expected));
         }
     }
 

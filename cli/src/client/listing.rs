@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use stackwright::contract::services::{FileKind, FolderEntry, Status};
 
-use crate::printable::Printable;
+use crate::printable::{Printable, PrintableLines};
 
 /// What of an entry is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,9 @@ impl Form {
         }
     }
 }
+
+/// In seconds: a date that is no more exact has no time of day.
+const DAY: u32 = 86_400;
 
 /// Shows entries on standard output.
 pub(crate) struct Listing {
@@ -72,7 +75,7 @@ impl Listing {
     fn line(&self, out: &mut impl Write, entry: &FolderEntry) -> io::Result<()> {
         let status = &entry.status;
         match self.form {
-            Form::Json => return writeln!(out, "{}", told(entry)),
+            Form::Json => return writeln!(out, "{}", PrintableLines(told(entry))),
             Form::Short if status.kind == FileKind::File => {
                 write!(out, "{:>12}  ", HumanBytes(status.size).to_string())?;
             }
@@ -103,6 +106,12 @@ impl Listing {
         let seconds = status.modified.and_then(|seconds| i64::try_from(seconds).ok());
         let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
         match (time, &self.zone) {
+            // As the server shows it: its zone is not known.
+            (Some(time), Some(_)) if status.rough > 0 => {
+                let day_alone = status.rough >= DAY;
+                let form = if day_alone { "%Y-%m-%d" } else { "%Y-%m-%d %H:%M" };
+                TimeZone::UTC.to_datetime(time).strftime(form).to_string()
+            }
             (Some(time), Some(zone)) => {
                 zone.to_datetime(time).strftime("%Y-%m-%d %H:%M").to_string()
             }
@@ -134,6 +143,9 @@ pub(crate) fn told(entry: &FolderEntry) -> serde_json::Value {
     let FolderEntry { name, status, target } = entry;
     let mut told = json!({ "name": name, "kind": kind(status.kind), "octets": status.size });
     if let Some(modified) = status.modified {
+        if status.rough > 0 {
+            told["modified_within"] = status.rough.into();
+        }
         told["modified"] = modified.into();
     }
     if let Some(mode) = status.mode {

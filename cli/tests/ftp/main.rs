@@ -1,5 +1,6 @@
 //! The program and servers that nobody here wrote: some are scripts, some are real.
 
+mod doubts;
 mod fake;
 mod files;
 mod listings;

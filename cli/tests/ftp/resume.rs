@@ -53,13 +53,79 @@ fn another_run_goes_on_where_the_first_ended() {
     assert!(fs::read(here.join("f")).expect("it was fetched") == content());
 }
 
+/// Within a run and by the next one, whatever the clocks say, and however long the other is.
 #[test]
 fn a_file_that_was_modified_meanwhile_is_fetched_anew() {
-    let server = cutting(&[700_000], "29990101000000");
+    let other: Vec<u8> = content().iter().map(|octet| !octet).collect();
+    let longer = [&other[..], &other[..1000]].concat();
+    for (before, after) in
+        [("20000229000000", "20000229000001"), ("29990101000000", "19990101000000")]
+    {
+        for changed in [&other[..], &longer, &other[..900_000], &other[..100]] {
+            for retries in ["3", "0"] {
+                let mut script =
+                    Script::sending(content()).reply("MDTM", format!("213 {before}\r\n"));
+                script.cuts = vec![700_000];
+                script.changes = Some((changed.into(), after.into()));
+                let server = Fake::start(script);
+                let here = Scratch::new();
+                let get =
+                    || say(&["get", "--retries", retries, &server.url("f"), path(&here.join("f"))]);
+                if retries == "0" {
+                    get().exited(7);
+                }
+                get().succeeded();
+                assert!(fs::read(here.join("f")).expect("it was fetched") == changed);
+                assert_eq!(restarts(&server), [0; 0]);
+                assert_eq!(here.names(), ["f"], "no part is left");
+            }
+        }
+    }
+}
+
+/// Nothing shows that it is the same.
+#[test]
+fn a_file_of_which_no_time_is_told_is_fetched_anew() {
+    let mut script = Script::sending(content());
+    script.cuts = vec![700_000];
+    let server = Fake::start(script);
     let here = Scratch::new();
     say(&["get", &server.url("f"), path(&here.join("f"))]).succeeded();
     assert!(fs::read(here.join("f")).expect("it was fetched") == content());
     assert_eq!(restarts(&server), [0; 0]);
+}
+
+#[test]
+fn a_server_that_ignores_rest_adds_nothing_to_a_part() {
+    let mut script = Script::sending(content()).reply("MDTM", "213 20000229000000\r\n");
+    (script.cuts, script.ignores_rest) = (vec![700_000], true);
+    let server = Fake::start(script);
+    let here = Scratch::new();
+    say(&["get", &server.url("f"), path(&here.join("f"))]).succeeded();
+    assert!(fs::read(here.join("f")).expect("it was fetched") == content());
+    assert_eq!(restarts(&server).len(), 1, "then it begins anew");
+}
+
+/// All was sent, and the reply never comes: the server is asked what it has.
+#[test]
+fn an_upload_whose_confirmation_is_lost_is_not_sent_again() {
+    let here = Scratch::new();
+    fs::write(here.join("f"), content()).expect("a folder of ours");
+    for (size, sent) in [(content().len(), 1), (7, 2)] {
+        let mut script = Script::default().reply("SIZE", format!("213 {size}\r\n"));
+        script = script.reply("CWD", "550 no\r\n");
+        script.final_reply = Some(Vec::new());
+        let server = Fake::start(script);
+        let told = say(&["put", "--retries", "1", path(&here.join("f")), &server.url("f")]);
+        let stored = server.lines().iter().filter(|line| line.starts_with("STOR")).count();
+        assert_eq!(stored, sent, "{}", complaints(&told));
+        if sent == 1 {
+            told.succeeded();
+            assert!(server.stored() == content());
+        } else {
+            told.exited(7);
+        }
+    }
 }
 
 #[test]

@@ -99,6 +99,10 @@ pub enum SecurityError {
     /// The peer ended the association before the handshake was over.
     #[error("the other side closed the connection during the handshake")]
     Cut,
+    /// The association cannot resume a session of its group any more: all that the peer gave were
+    /// used, each of which serves once. Another group may have enough.
+    #[error("the other side gave too few sessions that can be resumed")]
+    UsedUp,
     /// What was to be sent cannot be read here, and so not encrypted: a region of a file.
     #[error("what was to be sent cannot be encrypted: it is a region of a file")]
     Unreadable,

@@ -65,7 +65,7 @@ impl Disk {
             self.ask(Ask::Next { file: name(folder) });
         }
         self.ask(Ask::Close { file: name(folder), keep: Keep::Nothing });
-        self.ask(Ask::Stat { token, path: path.into(), part: false });
+        self.ask(Ask::Stat { token, path: path.into(), part: false, is_file: false });
         self.world.run_for(Duration::from_secs(1));
         let (mut status, mut listed) = (None, None);
         for told in std::mem::take(&mut self.world.application_mut(self.station).0) {
@@ -254,7 +254,7 @@ fn a_part_is_resumed_by_one_at_a_time_until_it_is_whole() {
     assert_eq!(disk.said(), ["0 written 1", "0 closed Err(Full)"]);
     assert_eq!(disk.tree.borrow().part("new").unwrap(), b"hal");
     disk.tree.borrow_mut().faults.full_after = None;
-    disk.ask(Ask::Stat { token: name(2), path: "new".into(), part: true });
+    disk.ask(Ask::Stat { token: name(2), path: "new".into(), part: true, is_file: false });
     disk.ask(Ask::Digest { token: name(3), path: "new".into(), octets: 1..9, part: true });
     let mut said = disk.said();
     said.sort();
@@ -434,15 +434,15 @@ fn names_are_asked_about_changed_and_removed() {
         disk.said().pop().unwrap().split_once(' ').unwrap().1.to_owned()
     };
     assert_eq!(
-        asked(|token| Ask::Stat { token, path: "pub".into(), part: false }),
+        asked(|token| Ask::Stat { token, path: "pub".into(), part: false, is_file: false }),
         "stated Ok((Folder, 0))"
     );
     assert_eq!(
-        asked(|token| Ask::Stat { token, path: "/".into(), part: false }),
+        asked(|token| Ask::Stat { token, path: "/".into(), part: false, is_file: false }),
         "stated Ok((Folder, 0))"
     );
     assert_eq!(
-        asked(|token| Ask::Stat { token, path: "nothing".into(), part: false }),
+        asked(|token| Ask::Stat { token, path: "nothing".into(), part: false, is_file: false }),
         "stated Err(NotFound)"
     );
     assert_eq!(
@@ -454,7 +454,12 @@ fn names_are_asked_about_changed_and_removed() {
         "done Ok(())"
     );
     assert_eq!(
-        asked(|token| Ask::Stat { token, path: "all/old/tale.txt".into(), part: false }),
+        asked(|token| Ask::Stat {
+            token,
+            path: "all/old/tale.txt".into(),
+            part: false,
+            is_file: false
+        }),
         "stated Ok((File, 4))"
     );
     assert_eq!(
@@ -557,7 +562,7 @@ fn a_slow_disk_takes_its_time() {
 fn to_give_a_living_name_again_is_a_bug() {
     let mut disk = Disk::new(1);
     disk.open(0, "pub/songs.txt", Purpose::Read { as_octets: false, versioned: false });
-    disk.ask(Ask::Stat { token: name(0), path: "pub".into(), part: false });
+    disk.ask(Ask::Stat { token: name(0), path: "pub".into(), part: false, is_file: false });
 }
 
 #[test]

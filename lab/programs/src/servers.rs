@@ -110,6 +110,17 @@ pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
     vsftpd_at(&Loopback { six }, folder, setup).unwrap_or_else(|why| panic!("{why}"))
 }
 
+/// The same, which refuses more connections of one address than `most`.
+///
+/// # Panics
+///
+/// When it does not start.
+pub fn vsftpd_for(folder: &Path, most: u32) -> Server {
+    let (place, lines) = (Loopback { six: false }, format!("max_per_ip={most}\n"));
+    let server = vsftpd_with(&place, folder, Vsftpd::AsItComes, &lines, &[]);
+    server.unwrap_or_else(|why| panic!("{why}"))
+}
+
 /// The same at some place.
 ///
 /// # Errors

@@ -61,7 +61,7 @@ impl<M: Message> Copy<M> {
                 self.said(cx, copy, side, said, out);
             }
             FilesIndication::Stated { result, .. } => {
-                let said = result.map(|status| Said::Version(status.version));
+                let said = result.map(|status| Said::Status(status.size, status.version));
                 self.said(cx, copy, side, said, out);
             }
             FilesIndication::Entries { .. }
@@ -196,7 +196,6 @@ impl<M: Message> Copy<M> {
             return;
         };
         let length = message.len();
-        copying.end |= length < wanted;
         copying.between -= wanted - length;
         if length < wanted {
             self.pace.take_back(wanted - length);
@@ -204,7 +203,11 @@ impl<M: Message> Copy<M> {
         // Reads are answered in order, and only the last may be short: each write follows the one
         // before.
         let offset = copying.next - copying.asked.iter().sum::<usize>() as u64 - wanted as u64;
-        if copying.end && copying.size.is_some_and(|size| offset + (length as u64) < size) {
+        if length < wanted {
+            copying.end.get_or_insert(offset + length as u64);
+        }
+        if copying.end.is_some() && copying.size.is_some_and(|size| offset + (length as u64) < size)
+        {
             // A part of what was announced would pass for the whole.
             let from = copying.from;
             return self.fail(cx, copy, from, Failure::Short, out);
@@ -241,6 +244,12 @@ impl<M: Message> Copy<M> {
             Ok(()) => {} // closed by this side
             // All of it was read: only the target can still fail.
             Err(_) if from == side && matches!(step, Step::Keeping | Step::Checking) => {}
+            // All of it was sent, and perhaps only the answer is lost.
+            Err(failure @ (Failure::Lost | Failure::Expired))
+                if from != side && step == Step::Keeping =>
+            {
+                self.check(copy, Step::Doubted(failure), out);
+            }
             Err(failure) => self.failed(cx, copy, side, failure, out),
         }
     }

@@ -43,6 +43,7 @@ impl<M: Message> FileCopy<M> {
             held: false,
             source_last: false,
             listed: None,
+            roughly: None,
             from,
             source_path: source,
             target_path: target,
@@ -61,7 +62,7 @@ impl<M: Message> FileCopy<M> {
             asked: VecDeque::new(),
             between: 0,
             written: 0,
-            end: false,
+            end: None,
             waits: false,
             step: Step::Opening,
             message: PhantomData,
@@ -122,28 +123,35 @@ impl<M: Message> Copy<M> {
     pub(crate) fn check(&mut self, copy: Handle, step: Step, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         copying.step = step;
-        let by_version = copying.resume.as_ref().is_some_and(|resume| resume.by_version);
+        let resume = copying.resume.get_or_insert_with(|| Box::new(Resume::new(false)));
+        let is_doubted = matches!(step, Step::Doubted(_));
+        resume.by_version &= !is_doubted;
+        let by_version = resume.by_version;
         // What was read is at its end, and whoever read it has a hand free.
         if let Some(source) = copying.source.take() {
             let from = copying.from;
             self.close(from, source, Keep::Nothing, out);
         }
         if by_version {
-            self.ask_version(copy, out);
+            self.ask_status(copy, out);
         } else {
             self.ask_digests(copy, 0..u64::MAX, step == Step::Checking, out);
         }
     }
 
-    /// Asks for the version that the source has now.
-    fn ask_version(&mut self, copy: Handle, out: Out<'_, M>) {
+    /// Asks for the version that the source has now; or, where it is not known whether the target
+    /// has its name, for the size that it has.
+    fn ask_status(&mut self, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
-        let (from, path) = (copying.from, copying.source_path.clone());
+        let (from, path) = match copying.step {
+            Step::Doubted(_) => (copying.from.other(), copying.target_path.clone()),
+            _ => (copying.from, copying.source_path.clone()),
+        };
         if let Some(resume) = &mut copying.resume {
             (resume.source, resume.target) = (None, None);
         }
         let token = self.names_at(from).name(Use::Copy(copy));
-        Self::ask(out, from, FilesRequest::Stat { token, path, part: false });
+        Self::ask(out, from, FilesRequest::Stat { token, path, part: false, is_file: true });
     }
 
     fn ask_digests(
@@ -177,6 +185,7 @@ impl<M: Message> Copy<M> {
     ) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         let (from, there, step) = (copying.from, copying.there, copying.step);
+        let end = copying.end;
         let (noted, version) = (copying.noted, copying.version);
         let Some(resume) = &mut copying.resume else { return };
         let said = match said {
@@ -185,6 +194,7 @@ impl<M: Message> Copy<M> {
             // would always do.
             Err(failure)
                 if (step == Step::Comparing || resume.by_version)
+                    && !matches!(step, Step::Doubted(_))
                     && !matches!(failure, Failure::Unsupported | Failure::Expired) =>
             {
                 return self.fail(cx, copy, side, failure, out);
@@ -199,19 +209,20 @@ impl<M: Message> Copy<M> {
         // Of what was opened meanwhile, it is that version, too.
         let is_noted = noted.is_some() && (step == Step::Comparing || version == noted);
         let same = match (resume.source, resume.target) {
-            (Some(Said::Version(now)), _) => Some(is_noted && now == noted),
+            (Some(Said::Status(_, now)), _) => Some(is_noted && now == noted),
+            (_, Some(Said::Status(size, _))) => Some(Some(size) == end),
             (Some(Said::Digest(source, count)), Some(Said::Digest(target, counted))) => {
                 Some(source == target && count == counted)
             }
-            (Some(_), Some(_)) if !is_noted => Some(false),
-            (Some(_), Some(_)) => None,
-            (Some(_), None) if resume.by_version => Some(false),
+            (Some(_), None) | (None, Some(_)) if resume.by_version => Some(false),
+            (Some(_), Some(_)) if is_noted || matches!(step, Step::Doubted(_)) => None,
+            (Some(_), Some(_)) => Some(false),
             _ => return,
         };
         match (step, same) {
             (_, None) => {
                 resume.by_version = true;
-                self.ask_version(copy, out);
+                self.ask_status(copy, out);
             }
             (Step::Comparing, Some(true)) => {
                 copying.next = there;
@@ -220,7 +231,10 @@ impl<M: Message> Copy<M> {
             }
             (Step::Comparing, Some(false)) => self.begin_anew(cx, copy, out),
             (Step::Checking, Some(true)) => self.keep(copy, out),
-            (Step::Confirming, Some(true)) => self.copied(cx, copy, out),
+            (Step::Confirming | Step::Doubted(_), Some(true)) => self.copied(cx, copy, out),
+            (Step::Doubted(failure), Some(false)) => {
+                self.fail(cx, copy, from.other(), failure, out);
+            }
             (Step::Checking | Step::Confirming, Some(false)) => {
                 self.failed(cx, copy, from.other(), Failure::Damaged, out);
             }
@@ -293,6 +307,7 @@ impl<M: Message> Copy<M> {
         let mut fresh =
             FileCopy::new(copying.began, copying.job, copying.from, source, target, resume);
         (fresh.in_tree, fresh.listed) = (copying.in_tree, copying.listed);
+        fresh.roughly = copying.roughly;
         fresh.source_last = copying.source_last;
         let earlier = mem::replace(copying, fresh);
         self.close_both(&earlier, Keep::Nothing, out);

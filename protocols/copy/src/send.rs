@@ -65,7 +65,7 @@ impl<M: Message> Copy<M> {
     pub(crate) fn read_ahead(&mut self, cx: &Context, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
         let at_once = self.pace.at_once();
-        while !copying.end && copying.between + at_once <= AHEAD {
+        while copying.end.is_none() && copying.between + at_once <= AHEAD {
             if !self.pace.may_read(cx.now()) {
                 if !mem::replace(&mut copying.waits, true) {
                     self.pace.waiting.push_back(copy);
@@ -103,7 +103,8 @@ impl<M: Message> Copy<M> {
     /// written, the file fails as a whole. What was resumed is checked first.
     pub(crate) fn keep_when_whole(&mut self, copy: Handle, out: Out<'_, M>) {
         let Some(copying) = self.copies.get_mut(copy) else { return };
-        let is_whole = copying.end && copying.asked.is_empty() && copying.step == Step::Moving;
+        let is_whole =
+            copying.end.is_some() && copying.asked.is_empty() && copying.step == Step::Moving;
         if !is_whole || copying.target.is_none() {
             return;
         }
@@ -189,7 +190,7 @@ impl<M: Message> Copy<M> {
     pub(crate) fn stat(&mut self, job: Handle, side: CopySide, path: String, out: Out<'_, M>) {
         self.jobs.insert(job, Job::Ask { side });
         let token = self.names_at(side).name(Use::Job(job));
-        Self::ask(out, side, FilesRequest::Stat { token, path, part: false });
+        Self::ask(out, side, FilesRequest::Stat { token, path, part: false, is_file: false });
     }
 
     /// Closes both files; `keep` says what becomes of the target.

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::marker::PhantomData;
 
-use stackwright_contract::services::FileVersion;
+use stackwright_contract::services::{Failure, FileVersion};
 use stackwright_contract::{Handle, Instant};
 
 use crate::CopySide;
@@ -58,6 +58,8 @@ pub(crate) struct FileCopy<M> {
     pub(crate) source_last: bool,
     /// When the source was modified, as the list of its folder tells it.
     pub(crate) listed: Option<u64>,
+    /// The same, where the list does not tell it to the second.
+    pub(crate) roughly: Option<u64>,
     pub(crate) from: CopySide,
     pub(crate) source_path: String,
     pub(crate) target_path: String,
@@ -87,7 +89,8 @@ pub(crate) struct FileCopy<M> {
     pub(crate) between: usize,
     /// Octets that were written.
     pub(crate) written: u64,
-    pub(crate) end: bool,
+    /// Where the source ends, once that is read.
+    pub(crate) end: Option<u64>,
     /// Whether it waits for the rate to read on.
     pub(crate) waits: bool,
     pub(crate) step: Step,
@@ -107,6 +110,8 @@ pub(crate) enum Step {
     Keeping,
     /// It has its name, and is compared with the source.
     Confirming,
+    /// Its side was lost before it said whether it has its name: it is compared with the source.
+    Doubted(Failure),
 }
 
 /// How a copy is resumed.
@@ -126,8 +131,8 @@ pub(crate) struct Resume {
 pub(crate) enum Said {
     /// A digest, and of how many octets.
     Digest([u8; 32], u64),
-    /// The version, where it is known.
-    Version(Option<FileVersion>),
+    /// The size, and the version, where it is known.
+    Status(u64, Option<FileVersion>),
     /// It cannot say it.
     Nothing,
 }

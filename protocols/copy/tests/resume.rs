@@ -102,6 +102,46 @@ fn what_is_there_is_not_moved_again() {
     }
 }
 
+/// Without digests, the version that was noted with the part decides.
+#[test]
+fn what_is_there_is_gone_on_with_where_its_version_is_the_same() {
+    for checked_first in [false, true] {
+        let mut desk = Desk::new(checked_first);
+        for disk in [&desk.left, &desk.right] {
+            disk.borrow_mut().faults.no_digests = true;
+        }
+        desk.left.borrow_mut().set_modified("a", 7);
+        desk.interrupt();
+        desk.right.borrow_mut().faults.no_digests = true;
+        let moved = moved(&desk.run());
+        assert!((1..LENGTH as u64 - 300_000 + 1).contains(&moved), "{moved}");
+        desk.is_whole(0);
+    }
+}
+
+/// What cannot be shown to be the same is another: a source without a time, or whose time is
+/// another, whatever its octets are, and whatever the clocks say.
+#[test]
+fn without_digests_another_version_is_begun_anew() {
+    for (before, after) in [(None, None), (None, Some(7)), (Some(7), Some(8)), (Some(8), Some(7))] {
+        for seed in [0, 1] {
+            let mut desk = Desk::new(true);
+            for disk in [&desk.left, &desk.right] {
+                disk.borrow_mut().faults.no_digests = true;
+            }
+            before.into_iter().for_each(|time| desk.left.borrow_mut().set_modified("a", time));
+            desk.interrupt();
+            desk.right.borrow_mut().faults.no_digests = true;
+            if seed != 0 {
+                desk.left.borrow_mut().put("a", content(seed));
+            }
+            after.into_iter().for_each(|time| desk.left.borrow_mut().set_modified("a", time));
+            assert_eq!(moved(&desk.run()), LENGTH as u64, "{before:?} {after:?} {seed}");
+            desk.is_whole(seed);
+        }
+    }
+}
+
 #[test]
 fn what_is_no_beginning_of_the_source_is_begun_anew() {
     for checked_first in [false, true] {
@@ -128,6 +168,34 @@ fn a_source_that_changes_while_the_rest_is_moved_is_begun_anew_once() {
         let told = desk.finish();
         assert_eq!(moved(&told), LENGTH as u64);
         desk.is_whole(1);
+    }
+}
+
+/// At whichever step the source changes, what gets the name is one version of it.
+#[test]
+fn two_versions_never_become_one_file() {
+    for no_digests in [false, true] {
+        for steps in (0..400).step_by(9) {
+            let mut desk = Desk::new(true);
+            let without = |desk: &Desk| {
+                for disk in [&desk.left, &desk.right] {
+                    disk.borrow_mut().faults.no_digests = no_digests;
+                }
+            };
+            without(&desk);
+            desk.left.borrow_mut().set_modified("a", 7);
+            desk.interrupt();
+            without(&desk);
+            desk.ask();
+            for _ in 0..steps {
+                desk.world.step();
+            }
+            desk.left.borrow_mut().put("a", content(1));
+            desk.left.borrow_mut().set_modified("a", 8);
+            assert!(matches!(desk.finish(), Told::Copied { .. }), "{steps}");
+            let stored = desk.right.borrow().octets("b");
+            assert!(stored == Some(content(0)) || stored == Some(content(1)), "{steps}: mixed");
+        }
     }
 }
 

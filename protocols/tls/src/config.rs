@@ -118,6 +118,10 @@ pub(crate) struct Limits {
 pub(crate) struct Client {
     pub(crate) name: ServerName<'static>,
     pub(crate) config: Arc<ClientConfig>,
+    /// The same with TLS 1.2 alone, where both versions are spoken.
+    pub(crate) only_12: Option<Arc<ClientConfig>>,
+    /// Whether new groups speak that: the server gave fewer tickets of TLS 1.3 than it wants to see.
+    pub(crate) is_short_of_tickets: bool,
     pub(crate) verifier: Arc<Verifier>,
     pub(crate) sessions: Arc<ClientSessions>,
 }
@@ -146,15 +150,21 @@ impl Library {
         let algorithms = self.provider.signature_verification_algorithms;
         let verifier = Arc::new(Verifier::new(server.trust, algorithms));
         let sessions = Arc::new(ClientSessions::default());
-        let (provider, clock) = (Arc::clone(&self.provider), Arc::clone(&self.clock));
-        let mut config = ClientConfig::builder_with_details(provider, clock)
-            .with_protocol_versions(self.versions)
-            .expect(CONSISTENT)
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(&verifier) as _)
-            .with_no_client_auth();
-        config.resumption = Resumption::store(Arc::clone(&sessions) as _);
-        Client { name: server.name, config: Arc::new(config), verifier, sessions }
+        let speaking = |versions| {
+            let (provider, clock) = (Arc::clone(&self.provider), Arc::clone(&self.clock));
+            let mut config = ClientConfig::builder_with_details(provider, clock)
+                .with_protocol_versions(versions)
+                .expect(CONSISTENT)
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::clone(&verifier) as _)
+                .with_no_client_auth();
+            config.resumption = Resumption::store(Arc::clone(&sessions) as _);
+            Arc::new(config)
+        };
+        let config = speaking(self.versions);
+        let only_12 = (self.versions.len() == BOTH.len()).then(|| speaking(&BOTH[1..]));
+        let (name, is_short_of_tickets) = (server.name, false);
+        Client { name, config, only_12, is_short_of_tickets, verifier, sessions }
     }
 
     fn server(&self, identity: ServerIdentity, most: usize) -> Server {

@@ -56,8 +56,9 @@ pub(crate) enum Step<M> {
 }
 
 impl Connection {
-    pub(crate) fn client(client: &Client) -> Result<Self, Error> {
-        let (config, name) = (Arc::clone(&client.config), client.name.clone());
+    pub(crate) fn client(client: &Client, only_12: bool) -> Result<Self, Error> {
+        let config = client.only_12.as_ref().filter(|_| only_12).unwrap_or(&client.config);
+        let (config, name) = (Arc::clone(config), client.name.clone());
         Ok(Connection::Client(Box::new(UnbufferedClientConnection::new(config, name)?)))
     }
 

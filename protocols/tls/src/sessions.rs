@@ -19,7 +19,8 @@ use rustls::server::StoresServerSessions;
 
 /// How many groups of a server a client remembers.
 const GROUPS_MOST: usize = 64;
-/// How many tickets of a group it remembers, as each serves once.
+/// How many tickets of a group it remembers, as each serves once (RFC 8446 §C.4; rustls does not let
+/// one be offered again).
 const TICKETS_MOST: usize = 8;
 
 /// The sessions of a client with one server.
@@ -39,12 +40,33 @@ struct Group {
     hint: Option<NamedGroup>,
     tls12: Option<Tls12ClientSessionValue>,
     tickets: VecDeque<Tls13ClientSessionValue>,
+    /// Whether there were ever tickets.
+    had_tickets: bool,
+    /// Whether it speaks TLS 1.2 alone, whose sessions serve any number of times.
+    only_12: bool,
 }
 
 impl ClientSessions {
     /// Tells the group of the association that rustls is called for.
     pub(crate) fn enter(&self, group: u64) {
         self.lock().group = group;
+    }
+
+    /// Notes whether the group that begins speaks TLS 1.2 alone.
+    pub(crate) fn begin(&self, only_12: bool) {
+        self.lock().group().only_12 = only_12;
+    }
+
+    /// Returns whether the group that is joined speaks TLS 1.2 alone.
+    pub(crate) fn is_only_12(&self) -> bool {
+        self.lock().find().is_some_and(|group| group.only_12)
+    }
+
+    /// Returns whether the group that is joined had sessions, and none is left.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.lock().find().is_some_and(|group| {
+            group.had_tickets && group.tickets.is_empty() && group.tls12.is_none()
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, ClientKept> {
@@ -93,7 +115,8 @@ impl ClientSessionStore for ClientSessions {
 
     fn insert_tls13_ticket(&self, _: ServerName<'static>, value: Tls13ClientSessionValue) {
         let mut kept = self.lock();
-        let tickets = &mut kept.group().tickets;
+        let Group { tickets, had_tickets, .. } = kept.group();
+        *had_tickets = true;
         if tickets.len() >= TICKETS_MOST {
             tickets.pop_front();
         }

@@ -155,15 +155,26 @@ impl<M: Message> Tls<M> {
         let (lineage, identity) = (self.lineages, secure.identity as usize);
         let joins = matches!(secure.sessions, SessionGroup::Joins(_));
         self.clock.set(cx);
+        let mut is_used_up = false;
         let made = match secure.role {
-            TlsRole::Client => self.clients.get(identity).map(|client| {
+            TlsRole::Client => self.clients.get_mut(identity).map(|client| {
                 client.sessions.enter(secure.sessions.number());
-                Connection::client(client)
+                // A server that wants each association to resume one session, and gives a ticket or
+                // two (as proftpd does), can only be served with TLS 1.2: new groups speak that.
+                is_used_up = joins && client.sessions.is_used_up();
+                client.is_short_of_tickets |= is_used_up;
+                if !joins {
+                    client.sessions.begin(client.is_short_of_tickets);
+                }
+                Connection::client(client, client.sessions.is_only_12())
             }),
             TlsRole::Server => {
                 self.servers.get(identity).map(|server| Connection::server(server, joins))
             }
         };
+        if is_used_up {
+            return self.fail(cx, name, Failure::Security(SecurityError::UsedUp), out);
+        }
         let Some(association) = self.associations.get_mut(name) else { return };
         let connection = match made {
             Some(Ok(connection)) => connection,
@@ -220,7 +231,13 @@ impl<M: Message> Tls<M> {
 
     /// Ends an association that cannot go on: the peer is told by an alert where rustls has one,
     /// and by a reset elsewhere.
-    pub(crate) fn fail(&mut self, cx: &Context, name: Handle, failure: Failure, out: Out<'_, M>) {
+    pub(crate) fn fail(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        mut failure: Failure,
+        out: Out<'_, M>,
+    ) {
         let Some(association) = self.associations.get_mut(name) else { return };
         let (mut certificate, mut shakes, mut spoke, mut has_alert) = (None, true, false, false);
         let mut ended_below = None;
@@ -235,6 +252,17 @@ impl<M: Message> Tls<M> {
                 }
                 let can_send = ended_below.is_none() && !matches!(secured.ending, Ending::Done(_));
                 has_alert = can_send && secured.send_alert(name, &mut association.below, out);
+            }
+            // It speaks TLS 1.3 alone: each group lasts as long as its tickets.
+            if let Connection::Client(_) = secured.connection
+                && secured.shaking
+                && let Some(client) = self.clients.get_mut(secured.identity)
+                && client.is_short_of_tickets
+                && client.only_12.is_some()
+                && matches!(secured.group, SessionGroup::Begins(_))
+            {
+                client.only_12 = None;
+                failure = Failure::Security(SecurityError::UsedUp);
             }
         }
         let why = match &failure {

@@ -181,7 +181,7 @@ impl Stage {
             };
             let name = self.files.name(file);
             match purpose {
-                None => FilesRequest::Stat { token: name, path, part: false },
+                None => FilesRequest::Stat { token: name, path, part: false, is_file: false },
                 Some(purpose) => FilesRequest::Open { file: name, path, purpose },
             }
         } else {

@@ -26,6 +26,10 @@ mod kiss;
 mod listings;
 mod lower;
 mod mutation;
+// What `show.rs` of the program is written with.
+#[path = "../../../cli/src/printable.rs"]
+#[allow(dead_code, unused_macros)]
+mod printable;
 mod protocols;
 mod replies;
 mod roles;

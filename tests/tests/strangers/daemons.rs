@@ -11,9 +11,11 @@ use libtest_mimic::Trial;
 use stackwright_programs::content::{assert_same, octets};
 use stackwright_programs::processes::{Outcome, run};
 use stackwright_programs::scratch::{Scratch, open_to_all};
-use stackwright_programs::servers::{Server, Vsftpd, may_mount, proftpd, pure_ftpd, vsftpd};
+use stackwright_programs::servers::{
+    Server, Vsftpd, may_mount, proftpd, pure_ftpd, vsftpd, vsftpd_for,
+};
 
-use crate::interrupted::resumed_at;
+use crate::interrupted::{LEFT, leave_part, resumed_at};
 use crate::setting::{ignorable, our_client};
 
 /// A server that nobody here wrote.
@@ -58,7 +60,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("get-resumed", resumed),
         ("get-of-another", another),
     ];
-    let mut trials = Vec::new();
+    let mut trials = vec![ignorable("vsftpd/two-connections".into(), &["vsftpd"], false, || {
+        let served = Scratch::new();
+        let server = vsftpd_for(served.path(), 2);
+        few(&Scene { server, daemon: Daemon::Vsftpd, served, near: Scratch::new() });
+        None
+    })];
     for daemon in Daemon::ALL {
         for (name, what) in kinds {
             let name = format!("{}/{name}", daemon.program());
@@ -227,32 +234,56 @@ fn absent(scene: &Scene) {
     assert_eq!(scene.near.names(), [""; 0], "nothing is left");
 }
 
-/// What an earlier run has left of a file that was not modified since.
-fn left(scene: &Scene, old: bool) -> Vec<u8> {
-    let content = octets(5, 1_000_000);
+/// Lets a run be killed when it has left something of a file.
+fn left(scene: &Scene) -> Vec<u8> {
+    let content = octets(5, 3_000_000);
     fs::write(scene.served.join("file"), &content).expect("a folder of ours");
-    let age = Duration::from_secs(if old { 1000 } else { 0 });
-    let file = File::options().write(true).open(scene.served.join("file")).expect("the file");
-    file.set_modified(SystemTime::now() - age).expect("a time");
-    let part = scene.near.join(".file.0000000000000000.part");
-    fs::write(&part, &content[..600_000]).expect("a folder of ours");
-    let part = File::options().write(true).open(part).expect("the part");
-    part.set_modified(SystemTime::now() - Duration::from_secs(500)).expect("a time");
+    set_age(scene, 1000);
+    let mut get = our_client("get");
+    get.arg(scene.url("file")).arg(scene.near.join("file"));
+    leave_part(&mut get, &scene.near);
     content
 }
 
+/// Sets how many seconds ago the file was modified.
+fn set_age(scene: &Scene, seconds: u64) {
+    let file = File::options().write(true).open(scene.served.join("file")).expect("the file");
+    file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).expect("a time");
+}
+
 fn resumed(scene: &Scene) {
-    let content = left(scene, true);
+    let content = left(scene);
     let told = scene.get("file", "file").succeeded().text();
-    assert_eq!(resumed_at(&told), Some(600_000), "{told}");
+    assert!(resumed_at(&told).is_some_and(|octets| octets >= LEFT), "{told}");
     assert_same(&fs::read(scene.near.join("file")).expect("the file"), &content);
     assert_eq!(scene.near.names(), ["file"], "no part is left");
 }
 
-/// A file that was modified since is fetched anew.
+/// A file that was modified since is fetched anew, also where it is as long and seems older.
 fn another(scene: &Scene) {
-    let content = left(scene, false);
-    let told = scene.get("file", "file").succeeded().text();
-    assert_eq!(resumed_at(&told), None, "{told}");
-    assert_same(&fs::read(scene.near.join("file")).expect("the file"), &content);
+    for age in [0, 2000] {
+        let content: Vec<u8> = left(scene).iter().map(|octet| !octet).collect();
+        fs::write(scene.served.join("file"), &content).expect("a folder of ours");
+        set_age(scene, age);
+        let told = scene.get("file", "file").succeeded().text();
+        assert_eq!(resumed_at(&told), None, "{told}");
+        assert_same(&fs::read(scene.near.join("file")).expect("the file"), &content);
+    }
+}
+
+/// Many files, of a server that serves one client two connections.
+fn few(scene: &Scene) {
+    let folder = scene.served.join("few");
+    fs::create_dir(&folder).expect("a folder of ours");
+    for nth in 0..20 {
+        fs::write(folder.join(format!("f{nth}")), octets(nth, 3000)).expect("a folder of ours");
+    }
+    let target = scene.near.join("few");
+    let mut mirror = our_client("mirror");
+    mirror.args(["--retries", "0", "--parallel", "4"]).arg(scene.url("few/")).arg(&target);
+    run(&mut mirror).succeeded();
+    for nth in 0..20 {
+        let fetched = fs::read(target.join(format!("f{nth}"))).expect("the file");
+        assert_same(&fetched, &octets(nth, 3000));
+    }
 }

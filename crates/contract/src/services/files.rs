@@ -139,6 +139,8 @@ pub enum FilesRequest<M> {
         path: String,
         /// Whether it is asked of the part of a file that can be [resumed](Purpose::Resume).
         part: bool,
+        /// Whether it is known to be a file: what it is need not be found out.
+        is_file: bool,
     },
     /// Asks for the SHA-256 of the octets of a file. Answered by `Digested`: the last word on this
     /// name.
@@ -364,6 +366,11 @@ impl Status {
     /// Returns the status of a file or folder of which no more is known.
     pub const fn new(kind: FileKind, size: u64) -> Self {
         Status { kind, size, modified: None, rough: 0, mode: None, unique: None, version: None }
+    }
+
+    /// Returns whether it is known to the second when it was modified.
+    pub const fn is_timed(&self) -> bool {
+        self.modified.is_some() && self.rough == 0
     }
 }
 

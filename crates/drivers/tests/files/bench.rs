@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use stackwright_contract::services::{
-    Attribute, Failure, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose, Status,
+    Attribute, Failure, FileVersion, FilesIndication, FilesRequest, FolderEntry, Keep, Purpose,
+    Status,
 };
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
@@ -173,6 +174,19 @@ impl<M: Message + Send> Bench<M> {
         }
     }
 
+    /// Opens a file that is there; its version.
+    pub(crate) fn open_versioned(
+        &mut self,
+        path: &str,
+        purpose: Purpose,
+    ) -> (Handle, Option<FileVersion>) {
+        let asked = self.ask_open(path, purpose);
+        match self.hear() {
+            FilesIndication::Opened { file, version, .. } if file == asked => (file, version),
+            _ => panic!("it was not opened"),
+        }
+    }
+
     pub(crate) fn create(&mut self, path: &str) -> Result<Handle, Failure> {
         self.open(path, Purpose::Create { from: 0 }).map(|(file, _)| file)
     }
@@ -234,7 +248,7 @@ impl<M: Message + Send> Bench<M> {
 
     pub(crate) fn stat_of(&mut self, path: &str, part: bool) -> Result<Status, Failure> {
         let asked = self.name();
-        self.ask(FilesRequest::Stat { token: asked, path: path.into(), part });
+        self.ask(FilesRequest::Stat { token: asked, path: path.into(), part, is_file: false });
         match self.hear() {
             FilesIndication::Stated { token, result } if token == asked => {
                 self.names.forget(token);

@@ -83,7 +83,7 @@ fn what_crosses_a_failure_is_swallowed() {
 fn a_question_is_no_file() {
     let mut bench = bench();
     let token = bench.name();
-    bench.ask(FilesRequest::Stat { token, path: "/".into(), part: false });
+    bench.ask(FilesRequest::Stat { token, path: "/".into(), part: false, is_file: false });
     bench.ask(FilesRequest::Close { file: token, keep: Keep::Whole });
     assert!(matches!(bench.hear(), FilesIndication::Stated { result: Ok(_), .. }));
     bench.names.forget(token);
@@ -97,7 +97,7 @@ fn a_burst_larger_than_a_turn_is_told_whole() {
     let tokens: Vec<_> = (0..3000)
         .map(|_| {
             let token = bench.name();
-            bench.ask(FilesRequest::Stat { token, path: "/".into(), part: false });
+            bench.ask(FilesRequest::Stat { token, path: "/".into(), part: false, is_file: false });
             token
         })
         .collect();
@@ -125,7 +125,7 @@ fn no_wake_up_is_lost() {
     for round in 0..10_000_u64 {
         for _ in 0..round % 4 {
             let token = bench.name();
-            bench.ask(FilesRequest::Stat { token, path: "a".into(), part: false });
+            bench.ask(FilesRequest::Stat { token, path: "a".into(), part: false, is_file: false });
         }
         bench.ask_read(file, round % 100, 1);
         for _ in 0..=round % 4 {

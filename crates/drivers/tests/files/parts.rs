@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use rustix::fs::{FlockOperation, flock};
-use stackwright_contract::services::{Failure, Keep, Purpose};
+use stackwright_contract::services::{Failure, FileVersion, FilesRequest, Keep, Purpose};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::bench::{BLOCK, Bench, bench, pattern, writable};
@@ -45,6 +45,64 @@ fn a_part_is_resumed_until_it_is_whole() {
     assert_eq!(bench.on_disk(), ["a"]);
     assert_eq!(bench.stat_of("a", true), Err(Failure::NotFound));
     bench.silent();
+}
+
+/// Of which version of its source a part is the beginning is told by whatever program resumes it.
+#[test]
+fn a_version_is_kept_with_its_part() {
+    let version = FileVersion::of(b"one");
+    let noted = |bench: &mut Bench| {
+        let (file, version) = bench.open_versioned("a", Purpose::Resume);
+        bench.close(file, Keep::Part).expect("kept");
+        version
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().to_str().expect("text");
+    let mut bench = Bench::below(root, writable());
+    let (file, before) = bench.open_versioned("a", Purpose::Resume);
+    assert_eq!(before, None);
+    bench.ask(FilesRequest::Note { file, version });
+    bench.write(file, 0, message(b"one, ")).expect("written");
+    bench.close(file, Keep::Part).expect("kept");
+    assert_eq!(noted(&mut bench), Some(version));
+    // Another program.
+    let mut bench = Bench::below(root, writable());
+    assert_eq!(noted(&mut bench), Some(version));
+    // One that was begun anew is not the beginning of that.
+    let (file, _) = bench.open_versioned("a", Purpose::Resume);
+    assert_eq!(bench.close(file, Keep::Nothing), Err(Failure::GivenUp));
+    add(&mut bench, "a", Purpose::Resume, b"two, ", Keep::Part).expect("kept");
+    assert_eq!(noted(&mut bench), None);
+    // The file does not have it.
+    let (file, _) = bench.open_versioned("a", Purpose::Resume);
+    bench.ask(FilesRequest::Note { file, version });
+    bench.close(file, Keep::Whole).expect("whole");
+    let mut octets = [0; 64];
+    let kept = rustix::fs::listxattr(folder.path().join("a"), &mut octets).expect("a list");
+    assert!(!String::from_utf8_lossy(&octets[..kept]).contains("stackwright"));
+}
+
+/// What of a source is told as its version changes with every change of it.
+#[test]
+fn every_change_makes_another_version() {
+    let mut bench = bench();
+    bench.put("a", "content");
+    let version = |bench: &mut Bench| {
+        let purpose = Purpose::Read { as_octets: false, versioned: true };
+        let (file, version) = bench.open_versioned("a", purpose);
+        bench.close(file, Keep::Nothing).expect("closed");
+        assert_eq!(bench.stat("a").expect("a status").version, version);
+        version
+    };
+    let first = version(&mut bench);
+    assert!(first.is_some() && first == version(&mut bench));
+    let modified =
+        fs::metadata(bench.path("a")).and_then(|found| found.modified()).expect("a time");
+    // As long, and of the same time.
+    fs::write(bench.path("a"), "CONTENT").expect("written");
+    let opened = fs::File::options().write(true).open(bench.path("a")).expect("the file");
+    opened.set_modified(modified).expect("a time");
+    assert_ne!(version(&mut bench), first);
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn others_have_their_turn_while_octets_are_taken_over() {
     bench.ask(FilesRequest::Close { file, keep: Keep::Nothing });
     for _ in 0..5 {
         let token = bench.name();
-        bench.ask(FilesRequest::Stat { token, path: "old".into(), part: false });
+        bench.ask(FilesRequest::Stat { token, path: "old".into(), part: false, is_file: false });
     }
     bench.hear_read(reader);
     for _ in 0..5 {

@@ -16,6 +16,8 @@ pub struct DiskFaults {
     pub breaks_at: Option<u64>,
     /// How many names each answer about a folder leaves out, as it says.
     pub leaves_out: u64,
+    /// Whether it knows no digests.
+    pub no_digests: bool,
 }
 
 impl Default for DiskFaults {
@@ -27,6 +29,7 @@ impl Default for DiskFaults {
             full_after: None,
             breaks_at: None,
             leaves_out: 0,
+            no_digests: false,
         }
     }
 }

@@ -192,7 +192,7 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
                 self.ask_file(cx, file, Work::Note { version });
             }
             FilesRequest::Close { file, keep } => self.ask_file(cx, file, Work::Close { keep }),
-            FilesRequest::Stat { token, path, part } => {
+            FilesRequest::Stat { token, path, part, .. } => {
                 self.ask(cx, token, Work::Stat { path, part });
             }
             FilesRequest::Digest { token, path, octets, part } => {

@@ -15,18 +15,26 @@ pub(super) enum Verdict {
     AskWhetherSettable,
 }
 
+/// How far the time of a list without a zone may be ahead of the true one: the zones lie between
+/// twelve hours behind UTC and fourteen ahead.
+const ZONE: u64 = 14 * 3600;
+
 /// Compares a file on both sides. `settable`: whether the target's side can set the time of a file,
-/// once that is known; `asked`: whether the sides were asked for the times.
+/// once that is known; `asked`: whether the source's side and the target's were asked for the time.
 ///
 /// A time that nobody tells proves nothing: such a file differs. Where the target's side cannot set
 /// it, the target has the time when it was written, and is the same if the source was not changed
 /// since.
+///
+/// What a list tells roughly is compared only if its side tells no better. A copy has the time of
+/// the source's list, as far as that goes; but the time of a target that was set by nobody, in a
+/// zone that is not known, is that of no source.
 pub(super) fn verdict(
     comparison: Comparison,
     source: &Status,
     target: &Status,
     settable: Option<bool>,
-    asked: bool,
+    asked: [bool; 2],
 ) -> Verdict {
     if target.kind != FileKind::File || source.size != target.size {
         return Verdict::Differs;
@@ -36,16 +44,23 @@ pub(super) fn verdict(
         Comparison::Size => return Verdict::Same,
         Comparison::SizeAndTime => {}
     }
-    match (source.modified, target.modified) {
-        (Some(source), Some(target)) if source == target => Verdict::Same,
-        (Some(source), Some(target)) if source < target => match settable {
+    if !source.is_timed() && !asked[0] || !target.is_timed() && !asked[1] {
+        return Verdict::AskTimes;
+    }
+    let (Some(from), Some(there)) = (source.modified, target.modified) else {
+        return Verdict::Differs;
+    };
+    let until = from.saturating_add(source.rough.max(1).into());
+    match target.rough {
+        0 if (from..until).contains(&there) => Verdict::Same,
+        0 if from < there => match settable {
             Some(true) => Verdict::Differs,
             Some(false) => Verdict::Same,
             None => Verdict::AskWhetherSettable,
         },
-        (Some(_), Some(_)) => Verdict::Differs,
-        _ if asked => Verdict::Differs,
-        _ => Verdict::AskTimes,
+        0 => Verdict::Differs,
+        _ if settable != Some(true) && until.saturating_add(ZONE) <= there => Verdict::Same,
+        _ => Verdict::Differs,
     }
 }
 
@@ -57,7 +72,13 @@ mod tests {
     fn sizes_come_first_then_times() {
         let file = |size, modified| Status { modified, ..Status::new(FileKind::File, size) };
         let by_time = |source, target, settable| {
-            verdict(Comparison::SizeAndTime, &file(5, source), &file(5, target), settable, false)
+            verdict(
+                Comparison::SizeAndTime,
+                &file(5, source),
+                &file(5, target),
+                settable,
+                [false; 2],
+            )
         };
         assert_eq!(by_time(Some(7), Some(7), None), Verdict::Same);
         assert_eq!(by_time(Some(7), Some(6), None), Verdict::Differs);
@@ -69,13 +90,47 @@ mod tests {
         assert_eq!(by_time(Some(8), None, None), Verdict::AskTimes);
         let (five, six) = (file(5, Some(7)), file(6, Some(7)));
         for comparison in [Comparison::SizeAndTime, Comparison::Size, Comparison::Never] {
-            assert_eq!(verdict(comparison, &five, &six, None, false), Verdict::Differs);
+            assert_eq!(verdict(comparison, &five, &six, None, [false; 2]), Verdict::Differs);
         }
-        assert_eq!(verdict(Comparison::Size, &five, &file(5, None), None, false), Verdict::Same);
-        assert_eq!(verdict(Comparison::Never, &five, &five, None, false), Verdict::Differs);
-        let nobody_knows = verdict(Comparison::SizeAndTime, &five, &file(5, None), None, true);
+        assert_eq!(
+            verdict(Comparison::Size, &five, &file(5, None), None, [false; 2]),
+            Verdict::Same
+        );
+        assert_eq!(verdict(Comparison::Never, &five, &five, None, [false; 2]), Verdict::Differs);
+        let nobody_knows = verdict(Comparison::SizeAndTime, &five, &file(5, None), None, [true; 2]);
         assert_eq!(nobody_knows, Verdict::Differs);
         let folder = Status { modified: Some(7), ..Status::new(FileKind::Folder, 5) };
-        assert_eq!(verdict(Comparison::Size, &five, &folder, None, false), Verdict::Differs);
+        assert_eq!(verdict(Comparison::Size, &five, &folder, None, [false; 2]), Verdict::Differs);
+    }
+
+    #[test]
+    fn a_rough_time_counts_where_there_is_no_better() {
+        let file = |modified, rough| Status {
+            modified: Some(modified),
+            rough,
+            ..Status::new(FileKind::File, 5)
+        };
+        let rough = |source, target, settable, asked| {
+            verdict(Comparison::SizeAndTime, &source, &target, settable, asked)
+        };
+        let minute = file(600, 60);
+        assert_eq!(rough(minute, file(600, 0), None, [false; 2]), Verdict::AskTimes);
+        for (there, expected) in
+            [(599, Verdict::Differs), (600, Verdict::Same), (659, Verdict::Same)]
+        {
+            assert_eq!(rough(minute, file(there, 0), Some(true), [true, false]), expected);
+        }
+        assert_eq!(rough(minute, file(660, 0), Some(true), [true; 2]), Verdict::Differs);
+        assert_eq!(rough(minute, file(660, 0), Some(false), [true; 2]), Verdict::Same);
+        // A target in a zone that is not known is younger only if it is so in every zone.
+        for (there, settable, expected) in [
+            (600, Some(false), Verdict::Differs),
+            (600 + ZONE, Some(false), Verdict::Differs),
+            (601 + ZONE, Some(false), Verdict::Same),
+            (601 + ZONE, None, Verdict::Same),
+            (601 + ZONE, Some(true), Verdict::Differs),
+        ] {
+            assert_eq!(rough(file(600, 0), file(there, 60), settable, [true; 2]), expected);
+        }
     }
 }

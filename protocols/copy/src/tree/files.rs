@@ -96,7 +96,8 @@ impl<M: Message> Copy<M> {
         };
         // A dry run sets nothing, not even what changes nothing.
         let settable = tree.settable.or(tree.options.dry_run.then_some(true));
-        match verdict(tree.options.compare, &item.status, there, settable, *asked) {
+        let asked = [*asked || tree.tells_no_better[0], *asked || tree.tells_no_better[1]];
+        match verdict(tree.options.compare, &item.status, there, settable, asked) {
             Verdict::Same => {
                 Self::skip(tree, job, question.item.source, SkipReason::Same, out);
             }
@@ -118,9 +119,10 @@ impl<M: Message> Copy<M> {
 
     fn ask_times(&mut self, tree: &mut Tree, job: Handle, question: Question, out: Out<'_, M>) {
         let item = &question.item;
-        let unknown = |status: Option<Status>| status.is_some_and(|it| it.modified.is_none());
-        let source = unknown(Some(item.status)).then(|| item.source.clone());
-        let target = unknown(item.there).then(|| item.target.clone());
+        let [source, target] = tree.tells_no_better;
+        let unknown = |status: Option<Status>| status.is_some_and(|it| !it.is_timed());
+        let source = (!source && unknown(Some(item.status))).then(|| item.source.clone());
+        let target = (!target && unknown(item.there)).then(|| item.target.clone());
         let open = usize::from(source.is_some()) + usize::from(target.is_some());
         let question = Box::new(Question { open, asked: true, ..question });
         let unit = tree.units.name(Unit::Question(question));
@@ -128,7 +130,11 @@ impl<M: Message> Copy<M> {
         for (side, part, path) in sides {
             if let Some(path) = path {
                 let token = self.names_at(side).name(Use::Tree { job, unit, part });
-                Self::ask(out, side, FilesRequest::Stat { token, path, part: false });
+                Self::ask(
+                    out,
+                    side,
+                    FilesRequest::Stat { token, path, part: false, is_file: true },
+                );
             }
         }
     }
@@ -160,7 +166,13 @@ impl<M: Message> Copy<M> {
                 };
                 match (result, status) {
                     (Ok(told), Some(status)) => {
-                        (status.size, status.modified) = (told.size, told.modified);
+                        status.size = told.size;
+                        if told.modified.is_some() {
+                            (status.modified, status.rough) = (told.modified, told.rough);
+                        } else if status.modified.is_some() {
+                            // What the list tells is all that this side knows.
+                            tree.tells_no_better[usize::from(part != Part::Source)] = true;
+                        }
                         None
                     }
                     (Err(failure), _) => Some((side, failure)),
@@ -201,7 +213,9 @@ impl<M: Message> Copy<M> {
         let resume = resumes.then(|| Box::new(Resume::new(tree.options.checked_first)));
         let mut copying = FileCopy::new(cx.now(), job, tree.from, source, target, resume);
         copying.in_tree = true;
-        copying.listed = status.modified;
+        let listed = status.modified;
+        (copying.listed, copying.roughly) =
+            if status.is_timed() { (listed, None) } else { (None, listed) };
         copying.held = ahead;
         copying.source_last = resumes || tree.options.early;
         tree.copies += 1;
@@ -231,7 +245,7 @@ impl<M: Message> Copy<M> {
         tree.totals.moved += moved;
         let path = copying.target_path.clone();
         out.indicate(Indication::FileCopied { job, file: copy, path, octets, moved });
-        if let Some(modified) = copying.listed.or(copying.modified)
+        if let Some(modified) = copying.listed.or(copying.modified).or(copying.roughly)
             && tree.settable != Some(false)
             && tree.ending.is_none()
         {

@@ -85,6 +85,9 @@ pub(crate) struct Tree {
     ready: VecDeque<Handle>,
     /// How many files are given their time.
     settings: usize,
+    /// Whether the source's side, and the target's, tell no better time of a file than their lists
+    /// do.
+    tells_no_better: [bool; 2],
     /// Whether the target's side can set when a file was modified, once that is known.
     settable: Option<bool>,
     /// Why it ends before its end.
@@ -130,6 +133,7 @@ impl Tree {
             source_last: 0,
             ready: VecDeque::new(),
             settings: 0,
+            tells_no_better: [false; 2],
             settable: None,
             ending: None,
         })

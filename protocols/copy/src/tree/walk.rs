@@ -186,7 +186,11 @@ impl<M: Message> Copy<M> {
                 let side = tree.from.other();
                 let part = Part::Target;
                 let token = self.names_at(side).name(Use::Tree { job, unit, part });
-                Self::ask(out, side, FilesRequest::Stat { token, path: target, part: false });
+                Self::ask(
+                    out,
+                    side,
+                    FilesRequest::Stat { token, path: target, part: false, is_file: false },
+                );
             }
             There::No => {}
         }

@@ -72,7 +72,8 @@ pub(super) fn pipelines(greeting: &str) -> bool {
 /// Returns the same by the features that a server lists: each of these has one that no other server
 /// has (of pure-ftpd, of proftpd, of this one), whatever its greeting says.
 pub(super) fn pipelines_by_features(features: &str) -> bool {
-    let is_known = |line: &str| matches!(line.trim(), "ESTP" | "SITE SYMLINK" | "ARST");
+    let is_known =
+        |line: &str| matches!(line.trim(), "ESTP" | "MFF modify;UNIX.group;UNIX.mode;" | "ARST");
     features.lines().any(is_known)
 }
 
@@ -130,7 +131,7 @@ impl<M: Message> Client<M> {
     /// its version: the reply comes before that of the transfer.
     pub(super) fn ask_modified(&mut self, cx: &Context, session: Handle) {
         let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
-        let untimed = self.untimed;
+        let (untimed, tells) = (self.untimed, self.tells_times());
         let Some((name, Job { path, what: What::Read(read), .. })) = self.job_of(session) else {
             return;
         };
@@ -139,7 +140,7 @@ impl<M: Message> Client<M> {
             (read.version, read.stamp, read.modified_asked) = (None, None, false);
         }
         let by_facts = read.versioned && features.facts;
-        let wants = by_facts || features.modified && (read.versioned || untimed);
+        let wants = by_facts || tells && (read.versioned || untimed);
         if !wants || core::mem::replace(&mut read.modified_asked, true) {
             return;
         }
@@ -152,6 +153,16 @@ impl<M: Message> Client<M> {
             state.before.push_back(before);
             super::send::queue(cx, state, &command);
         }
+    }
+
+    /// Returns whether MDTM may be asked: where FEAT does not list it, it is tried once.
+    pub(super) fn tells_times(&self) -> bool {
+        !self.tells_no_times
+    }
+
+    /// Notes what the reply to MDTM says of the server.
+    pub(super) fn times_told(&mut self, reply: &Reply) {
+        self.tells_no_times |= matches!(reply.code, 500..=504);
     }
 
     /// Sends the command of a job that has no other, and lets the session go on with the next job.
@@ -193,6 +204,7 @@ impl<M: Message> Client<M> {
                 }
             }
             Some(Before::Modified(job)) => {
+                self.times_told(reply);
                 let stamp = Some(reply.text.trim()).filter(|_| reply.code == 213);
                 if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(job) {
                     read.modified = stamp.and_then(crate::time::parse);
@@ -204,6 +216,7 @@ impl<M: Message> Client<M> {
                 if let Some(Job { what: What::Read(read), .. }) = self.jobs.get_mut(job) {
                     read.modified = status.and_then(|status| status.modified);
                     read.version = status.and_then(|status| status.version);
+                    read.size = status.filter(|_| read.version.is_some()).map(|it| it.size);
                 }
             }
             Some(Before::Deed(job)) => self.ahead_done(job, reply, out),

@@ -37,7 +37,7 @@ impl<M: Message> Client<M> {
     pub(super) fn send_file(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let (Some(file), Step::Moving) = (state.job, state.step) else { return };
-        let Data::Open { association, credit, .. } = &mut state.data else { return };
+        let Data::Open { association, credit, is_ready: true } = &mut state.data else { return };
         let Some(Job { what: What::Create(Create { unsent, closing, finished, .. }), .. }) =
             self.jobs.get_mut(file)
         else {

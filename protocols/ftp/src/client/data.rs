@@ -9,7 +9,7 @@ use stackwright_contract::{Command, Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
 use super::state::{Data, FIRST_CREDIT, Job, LISTING_CREDIT, Read, Step, Stream, What};
-use super::{Client, DataMode, Out};
+use super::{Client, DataMode, Out, TlsMode};
 use crate::reply::{Reply, ReplyKind};
 use crate::{NAME, address};
 
@@ -198,7 +198,8 @@ impl<M: Message> Client<M> {
             out.request(StreamsRequest::Close { name: listener });
         }
         if let Some(state) = self.sessions.get_mut(session) {
-            state.data = Data::Open { association, credit };
+            let is_ready = self.config.tls == TlsMode::Off;
+            state.data = Data::Open { association, credit, is_ready };
         }
         // TLS reads payload.
         if self.secures() {

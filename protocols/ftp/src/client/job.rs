@@ -80,7 +80,10 @@ impl<M: Message> Client<M> {
                 read.restart = read.position;
                 read.position
             }
-            What::Create(create) if create.purpose != Purpose::Append => create.next,
+            // What was written since waits to be sent.
+            What::Create(create) if create.purpose != Purpose::Append => {
+                create.there.unwrap_or(create.next)
+            }
             _ => 0,
         };
         if restart > 0 {
@@ -332,10 +335,10 @@ impl<M: Message> Client<M> {
     /// or never answered, while others go on. Servers have many words for that: 421 in place of a
     /// greeting, 530 for a password that was right before, a connection that is refused or reset.
     fn is_one_too_many(&self, state: &Session, failure: Failure) -> bool {
-        use Failure::{Broken, Denied, Expired, Lost, NotLoggedIn, Unreachable};
+        use Failure::{Garbled, GivenUp, Insecure, Untrusted};
         !state.is_logged_in
             && !self.sessions.is_empty()
-            && matches!(failure, Broken | Denied | Expired | Lost | NotLoggedIn | Unreachable)
+            && !matches!(failure, Garbled | GivenUp | Insecure(_) | Untrusted { .. })
     }
 
     /// Ends a session that the server has ended, or does not answer in. What is complete stays so.
@@ -410,6 +413,12 @@ impl<M: Message> Client<M> {
                     self.sessions_most = self.config.sessions_most;
                 }
                 self.job_failed(name, failure, out);
+                // The same password would be as wrong for the others.
+                if failure == Failure::NotLoggedIn {
+                    for name in mem::take(&mut self.waiting) {
+                        self.job_failed(name, failure, out);
+                    }
+                }
             }
         }
         self.assign(cx, out);

@@ -101,7 +101,8 @@ impl<M: Message> Client<M> {
         match self.job_of(session) {
             Some((_, Job { path, what: What::List(list), .. })) if !path.ends_with('/') => {
                 let refused = Some(failure);
-                list.of_file = Some(Stat { refused, listed: true, ..Stat::new(false) });
+                let stat = Stat { refused, is_file: true, ..Stat::new(false) };
+                list.of_file = Some(stat);
                 self.ask_status(cx, session, out);
             }
             _ => self.session_job_failed(cx, session, failure, out),
@@ -297,7 +298,7 @@ impl List {
     /// Returns whether a file that was read last has no time.
     fn is_untimed(&self) -> bool {
         let last = self.entries.last().map(|entry| &entry.status);
-        last.is_some_and(|status| status.kind == FileKind::File && status.modified.is_none())
+        last.is_some_and(|status| status.kind == FileKind::File && !status.is_timed())
     }
 
     /// Cuts lines, and parses them.

@@ -66,6 +66,8 @@ pub struct Client<M> {
     sessions_most: usize,
     /// Whether it has accepted the user before.
     is_accepted: bool,
+    /// Whether the server does not know MDTM, once it was asked.
+    tells_no_times: bool,
     /// Whether EPSV is of no use with this server.
     only_pasv: bool,
     /// Whether an idle session stays because others have jobs.
@@ -86,6 +88,7 @@ impl<M: Message> Client<M> {
         Client {
             sessions_most: config.sessions_most,
             is_accepted: false,
+            tells_no_times: false,
             config,
             sessions: Names::default(),
             streams: Names::default(),

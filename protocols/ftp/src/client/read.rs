@@ -94,7 +94,7 @@ impl<M: Message> Client<M> {
     pub(super) fn size_known(&mut self, cx: &Context, session: Handle, reply: &Reply) {
         let size = reply.text.trim().parse().ok().filter(|_| reply.code == 213);
         match self.job_of(session).map(|(_, job)| &mut job.what) {
-            Some(What::Read(read)) => read.size = size,
+            Some(What::Read(read)) => read.size = size.or(read.size),
             Some(What::Create(create)) => {
                 // Without a file of that name there is nothing to go on behind.
                 let nothing = matches!(reply.code, 450 | 550).then_some(0);

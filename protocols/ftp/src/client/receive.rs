@@ -1,7 +1,7 @@
 //! Replies and data from below, each passed to its session.
 
 use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Context, Handle};
+use stackwright_contract::{Context, Handle, SecurityError};
 use stackwright_wire::{Leaf, Message};
 
 use super::config::TlsMode;
@@ -175,7 +175,7 @@ impl<M: Message> Client<M> {
     fn replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if matches!(reply.code, 421 | 425)
-            && matches!(state.step, Step::Epsv | Step::Pasv | Step::Port | Step::Begin)
+            && matches!(state.step, Step::Pasv | Step::Port | Step::Begin)
             && self.is_data_limit(cx, session, reply, out)
         {
             return;
@@ -323,7 +323,11 @@ impl<M: Message> Client<M> {
             {
                 Failure::Unreachable
             }
-            _ => Failure::Lost,
+            // The server's alert says why; in TLS 1.3 it comes behind the handshake.
+            _ => match why {
+                Ended::Insecure(why @ SecurityError::Alert(_)) => Failure::Insecure(why),
+                _ => Failure::Lost,
+            },
         };
         self.lose_session(cx, session, failure, out);
     }

@@ -18,7 +18,7 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use super::config::TlsMode;
-use super::state::Step;
+use super::state::{Data, Step};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::{Reply, ReplyKind};
@@ -99,6 +99,9 @@ impl<M: Message> Client<M> {
                 self.touch(cx, session);
             }
             (Ok(_), _) => self.log_in(cx, session, out),
+            (Err(CommandError::Insecure { why: SecurityError::UsedUp, .. }), _) => {
+                self.start_elsewhere(cx, session, out);
+            }
             // It ends by itself, behind an alert that says why.
             (Err(error @ CommandError::Insecure { .. }), _) => {
                 self.forget_session(cx, session, failure(error), out);
@@ -119,9 +122,22 @@ impl<M: Message> Client<M> {
             return; // the answer to another command
         }
         match outcome {
-            Ok(Secure::RESUMED) => {}
-            Ok(_) => cx.event(NAME, format_args!("the data association began a TLS session anew")),
+            Ok(outcome) => {
+                if outcome != Secure::RESUMED {
+                    cx.event(NAME, format_args!("the data association began a TLS session anew"));
+                }
+                if let Some(state) = self.sessions.get_mut(session)
+                    && let Data::Open { is_ready, .. } = &mut state.data
+                {
+                    *is_ready = true;
+                }
+                self.send_file(cx, session, out);
+            }
             Err(CommandError::Insecure { why: SecurityError::Cut, .. }) => {}
+            // Nothing of the file has moved. Another session can resume its own.
+            Err(CommandError::Insecure { why: SecurityError::UsedUp, .. }) => {
+                self.start_elsewhere(cx, session, out);
+            }
             Err(error) => self.drop_session(cx, session, failure(error), out),
         }
     }

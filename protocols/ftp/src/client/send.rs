@@ -43,8 +43,8 @@ impl<M: Message> Client<M> {
             }
             FilesRequest::Next { file } => self.next_entries(cx, file, out),
             FilesRequest::Close { file, keep } => self.close(cx, file, keep, out),
-            FilesRequest::Stat { token, path, part } => {
-                self.add_job(cx, token, path, What::Stat(Stat::new(part)), out);
+            FilesRequest::Stat { token, path, part, is_file } => {
+                self.add_job(cx, token, path, What::Stat(Stat { is_file, ..Stat::new(part) }), out);
             }
             FilesRequest::Digest { token, path, octets, part } => {
                 let kind = DeedKind::Digest { octets, part, count: None };

@@ -61,26 +61,41 @@ impl<M: Message> Client<M> {
         reply: &Reply,
         out: Out<'_, M>,
     ) {
-        let Some(features) = self.sessions.get(session).map(|state| state.features) else { return };
+        let is_known = self.sessions.get(session).is_some_and(|state| state.pipelines);
         let Some((path, stat)) = self.status_of(session) else { return };
         let path = path.clone();
         match reply.text.trim().parse().ok().filter(|_| reply.code == 213) {
             Some(size) => {
                 stat.status = Status::new(FileKind::File, size);
-                if features.modified && !stat.part {
-                    return self.say_with_path(cx, session, Step::Modified, "MDTM", &path, out);
+                // Some servers tell a size of folders, too: CWD decides.
+                if !stat.is_file && !is_known {
+                    return self.ask_folder(cx, session, &path, out);
                 }
-                let status = stat.status;
-                self.stated(cx, session, Ok(status), out);
+                self.ask_time(cx, session, &path, out);
             }
-            None if stat.part || stat.listed => self.stated(cx, session, Err(failure(reply)), out),
+            None if stat.is_file => self.stated(cx, session, Err(failure(reply)), out),
             // It may be a folder.
             None => {
                 stat.refused = Some(failure(reply));
-                let folder = relative(&path);
-                self.go_to(cx, session, Step::Folder, folder.trim_end_matches('/'), out);
+                self.ask_folder(cx, session, &path, out);
             }
         }
+    }
+
+    fn ask_folder(&mut self, cx: &Context, session: Handle, path: &str, out: Out<'_, M>) {
+        let folder = relative(path);
+        self.go_to(cx, session, Step::Folder, folder.trim_end_matches('/'), out);
+    }
+
+    /// Asks when a file of known size was modified.
+    fn ask_time(&mut self, cx: &Context, session: Handle, path: &str, out: Out<'_, M>) {
+        let asks = self.tells_times();
+        let Some((_, stat)) = self.status_of(session) else { return };
+        if asks && !stat.part {
+            return self.say_with_path(cx, session, Step::Modified, "MDTM", path, out);
+        }
+        let status = stat.status;
+        self.stated(cx, session, Ok(status), out);
     }
 
     /// Handles the reply to MDTM: where the time is not told, it is not known.
@@ -91,6 +106,7 @@ impl<M: Message> Client<M> {
         reply: &Reply,
         out: Out<'_, M>,
     ) {
+        self.times_told(reply);
         let Some((_, stat)) = self.status_of(session) else { return };
         let stamp = Some(reply.text.trim()).filter(|_| reply.code == 213);
         stat.status.modified = stamp.and_then(time::parse);
@@ -108,11 +124,21 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let entered = matches!(reply.code, 200..300);
+        let is_file = match self.status_of(session) {
+            Some((path, Stat { refused: None, .. })) if !entered => Some(path.clone()),
+            _ => None,
+        };
+        if let Some(path) = is_file {
+            return self.ask_time(cx, session, &path, out);
+        }
         if let Some(state) = self.sessions.get_mut(session) {
             state.away |= entered;
         }
+        // What SIZE was refused with tells more, unless the server does not know SIZE.
         let refused = match self.job_of(session) {
-            Some((_, Job { what: What::Stat(Stat { refused: Some(refused), .. }), .. })) => {
+            Some((_, Job { what: What::Stat(Stat { refused: Some(refused), .. }), .. }))
+                if *refused != Failure::Unsupported =>
+            {
                 *refused
             }
             _ => failure(reply),

@@ -168,6 +168,8 @@ pub(super) enum Data {
     Open {
         association: Handle,
         credit: usize,
+        /// Whether it is secure, where it has to be.
+        is_ready: bool,
     },
     /// The server has sent everything.
     Finished {
@@ -219,17 +221,17 @@ pub(super) enum What<M> {
 /// A status that is asked.
 pub(super) struct Stat {
     pub(super) part: bool,
+    /// Whether it is known to be a file.
+    pub(super) is_file: bool,
     /// What is known so far.
     pub(super) status: Status,
     /// What the server said to SIZE, if that was a refusal, or to CWD where it is listed.
     pub(super) refused: Option<Failure>,
-    /// Whether it is that of a file which is listed.
-    pub(super) listed: bool,
 }
 
 impl Stat {
     pub(super) const fn new(part: bool) -> Self {
-        Stat { part, status: Status::new(FileKind::File, 0), refused: None, listed: false }
+        Stat { part, is_file: part, status: Status::new(FileKind::File, 0), refused: None }
     }
 }
 

@@ -80,8 +80,8 @@ pub(super) fn at(year: u64, month: u64, day: u64, clock: Clock) -> Option<When> 
 pub(super) fn last(month: u64, day: u64, clock: Clock, now: Option<u64>) -> Option<When> {
     let now = now?;
     let (year, ..) = time::date(now / DAY);
-    // 29 February is not in every year.
-    let years = (0..=8).filter_map(|back| at(year.checked_sub(back)?, month, day, clock));
+    // It may be next year there already, and 29 February is not in every year.
+    let years = (0..=9).filter_map(|back| at((year + 1).checked_sub(back)?, month, day, clock));
     years.into_iter().find(|when| when.seconds <= now + AHEAD)
 }
 
@@ -101,7 +101,9 @@ impl Clock {
         let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
         let afternoon = match &text[digits.len()..] {
             "" => None,
-            half => Some(half.to_ascii_uppercase().starts_with('P')),
+            half if half.eq_ignore_ascii_case("AM") => Some(false),
+            half if half.eq_ignore_ascii_case("PM") => Some(true),
+            _ => return None,
         };
         let mut parts = digits.split('.').next()?.split(':');
         let mut number = |most: u64| {

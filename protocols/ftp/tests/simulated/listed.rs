@@ -10,6 +10,13 @@ use crate::strange::{HELLO, fetch, settle};
 
 /// Lists a folder: its entries, or why that failed.
 fn list(odd: &mut Odd, path: &str) -> Result<Vec<FolderEntry>, Failure> {
+    list_all(odd, path).map(|(entries, ..)| entries)
+}
+
+/// The same, with what was left out, and whether the list may be all that is there.
+fn list_all(odd: &mut Odd, path: &str) -> Result<(Vec<FolderEntry>, Vec<String>, bool), Failure> {
+    let mut all_left_out = Vec::new();
+    let doubtful;
     let file = odd.name();
     let mut seen = odd.told().len();
     odd.ask(FilesRequest::Open { file, path: path.into(), purpose: Purpose::List });
@@ -21,15 +28,21 @@ fn list(odd: &mut Odd, path: &str) -> Result<Vec<FolderEntry>, Failure> {
         let position = told.iter().position(is_last_or_entries).expect("it was waited for");
         seen += position + 1;
         match &told[position] {
-            FilesIndication::Entries { entries, .. } if entries.is_empty() => break,
-            FilesIndication::Entries { entries, .. } => all.extend(entries.iter().cloned()),
+            FilesIndication::Entries { entries, left_out, is_doubtful, .. } => {
+                all.extend(entries.iter().cloned());
+                all_left_out.extend(left_out.iter().cloned());
+                if entries.is_empty() {
+                    doubtful = *is_doubtful;
+                    break;
+                }
+            }
             FilesIndication::Closed { result, .. } => return Err(result.unwrap_err()),
             other => panic!("{other:?}"),
         }
     }
     odd.ask(FilesRequest::Close { file, keep: Keep::Nothing });
     settle(odd);
-    Ok(all)
+    Ok((all, all_left_out, doubtful))
 }
 
 fn is_last_or_entries(told: &Told) -> bool {
@@ -108,6 +121,102 @@ fn lines_are_understood_or_counted() {
         assert_eq!(list(&mut Odd::new().sends(unknown), "/"), Err(Failure::Garbled));
     }
     assert_eq!(list(&mut Odd::new().sends(""), "/"), Ok(vec![]));
+}
+
+/// What a server says beside success, and what does not fit together.
+#[test]
+fn a_list_is_doubted_where_anything_speaks_against_it() {
+    let doubtful = |odd: &mut Odd| list_all(odd, "/x").map(|(_, _, doubtful)| doubtful);
+    let ending = |last: &str, content: &str| {
+        let mut odd = Odd::new().sends(content);
+        odd.final_reply = last.as_bytes().to_vec();
+        odd
+    };
+    for fine in ["226 done\r\n", "226-Options: -l\r\n226 1 matches total\r\n", "250 ok\r\n"] {
+        assert_eq!(doubtful(&mut ending(fine, LINES)), Ok(false), "{fine}");
+    }
+    for denial in [
+        "226 Transfer done (but failed to open directory).\r\n",
+        "226 Output truncated to 2000 matches\r\n",
+        "226-Read error\r\n226 done\r\n",
+        "226 Listing incomplete\r\n",
+    ] {
+        assert_eq!(doubtful(&mut ending(denial, LINES)), Ok(true), "{denial}");
+        assert_eq!(doubtful(&mut ending(denial, "")), Err(Failure::Broken), "{denial}");
+    }
+    // The last line may be cut short, with its name.
+    let cut = LINES.trim_end();
+    assert_eq!(doubtful(&mut ending("226 done\r\n", cut)), Ok(true));
+    // Blocks of files that are not told.
+    assert_eq!(doubtful(&mut ending("226 done\r\n", "total 8\r\n")), Ok(true));
+    let itself = "total 8\r\ndrwxr-xr-x 2 u g 4096 Jan 15 08:00 .\r\n";
+    assert_eq!(doubtful(&mut ending("226 done\r\n", itself)), Ok(false));
+    // What is listed as a file may be a folder that may not be entered.
+    let mut odd = Odd::new().reply("CWD", "550 no\r\n").reply("SIZE", "213 4096\r\n");
+    assert_eq!(doubtful(&mut odd), Ok(true));
+    // A line that is not understood is told as it is.
+    let mut odd = ending("226 done\r\n", &format!("{LINES}what is this\r\n"));
+    let (entries, left_out, _) = list_all(&mut odd, "/x").expect("a list");
+    assert_eq!((names(&entries), left_out), (vec!["a"], vec!["what is this".to_owned()]));
+}
+
+#[test]
+fn an_empty_list_is_doubted_where_stat_tells_more() {
+    for (status, doubtful) in [
+        ("213-Status:\r\n-rw-r--r-- 1 u g 5 Jan 15 08:00 a\r\n213 End\r\n", true),
+        ("212-Status:\r\n total 0\r\n212 End\r\n", false),
+        ("211 all is well\r\n", false),
+        ("502 no\r\n", false),
+    ] {
+        let mut odd = Odd::new().sends("").reply("STAT", status);
+        let listed = list_all(&mut odd, "/x").map(|(entries, _, doubtful)| (entries, doubtful));
+        assert_eq!(listed, Ok((vec![], doubtful)), "{status}");
+        assert!(odd.lines.contains(&"STAT .".into()));
+        // One that is known says so by itself, and costs no round trip.
+        let mut odd = Odd::new().sends("").reply("STAT", status);
+        odd.greeting = b"220 (vsFTPd 3.0.3)\r\n".into();
+        assert_eq!(list(&mut odd, "/x"), Ok(vec![]));
+        assert!(!odd.verbs().contains(&"STAT"));
+    }
+}
+
+#[test]
+fn a_listing_of_another_system_is_told_as_such() {
+    for (lines, system) in [
+        ("Directory DKA0:[ANONYMOUS]\r\n\r\nA.TXT;1   2   12-MAR-2020 10:00:00\r\n", "VMS"),
+        ("QSYS            77824 02/23/00 15:09:55 *DIR       home/\r\n", "AS/400"),
+        ("Volume Unit    Referred Ext Used Recfm Lrecl BlkSz Dsorg Dsname\r\n", "MVS"),
+    ] {
+        let listed = list(&mut Odd::new().sends(lines), "/");
+        assert_eq!(listed, Err(Failure::UnknownListing(system)));
+    }
+}
+
+/// `LIST` has no zone, and no year for what is young: what it tells is told as rough.
+#[test]
+fn dates_are_told_as_exactly_as_they_are_known() {
+    let mut config = crate::setting::client_config();
+    config.epoch = Some(1_784_505_600); // 2026-07-20
+    let mut odd = Odd::with(config).sends(LINES);
+    let status = list(&mut odd, "/").expect("a list")[0].status;
+    assert_eq!((status.modified, status.rough), (Some(1_768_464_000), 60));
+    let status = list(&mut Odd::new().sends(LINES), "/").expect("a list")[0].status;
+    assert_eq!((status.modified, status.rough), (None, 0), "nobody knows the year");
+}
+
+#[test]
+fn mdtm_is_tried_once_where_feat_does_not_list_it() {
+    let mut odd =
+        Odd::new().features(&["SIZE"]).reply("SIZE", "213 7\r\n").reply("CWD", "550 no\r\n");
+    for _ in 0..3 {
+        crate::strange::stat(&mut odd, "/f").expect("a status");
+    }
+    assert_eq!(odd.verbs().iter().filter(|verb| **verb == "MDTM").count(), 1);
+    let mut odd =
+        Odd::new().features(&["SIZE"]).reply("SIZE", "213 7\r\n").reply("CWD", "550 no\r\n");
+    odd = odd.reply("MDTM", "213 20000229000000\r\n");
+    let status = crate::strange::stat(&mut odd, "/f").expect("a status");
+    assert_eq!(status.modified, Some(951_782_400), "it knows it all the same");
 }
 
 #[test]

@@ -60,6 +60,11 @@ pub(crate) struct Odd {
     pub(crate) turns: usize,
     /// What was stored.
     pub(crate) stored: Vec<u8>,
+    /// Whether it drops what arrives together with a command.
+    pub(crate) takes_one: bool,
+    /// How many sessions it serves, and what it says to the others in place of a greeting.
+    pub(crate) sessions_most: usize,
+    pub(crate) one_too_many: Vec<u8>,
     names: u32,
 }
 
@@ -92,6 +97,9 @@ impl Odd {
             lines: Vec::new(),
             turns: 0,
             stored: Vec::new(),
+            takes_one: false,
+            sessions_most: usize::MAX,
+            one_too_many: Vec::new(),
             names: 0,
         }
     }
@@ -160,8 +168,13 @@ impl Odd {
                 continue;
             }
             let mut replies = Vec::new();
+            let living = (0..self.controls.len()).filter(|other| {
+                self.read[*other].is_some() && !self.raw.is_over(&self.world, self.controls[*other])
+            });
+            let is_one_too_many = living.count() >= self.sessions_most;
             let read = *self.read[nth].get_or_insert_with(|| {
-                replies.extend(&self.greeting);
+                let greeting = if is_one_too_many { &self.one_too_many } else { &self.greeting };
+                replies.extend(greeting);
                 0
             });
             let fresh = &heard.octets[read..];
@@ -169,7 +182,8 @@ impl Odd {
             let text = String::from_utf8_lossy(&fresh[..complete]).into_owned();
             self.read[nth] = Some(read + complete);
             self.turns += usize::from(complete > 0);
-            for line in text.lines() {
+            let taken = if self.takes_one { 1 } else { usize::MAX };
+            for line in text.lines().take(taken) {
                 let line = line.trim_start_matches(['\u{fffd}', '\u{f4}', '\u{f2}']);
                 self.lines.push(line.into());
                 let verb = line.split(' ').next().unwrap_or_default();

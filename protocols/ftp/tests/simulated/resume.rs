@@ -1,10 +1,13 @@
 //! Copies between a client and a server of ours that are cut off and go on.
 
+use std::env;
+
+use fastrand::Rng;
 use stackwright_contract::services::Failure;
 use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{Fault, Which};
 
-use crate::setting::{AGES, Pair, content, job};
+use crate::setting::{AGES, Pair, Seed, any_magnitude, content, job};
 
 const LENGTH: usize = 6_000_000;
 
@@ -113,5 +116,85 @@ fn giving_up_keeps_what_arrived() {
         assert!(moved.is_ok_and(|moved| moved < LENGTH as u64), "{from:?}: {moved:?}");
         assert!(target(&pair, from) == Some(content(LENGTH, 1)));
         pair.settle();
+    }
+}
+
+/// How long the files are that change.
+const CHANGING: usize = 700_000;
+
+/// A copy that is cut off and goes on, of a file that changes at any instant, with digests and
+/// without: what gets the name is one version of it.
+fn change(seed: u64) {
+    let mut random = Rng::with_seed(seed);
+    let from = BOTH[random.usize(..2)];
+    let mut pair = Pair::new(seed);
+    let (source, disk) = match from {
+        CopySide::Left => (pair.far.clone(), pair.near.clone()),
+        CopySide::Right => (pair.near.clone(), pair.far.clone()),
+    };
+    let no_digests = random.bool();
+    let mut versions = Vec::new();
+    let put = |random: &mut Rng, versions: &mut Vec<Vec<u8>>| {
+        let nth = versions.len() as u64;
+        // Most have the same length, and some the same beginning.
+        let mut octets = content(CHANGING, seed ^ nth << 32);
+        match (random.u8(..6), versions.last()) {
+            (0, _) => octets.truncate(random.usize(1..CHANGING)),
+            (1, Some(before)) => {
+                let same = random.usize(..before.len().min(CHANGING));
+                octets[..same].copy_from_slice(&before[..same]);
+            }
+            _ => {}
+        }
+        source.borrow_mut().put("a", octets.clone());
+        source.borrow_mut().set_modified("a", 1_000 + nth);
+        versions.push(octets);
+    };
+    put(&mut random, &mut versions);
+    for tries in 0.. {
+        assert!(tries < 20, "it does not come to an end");
+        for disk in [&pair.far, &pair.near] {
+            disk.borrow_mut().faults.no_digests = no_digests;
+        }
+        if tries < 5 && random.u8(..4) > 0 {
+            let next = pair.world.network().associations().len() + 1;
+            let after = random.u64(..CHANGING as u64);
+            pair.world.network_mut().fail(Which::Nth(next), Fault::Cut { after });
+        }
+        let before = pair.last_words().len();
+        ask(&mut pair, from);
+        let mut left = (versions.len() < 6).then(|| any_magnitude(&mut random, 600));
+        while pair.last_words().len() == before {
+            if left == Some(0) {
+                put(&mut random, &mut versions);
+            }
+            left = left.and_then(|left| left.checked_sub(1));
+            assert!(pair.world.step(), "it hangs");
+        }
+        if let Some(Told::Copied { .. }) = pair.last_words().last() {
+            break;
+        }
+        pair.world.run_for(AGES);
+    }
+    let copied = disk.borrow().octets("b");
+    let which = versions.iter().position(|version| copied.as_ref() == Some(version));
+    assert!(
+        which.is_some(),
+        "{from:?}, without digests: {no_digests}: mixed of {}",
+        versions.len()
+    );
+    pair.settle();
+}
+
+#[test]
+fn what_is_resumed_is_the_version_that_was_begun() {
+    let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match number("STACKWRIGHT_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..100 * number("STACKWRIGHT_SEEDS").unwrap_or(1),
+    };
+    for seed in seeds {
+        let _said = Seed(seed);
+        change(seed);
     }
 }

@@ -194,13 +194,13 @@ impl Scene {
         let scene = &mut self;
         scene.connected();
         if tls == TlsMode::Explicit {
-            assert_eq!(scene.reply("220 ready\r\n"), "AUTH TLS\r\n");
+            assert_eq!(scene.reply("220 ProFTPD\r\n"), "AUTH TLS\r\n");
             assert_eq!(scene.reply("234 go\r\n"), "");
         }
         let (control, _) = scene.secures();
         scene.controlled(control, Ok(Secure::FULL));
         if tls == TlsMode::Implicit {
-            scene.reply("220 ready\r\n");
+            scene.reply("220 ProFTPD\r\n");
         }
         scene.reply("331 password\r\n");
         scene.reply("230 in\r\n");
@@ -236,7 +236,7 @@ impl Scene {
 fn nothing_but_auth_leaves_before_an_explicit_handshake() {
     let mut scene = Scene::new(TlsMode::Explicit);
     scene.connected();
-    assert_eq!(scene.reply("220 ready\r\n"), "AUTH TLS\r\n");
+    assert_eq!(scene.reply("220 ProFTPD\r\n"), "AUTH TLS\r\n");
     assert_eq!(scene.commands(), [], "the server has not agreed");
     assert_eq!(scene.reply("234 go\r\n"), "", "the handshake comes first");
     let (association, Secure { role, identity, sessions }) = scene.secures();
@@ -260,7 +260,7 @@ fn an_implicit_handshake_comes_before_everything() {
     assert_eq!(scene.said(), "");
     scene.controlled(association, Ok(Secure::FULL));
     assert_eq!(scene.said(), "", "the server greets");
-    assert_eq!(scene.reply("220 ready\r\n"), "USER anonymous\r\n");
+    assert_eq!(scene.reply("220 ProFTPD\r\n"), "USER anonymous\r\n");
     assert_eq!(scene.reply("230 in\r\n"), "PBSZ 0\r\nPROT P\r\n");
 }
 
@@ -269,7 +269,7 @@ fn plaintext_behind_the_reply_to_auth_is_not_believed() {
     for behind in ["230 you are in\r\n", "331 password?\r\n230 in\r\n", "230-half a reply\r\n"] {
         let mut scene = Scene::new(TlsMode::Explicit);
         scene.connected();
-        scene.reply("220 ready\r\n");
+        scene.reply("220 ProFTPD\r\n");
         assert_eq!(scene.reply(&format!("234 go\r\n{behind}")), "");
         let (association, _) = scene.secures();
         scene.controlled(association, Ok(Secure::FULL));
@@ -284,7 +284,7 @@ fn a_server_that_refuses_auth_is_not_spoken_to_in_the_clear() {
     {
         let mut scene = Scene::new(TlsMode::Explicit);
         scene.connected();
-        scene.reply("220 ready\r\n");
+        scene.reply("220 ProFTPD\r\n");
         assert_eq!(scene.reply(refusal), "", "{refusal}");
         assert!(scene.commands().is_empty() && scene.aborts(scene.control));
         let failure = Failure::Insecure(SecurityError::Declined);
@@ -299,7 +299,7 @@ fn no_file_is_asked_of_a_server_that_does_not_protect_data() {
         let (association, _) = scene.secures();
         scene.connected();
         scene.controlled(association, Ok(Secure::FULL));
-        scene.reply("220 ready\r\n");
+        scene.reply("220 ProFTPD\r\n");
         scene.reply("230 in\r\n");
         assert_eq!(scene.reply(&format!("503 what size\r\n{refusal}")), "");
         let failure = Failure::Insecure(SecurityError::Declined);
@@ -324,7 +324,7 @@ fn a_handshake_that_fails_says_why() {
     ] {
         let mut scene = Scene::new(TlsMode::Explicit);
         scene.connected();
-        scene.reply("220 ready\r\n");
+        scene.reply("220 ProFTPD\r\n");
         scene.reply("234 go\r\n");
         scene.controlled(scene.control, Err(error));
         assert_eq!((scene.said(), scene.closed()), (String::new(), Some(Err(failure))));
@@ -461,6 +461,63 @@ fn an_upload_counts_by_its_reply_however_the_data_association_ends() {
     }
 }
 
+/// A server of TLS 1.3 asks for what the client lacks when the handshake is over for the client.
+#[test]
+fn an_alert_behind_the_handshake_says_why() {
+    const CERTIFICATE_REQUIRED: u8 = 116;
+    for tls in [TlsMode::Explicit, TlsMode::Implicit] {
+        let mut scene = Scene::new(tls);
+        scene.connected();
+        if tls == TlsMode::Explicit {
+            scene.reply("220 ready\r\n");
+            scene.reply("234 go\r\n");
+        }
+        let (control, _) = scene.secures();
+        scene.controlled(control, Ok(Secure::FULL));
+        let why = SecurityError::Alert(CERTIFICATE_REQUIRED);
+        scene.hear(Told::Ended { name: control, why: Ended::Insecure(why) });
+        assert_eq!(scene.closed(), Some(Err(Failure::Insecure(why))));
+    }
+}
+
+/// A session whose server gave too few tickets is left for another, before any octet has moved.
+#[test]
+fn a_session_whose_tickets_are_used_up_is_left_for_another() {
+    let config = Config { tls: TlsMode::Explicit, ..client_config() };
+    let purpose = Purpose::Create { from: 0 };
+    let mut scene = Scene::asked(config, "/f", purpose).log_in(TlsMode::Explicit);
+    assert_eq!(scene.reply("229 Entering (|||2000|)\r\n"), "STOR f\r\n");
+    scene.reply("150 go\r\n");
+    let message = M::with_headroom(0, b"hello");
+    scene.ask(FilesRequest::Write { file: FILE, offset: 0, message });
+    scene.ask(FilesRequest::Close { file: FILE, keep: Keep::Whole });
+    let data = scene.open_data();
+    scene.secures();
+    let sent = |scene: &Scene, data: Handle| {
+        let sends =
+            |ask: &Ask<M>| matches!(ask, Ask::Send { association, .. } if *association == data);
+        scene.below.asked.iter().any(sends)
+    };
+    assert!(!sent(&scene, data), "nothing leaves before it is secure");
+    let why = SecurityError::UsedUp;
+    scene.controlled(data, Err(CommandError::Insecure { why, certificate: None }));
+    assert_eq!(scene.closed(), None);
+    assert!(scene.aborts(scene.control));
+    scene.control = scene.take(|ask| match ask {
+        Ask::Open { association, .. } => Some(*association),
+        _ => None,
+    });
+    let mut scene = scene.log_in(TlsMode::Explicit);
+    assert_eq!(scene.reply("229 Entering (|||2001|)\r\n"), "STOR f\r\n", "from its beginning");
+    scene.reply("150 go\r\n");
+    let data = scene.open_data();
+    scene.secures();
+    scene.controlled(data, RESUMED);
+    assert!(sent(&scene, data));
+    scene.reply("226 done\r\n");
+    assert_eq!(scene.closed(), Some(Ok(())));
+}
+
 #[test]
 fn a_transfer_is_aborted_without_expedited_octets() {
     let (mut scene, data) = Scene::with_data(TlsMode::Explicit);
@@ -475,7 +532,7 @@ fn a_transfer_is_aborted_without_expedited_octets() {
 fn a_silent_handshake_is_given_up() {
     let mut scene = Scene::new(TlsMode::Explicit);
     scene.connected();
-    scene.reply("220 ready\r\n");
+    scene.reply("220 ProFTPD\r\n");
     scene.reply("234 go\r\n");
     scene.cx.set_now(scene.cx.now() + Duration::from_secs(100));
     scene.client.handle_timeout(&scene.cx, &mut scene.below);

@@ -10,7 +10,7 @@ mod killed;
 mod scene;
 mod wire;
 
-pub(crate) use scene::resumed_at;
+pub(crate) use scene::{LEFT, leave_part, resumed_at};
 
 use libtest_mimic::Trial;
 

@@ -205,6 +205,23 @@ pub(crate) fn resumed_at(text: &str) -> Option<u64> {
     lines.filter_map(|line: serde_json::Value| line.get("resumed_at")?.as_u64()).next_back()
 }
 
+/// How many octets a run that is killed has left at least.
+pub(crate) const LEFT: u64 = 100_000;
+
+/// Runs a client that fetches a file into `near`, and kills it when it has a part of it.
+pub(crate) fn leave_part(get: &mut Command, near: &Scratch) {
+    get.args(["--limit-rate", "400000"]);
+    let mut running = Running::start(get.stdin(Stdio::null()).stdout(Stdio::null()));
+    let has_part = || {
+        let parts = near.names().into_iter().filter(|name| name.ends_with(".part"));
+        let length = |name: String| fs::metadata(near.join(&name)).map_or(0, |found| found.len());
+        parts.map(length).any(|length| length >= LEFT)
+    };
+    assert!(eventually(Duration::from_secs(20), has_part), "nothing arrives");
+    assert!(running.alive(), "it was too quick");
+    running.kill();
+}
+
 /// Waits until a transfer that has just begun is this far, in parts of its duration.
 pub(super) fn let_pass(since: Instant, part: f64) {
     thread::sleep(DURATION.mul_f64(part).saturating_sub(since.elapsed()));

@@ -1,10 +1,9 @@
 //! Our client with servers that encrypt, of which vsftpd and proftpd refuse a data connection that
 //! does not resume the session of its control connection.
 
-use std::fs::{self, File};
+use std::fs;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use libtest_mimic::Trial;
 use stackwright_programs::content::{SIZES, assert_same};
@@ -15,7 +14,7 @@ use stackwright_programs::processes::run;
 use stackwright_programs::scratch::Scratch;
 use stackwright_programs::servers::{Server, may_mount};
 
-use crate::interrupted::resumed_at;
+use crate::interrupted::{LEFT, leave_part, resumed_at};
 use crate::setting::{Setting, ignorable, our_client};
 
 /// A server that nobody here wrote.
@@ -129,6 +128,7 @@ fn moves(scene: &Scene<'_>) {
     fetched_by_name(scene);
     listed(scene);
     resumed(scene);
+    many(scene);
     // pure-ftpd lets no guest store.
     if scene.daemon != Daemon::PureFtpd {
         stored(scene);
@@ -186,19 +186,48 @@ fn listed(scene: &Scene<'_>) {
     }
 }
 
-/// Goes on where an earlier run has left something.
+/// Goes on where a run that was killed has left something.
 fn resumed(scene: &Scene<'_>) {
     let size = SIZES[6];
-    let content = scene.setting.content(size);
-    let part = scene.near.join(".resumed.0000000000000000.part");
-    fs::write(&part, &content[..600_000]).expect("a folder of ours");
-    let part = File::options().write(true).open(part).expect("the part");
-    part.set_modified(SystemTime::now() + Duration::from_secs(5)).expect("a time");
-    let arrived = scene.near.join("resumed");
-    let mut get = scene.pinned("get");
-    let told = run(get.arg(scene.url("127.0.0.1", &size.file())).arg(&arrived)).succeeded().text();
-    assert_eq!(resumed_at(&told), Some(600_000), "{told}");
-    assert_same(&fs::read(&arrived).expect("the file"), content);
+    let (url, near) = (scene.url("127.0.0.1", &size.file()), Scratch::new());
+    let arrived = near.join("resumed");
+    leave_part(scene.pinned("get").arg(&url).arg(&arrived), &near);
+    let told = run(scene.pinned("get").arg(&url).arg(&arrived)).succeeded().text();
+    assert!(resumed_at(&told).is_some_and(|octets| octets >= LEFT), "{told}");
+    assert_same(&fs::read(&arrived).expect("the file"), scene.setting.content(size));
+}
+
+/// More data connections than a server gives tickets of TLS 1.3 (proftpd gives them with the
+/// control connection alone, and refuses what does not resume): each file arrives at once.
+fn many(scene: &Scene<'_>) {
+    let mode = if scene.implicit { "implicit" } else { "explicit" };
+    let name = format!("in/many-{}-{mode}-{}", scene.daemon.program(), scene.only_12);
+    let folder = scene.setting.folder().join(&name);
+    fs::create_dir(&folder).expect("a folder of ours");
+    for nth in 0..12_u64 {
+        fs::write(folder.join(format!("f{nth}")), nth.to_string()).expect("a folder of ours");
+    }
+    for parallel in ["1", "4"] {
+        let near = Scratch::new();
+        let mirror = |from: &str, to: &str| {
+            run(scene.pinned("mirror").args(["--parallel", parallel, from, to])).succeeded();
+        };
+        let here = near.path().to_str().expect("a text");
+        mirror(&scene.url("127.0.0.1", &name), here);
+        for nth in 0..12_u64 {
+            let fetched = fs::read(near.join(&format!("f{nth}"))).expect("the file");
+            assert_same(&fetched, nth.to_string().as_bytes());
+        }
+        // pure-ftpd lets no guest store.
+        if scene.daemon != Daemon::PureFtpd {
+            let stored = format!("{name}-{parallel}");
+            mirror(here, &scene.url("127.0.0.1", &stored));
+            let stored = scene.setting.folder().join(&stored);
+            assert_eq!(fs::read_dir(&stored).expect("a folder").count(), 12);
+            fs::remove_dir_all(stored).expect("a folder of ours");
+        }
+    }
+    fs::remove_dir_all(folder).expect("a folder of ours");
 }
 
 fn stored(scene: &Scene<'_>) {

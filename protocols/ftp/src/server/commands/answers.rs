@@ -32,13 +32,13 @@ pub(super) fn request<M>(token: Handle, question: &Question, path: String) -> Fi
             FilesRequest::Digest { token, path, octets: octets.clone(), part: *part }
         }
         Question::Room => FilesRequest::Room { token, path },
-        Question::Size { part } => FilesRequest::Stat { token, path, part: *part },
+        Question::Size { part } => FilesRequest::Stat { token, path, part: *part, is_file: false },
         // Whether it can be entered is known by entering it.
         Question::Folder if path != "/" => {
-            FilesRequest::Stat { token, path: path + "/.", part: false }
+            FilesRequest::Stat { token, path: path + "/.", part: false, is_file: false }
         }
-        Question::Resume => FilesRequest::Stat { token, path, part: true },
-        _ => FilesRequest::Stat { token, path, part: false },
+        Question::Resume => FilesRequest::Stat { token, path, part: true, is_file: false },
+        _ => FilesRequest::Stat { token, path, part: false, is_file: false },
     }
 }
 
