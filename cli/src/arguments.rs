@@ -234,6 +234,10 @@ pub(crate) struct Serve {
     /// Serve at most N of them from one address (one /64 of IPv6) [default: 200].
     #[arg(long, value_name = "N")]
     pub(crate) sessions_per_address: Option<usize>,
+    /// End sessions that are silent, and transfers that stand still, for TIME (such as 900 or 15m)
+    /// [default: 5m].
+    #[arg(long, value_name = "TIME", value_parser = patience)]
+    pub(crate) idle: Option<Duration>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,

@@ -47,6 +47,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                     .unwrap_or(defaults.sessions_per_address),
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
+                idle: serve.idle.unwrap_or(defaults.idle),
                 ..defaults
             };
             descriptors::provide(config.sessions_most);
@@ -94,6 +95,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 sessions_per_address: serve.sessions_per_address,
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
+                idle: serve.idle,
                 packet: serve.packet,
                 accounts: Some(accounts),
                 ..Wishes::default()

@@ -123,11 +123,19 @@ struct ServerKept {
     lineage: u64,
     /// The lineage of the session that was found last.
     found: Option<u64>,
-    sessions: BTreeMap<Vec<u8>, (u64, Vec<u8>)>,
+    sessions: BTreeMap<Vec<u8>, Kept>,
     /// The keys of each lineage, in the order in which they were given.
     lineages: BTreeMap<u64, Vec<Vec<u8>>>,
     /// The lineages whose first association is over. They are forgotten before others.
     over: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    lineage: u64,
+    value: Vec<u8>,
+    /// How often the ticket was shown.
+    shown: u32,
 }
 
 impl ServerSessions {
@@ -148,6 +156,15 @@ impl ServerSessions {
         if kept.lineages.contains_key(&lineage) {
             kept.over.push_back(lineage);
         }
+    }
+
+    /// Returns whether the client of a lineage has shown each of its tickets, and none twice: one
+    /// that uses a ticket once has none left.
+    pub(crate) fn are_spent(&self, lineage: u64) -> bool {
+        let kept = self.lock();
+        let shown_once =
+            |key: &Vec<u8>| kept.sessions.get(key).is_some_and(|session| session.shown == 1);
+        kept.lineages.get(&lineage).is_some_and(|keys| keys.iter().all(shown_once))
     }
 
     /// Tells the lineage of the association that rustls is called for.
@@ -173,7 +190,8 @@ impl StoresServerSessions for ServerSessions {
             return false;
         }
         let lineage = kept.lineage;
-        if kept.sessions.insert(key.clone(), (lineage, value)).is_none() {
+        let session = Kept { lineage, value, shown: 0 };
+        if kept.sessions.insert(key.clone(), session).is_none() {
             let keys = kept.lineages.entry(lineage).or_default();
             keys.push(key);
             if keys.len() > KEPT {
@@ -193,7 +211,8 @@ impl StoresServerSessions for ServerSessions {
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut kept = self.lock();
-        let (lineage, value) = kept.sessions.get(key)?.clone();
+        let Kept { lineage, value, .. } = kept.sessions.get(key)?;
+        let (lineage, value) = (*lineage, value.clone());
         kept.found = Some(lineage);
         Some(value)
     }
@@ -201,10 +220,42 @@ impl StoresServerSessions for ServerSessions {
     /// A ticket may serve again, as long as its lineage lasts: clients with OpenSSL resume all
     /// their data associations with one. There is no early data, which could be replayed.
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        if let Some(session) = self.lock().sessions.get_mut(key) {
+            session.shown = session.shown.saturating_add(1);
+        }
         self.get(key)
     }
 
     fn can_cache(&self) -> bool {
         self.lock().most > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_client_is_out_of_tickets_when_it_has_shown_each_once() {
+        let sessions = ServerSessions::new(8);
+        assert!(!sessions.are_spent(1), "it has none");
+        sessions.enter(1);
+        for key in [1, 2] {
+            assert!(sessions.put(vec![key], vec![9]));
+            assert!(!sessions.are_spent(1));
+        }
+        assert_eq!(sessions.take(&[2]), Some(vec![9]));
+        assert!(!sessions.are_spent(1), "one is left");
+        assert_eq!(sessions.take(&[1]), Some(vec![9]));
+        assert!(sessions.are_spent(1) && !sessions.are_spent(2));
+        assert_eq!(sessions.take(&[1]), Some(vec![9]));
+        assert!(!sessions.are_spent(1), "it shows them as often as it likes");
+        // A session of TLS 1.2 serves as often as its client likes in any case.
+        sessions.enter(2);
+        sessions.put(vec![3], vec![9]);
+        sessions.get(&[3]);
+        assert!(!sessions.are_spent(2));
     }
 }

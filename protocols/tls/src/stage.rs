@@ -54,6 +54,7 @@ impl<M: Message> Tls<M> {
         let Some(association) = self.associations.get_mut(name) else {
             return cx.dropped(NAME, "a command for an association that is over");
         };
+        let mut again = None;
         let answer = match (&association.stage, command) {
             (Stage::Over(_), _) => {
                 return cx.dropped(NAME, "a command for an association that is over");
@@ -70,6 +71,14 @@ impl<M: Message> Tls<M> {
                 out.request(StreamsRequest::Control { association: name, command });
                 Answer::FromBelow
             }
+            (Stage::Asked(_), Command::Secure(secure)) => {
+                association.stage = Stage::Asked(secure);
+                Answer::Handshake
+            }
+            (Stage::Secure(secured), Command::Secure(secure)) if secured.awaits_client() => {
+                again = Some(secure);
+                Answer::Handshake
+            }
             (Stage::Asked(_), command) => Answer::Later(command),
             (Stage::Secure(secured), command) if secured.shaking => Answer::Later(command),
             (Stage::Secure(secured), command) => {
@@ -84,6 +93,9 @@ impl<M: Message> Tls<M> {
         if let Stage::Asked(secure) = association.stage
             && association.is_open
         {
+            again = Some(secure);
+        }
+        if let Some(secure) = again {
             self.secure(cx, name, secure, out);
         }
         self.tell_answers(name, out);
@@ -153,7 +165,6 @@ impl<M: Message> Tls<M> {
     fn secure(&mut self, cx: &Context, name: Handle, secure: Secure, out: Out<'_, M>) {
         self.lineages += 1;
         let (lineage, identity) = (self.lineages, secure.identity as usize);
-        let joins = matches!(secure.sessions, SessionGroup::Joins(_));
         self.clock.set(cx);
         let made = match secure.role {
             TlsRole::Client => self.clients.get(identity).map(|client| {
@@ -161,7 +172,8 @@ impl<M: Message> Tls<M> {
                 Connection::client(client)
             }),
             TlsRole::Server => {
-                self.servers.get(identity).map(|server| Connection::server(server, joins))
+                let server = self.servers.get(identity);
+                server.map(|server| Connection::server(server, secure.sessions))
             }
         };
         let Some(association) = self.associations.get_mut(name) else { return };
@@ -173,6 +185,11 @@ impl<M: Message> Tls<M> {
                 return self.fail(cx, name, why, out);
             }
         };
+        if let Stage::Secure(secured) = &mut association.stage {
+            (secured.connection, secured.group, secured.lineage) =
+                (connection, secure.sessions, lineage);
+            return;
+        }
         let given = (association.below, association.below_most);
         let mut secured = Secured::new(connection, secure, lineage, association.above, given);
         let deadline = cx.now() + self.limits.handshake;
@@ -195,17 +212,25 @@ impl<M: Message> Tls<M> {
         }
         let resumes = secured.connection.resumes();
         let outcome = match (&secured.connection, secured.group) {
-            (Connection::Client(_), SessionGroup::Joins(_)) if resumes => Secure::RESUMED,
-            (Connection::Server(_), SessionGroup::Joins(group))
-                if resumes && self.groups.get(&group) == Some(&secured.lineage) =>
-            {
-                Secure::RESUMED
-            }
-            (Connection::Server(_), SessionGroup::Begins(group)) => {
-                self.groups.insert(group, secured.lineage);
+            (_, SessionGroup::Begins(group)) => {
+                if let Connection::Server(_) = secured.connection {
+                    self.groups.insert(group, secured.lineage);
+                }
                 Secure::FULL
             }
-            _ => Secure::FULL,
+            (Connection::Client(_), _) if resumes => Secure::RESUMED,
+            (Connection::Client(_), _) => Secure::FULL,
+            (Connection::Server(_), group) => {
+                let first = self.groups.get(&group.number()).copied();
+                let server = self.servers.get(secured.identity);
+                match (first, server) {
+                    (Some(first), _) if resumes && first == secured.lineage => Secure::RESUMED,
+                    (Some(first), Some(server)) if server.sessions.are_spent(first) => {
+                        Secure::SPENT
+                    }
+                    _ => Secure::FULL,
+                }
+            }
         };
         cx.event(NAME, format_args!("{name:?} is secure: {:?}", secured.connection.facts()));
         for answer in &mut association.answers {

@@ -111,9 +111,10 @@ pub enum FilesRequest<M> {
         /// The octets.
         message: M,
     },
-    /// Answered by `Closed`: the last word on this name.
+    /// Answered by `Closed`: the last word on this name. Of a digest, whose last word is
+    /// `Digested`, it says that nobody waits for it any more.
     Close {
-        /// The file.
+        /// The file, or the question.
         file: Handle,
         /// What becomes of it.
         keep: Keep,

@@ -48,6 +48,20 @@ enum Half {
     Open,
     FinishAsked,
     Finished,
+    /// The association is broken: nothing leaves any more. What arrived before that is in the
+    /// kernel still.
+    Broken(Broken),
+}
+
+/// How an association is broken.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Broken {
+    /// The peer had finished before (EPIPE: Linux says it in CLOSE-WAIT alone), so what it sent is
+    /// whole.
+    BehindItsEnd,
+    /// It had not. A write that says so takes the error from the socket, whose octets then seem to
+    /// end.
+    Midway,
 }
 
 impl<M> Default for Sending<M> {
@@ -70,6 +84,9 @@ impl<M: Message> Sending<M> {
     }
 
     pub(super) fn queue(&mut self, message: M, urgent: bool) {
+        if let Half::Broken(_) = self.half {
+            return;
+        }
         self.queued += message.len();
         assert!(self.queued <= SEND_ROOM, "a Send keeps within the room");
         assert!(self.half == Half::Open, "a Send comes before the Finish");
@@ -88,6 +105,10 @@ impl<M: Message> Sending<M> {
         self.half == Half::Finished
     }
 
+    pub(super) fn broken(&self) -> Option<Broken> {
+        if let Half::Broken(how) = self.half { Some(how) } else { None }
+    }
+
     /// Writes up to a fair share.
     pub(super) fn turn(&mut self, stream: &mut TcpStream, pool: &Pool<M>) -> Result<Sent, Ended> {
         let mut moved = 0;
@@ -99,7 +120,12 @@ impl<M: Message> Sending<M> {
                 }
                 Err(Unwritten::Interrupted) => {}
                 Err(Unwritten::Later) => self.writable = false,
-                Err(Unwritten::Never(why)) => return Err(why),
+                Err(Unwritten::Short) => return Err(Ended::SourceShort),
+                Err(Unwritten::Never(how)) => {
+                    self.half = Half::Broken(how);
+                    self.queued = 0;
+                    self.queue.drain(..).for_each(|outgoing| outgoing.message.reclaim(pool));
+                }
             }
         }
         if self.half == Half::FinishAsked && self.queue.is_empty() {
@@ -187,7 +213,10 @@ impl<M: Message> Sending<M> {
 enum Unwritten {
     Interrupted,
     Later,
-    Never(Ended),
+    /// The file has fewer octets than were promised: the peer counts on them, so the association
+    /// must not end as if it were whole.
+    Short,
+    Never(Broken),
 }
 
 impl From<io::Error> for Unwritten {
@@ -195,7 +224,8 @@ impl From<io::Error> for Unwritten {
         match error.kind() {
             ErrorKind::WouldBlock => Unwritten::Later,
             ErrorKind::Interrupted => Unwritten::Interrupted,
-            _ => Unwritten::Never(Ended::Reset(0)),
+            ErrorKind::BrokenPipe => Unwritten::Never(Broken::BehindItsEnd),
+            _ => Unwritten::Never(Broken::Midway),
         }
     }
 }
@@ -204,7 +234,7 @@ fn send_region(stream: &TcpStream, region: &Region, share: usize) -> Result<usiz
     let mut offset = region.offset;
     match rustix::fs::sendfile(stream, source(region), Some(&mut offset), region.length.min(share))
     {
-        Ok(0) => Err(SHORT),
+        Ok(0) => Err(Unwritten::Short),
         Ok(octets) => Ok(octets),
         Err(error) => Err(io::Error::from(error).into()),
     }
@@ -218,13 +248,10 @@ fn read_region<M: Message>(region: &Region, pool: &Pool<M>) -> Result<M, Unwritt
         Ok(octets @ 1..) => Ok(M::from_block(block, 0, octets)),
         failed => {
             pool.give(block);
-            Err(failed.map_or_else(Unwritten::from, |_| SHORT))
+            Err(failed.map_or_else(Unwritten::from, |_| Unwritten::Short))
         }
     }
 }
-
-/// The peer counts on these octets: the association must not end as if it were whole.
-const SHORT: Unwritten = Unwritten::Never(Ended::SourceShort);
 
 fn source(region: &Region) -> &File {
     region.source.downcast_ref().expect("a region is made by a disk of this system")

@@ -60,6 +60,10 @@ impl<M: Message> SimulatedDisk<M> {
                 let result = working.and_then(|()| tree.digest(&settle(&path)?, octets, part));
                 (true, FilesIndication::Digested { token: name, result })
             }
+            Work::GiveUp => {
+                let result = Err(Failure::GivenUp);
+                (true, FilesIndication::Digested { token: name, result })
+            }
             Work::Room { path } => {
                 let result = working.and_then(|()| tree.room(&settle(&path)?));
                 (true, FilesIndication::Room { token: name, result })

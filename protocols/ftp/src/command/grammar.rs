@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use super::{Command, Data, EpsvArgument, Mistake, NameCommand, ParameterCommand, ProtectionLevel};
+use crate::facts::Facts;
 use crate::form::{Mode, Representation, Structure};
 use crate::{address, time};
 
@@ -147,6 +148,11 @@ pub(super) fn utf8(argument: &str) -> Parsed<'_> {
         "OFF" => Ok(ParameterCommand::Utf8(false).into()),
         _ => Err(Mistake::Argument),
     }
+}
+
+pub(super) fn facts(argument: &str) -> Parsed<'_> {
+    Facts::parse(argument).ok_or(Mistake::Argument)?;
+    Ok(ParameterCommand::Facts(argument).into())
 }
 
 pub(super) fn protection(argument: &str) -> Parsed<'_> {

@@ -171,7 +171,7 @@ pub static TABLE: &[Row] = &[
         .needs(CommandNeeds::Nothing),
     row("OPTS HASH", "[SHA-256]", "the digest of HASH", "draft-bryan-ftpext-hash", |a| Ok(ParameterCommand::Digest(Some(a).filter(|a| !a.is_empty())).into()))
         .needs(CommandNeeds::Nothing),
-    row("OPTS MLST", "[fact;…]", "the facts of MLST and MLSD", RFC3659, |a| Ok(ParameterCommand::Facts(a).into()))
+    row("OPTS MLST", "[fact;…]", "the facts of MLST and MLSD", RFC3659, grammar::facts)
         .needs(CommandNeeds::Nothing),
     row("OPTS MODE", "Z LEVEL n", "the level of compression, 1 to 9", "draft-preston-ftpext-deflate", grammar::deflate_level)
         .needs(CommandNeeds::Nothing),

@@ -3,14 +3,15 @@
 //! ```text
 //! AUTH TLS ─▸ 234, when that has left ─▸ Control(Secure) ─▸ handshake ─▸ the next command
 //! implicit ─▸ Control(Secure) before it is open ─▸ handshake ─▸ 220
-//! PROT P   ─▸ Control(Secure) for each data association, as soon as it is open
+//! PROT P   ─▸ Control(Secure) for each data association, before it is open: what is read
+//!             together with the arrival belongs to the handshake
 //! ```
 
 use stackwright_contract::services::StreamsRequest;
 use stackwright_contract::{Command, CommandError, Context, Handle, Secure, SessionGroup, TlsRole};
 use stackwright_wire::Message;
 
-use super::state::{Control, Work};
+use super::state::{Control, Session, Work};
 use super::{Out, Server};
 use crate::NAME;
 
@@ -78,10 +79,23 @@ pub(super) fn secure_control<M: Message>(control: Handle, out: Out<'_, M>) {
     secure(control, SessionGroup::Begins(group(control)), out);
 }
 
-/// Commands to secure a data association, in the group of its control association: a client that
-/// resumes there holds the secret of that one.
-pub(super) fn secure_data<M: Message>(control: Handle, association: Handle, out: Out<'_, M>) {
-    secure(association, SessionGroup::Joins(group(control)), out);
+/// Commands to secure the data association of a session that protects them, in the group of its
+/// control association: a client that resumes there holds the secret of that one. It is given a
+/// session for the next one where it reads, which is on a download or a listing. A client that
+/// stores may not, and to close with a ticket unread resets the association (RFC 1122 §4.2.2.13),
+/// at the cost of what is on its way. So it is commanded again when a transfer says which it is.
+pub(super) fn secure_data<M: Message>(
+    state: &mut Session<M>,
+    association: Handle,
+    out: Out<'_, M>,
+) {
+    let group = group(state.control.name);
+    let sends = state.transfer().is_some_and(|transfer| !transfer.stores());
+    if state.protection.data {
+        let sessions =
+            if sends { SessionGroup::Joins(group) } else { SessionGroup::Borrows(group) };
+        secure(association, sessions, out);
+    }
 }
 
 fn secure<M: Message>(association: Handle, sessions: SessionGroup, out: Out<'_, M>) {

@@ -25,13 +25,18 @@ pub(crate) struct Dialogue {
 
 impl Dialogue {
     pub(crate) fn new(config: stackwright_ftp::server::Config) -> Self {
-        let mut world = World::new(1);
+        Self::with(1, config, Habits::default())
+    }
+
+    pub(crate) fn with(seed: u64, config: stackwright_ftp::server::Config, habits: Habits) -> Self {
+        let mut world = World::new(seed);
         let disk = Tree::shared();
-        let server = add_server(&mut world, config, Habits::default(), &disk);
+        let server = add_server(&mut world, config, habits, &disk);
         let mut raw = Raw::add(&mut world, CLIENT);
         let control = raw.open(&mut world, door());
         let mut dialogue = Dialogue { world, server, disk, raw, control };
-        dialogue.say("USER ftp\r\nPASS x\r\nTYPE I\r\n");
+        raw.say(&mut dialogue.world, control, b"USER ftp\r\nPASS x\r\nTYPE I\r\n");
+        dialogue.world.run_for(seconds(1));
         assert_eq!(dialogue.codes(), [220, 331, 230, 200]);
         dialogue
     }

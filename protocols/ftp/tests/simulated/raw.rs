@@ -19,6 +19,8 @@ const ROOM: usize = 1 << 20;
 pub(crate) struct Heard {
     pub(crate) open: Option<(SocketAddr, SocketAddr)>,
     pub(crate) octets: Vec<u8>,
+    /// The end has arrived, behind octets that it may not take.
+    pub(crate) ending: bool,
     pub(crate) finished: bool,
     pub(crate) ended: Option<Ended>,
     deaf: bool,
@@ -82,6 +84,9 @@ impl Application<SimulatedStreams<M>> for Ears {
                 }
             }
             StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+            StreamsIndication::Ending { association } => {
+                self.names.entry(association).or_default().ending = true;
+            }
             StreamsIndication::Finished { association } => {
                 self.names.entry(association).or_default().finished = true;
             }
