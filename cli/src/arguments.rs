@@ -195,6 +195,9 @@ pub(crate) struct Serve {
     /// Read the user's password from the first line of FILE.
     #[arg(long, value_name = "FILE", requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
+    /// Let everyone else download, as `anonymous`.
+    #[arg(long, requires = "user")]
+    pub(crate) anonymous: bool,
     /// Let clients open data connections (PASV, EPSV) to these ports only: those that a firewall
     /// in front of this machine lets through.
     #[arg(long, value_name = "FROM-TO", value_parser = ports, conflicts_with_all = ["artp", "xtp"])]

@@ -25,8 +25,12 @@ pub(crate) struct Dialogue {
 
 impl Dialogue {
     pub(crate) fn new(config: stackwright_ftp::server::Config) -> Self {
-        Self::with(1, config, Habits::default())
+        let dialogue = Self::with(1, config, Habits::default());
+        assert_eq!(dialogue.codes(), [220, 331, 230, 200]);
+        dialogue
     }
+
+    /// The same where the server may take its time to read.
 
     pub(crate) fn with(seed: u64, config: stackwright_ftp::server::Config, habits: Habits) -> Self {
         let mut world = World::new(seed);
@@ -35,9 +39,7 @@ impl Dialogue {
         let mut raw = Raw::add(&mut world, CLIENT);
         let control = raw.open(&mut world, door());
         let mut dialogue = Dialogue { world, server, disk, raw, control };
-        raw.say(&mut dialogue.world, control, b"USER ftp\r\nPASS x\r\nTYPE I\r\n");
-        dialogue.world.run_for(seconds(1));
-        assert_eq!(dialogue.codes(), [220, 331, 230, 200]);
+        dialogue.say("USER ftp\r\nPASS x\r\nTYPE I\r\n");
         dialogue
     }
 

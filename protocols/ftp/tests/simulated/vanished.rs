@@ -69,7 +69,7 @@ impl Session {
     fn new(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let pace = random.bool().then(|| Pace {
-            octets: 1 + any_magnitude(&mut random, 5000) as usize,
+            octets: 100 + any_magnitude(&mut random, 5000) as usize,
             rest: Duration::from_millis(random.u64(1..20)),
         });
         let habits = Habits { pace, ..Habits::default() };
