@@ -25,7 +25,7 @@ impl Secure {
     /// the secret of the association that began the group.
     pub const RESUMED: u32 = 1;
     /// What the command returns in place of `FULL` where the peer could not resume: it has used
-    /// each session of its group once, which is as often as TLS 1.3 wants it to (RFC 8446 §C.4).
+    /// the sessions of its group once, which is as often as TLS 1.3 wants it to (RFC 8446 §C.4).
     pub const SPENT: u32 = 2;
 }
 

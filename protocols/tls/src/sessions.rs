@@ -130,6 +130,13 @@ struct ServerKept {
     over: VecDeque<u64>,
 }
 
+/// Which of its tickets a client keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keeps {
+    All,
+    Last,
+}
+
 #[derive(Debug)]
 struct Kept {
     lineage: u64,
@@ -158,13 +165,16 @@ impl ServerSessions {
         }
     }
 
-    /// Returns whether the client of a lineage has shown each of its tickets, and none twice: one
-    /// that uses a ticket once has none left.
-    pub(crate) fn are_spent(&self, lineage: u64) -> bool {
+    /// Returns whether the client of a lineage, which shows no ticket twice, has none left: it has
+    /// shown each, or the last one where it may `keep` only that.
+    pub(crate) fn are_spent(&self, lineage: u64, keeps: Keeps) -> bool {
         let kept = self.lock();
-        let shown_once =
-            |key: &Vec<u8>| kept.sessions.get(key).is_some_and(|session| session.shown == 1);
-        kept.lineages.get(&lineage).is_some_and(|keys| keys.iter().all(shown_once))
+        let shown = |key: &Vec<u8>| kept.sessions.get(key).map_or(0, |session| session.shown);
+        let Some(keys) = kept.lineages.get(&lineage) else { return false };
+        let needed = if keeps == Keeps::All { 0 } else { keys.len().saturating_sub(1) };
+        keys.iter().all(|key| shown(key) < 2)
+            && !keys.is_empty()
+            && keys[needed..].iter().all(|key| shown(key) == 1)
     }
 
     /// Tells the lineage of the association that rustls is called for.
@@ -238,24 +248,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_out_of_tickets_when_it_has_shown_each_once() {
+    fn a_client_is_out_of_tickets_when_it_has_shown_those_that_it_keeps() {
         let sessions = ServerSessions::new(8);
-        assert!(!sessions.are_spent(1), "it has none");
+        let spent =
+            |lineage| [Keeps::All, Keeps::Last].map(|keeps| sessions.are_spent(lineage, keeps));
+        assert_eq!(spent(1), [false, false], "it has none");
         sessions.enter(1);
         for key in [1, 2] {
             assert!(sessions.put(vec![key], vec![9]));
-            assert!(!sessions.are_spent(1));
+            assert_eq!(spent(1), [false, false]);
         }
         assert_eq!(sessions.take(&[2]), Some(vec![9]));
-        assert!(!sessions.are_spent(1), "one is left");
+        assert_eq!(spent(1), [false, true]);
         assert_eq!(sessions.take(&[1]), Some(vec![9]));
-        assert!(sessions.are_spent(1) && !sessions.are_spent(2));
-        assert_eq!(sessions.take(&[1]), Some(vec![9]));
-        assert!(!sessions.are_spent(1), "it shows them as often as it likes");
+        assert_eq!(spent(1), [true, true]);
+        assert_eq!(spent(2), [false, false]);
+        assert_eq!(sessions.take(&[2]), Some(vec![9]));
+        assert_eq!(spent(1), [false, false], "it shows one as often as it likes");
         // A session of TLS 1.2 serves as often as its client likes in any case.
         sessions.enter(2);
         sessions.put(vec![3], vec![9]);
         sessions.get(&[3]);
-        assert!(!sessions.are_spent(2));
+        assert_eq!(spent(2), [false, false]);
     }
 }

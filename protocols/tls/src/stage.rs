@@ -11,6 +11,7 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use crate::connection::{Connection, reason};
+use crate::sessions::Keeps;
 use crate::state::{Answer, Association, Ending, Secured, Stage};
 use crate::{NAME, Out, Tls};
 
@@ -225,7 +226,9 @@ impl<M: Message> Tls<M> {
                 let server = self.servers.get(secured.identity);
                 match (first, server) {
                     (Some(first), _) if resumes && first == secured.lineage => Secure::RESUMED,
-                    (Some(first), Some(server)) if server.sessions.are_spent(first) => {
+                    (Some(first), Some(server))
+                        if server.sessions.are_spent(first, keeps(group)) =>
+                    {
                         Secure::SPENT
                     }
                     _ => Secure::FULL,
@@ -286,4 +289,10 @@ impl<M: Message> Tls<M> {
             None => out.request(StreamsRequest::Abort { association: name, code: 0 }),
         }
     }
+}
+
+/// Returns which of its tickets a client may keep at the least. One that borrowed before was given
+/// no others, and often remembers one alone.
+fn keeps(group: SessionGroup) -> Keeps {
+    if let SessionGroup::Borrows(_) = group { Keeps::Last } else { Keeps::All }
 }

@@ -373,8 +373,16 @@ impl<M: Message> Streaming<M> {
         if self.receiving.finished && self.sending.finished() {
             return Turn::Over(Ended::Finished);
         }
-        if self.sending.broken().is_some() && self.receiving.has_read_all() {
-            return Turn::Over(Ended::Reset(0));
+        if self.sending.broken().is_some() {
+            if self.receiving.has_read_all() {
+                return Turn::Over(Ended::Reset(0));
+            }
+            // The upper may wait for credit before it gives some for what is left to read.
+            let octets = self.sending.take_discarded();
+            if octets > 0 {
+                let credit = Credit::of_octets(octets);
+                out.indicate(StreamsIndication::Credit { association, credit });
+            }
         }
         if more_to_send || more_to_read { Turn::More } else { Turn::Idle }
     }

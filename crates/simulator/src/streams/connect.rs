@@ -35,6 +35,7 @@ impl<M: Message> SimulatedStreams<M> {
                     sending: Sending::new(self.habits.credit, 0),
                     receiving: Receiving::new(credit, self.habits.buffer, self.habits.pace),
                     reset: None,
+                    discarded: 0,
                 };
                 self.flows.insert(end, flow);
                 self.timers.insert((expires, end));

@@ -99,6 +99,7 @@ impl<M: Message> SimulatedStreams<M> {
                     sending: Sending::new(habits.credit, window),
                     receiving: Receiving::new(0, habits.buffer, habits.pace),
                     reset: None,
+                    discarded: 0,
                 };
                 out.request(end.segment(SegmentWord::Answer { window: habits.buffer }));
                 self.flows.insert(end, flow);

@@ -88,6 +88,8 @@ struct Flow<M> {
     receiving: Receiving<M>,
     /// The peer has reset it, behind what arrived.
     reset: Option<Code>,
+    /// Octets that leave no more since, and whose credit was not given back.
+    discarded: usize,
 }
 
 /// The state of an association.
@@ -320,8 +322,17 @@ impl<M: Message> SimulatedStreams<M> {
         if flow.receiving.tells_finish() {
             out.indicate(StreamsIndication::Finished { association });
         }
-        if let (Some(code), 0) = (flow.reset, flow.receiving.held()) {
-            return self.end(end, Ended::Reset(code), By::Peer, out);
+        if let Some(code) = flow.reset {
+            if flow.receiving.held() == 0 {
+                return self.end(end, Ended::Reset(code), By::Peer, out);
+            }
+            // The layer above may wait for it before it gives credit for what is left to read.
+            let octets = mem::take(&mut flow.discarded);
+            if octets > 0 {
+                flow.sending.credit += octets;
+                let credit = Credit::of_octets(octets);
+                out.indicate(StreamsIndication::Credit { association, credit });
+            }
         }
         self.end_finished(end, out);
     }
@@ -409,7 +420,8 @@ impl<M: Message> SimulatedStreams<M> {
                         out.indicate(StreamsIndication::Ending { association });
                     }
                     flow.reset = Some(code);
-                    self.held.sending -= flow.sending.discard();
+                    flow.discarded = flow.sending.discard();
+                    self.held.sending -= flow.discarded;
                     self.due.insert(end);
                     return;
                 }
@@ -485,7 +497,10 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
                 );
                 let octets = batch.octets();
                 if flow.reset.is_some() {
-                    return cx.dropped(NAME, "octets for a peer that has reset the association");
+                    flow.sending.credit -= octets;
+                    flow.discarded += octets;
+                    self.due.insert(end);
+                    return;
                 }
                 flow.sending.push(batch.into_octets());
                 self.held.sending += octets;

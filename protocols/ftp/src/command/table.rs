@@ -117,7 +117,7 @@ const SCPS: &str = "CCSDS 717.0";
 pub static TABLE: &[Row] = &[
     row("ABOR", "", "aborts the transfer", RFC959, |a| alone(a, Transfers::Abor)).overtakes(),
     row("ACCT", "name", "accepted, not needed", RFC959, |a| some(a).map(|_| Access::Acct.into())),
-    row("ALLO", "octets", "accepted, not needed", RFC959, |a| grammar::allo(a, Transfers::Allo)),
+    row("ALLO", "octets", "accepted, not needed", RFC959, |a| some(a).map(|_| Transfers::Allo.into())),
     row("APPE", "path", "stores behind what the file has", RFC959, |a| Ok(Transfers::Appe(some(a)?).into()))
         .needs(CommandNeeds::Store),
     row("ARST", "", "failed uploads are kept, to be resumed", SCPS, |a| alone(a, ParameterCommand::Autorestart(true)))
@@ -204,7 +204,7 @@ pub static TABLE: &[Row] = &[
         .needs(CommandNeeds::Write),
     row("SITE CHMOD", "mode path", "sets the permissions", "BSD", grammar::chmod)
         .needs(CommandNeeds::Write),
-    row("SITE HELP", "", "lists the commands below SITE", RFC959, |_| Ok(Information::SiteHelp.into()))
+    row("SITE HELP", "", "lists the commands below SITE", RFC959, grammar::site_help)
         .needs(CommandNeeds::Nothing),
     row("SIZE", "path", "how many octets a transfer would have", RFC3659, |a| Ok(NameCommand::Size(some(a)?).into()))
         .brings("SIZE"),

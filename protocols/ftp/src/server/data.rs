@@ -5,7 +5,7 @@ use core::mem;
 use core::net::SocketAddr;
 
 use stackwright_contract::services::{Credit, Ended, StreamsRequest};
-use stackwright_contract::{CommandError, Context, Handle, Participant, Secure};
+use stackwright_contract::{CommandError, Context, Duration, Handle, Participant, Secure};
 use stackwright_wire::Message;
 
 use super::secure::secure_data;
@@ -16,6 +16,8 @@ use crate::{NAME, address};
 
 /// How many ports of the configured ones are tried, where they are taken.
 const PORTS_TRIED: u16 = 64;
+/// How long the right client has behind one that did not resume its session.
+const RIGHT_ONE: Duration = Duration::from_secs(2);
 
 impl<M: Message> Server<M> {
     /// Handles PASV and EPSV: listens on the address to which the client came, on any port or one
@@ -185,7 +187,6 @@ impl<M: Message> Server<M> {
             return;
         };
         let resumes = state.protection.resumes;
-        let is_waited_for = state.transfer().is_some();
         let is_refused = match (self.config.session_reuse, outcome) {
             (SessionReuse::Off, _) | (_, Err(_)) => false,
             (SessionReuse::Prefer, Ok(how)) => resumes && how == Secure::FULL,
@@ -199,9 +200,10 @@ impl<M: Message> Server<M> {
                 self.abandon(cx, association);
                 Self::ask_streams(out, StreamsRequest::Close { name: association });
                 match listener {
-                    // It is known to resume: it is still to come.
-                    Some(listener) if resumes && !is_waited_for => {
+                    // It is known to resume, and may still come: soon, where a transfer waits.
+                    Some(listener) if resumes => {
                         self.await_data(session, listener, out);
+                        self.hurry(cx, session);
                     }
                     listener => {
                         self.unlisten(cx, listener, out);
@@ -227,6 +229,15 @@ impl<M: Message> Server<M> {
                 self.unlisten(cx, listener, out);
                 self.no_data(cx, session, Trouble::Data(Ended::Aborted), out);
             }
+        }
+    }
+
+    /// Waits not much longer for a data association: the one that came may have been the client's.
+    fn hurry(&mut self, cx: &Context, session: Handle) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.transfer().is_some_and(|transfer| transfer.link.is_none()) {
+            state.deadline = state.deadline.min(cx.now() + RIGHT_ONE);
+            self.look_at(session);
         }
     }
 
@@ -353,12 +364,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if let Some(Transfer { link: None, .. }) = state.transfer() {
             let reply = match trouble {
-                Trouble::NotResumed if self.config.session_reuse == SessionReuse::Require => {
-                    (522, "The data connection has to resume the TLS session.")
-                }
-                Trouble::NotResumed => {
-                    (425, "The data connection has to resume the TLS session, as one before did.")
-                }
+                Trouble::NotResumed => (522, "The data connection has to resume the TLS session."),
                 _ => (425, "The data connection could not be opened."),
             };
             self.fail(cx, session, trouble, reply, out);

@@ -81,19 +81,19 @@ pub(super) fn secure_control<M: Message>(control: Handle, out: Out<'_, M>) {
 
 /// Commands to secure the data association of a session that protects them, in the group of its
 /// control association: a client that resumes there holds the secret of that one. It is given a
-/// session for the next one where it reads, which is on a download or a listing. A client that
-/// stores may not, and to close with a ticket unread resets the association (RFC 1122 §4.2.2.13),
-/// at the cost of what is on its way. So it is commanded again when a transfer says which it is.
+/// session for the next one only where it is known that it reads, on a download or a listing: so it
+/// is commanded once more when one begins. A client that stores may never read, and to close with a
+/// ticket unread resets the association (RFC 1122 §4.2.2.13), at the cost of what is on its way.
 pub(super) fn secure_data<M: Message>(
     state: &mut Session<M>,
     association: Handle,
     out: Out<'_, M>,
 ) {
     let group = group(state.control.name);
-    let sends = state.transfer().is_some_and(|transfer| !transfer.stores());
     if state.protection.data {
+        let reads = state.transfer().is_some_and(|transfer| !transfer.stores());
         let sessions =
-            if sends { SessionGroup::Joins(group) } else { SessionGroup::Borrows(group) };
+            if reads { SessionGroup::Joins(group) } else { SessionGroup::Borrows(group) };
         secure(association, sessions, out);
     }
 }

@@ -126,6 +126,9 @@ impl<M: Message> Server<M> {
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
                     Data::Absent => (425, "The data connection could not be opened."),
+                    _ if state.protection.resumes => {
+                        (425, "No data connection that resumes the TLS session came in time.")
+                    }
                     _ => (425, "Nobody came to the data connection in time."),
                 };
                 self.fail(cx, session, Trouble::Data(Ended::Expired), code_and_text, out);

@@ -7,8 +7,8 @@ use stackwright_contract::services::{
     Credit, FilesIndication, FilesRequest, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
-    Command, Context, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol,
-    RequestOf, SessionGroup,
+    Command, Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, PathLimits,
+    Protocol, RequestOf, SessionGroup,
 };
 use stackwright_ftp::Server;
 use stackwright_ftp::server::{Config, Request as ServerAsk};
@@ -107,6 +107,11 @@ impl Session {
         let mut session = Self::with(server_config());
         session.say("USER ftp\r\nPASS x\r\n");
         session
+    }
+
+    pub(crate) fn wait(&mut self, time: Duration) {
+        self.cx.set_now(self.cx.now() + time);
+        self.server.handle_timeout(&self.cx, &mut self.asked);
     }
 
     /// A client has come, and heard the greeting.

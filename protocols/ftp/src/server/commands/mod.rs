@@ -33,7 +33,7 @@ use super::state::{File, FileUse, OBEYED_MOST, PeerHalf, Transfer, UNSENT_MOST, 
 use super::transfer::NO_DATA;
 use super::{Indication, Out, Server};
 use crate::NAME;
-use crate::command::{Access, Command, CommandNeeds, Mistake, NameCommand, Row};
+use crate::command::{Access, Command, CommandNeeds, Mistake, NameCommand, Row, Transfers};
 use crate::line::LineEvent;
 
 impl<M: Message> Server<M> {
@@ -149,12 +149,18 @@ impl<M: Message> Server<M> {
             line
         };
         cx.event(NAME, format_args!("{} ▸ {shown}", state.control.peer));
-        let parsed = Row::of(line).and_then(|(row, argument)| Ok((row, row.parse(argument)?)));
+        let is_stranger = state.rights().is_none();
+        let row = Row::of(line);
+        let parsed = row.and_then(|(row, argument)| Ok((row, row.parse(argument)?)));
         // RNTO follows RNFR at once (RFC 959 §4.1.3).
         if !matches!(parsed, Ok((_, Command::Names(NameCommand::Rnto(_))))) {
             state.rename_from = None;
         }
         match parsed {
+            // Before mistakes in the argument: none of them would help.
+            _ if is_stranger && row.is_ok_and(|(row, _)| row.needs.login()) => {
+                self.reply(cx, session, 530, "Log in with USER and PASS first.");
+            }
             Ok((row, command)) => {
                 if let Some((code, text)) = self.lacks(session, row.needs, &command) {
                     self.reply(cx, session, code, text);
@@ -182,20 +188,19 @@ impl<M: Message> Server<M> {
         if needs == CommandNeeds::Login && rights.is_some() {
             return None;
         }
+        // Behind REST, whether the file has that octet is said first (RFC 3659 §5.4).
+        let asks_file_first = state.restart > 0
+            && matches!(command, Command::Transfers(Transfers::Retr(_) | Transfers::Stor(_)));
         match command {
             Command::Access(Access::User(_) | Access::Pass(_))
                 if self.config.security.required() && !state.protection.control =>
             {
                 Some((530, "Say AUTH TLS first: nobody logs in without encryption here."))
             }
-            _ if needs.login() && rights.is_none() => {
-                Some((530, "Log in with USER and PASS first."))
-            }
             _ if needs.write() && !rights.is_some_and(|rights| rights.write) => {
                 Some((550, "You may not change files here."))
             }
-            // Behind REST, whether the file has that octet is said first (RFC 3659 §5.4).
-            _ if needs.data() && state.lacks_data() && state.restart == 0 => Some(NO_DATA),
+            _ if needs.data() && state.lacks_data() && !asks_file_first => Some(NO_DATA),
             _ if needs.data() && self.config.security.required() && !state.protection.data => {
                 Some((521, "Say PROT P first: nothing is sent without encryption here."))
             }
