@@ -86,6 +86,8 @@ pub(super) fn representation(argument: &str) -> Parsed<'_> {
     let second = words.next().unwrap_or_default();
     let representation = match word.to_ascii_uppercase().as_str() {
         "A" if second.is_empty() || second.eq_ignore_ascii_case("N") => Representation::Ascii,
+        // Seven bits are those of ASCII.
+        "L7" if second.is_empty() => Representation::Ascii,
         "I" | "L8" if second.is_empty() => Representation::Image,
         "L" if second == "8" => Representation::Image,
         _ => return Err(Mistake::Parameter),

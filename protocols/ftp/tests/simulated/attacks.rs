@@ -146,8 +146,9 @@ fn commands_of_a_client_that_reads_nothing_cost_little() {
     for line in ["NOOP\r\n", "\r\n", "HELP\r\n", "\u{ff}"] {
         let mut world = World::new(1);
         let disk = Tree::shared();
-        // A network that takes nothing more than a few octets from the server.
-        let server = add_server(&mut world, server_config(), Habits::default(), &disk);
+        // A client that takes no more than a few octets from the server.
+        let habits = Habits { buffer: 4096, ..Habits::default() };
+        let server = add_server(&mut world, server_config(), habits, &disk);
         let few = Habits { buffer: 100, ..Habits::default() };
         let mut raw = Raw::with(&mut world, CLIENT, few);
         raw.is_deaf(&mut world);

@@ -258,7 +258,7 @@ fn a_thief_where_the_server_connects_costs_the_transfer() {
     secured(&mut session, Some(thief), Secure::FULL);
     assert!(session.asked.has_closed(thief));
     let text = session.flush();
-    assert!(text.lines().last().is_some_and(|line| line.starts_with("425 ")), "{text}");
+    assert!(text.lines().last().is_some_and(|line| line.starts_with("522 ")), "{text}");
 }
 
 /// A client that has lost its session is not left to wait long for another that may come.
