@@ -165,7 +165,7 @@ pub static TABLE: &[Row] = &[
     row("NARS", "", "failed uploads leave no trace", SCPS, |a| alone(a, ParameterCommand::Autorestart(false))),
     row("NLST", "[path or pattern]", "lists the names in a folder", RFC959, |a| Ok(Transfers::Nlst(a).into()))
         .needs(CommandNeeds::Data),
-    row("NOOP", "", "nothing", RFC959, |_| Ok(Information::Noop.into()))
+    row("NOOP", "", "nothing", RFC959, |a| alone(a, Information::Noop))
         .needs(CommandNeeds::Nothing),
     row("NSUP", "", "replies have text", SCPS, |a| alone(a, ParameterCommand::Terse(false)))
         .needs(CommandNeeds::Nothing),

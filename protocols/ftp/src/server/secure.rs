@@ -30,6 +30,17 @@ impl<M: Message> Server<M> {
         self.touch(cx, session);
     }
 
+    /// Commands once more to secure a data association that is still to come: now it is known that
+    /// its client reads.
+    pub(super) fn resecure_data(&mut self, session: Handle, out: Out<'_, M>) {
+        if let Some(state) = self.sessions.get_mut(session)
+            && let Some(association) = state.coming()
+            && state.transfer().is_some_and(|transfer| !transfer.stores())
+        {
+            secure_data(state, association, out);
+        }
+    }
+
     /// Handles the answer to the command: a control association that could not be secured ends.
     pub(super) fn secured(
         &mut self,

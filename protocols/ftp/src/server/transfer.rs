@@ -14,7 +14,6 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::question::Style;
-use super::secure::secure_data;
 use super::state::{Data, File, FileUse, Motion, Transfer, Work};
 use super::{Out, Server, Trouble};
 use crate::listing;
@@ -96,7 +95,8 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let motion = Motion::List { style: Style::Facts, text: None, asked: false, end: false };
-        self.begin(cx, session, path, File::Absent, Purpose::List, motion, out);
+        self.begin(cx, session, path, File::Absent, Purpose::List, motion);
+        self.resecure_data(session, out);
         if let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) {
             transfer.list(line, true);
         }
@@ -113,7 +113,8 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let file = self.files.name(FileUse::Transfer { session });
-        self.begin(cx, session, path.clone(), File::Opening(file), purpose, motion, out);
+        self.begin(cx, session, path.clone(), File::Opening(file), purpose, motion);
+        self.resecure_data(session, out);
         Self::ask_files(out, FilesRequest::Open { file, path, purpose });
     }
 
@@ -125,16 +126,10 @@ impl<M: Message> Server<M> {
         file: File,
         purpose: Purpose,
         motion: Motion<M>,
-        out: Out<'_, M>,
     ) {
         if let Some(state) = self.sessions.get_mut(session) {
             let (form, now) = (state.form, cx.now());
             state.work = Work::Transfer(Transfer::new(path, file, purpose, motion, form, now));
-            if let Some(association) = state.coming()
-                && state.transfer().is_some_and(|transfer| !transfer.stores())
-            {
-                secure_data(state, association, out);
-            }
         }
         self.touch(cx, session);
     }
