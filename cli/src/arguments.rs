@@ -195,6 +195,9 @@ pub(crate) struct Serve {
     /// Read the user's password from the first line of FILE.
     #[arg(long, value_name = "FILE", requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
+    /// Let everyone else download, as `anonymous`.
+    #[arg(long, requires = "user")]
+    pub(crate) anonymous: bool,
     /// Let clients open data connections (PASV, EPSV) to these ports only: those that a firewall
     /// in front of this machine lets through.
     #[arg(long, value_name = "FROM-TO", value_parser = ports, conflicts_with_all = ["artp", "xtp"])]
@@ -234,6 +237,10 @@ pub(crate) struct Serve {
     /// Serve at most N of them from one address (one /64 of IPv6) [default: 200].
     #[arg(long, value_name = "N")]
     pub(crate) sessions_per_address: Option<usize>,
+    /// End sessions that are silent, and transfers that stand still, for TIME (such as 900 or 15m)
+    /// [default: 5m].
+    #[arg(long, value_name = "TIME", value_parser = patience)]
+    pub(crate) idle: Option<Duration>,
     /// Run the stack described in FILE instead of the built-in one; see `stackwright explain`.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,

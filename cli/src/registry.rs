@@ -62,7 +62,7 @@ pub(crate) struct Setting {
 pub(crate) struct Wishes {
     /// Whether it says how long a server is waited for.
     pub(crate) patient: bool,
-    /// How long a session of a client without work stays, where that is not the client's default.
+    /// How long a session without work stays, of a client or a server, where that is not its default.
     pub(crate) idle: Option<Duration>,
     pub(crate) disk: DiskOptions,
     /// Whether clients may store.
@@ -308,8 +308,8 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         config.sessions_per_address = sessions;
     }
     descriptors::provide(config.sessions_most);
-    if let Some(seconds) = idle {
-        config.idle = Duration::from_secs(seconds);
+    if let Some(idle) = setting.wishes.idle.or(idle.map(Duration::from_secs)) {
+        config.idle = idle;
     }
     if let Some(greeting) = greeting {
         config.greeting = greeting.into();
@@ -382,6 +382,12 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let registry = setting.driver.registry();
     let tcp = Tcp::<Message>::new(registry, lane, setting.pool.clone());
     let tcp = tcp.with_keepalive(stacks::KEEPALIVE);
+    // An FTP server has to know which of a client's ends was first.
+    let tcp = if setting.wishes.accounts.is_some() {
+        tcp.ordering_ends().map_err(|why| table.flaw("service", why.to_string()))?
+    } else {
+        tcp
+    };
     boxed(if setting.wishes.splicing { tcp.splicing() } else { tcp })
 }
 

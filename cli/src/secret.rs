@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use ring::digest::SHA256;
-use stackwright::ftp::server::{Accounts, Rights};
+use stackwright::ftp::server::{Accounts, Anonymous, Rights};
 
 use crate::netrc::{self, Login};
 use crate::problem::Problem;
@@ -52,23 +52,31 @@ pub(crate) fn password(user: &str, file: Option<&Path>) -> Result<String, Proble
     }
 }
 
-/// The one user of a server.
+/// The one user of a server, and everybody else who may only read, where that is wished.
 pub(crate) struct OnlyUser {
     name: [u8; 32],
     password: [u8; 32],
     rights: Rights,
+    guests: Option<Anonymous>,
 }
 
 impl OnlyUser {
     pub(crate) fn new(name: &str, password: &str, rights: Rights) -> Self {
-        OnlyUser { name: digest(name), password: digest(password), rights }
+        OnlyUser { name: digest(name), password: digest(password), rights, guests: None }
+    }
+
+    /// Lets `anonymous` read, too.
+    pub(crate) fn with_guests(self) -> Self {
+        OnlyUser { guests: Some(Anonymous(Rights { write: false })), ..self }
     }
 }
 
 impl Accounts for OnlyUser {
     fn admits(&self, user: &str, password: &str) -> Option<Rights> {
         // Digests are compared, so that the time tells nothing about how much of a guess was right.
-        (digest(user) == self.name && digest(password) == self.password).then_some(self.rights)
+        let is_user = digest(user) == self.name && digest(password) == self.password;
+        let guests = || self.guests?.admits(user, password);
+        is_user.then_some(self.rights).or_else(guests)
     }
 }
 
@@ -102,6 +110,10 @@ mod tests {
     #[test]
     fn only_the_user_with_the_password() {
         let only = OnlyUser::new("ann", "x", Rights { write: true });
+        let both = OnlyUser::new("ann", "x", Rights { write: true }).with_guests();
+        assert_eq!(both.admits("ann", "x"), Some(Rights { write: true }));
+        assert_eq!(both.admits("anonymous", "any"), Some(Rights { write: false }));
+        assert_eq!(both.admits("ann", "y"), None);
         assert_eq!(only.admits("ann", "x"), Some(Rights { write: true }));
         assert_eq!(only.admits("ann", "y"), None);
         assert_eq!(only.admits("anonymous", "x"), None);

@@ -49,6 +49,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                     .unwrap_or(defaults.sessions_per_address),
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
+                idle: serve.idle.unwrap_or(defaults.idle),
                 ..defaults
             };
             descriptors::provide(config.sessions_most);
@@ -96,6 +97,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 sessions_per_address: serve.sessions_per_address,
                 passive_ports: serve.passive_ports.clone(),
                 public_address: serve.public_address,
+                idle: serve.idle,
                 packet: serve.packet,
                 accounts: Some(accounts),
                 ..Wishes::default()
@@ -181,7 +183,11 @@ fn accounts(serve: &Serve) -> Result<Admission, Problem> {
         return Ok(Box::new(|rights| Box::new(Anonymous(rights))));
     };
     let password = secret::password(&user, serve.password_file.as_deref())?;
-    Ok(Box::new(move |rights| Box::new(OnlyUser::new(&user, &password, rights))))
+    let guests = serve.anonymous;
+    Ok(Box::new(move |rights| {
+        let only = OnlyUser::new(&user, &password, rights);
+        Box::new(if guests { only.with_guests() } else { only })
+    }))
 }
 
 /// Tells a person, or a program, what the server does.
@@ -221,7 +227,8 @@ impl<'a> Told<'a> {
         let who =
             user.as_deref().map_or_else(|| "everyone".into(), |user| format!("the user `{user}`"));
         let may = if *writable { "download and upload" } else { "download" };
-        say!("Serving {folder} at {url}: {who} may {may}.");
+        let guests = if self.serve.anonymous { ", and everyone download" } else { "" };
+        say!("Serving {folder} at {url}: {who} may {may}{guests}.");
         if let Some(fingerprint) = self.fingerprint {
             say!("  TLS: the certificate's SHA-256 fingerprint is {fingerprint}");
         }

@@ -206,7 +206,8 @@ pub(crate) fn server(
     let ground = ground(root, options)?;
     let config = server::Config { epoch: epoch(), ..config };
     let tls = tls::Config { identities: identity.into_iter().collect(), ..tls_config() };
-    let streams = Over::new(Tls::new(tls).with_pool(ground.pool.clone()), ground.tcp()?);
+    let tcp = ground.tcp()?.ordering_ends()?;
+    let streams = Over::new(Tls::new(tls).with_pool(ground.pool.clone()), tcp);
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
 }
 

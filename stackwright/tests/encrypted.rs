@@ -4,11 +4,18 @@
 //! The handshakes draw on the system's randomness, so a run with a seed is alike, not the same.
 //! `SEEDS=n` tries n faults of each kind.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::rc::Rc;
 
 use fastrand::Rng;
 use stackwright::compose::{Beside, Over};
-use stackwright::contract::{Duration, Fingerprint, Handle};
+use stackwright::contract::services::{Credit, Streams, StreamsIndication, StreamsRequest};
+use stackwright::contract::{
+    Command, Context, Duration, Facts, Fingerprint, Guarantees, Handle, Outlet, Protocol, Secure,
+    SessionGroup, TlsRole,
+};
 use stackwright::copy::{self, Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright::ftp::client::{DataMode, TlsMode};
 use stackwright::ftp::server::{
@@ -16,9 +23,10 @@ use stackwright::ftp::server::{
 };
 use stackwright::ftp::{Client, Server, client, server};
 use stackwright::tls::{Config, ExpectedServer, ServerIdentity, Tls, Trust};
-use stackwright::wire::BufferTree;
+use stackwright::wire::{BufferTree, Message as _};
 use stackwright_simulator::{
-    Chunks, Conditions, Fault, Habits, Heard, SimulatedDisk, SimulatedStreams, Tree, Which, World,
+    Application, Asks, Chunks, Conditions, Fault, Habits, Heard, Pace, SimulatedDisk,
+    SimulatedStreams, Tree, Which, World,
 };
 
 type M = BufferTree;
@@ -209,4 +217,210 @@ fn a_fault_anywhere_is_told_and_leaves_nothing() {
             copies(kind, 2000, Habits::default(), Some((nth, fault)));
         }
     }
+}
+
+/// What a client that is spoken for by a test knows of its associations.
+#[derive(Default)]
+struct Spoken(BTreeMap<Handle, Line>);
+
+#[derive(Default)]
+struct Line {
+    heard: Vec<u8>,
+    unsent: Vec<u8>,
+    room: usize,
+    finishes: bool,
+}
+
+type SpokenStack = Over<Tls<M>, Over<Mute, SimulatedStreams<M>>>;
+
+/// Lets nothing more leave on some associations but their end: a system that closes them for a
+/// program that was killed.
+#[derive(Default, Clone)]
+struct Mute(Rc<RefCell<BTreeSet<Handle>>>);
+
+impl Protocol for Mute {
+    const FACTS: Facts = Facts { passes: Guarantees::ALL, ..Facts::named("mute") };
+    type Provides = Streams<M>;
+    type Uses = Streams<M>;
+
+    fn handle_request(
+        &mut self,
+        _: &Context,
+        request: StreamsRequest<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let StreamsRequest::Send { association, .. } = &request else {
+            return out.request(request);
+        };
+        if !self.0.borrow().contains(association) {
+            out.request(request);
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        indication: StreamsIndication<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        out.indicate(indication);
+    }
+}
+
+impl Line {
+    fn go_on(&mut self, association: Handle, asks: &mut Asks<SpokenStack>) {
+        let length = self.unsent.len().min(self.room);
+        if length > 0 {
+            self.room -= length;
+            let batch = M::with_headroom(64, &self.unsent[..length]).into();
+            self.unsent.drain(..length);
+            let properties = Default::default();
+            asks.push_back(StreamsRequest::Send { association, batch, properties });
+        }
+        if self.unsent.is_empty() && self.room > 0 && std::mem::take(&mut self.finishes) {
+            asks.push_back(StreamsRequest::Finish { association });
+        }
+    }
+}
+
+impl Application<SpokenStack> for Spoken {
+    fn hear(&mut self, _: &Context, told: StreamsIndication<M>, asks: &mut Asks<SpokenStack>) {
+        let association = told.name();
+        let line = self.0.entry(association).or_default();
+        match told {
+            StreamsIndication::Opened { credit, .. } | StreamsIndication::Credit { credit, .. } => {
+                line.room += credit.octets;
+            }
+            StreamsIndication::Delivered { batch, .. } => {
+                let credit = Credit::of_octets(batch.octets());
+                let start = line.heard.len();
+                line.heard.resize(start + batch.octets(), 0);
+                batch.into_octets().copy_to(&mut line.heard[start..]);
+                asks.push_back(StreamsRequest::Credit { association, credit });
+            }
+            _ => {}
+        }
+        line.go_on(association, asks);
+    }
+}
+
+/// How a client ends an association.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum End {
+    /// close_notify, and the end of the stream behind it.
+    InOrder,
+    /// Its system ends the stream: nothing announces it.
+    Cut,
+    Reset,
+    /// QUIT, and then in order.
+    Quit,
+}
+
+/// Stores a file over TLS, and ends its associations in this order, at the same time or `apart`.
+/// Returns whether the file is there.
+fn appears(content: &[u8], ends: &[(bool, End)], apart: Duration, pace: Option<Pace>) -> bool {
+    let identity = identity();
+    let pin = Trust::Pinned(identity.fingerprint());
+    let mut world = World::<M>::new(7);
+    let delay = Duration::from_millis(10);
+    world.network_mut().set_conditions(Conditions { delay, ..Conditions::IDEAL });
+    let far = Tree::shared();
+    let config = server::Config {
+        security: SecurityLevel::Required,
+        ..server::Config::new(Box::new(Anonymous(Rights { write: true })))
+    };
+    let own = Config { identities: vec![identity], ..Config::at(EPOCH) };
+    let habits = Habits { pace, ..Habits::default() };
+    let streams = Over::new(Tls::<M>::new(own), SimulatedStreams::with_habits(SERVER, habits));
+    let stack =
+        Over::new(Server::new(config), Beside::new(streams, SimulatedDisk::new(far.clone())));
+    let there = world.add(SERVER, stack, Heard::default());
+    let door = SocketAddr::new(SERVER, 990);
+    world.ask(there, ServerAsk::ServeSecurely { local: door.into() });
+    let expected = ExpectedServer::new("10.0.0.1", pin).expect("an address");
+    let own = Config { servers: vec![expected], ..Config::at(EPOCH) };
+    let mute = Mute::default();
+    let below = Over::new(mute.clone(), SimulatedStreams::new(CLIENT));
+    let stack = Over::new(Tls::<M>::new(own), below);
+    let here = world.add(CLIENT, stack, Spoken::default());
+    let [control, data] = [0, 1].map(|index| Handle { index, generation: 0 });
+    let open = |world: &mut World<M>, association, remote: SocketAddr, sessions| {
+        let (credit, remote) = (Credit::of_octets(1 << 16), remote.into());
+        world.ask(here, StreamsRequest::Open { association, remote, local: None, credit });
+        let secure = Secure { role: TlsRole::Client, identity: 0, sessions };
+        world.ask(here, StreamsRequest::Control { association, command: Command::Secure(secure) });
+        world.run_for(Duration::from_secs(5));
+    };
+    let say = |world: &mut World<M>, association, octets: &[u8], finishes| {
+        let line = world.application_mut(here).0.entry(association).or_default();
+        line.unsent.extend_from_slice(octets);
+        line.finishes |= finishes;
+        let mut asks = Asks::<SpokenStack>::new();
+        line.go_on(association, &mut asks);
+        asks.into_iter().for_each(|ask| world.ask(here, ask));
+    };
+    open(&mut world, control, door, SessionGroup::Begins(0));
+    for line in ["USER ftp", "PASS x", "TYPE I", "EPSV"] {
+        say(&mut world, control, format!("{line}\r\n").as_bytes(), false);
+        world.run_for(Duration::from_secs(5));
+    }
+    let heard = String::from_utf8_lossy(&world.application(here).0[&control].heard).into_owned();
+    let port = heard.split("(|||").nth(1).and_then(|rest| rest.split('|').next()?.parse().ok());
+    let port = port.unwrap_or_else(|| panic!("a port: {heard}"));
+    say(&mut world, control, b"STOR stored\r\n", false);
+    open(&mut world, data, SocketAddr::new(SERVER, port), SessionGroup::Joins(0));
+    say(&mut world, data, content, false);
+    for (is_data, end) in ends {
+        let association = if *is_data { data } else { control };
+        match end {
+            End::InOrder => say(&mut world, association, &[], true),
+            End::Quit => say(&mut world, association, b"QUIT\r\n", true),
+            End::Reset => world.ask(here, StreamsRequest::Abort { association, code: 0 }),
+            End::Cut => {
+                mute.0.borrow_mut().insert(association);
+                say(&mut world, association, &[], true);
+            }
+        }
+        world.run_for(apart);
+    }
+    world.run_for(Duration::from_secs(900));
+    let stored = far.borrow().octets("stored");
+    assert!(stored.as_deref().is_none_or(|stored| stored == content), "whole or not at all");
+    world.run_for(AGES);
+    let stack = world.stack(there);
+    assert_eq!((stack.upper.sessions(), stack.lower.right.open_files()), (0, 0), "{ends:?}");
+    stored.is_some()
+}
+
+/// A file appears if and only if its data association ended in order: with close_notify, and before
+/// the control association did, or with a QUIT on that.
+#[test]
+fn a_file_over_tls_appears_if_and_only_if_its_data_ended_in_order() {
+    let mut appeared = [0; 2];
+    for seed in 0..seeds(200) {
+        let mut random = Rng::with_seed(seed);
+        let content: Vec<u8> = (0..random.usize(..40_000)).map(|_| random.u8(..)).collect();
+        let data_end = random.choice([End::InOrder, End::InOrder, End::Cut, End::Reset]);
+        let control_end = random.choice([End::InOrder, End::Cut, End::Reset, End::Quit]);
+        let (data_end, control_end) = data_end.zip(control_end).expect("one of them");
+        let mut ends = [(true, data_end), (false, control_end)];
+        let control_first = random.bool();
+        if control_first {
+            ends.reverse();
+        }
+        let apart = Duration::from_millis(random.choice([0, 1, 60]).expect("one of them"));
+        let pace = random.bool().then(|| Pace {
+            octets: random.usize(100..5000),
+            rest: Duration::from_millis(random.u64(1..20)),
+        });
+        let whole = data_end == End::InOrder && (!control_first || control_end == End::Quit);
+        let appears = appears(&content, &ends, apart, pace);
+        // Of two ends that arrive in one instant, TLS does not say which was first.
+        if !(control_first && apart.is_zero()) {
+            assert_eq!(appears, whole, "{seed}: {ends:?}, {apart:?}, {pace:?}");
+        }
+        assert!(!appears || data_end == End::InOrder, "{seed}: {ends:?}");
+        appeared[usize::from(appears)] += 1;
+    }
+    assert!(appeared.iter().all(|count| *count > 20), "{appeared:?}");
 }

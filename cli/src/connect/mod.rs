@@ -240,7 +240,8 @@ impl Outlet<LinkStack> for Link {
             StreamsIndication::Finished { .. }
             | StreamsIndication::Listening { .. }
             | StreamsIndication::Changed { .. }
-            | StreamsIndication::Controlled { .. } => {}
+            | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Ending { .. } => {}
         }
     }
 

@@ -13,7 +13,8 @@ pub enum Command {
     Unread,
     /// Secures the association from here on (RFC 4217 §4), or as soon as it is open. Answered when
     /// the handshake is over, with [`Secure::FULL`] or [`Secure::RESUMED`]. An association that
-    /// could not be secured ends.
+    /// could not be secured ends. Commanded again before the handshake has begun, the later
+    /// counts, and both are answered.
     ///
     /// What was delivered before is plaintext: the layer above discards what it has not handled
     /// yet, or ends the association, because an attacker may have sent it (CVE-2011-1575). What

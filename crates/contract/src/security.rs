@@ -24,6 +24,9 @@ impl Secure {
     /// What the command returns where the handshake resumed a session of its group: the peer holds
     /// the secret of the association that began the group.
     pub const RESUMED: u32 = 1;
+    /// What the command returns in place of `FULL` where the peer could not resume: it has used
+    /// the sessions of its group once, which is as often as TLS 1.3 wants it to (RFC 8446 §C.4).
+    pub const SPENT: u32 = 2;
 }
 
 /// The role in a handshake.
@@ -43,13 +46,18 @@ pub enum SessionGroup {
     Begins(u64),
     /// This one belongs to it.
     Joins(u64),
+    /// This one does, and its peer is given no session for the next one: it may never read what
+    /// it is sent, and an association that is closed with unread octets is reset.
+    Borrows(u64),
 }
 
 impl SessionGroup {
     /// Returns the number of the group.
     pub const fn number(self) -> u64 {
         match self {
-            SessionGroup::Begins(number) | SessionGroup::Joins(number) => number,
+            SessionGroup::Begins(number)
+            | SessionGroup::Joins(number)
+            | SessionGroup::Borrows(number) => number,
         }
     }
 }

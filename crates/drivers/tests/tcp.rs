@@ -349,6 +349,80 @@ fn a_reset_of_the_peer_is_told_as_one() {
     assert_eq!(side.ended(association), Ended::Reset(0));
 }
 
+/// Also where both happen between two looks, and more happened on either association before.
+#[test]
+fn ends_are_told_in_the_order_in_which_they_arrived() {
+    for seed in 0..64_u32 {
+        let mut side = Side::new();
+        side.tcp = side.tcp.ordering_ends().unwrap();
+        let at = side.listen("127.0.0.1:0");
+        let mut peers = Vec::new();
+        for nth in [1, 2] {
+            let association = name(nth);
+            // What is in front of an end may wait for room, and it is told all the same.
+            let credit = Credit::of_octets(if seed & 1 == 0 { 1 << 20 } else { 10 });
+            side.ask(Ask::Await { listener: name(0), association, credit });
+            peers.push(Some(TcpStream::connect(at).unwrap()));
+            side.opened(association);
+        }
+        let order = if seed & 2 == 0 { [0, 1] } else { [1, 0] };
+        for nth in [0, 1] {
+            if seed & (4 << nth) != 0 {
+                peers[nth].as_mut().unwrap().write_all(&[7; 5000]).unwrap();
+            }
+        }
+        if seed & 16 != 0 {
+            side.idle();
+        }
+        for nth in order {
+            let mut peer = peers[nth].take().unwrap();
+            if seed & 8 << nth != 0 {
+                peer.write_all(&[7; 3000]).unwrap();
+            }
+            if seed & 32 != 0 {
+                rustix::net::sockopt::set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
+            }
+        }
+        let told: Vec<Handle> = side.until(|told| {
+            let ends = |told: &Told<BufferTree>| match told {
+                Told::Ending { association } => Some(*association),
+                _ => None,
+            };
+            let ends: Vec<Handle> = told.iter().filter_map(ends).collect();
+            (ends.len() == 2).then_some(ends)
+        });
+        assert_eq!(told, order.map(|nth| name(nth as u32 + 1)), "{seed}");
+    }
+}
+
+/// The kernel keeps what arrived before a reset, and knows whether the peer had finished: a write
+/// that meets the reset first changes nothing.
+#[test]
+fn what_arrived_before_a_reset_is_told_before_it() {
+    for finishes in [true, false] {
+        let (mut side, association, mut peer) = pair("127.0.0.1:0", 1000);
+        // Unread at the peer: so its close is a reset (RFC 1122 §4.2.2.13).
+        side.ask(send(association, message(b"unread")));
+        side.idle();
+        peer.peek(&mut [0]).unwrap();
+        peer.write_all(&[5; 3000]).unwrap();
+        if finishes {
+            peer.shutdown(Shutdown::Write).unwrap();
+        }
+        drop(peer);
+        let credit = Credit::of_octets(5000);
+        side.idle();
+        side.ask(send(association, message(b"too late")));
+        side.idle();
+        side.ask(send(association, message(b"later still")));
+        side.ask(Ask::Credit { association, credit });
+        assert_eq!(side.ended(association), Ended::Reset(0));
+        assert_eq!(side.octets(association), [5; 3000]);
+        let finished = side.heard.0.iter().any(|told| matches!(told, Told::Finished { .. }));
+        assert_eq!(finished, finishes);
+    }
+}
+
 #[test]
 fn regions_of_files_are_sent_and_a_short_one_is_no_end() {
     let mut file = tempfile::tempfile().unwrap();

@@ -386,6 +386,7 @@ impl<V: Offered> Mailbox<V> {
                     self.wake(association);
                 }
             }
+            AssociationIndication::Ending { .. } => {}
             AssociationIndication::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;

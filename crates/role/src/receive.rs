@@ -40,7 +40,9 @@ impl<M: Message, P: RolePart<M>, N: FnMut() -> P> RoleLayer<M, P, N> {
                 self.more_room(cx, association, credit, out);
             }
             // No role is told of a half close, and none gives commands.
-            DatagramsIndication::Finished { .. } | DatagramsIndication::Controlled { .. } => {}
+            DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Ending { .. }
+            | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }
     }

@@ -88,7 +88,8 @@ impl Talker {
             }
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } => {}
         }

@@ -260,7 +260,8 @@ impl<M: Message> Protocol for Client<M> {
             DatagramsIndication::Listening { .. }
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
         }
     }
 

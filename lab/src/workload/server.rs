@@ -164,7 +164,8 @@ impl<M: Message> Protocol for Server<M> {
             // Its end follows.
             DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name, why } => {
                 if let Some(Role::Listener) = self.names.forget(name) {
                     out.indicate(Told::Deaf(why));

@@ -51,7 +51,9 @@ impl<M: Message> Agw<M> {
                 }
             }
             StreamsIndication::Ended { name, why } => self.program_ended(cx, name, why, out),
-            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+            StreamsIndication::Changed { .. }
+            | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Ending { .. } => {}
         }
     }
 
@@ -145,7 +147,8 @@ impl<M: Message> Agw<M> {
             // A link has one end, which its last word tells.
             StreamsIndication::Finished { .. }
             | StreamsIndication::Listening { .. }
-            | StreamsIndication::Changed { .. } => {}
+            | StreamsIndication::Changed { .. }
+            | StreamsIndication::Ending { .. } => {}
         }
     }
 

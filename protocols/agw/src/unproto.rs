@@ -135,7 +135,8 @@ impl<M: Message> Agw<M> {
             DatagramsIndication::Listening { .. }
             | DatagramsIndication::Changed { .. }
             | DatagramsIndication::Finished { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
         }
     }
 }

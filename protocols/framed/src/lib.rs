@@ -308,7 +308,7 @@ impl<M: Message> Protocol for Framed<M> {
                 }
             }
             // The limits above are those of the length field.
-            StreamsIndication::Changed { .. } => {}
+            StreamsIndication::Changed { .. } | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Controlled { association, outcome } => {
                 out.indicate(DatagramsIndication::Controlled { association, outcome });
             }

@@ -11,9 +11,9 @@ use crate::time;
 /// The facts that there are, in the order in which they are told.
 const FACTS: [(&str, u8); 6] = [
     ("type", Facts::TYPE),
+    ("perm", Facts::PERM),
     ("size", Facts::SIZE),
     ("modify", Facts::MODIFY),
-    ("perm", Facts::PERM),
     ("unique", Facts::UNIQUE),
     ("UNIX.mode", Facts::MODE),
 ];
@@ -36,12 +36,21 @@ impl Facts {
     const UNIQUE: u8 = 16;
     const MODE: u8 = 32;
 
-    /// Parses the argument of `OPTS MLST`: names of facts in any case, each with `;` behind it.
-    /// What is unknown is not told (§7.9).
-    pub(crate) fn parse(text: &str) -> Self {
-        let of =
-            |name: &str| FACTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.trim()));
-        Facts(text.split(';').filter_map(of).fold(0, |facts, (_, fact)| facts | fact))
+    /// Parses the argument of `OPTS MLST`: names of facts in any case, each with `;` behind it
+    /// (§7.8). What is unknown is not told (§7.9). `None` where it has another form.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let is_name = |name: &str| {
+            let may = |octet: u8| octet.is_ascii_graphic() && !matches!(octet, b'=' | b'/');
+            !name.is_empty() && name.bytes().all(may)
+        };
+        let mut chosen = 0;
+        let mut rest = text;
+        while let Some((name, behind)) = rest.split_once(';').filter(|(name, _)| is_name(name)) {
+            let known = FACTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            chosen |= known.map_or(0, |(_, fact)| *fact);
+            rest = behind;
+        }
+        rest.is_empty().then_some(Facts(chosen))
     }
 
     /// Returns the line of FEAT: all facts, with a star behind those that are told.
@@ -75,8 +84,6 @@ impl Facts {
             }
         };
         tell(Facts::TYPE, "type", Some(kind_of(kind, target)));
-        tell(Facts::SIZE, "size", (kind == FileKind::File).then(|| format!("{size}")));
-        tell(Facts::MODIFY, "modify", modified.map(time::format));
         let perm = match (kind, writable) {
             (FileKind::Folder, true) => "cdeflmp",
             (FileKind::Folder, false) => "el",
@@ -87,6 +94,8 @@ impl Facts {
             (FileKind::Link | FileKind::Other, false) => "",
         };
         tell(Facts::PERM, "perm", Some(perm.into()));
+        tell(Facts::SIZE, "size", (kind == FileKind::File).then(|| format!("{size}")));
+        tell(Facts::MODIFY, "modify", modified.map(time::format));
         tell(Facts::UNIQUE, "unique", unique.map(|unique| format!("{unique:x}")));
         tell(Facts::MODE, "UNIX.mode", mode.map(|mode| format!("{mode:04o}")));
         facts
@@ -123,14 +132,20 @@ mod tests {
         let all = Facts::default();
         assert_eq!(
             all.of(&status, None, true),
-            "type=file;size=5;modify=20000229000000;perm=adfrw;unique=ff;UNIX.mode=0640;"
+            "type=file;perm=adfrw;size=5;modify=20000229000000;unique=ff;UNIX.mode=0640;"
         );
-        assert_eq!(all.feature(), "MLST type*;size*;modify*;perm*;unique*;UNIX.mode*;");
-        let some = Facts::parse("Size;foo;TYPE;");
+        assert_eq!(all.feature(), "MLST type*;perm*;size*;modify*;unique*;UNIX.mode*;");
+        let some = Facts::parse("Size;foo;TYPE;").expect("facts");
         assert_eq!(some.of(&status, None, true), "type=file;size=5;");
-        assert_eq!(some.feature(), "MLST type*;size*;modify;perm;unique;UNIX.mode;");
+        assert_eq!(some.feature(), "MLST type*;perm;size*;modify;unique;UNIX.mode;");
         assert_eq!(some.chosen(), "MLST OPTS type;size;");
-        assert_eq!(Facts::parse("").of(&status, None, true), "");
+        for none in ["", "foo;", "foo;bar.baz;"] {
+            assert_eq!(Facts::parse(none), Some(Facts(0)), "{none}");
+        }
+        for wrong in ["foo", "type;size", "type ;", ";", "type;;", "type; size;", " type;", "a=b;"]
+        {
+            assert_eq!(Facts::parse(wrong), None, "{wrong}");
+        }
         let link = Status::new(FileKind::Link, 0);
         assert_eq!(all.of(&link, Some("a/b"), false), "type=OS.unix=slink:a/b;perm=;");
         assert_eq!(all.of(&link, Some("a b"), false), "type=OS.unix=slink;perm=;");

@@ -14,6 +14,10 @@ const WILL: u8 = 0xFB;
 const WONT: u8 = 0xFC;
 const DO: u8 = 0xFD;
 const DONT: u8 = 0xFE;
+/// The first of Telnet's commands (RFC 854).
+const SE: u8 = 0xF0;
+const DM: u8 = 0xF2;
+const IP: u8 = 0xF4;
 
 /// Gathers lines of a bounded length.
 #[derive(Debug)]
@@ -89,7 +93,10 @@ impl Lines {
                     self.telnet = Telnet::Command;
                     None
                 }
-                (Telnet::Text, b'\n') => Some(self.complete()),
+                (Telnet::Text | Telnet::Command, b'\n') => {
+                    self.telnet = Telnet::Text;
+                    Some(self.complete())
+                }
                 (Telnet::Text, octet) => {
                     self.text(octet);
                     None
@@ -100,8 +107,9 @@ impl Lines {
                 }
                 (Telnet::Command, octet) => {
                     self.telnet = Telnet::Text;
-                    if octet == IAC {
-                        self.text(IAC); // doubled: it stands for itself
+                    // Doubled, it stands for itself; and where no command follows, for nothing.
+                    if octet == IAC || octet < SE {
+                        self.text(octet);
                     }
                     None // IP, DM and the like: ABOR follows as a line of its own
                 }
@@ -138,8 +146,17 @@ impl Lines {
         if mem::take(&mut self.overlong) || line.len() > self.most {
             return LineEvent::TooLong;
         }
+        // Signals whose IAC was sent as the urgent octet, behind them.
+        let signals = line.iter().take_while(|octet| matches!(**octet, IP | DM)).count();
+        let signals = if self.lenient { 0 } else { signals };
         match String::from_utf8(line) {
             Ok(line) => LineEvent::Line(line),
+            Err(wrong) if signals > 0 => {
+                match String::from_utf8(wrong.into_bytes().split_off(signals)) {
+                    Ok(line) => LineEvent::Line(line),
+                    Err(_) => LineEvent::NotText,
+                }
+            }
             Err(wrong) if self.lenient => {
                 LineEvent::Line(String::from_utf8_lossy(wrong.as_bytes()).into_owned())
             }
@@ -186,6 +203,15 @@ mod tests {
         for piece in 1..octets.len() {
             assert_eq!(all(octets, piece), expected, "in pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn signals_in_a_different_order_are_removed() {
+        for octets in [&b"\xf4\xffabor\r\n"[..], b"\xff\xf4\xf2abor\r\n", b"\xff\xf4\xffabor\r\n"] {
+            assert_eq!(all(octets, 3), [line("abor")], "{octets:x?}");
+        }
+        assert_eq!(all("\u{101234}\n\u{85555}\n".as_bytes(), 1).len(), 2);
+        assert_eq!(all(b"\xff\nabor\n", 2), [line(""), line("abor")]);
     }
 
     #[test]

@@ -132,6 +132,8 @@ pub(crate) struct Server {
     pub(crate) begins: Arc<ServerConfig>,
     /// For one that joins: its client gets one ticket, in the place of the one it used up.
     pub(crate) joins: Arc<ServerConfig>,
+    /// For one whose peer may never read: it gets none.
+    pub(crate) borrows: Arc<ServerConfig>,
     pub(crate) sessions: Arc<ServerSessions>,
 }
 
@@ -179,7 +181,10 @@ impl Library {
         begins.send_tls13_tickets = 2;
         let mut joins = begins.clone();
         joins.send_tls13_tickets = 1;
-        Server { begins: Arc::new(begins), joins: Arc::new(joins), sessions }
+        let mut borrows = begins.clone();
+        borrows.send_tls13_tickets = 0;
+        let [begins, joins, borrows] = [begins, joins, borrows].map(Arc::new);
+        Server { begins, joins, borrows, sessions }
     }
 }
 

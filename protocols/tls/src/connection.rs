@@ -12,7 +12,7 @@ use rustls::unbuffered::{
 use rustls::{
     CertificateError, CommonState, Error, HandshakeKind, InvalidMessage, ProtocolVersion,
 };
-use stackwright_contract::{Fingerprint, SecurityError};
+use stackwright_contract::{Fingerprint, SecurityError, SessionGroup};
 use stackwright_wire::{Message, Pool};
 
 use crate::ask::SecurityFacts;
@@ -62,8 +62,12 @@ impl Connection {
         Ok(Connection::Client(Box::new(UnbufferedClientConnection::new(config, name)?)))
     }
 
-    pub(crate) fn server(server: &Server, joins: bool) -> Result<Self, Error> {
-        let config = if joins { &server.joins } else { &server.begins };
+    pub(crate) fn server(server: &Server, sessions: SessionGroup) -> Result<Self, Error> {
+        let config = match sessions {
+            SessionGroup::Begins(_) => &server.begins,
+            SessionGroup::Joins(_) => &server.joins,
+            SessionGroup::Borrows(_) => &server.borrows,
+        };
         let config = Arc::clone(config);
         Ok(Connection::Server(Box::new(UnbufferedServerConnection::new(config)?)))
     }

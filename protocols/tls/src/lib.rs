@@ -199,7 +199,9 @@ impl<M: Message> Protocol for Tls<M> {
                 self.finished(cx, association, out);
             }
             StreamsIndication::Ended { name, why } => self.ended(name, why, out),
-            StreamsIndication::Listening { .. } | StreamsIndication::Changed { .. } => {
+            StreamsIndication::Listening { .. }
+            | StreamsIndication::Changed { .. }
+            | StreamsIndication::Ending { .. } => {
                 out.indicate(indication);
             }
         }

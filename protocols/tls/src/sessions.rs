@@ -146,11 +146,26 @@ struct ServerKept {
     lineage: u64,
     /// The lineage of the session that was found last.
     found: Option<u64>,
-    sessions: BTreeMap<Vec<u8>, (u64, Vec<u8>)>,
+    sessions: BTreeMap<Vec<u8>, Kept>,
     /// The keys of each lineage, in the order in which they were given.
     lineages: BTreeMap<u64, Vec<Vec<u8>>>,
     /// The lineages whose first association is over. They are forgotten before others.
     over: VecDeque<u64>,
+}
+
+/// Which of its tickets a client keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keeps {
+    All,
+    Last,
+}
+
+#[derive(Debug)]
+struct Kept {
+    lineage: u64,
+    value: Vec<u8>,
+    /// How often the ticket was shown.
+    shown: u32,
 }
 
 impl ServerSessions {
@@ -171,6 +186,18 @@ impl ServerSessions {
         if kept.lineages.contains_key(&lineage) {
             kept.over.push_back(lineage);
         }
+    }
+
+    /// Returns whether the client of a lineage, which shows no ticket twice, has none left: it has
+    /// shown each, or the last one where it may `keep` only that.
+    pub(crate) fn are_spent(&self, lineage: u64, keeps: Keeps) -> bool {
+        let kept = self.lock();
+        let shown = |key: &Vec<u8>| kept.sessions.get(key).map_or(0, |session| session.shown);
+        let Some(keys) = kept.lineages.get(&lineage) else { return false };
+        let needed = if keeps == Keeps::All { 0 } else { keys.len().saturating_sub(1) };
+        keys.iter().all(|key| shown(key) < 2)
+            && !keys.is_empty()
+            && keys[needed..].iter().all(|key| shown(key) == 1)
     }
 
     /// Tells the lineage of the association that rustls is called for.
@@ -196,7 +223,8 @@ impl StoresServerSessions for ServerSessions {
             return false;
         }
         let lineage = kept.lineage;
-        if kept.sessions.insert(key.clone(), (lineage, value)).is_none() {
+        let session = Kept { lineage, value, shown: 0 };
+        if kept.sessions.insert(key.clone(), session).is_none() {
             let keys = kept.lineages.entry(lineage).or_default();
             keys.push(key);
             if keys.len() > KEPT {
@@ -216,7 +244,8 @@ impl StoresServerSessions for ServerSessions {
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut kept = self.lock();
-        let (lineage, value) = kept.sessions.get(key)?.clone();
+        let Kept { lineage, value, .. } = kept.sessions.get(key)?;
+        let (lineage, value) = (*lineage, value.clone());
         kept.found = Some(lineage);
         Some(value)
     }
@@ -224,10 +253,45 @@ impl StoresServerSessions for ServerSessions {
     /// A ticket may serve again, as long as its lineage lasts: clients with OpenSSL resume all
     /// their data associations with one. There is no early data, which could be replayed.
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        if let Some(session) = self.lock().sessions.get_mut(key) {
+            session.shown = session.shown.saturating_add(1);
+        }
         self.get(key)
     }
 
     fn can_cache(&self) -> bool {
         self.lock().most > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_client_is_out_of_tickets_when_it_has_shown_those_that_it_keeps() {
+        let sessions = ServerSessions::new(8);
+        let spent =
+            |lineage| [Keeps::All, Keeps::Last].map(|keeps| sessions.are_spent(lineage, keeps));
+        assert_eq!(spent(1), [false, false], "it has none");
+        sessions.enter(1);
+        for key in [1, 2] {
+            assert!(sessions.put(vec![key], vec![9]));
+            assert_eq!(spent(1), [false, false]);
+        }
+        assert_eq!(sessions.take(&[2]), Some(vec![9]));
+        assert_eq!(spent(1), [false, true]);
+        assert_eq!(sessions.take(&[1]), Some(vec![9]));
+        assert_eq!(spent(1), [true, true]);
+        assert_eq!(spent(2), [false, false]);
+        assert_eq!(sessions.take(&[2]), Some(vec![9]));
+        assert_eq!(spent(1), [false, false], "it shows one as often as it likes");
+        // A session of TLS 1.2 serves as often as its client likes in any case.
+        sessions.enter(2);
+        sessions.put(vec![3], vec![9]);
+        sessions.get(&[3]);
+        assert_eq!(spent(2), [false, false]);
     }
 }

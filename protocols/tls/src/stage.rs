@@ -11,6 +11,7 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use crate::connection::{Connection, reason};
+use crate::sessions::Keeps;
 use crate::state::{Answer, Association, Ending, Secured, Stage};
 use crate::{NAME, Out, Tls};
 
@@ -54,6 +55,7 @@ impl<M: Message> Tls<M> {
         let Some(association) = self.associations.get_mut(name) else {
             return cx.dropped(NAME, "a command for an association that is over");
         };
+        let mut again = None;
         let answer = match (&association.stage, command) {
             (Stage::Over(_), _) => {
                 return cx.dropped(NAME, "a command for an association that is over");
@@ -70,6 +72,14 @@ impl<M: Message> Tls<M> {
                 out.request(StreamsRequest::Control { association: name, command });
                 Answer::FromBelow
             }
+            (Stage::Asked(_), Command::Secure(secure)) => {
+                association.stage = Stage::Asked(secure);
+                Answer::Handshake
+            }
+            (Stage::Secure(secured), Command::Secure(secure)) if secured.awaits_client() => {
+                again = Some(secure);
+                Answer::Handshake
+            }
             (Stage::Asked(_), command) => Answer::Later(command),
             (Stage::Secure(secured), command) if secured.shaking => Answer::Later(command),
             (Stage::Secure(secured), command) => {
@@ -84,6 +94,9 @@ impl<M: Message> Tls<M> {
         if let Stage::Asked(secure) = association.stage
             && association.is_open
         {
+            again = Some(secure);
+        }
+        if let Some(secure) = again {
             self.secure(cx, name, secure, out);
         }
         self.tell_answers(name, out);
@@ -153,7 +166,6 @@ impl<M: Message> Tls<M> {
     fn secure(&mut self, cx: &Context, name: Handle, secure: Secure, out: Out<'_, M>) {
         self.lineages += 1;
         let (lineage, identity) = (self.lineages, secure.identity as usize);
-        let joins = matches!(secure.sessions, SessionGroup::Joins(_));
         self.clock.set(cx);
         let mut is_used_up = false;
         let made = match secure.role {
@@ -169,7 +181,8 @@ impl<M: Message> Tls<M> {
                 Connection::client(client, client.sessions.is_only_12())
             }),
             TlsRole::Server => {
-                self.servers.get(identity).map(|server| Connection::server(server, joins))
+                let server = self.servers.get(identity);
+                server.map(|server| Connection::server(server, secure.sessions))
             }
         };
         if is_used_up {
@@ -184,6 +197,11 @@ impl<M: Message> Tls<M> {
                 return self.fail(cx, name, why, out);
             }
         };
+        if let Stage::Secure(secured) = &mut association.stage {
+            (secured.connection, secured.group, secured.lineage) =
+                (connection, secure.sessions, lineage);
+            return;
+        }
         let given = (association.below, association.below_most);
         let mut secured = Secured::new(connection, secure, lineage, association.above, given);
         let deadline = cx.now() + self.limits.handshake;
@@ -206,17 +224,27 @@ impl<M: Message> Tls<M> {
         }
         let resumes = secured.connection.resumes();
         let outcome = match (&secured.connection, secured.group) {
-            (Connection::Client(_), SessionGroup::Joins(_)) if resumes => Secure::RESUMED,
-            (Connection::Server(_), SessionGroup::Joins(group))
-                if resumes && self.groups.get(&group) == Some(&secured.lineage) =>
-            {
-                Secure::RESUMED
-            }
-            (Connection::Server(_), SessionGroup::Begins(group)) => {
-                self.groups.insert(group, secured.lineage);
+            (_, SessionGroup::Begins(group)) => {
+                if let Connection::Server(_) = secured.connection {
+                    self.groups.insert(group, secured.lineage);
+                }
                 Secure::FULL
             }
-            _ => Secure::FULL,
+            (Connection::Client(_), _) if resumes => Secure::RESUMED,
+            (Connection::Client(_), _) => Secure::FULL,
+            (Connection::Server(_), group) => {
+                let first = self.groups.get(&group.number()).copied();
+                let server = self.servers.get(secured.identity);
+                match (first, server) {
+                    (Some(first), _) if resumes && first == secured.lineage => Secure::RESUMED,
+                    (Some(first), Some(server))
+                        if server.sessions.are_spent(first, keeps(group)) =>
+                    {
+                        Secure::SPENT
+                    }
+                    _ => Secure::FULL,
+                }
+            }
         };
         cx.event(NAME, format_args!("{name:?} is secure: {:?}", secured.connection.facts()));
         for answer in &mut association.answers {
@@ -289,4 +317,10 @@ impl<M: Message> Tls<M> {
             None => out.request(StreamsRequest::Abort { association: name, code: 0 }),
         }
     }
+}
+
+/// Returns which of its tickets a client may keep at the least. One that borrowed before was given
+/// no others, and often remembers one alone.
+fn keeps(group: SessionGroup) -> Keeps {
+    if let SessionGroup::Borrows(_) = group { Keeps::Last } else { Keeps::All }
 }

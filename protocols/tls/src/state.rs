@@ -182,6 +182,12 @@ impl<M: Message> Secured<M> {
         }
     }
 
+    /// Returns whether nothing of a client has arrived.
+    pub(crate) fn awaits_client(&self) -> bool {
+        let serves = matches!(self.connection, Connection::Server(_));
+        serves && self.shaking && !self.spoke && self.arrived.is_empty()
+    }
+
     /// Returns whether `Close` was requested: what arrives is discarded.
     pub(crate) fn closes(&self) -> bool {
         use Ending::{Announced, Asked, Done};

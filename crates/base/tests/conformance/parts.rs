@@ -79,7 +79,8 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
             DatagramsIndication::Credit { .. }
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended.push((name, why)),
         }
     }

@@ -149,6 +149,14 @@ pub enum AssociationIndication<T: Transfer> {
         /// What the command says it returns, or why it was not done.
         outcome: Result<u32, CommandError>,
     },
+    /// The end of what the peer sends has arrived, though octets may wait for credit before it:
+    /// `Finished` or `Ended` follows them. Of all associations of a layer, ends are told in the
+    /// order in which they arrived, so a layer above knows which of two came first. Not every layer
+    /// tells it.
+    Ending {
+        /// The association.
+        association: Handle,
+    },
     /// The peer's half close: nothing more will be delivered. Needs no credit.
     Finished {
         /// The association.
@@ -173,6 +181,7 @@ impl<T: Transfer> AssociationIndication<T> {
             | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
             | Self::Credit { association: name, .. }
+            | Self::Ending { association: name }
             | Self::Finished { association: name }
             | Self::Ended { name, .. } => *name,
         }
@@ -326,6 +335,7 @@ impl<T: Transfer> Word for AssociationIndication<T> {
             Self::Delivered { .. } => "Delivered",
             Self::Credit { .. } => "Credit",
             Self::Controlled { .. } => "Controlled",
+            Self::Ending { .. } => "Ending",
             Self::Finished { .. } => "Finished",
             Self::Ended { .. } => "Ended",
         }
@@ -343,6 +353,7 @@ impl<T: Transfer> Word for AssociationIndication<T> {
             | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
             | Self::Credit { association: name, .. }
+            | Self::Ending { association: name }
             | Self::Finished { association: name }
             | Self::Ended { name, .. } => Some(name),
         }

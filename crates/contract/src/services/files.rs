@@ -123,9 +123,10 @@ pub enum FilesRequest<M> {
         /// The version.
         version: FileVersion,
     },
-    /// Answered by `Closed`: the last word on this name.
+    /// Answered by `Closed`: the last word on this name. Of a digest, whose last word is
+    /// `Digested`, it says that nobody waits for it any more.
     Close {
-        /// The file.
+        /// The file, or the question.
         file: Handle,
         /// What becomes of it.
         keep: Keep,

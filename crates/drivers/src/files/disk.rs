@@ -134,6 +134,8 @@ enum Asked {
         at_once: Option<u64>,
     },
     Question,
+    /// A question that takes long, and can be given up.
+    Digest,
 }
 
 struct Hired<M: Message> {
@@ -447,6 +449,14 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     self.go_on(file, Job::Note { file, version });
                 }
             }
+            FilesRequest::Close { file, keep }
+                if matches!(self.asked.get(file), Some(Asked::Digest)) =>
+            {
+                // Where there is no worker, its answer is on its way.
+                if self.workers[self.desk(file)].is_some() {
+                    self.send(file, Job::Close { file, keep });
+                }
+            }
             FilesRequest::Close { file, keep } => {
                 if self.continues(cx, file) {
                     if let Some(Asked::File { closing, .. }) = self.asked.get_mut(file) {
@@ -462,8 +472,10 @@ impl<M: Message + Send> Protocol for Disk<M> {
                 }
             }
             FilesRequest::Digest { token, path, octets, part } => {
-                let job = |place| Job::Digest { token, place, octets, part };
-                if let Err(why) = self.ask(token, false, &path, job) {
+                let begun = Place::parse(&path).and_then(|place| {
+                    self.begin(token, Asked::Digest, Job::Digest { token, place, octets, part })
+                });
+                if let Err(why) = begun {
                     out.indicate(FilesIndication::Digested { token, result: Err(why) });
                 }
             }

@@ -119,19 +119,29 @@ impl Root {
         // reading, which its present permissions may forbid.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&target.folder, &target.name, flags, Mode::empty()).map_err(failure)?;
-        match FileType::from_raw_mode(fstat(&file).map_err(failure)?.st_mode) {
+        let before = fstat(&file).map_err(failure)?;
+        match FileType::from_raw_mode(before.st_mode) {
             FileType::RegularFile | FileType::Directory => {}
             _ => return Err(Failure::Denied),
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         match attribute {
             Attribute::Modified(seconds) => {
-                let tv_sec = i64::try_from(seconds).map_err(|_| Failure::Denied)?;
-                let times = Timestamps {
-                    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
-                    last_modification: Timespec { tv_sec, tv_nsec: 0 },
+                let set = |tv_sec: i64, tv_nsec| {
+                    let times = Timestamps {
+                        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+                        last_modification: Timespec { tv_sec, tv_nsec },
+                    };
+                    utimensat(CWD, &path, &times, AtFlags::empty()).map_err(failure)
                 };
-                utimensat(CWD, path, &times, AtFlags::empty()).map_err(failure)
+                let seconds = i64::try_from(seconds).map_err(|_| Failure::Denied)?;
+                set(seconds, 0)?;
+                // A file system that has no such time takes the nearest that it has.
+                if fstat(&file).map_err(failure)?.st_mtime != seconds {
+                    set(before.st_mtime, before.st_mtime_nsec as _)?;
+                    return Err(Failure::Denied);
+                }
+                Ok(())
             }
             Attribute::Mode(mode) => {
                 let mode = Mode::from_raw_mode(mode.into());

@@ -104,9 +104,13 @@ impl<M: Message> Worker<M> {
             }
             match next.take().map_or_else(|| jobs.try_recv(), Ok) {
                 Ok(job) => {
-                    match self.unfinished.iter_mut().find(|begun| begun.name == job.name()) {
-                        Some(begun) => begun.waiting.push_back(job),
-                        None => self.perform(job),
+                    let begun = self.unfinished.iter().position(|begun| begun.name == job.name());
+                    match (begun, &job) {
+                        (Some(nth), Job::Close { keep: Keep::Nothing, .. }) => {
+                            self.give_up_long(nth)
+                        }
+                        (Some(nth), _) => self.unfinished[nth].waiting.push_back(job),
+                        (None, _) => self.perform(job),
                     }
                 }
                 Err(TryRecvError::Empty) => {}
@@ -260,6 +264,21 @@ impl<M: Message> Worker<M> {
 
     fn begin_long(&mut self, name: Handle, what: Long) {
         self.unfinished.push_back(Unfinished { name, what, waiting: VecDeque::new() });
+    }
+
+    /// Ends what is done a share at a time, and nobody waits for any more.
+    fn give_up_long(&mut self, nth: usize) {
+        let Some(Unfinished { name, what, .. }) = self.unfinished.remove(nth) else { return };
+        let answer = match &what {
+            Long::TakeOver { .. } => {
+                FilesIndication::Closed { file: name, result: Err(Failure::GivenUp) }
+            }
+            Long::Hash(_) => {
+                FilesIndication::Digested { token: name, result: Err(Failure::GivenUp) }
+            }
+        };
+        drop(what); // no trace is left before that is indicated
+        self.tell(answer);
     }
 
     /// Does one share for one file; then it is the next file's turn, and that of other jobs.

@@ -125,6 +125,9 @@ impl<M: Message> Streaming<M> {
         if self.receiving.finished && self.sending.finished() {
             return Turn::Over(Ended::Finished);
         }
+        if self.sending.broken().is_some() {
+            return Turn::Over(Ended::Reset(0));
+        }
         if sent.more || more_to_read { Turn::More } else { Turn::Idle }
     }
 }

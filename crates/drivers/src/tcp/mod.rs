@@ -5,6 +5,7 @@
 //! | `close.rs` | ends: at once, or in good order within a time |
 //! | `listen.rs` | arrivals: none is accepted without a name |
 //! | `connect.rs` | connection attempts and the options of a socket |
+//! | `ends.rs` | which peer ended first |
 //! | `gather.rs` | many octets a wake-up, where none is read here |
 //! | `receive.rs` | socket → octets, or a pipe of the kernel, upward, within the credit of the layer above |
 //! | `send.rs` | octets and regions of files → socket, 1 MiB a turn |
@@ -15,15 +16,16 @@
 
 mod close;
 pub(crate) mod connect;
+mod ends;
 mod gather;
 mod listen;
 mod receive;
 mod send;
 
-use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{io, mem};
 
 use mio::net::TcpStream;
 use stackwright_contract::ask::{Ask, Longest, Peer, Question, RoundTrip};
@@ -39,6 +41,7 @@ use crate::registry::Registry;
 use crate::splice::Pipes;
 use close::Closing;
 use connect::SocketOptions;
+use ends::Ends;
 use gather::{Found, LOOK};
 use listen::Listening;
 use receive::Receiving;
@@ -76,6 +79,7 @@ pub struct Tcp<M: Message> {
     gather: Vec<Handle>,
     look_at: Instant,
     closing: Closing,
+    ends: Option<Ends>,
 }
 
 enum Socket<M> {
@@ -95,6 +99,8 @@ struct Streaming<M> {
     sending: Sending<M>,
     /// `Close` was requested, and this is when the peer is reset.
     closes: Option<Instant>,
+    /// The upper was told that the peer's end has arrived.
+    ending: bool,
 }
 
 /// What a turn left behind.
@@ -123,7 +129,18 @@ impl<M: Message> Tcp<M> {
             gather: Vec::new(),
             look_at: Instant::START,
             closing: Closing::default(),
+            ends: None,
         }
+    }
+
+    /// Tells when the end of what a peer sends has arrived (`Ending`), before the octets in front
+    /// of it are read, and of all associations in the order in which these ends arrived. Without
+    /// it, ends are told as they are read alone.
+    ///
+    /// # Errors
+    /// If the operating system has no more descriptors.
+    pub fn ordering_ends(self) -> io::Result<Self> {
+        Ok(Tcp { ends: Some(Ends::new()?), ..self })
     }
 
     /// Resets the peer of a closed association when that has made no progress for `timeout`, in
@@ -188,6 +205,7 @@ impl<M: Message> Tcp<M> {
         let mut sending = Sending::default();
         if let Some((local, remote)) = ends {
             sending.begin(&stream, local, remote);
+            self.watch_end(&stream, name);
         }
         let streaming = Streaming {
             stream,
@@ -196,9 +214,35 @@ impl<M: Message> Tcp<M> {
             receiving: Receiving::new(credit),
             sending,
             closes: None,
+            ending: false,
         };
         self.sockets.insert(name, Socket::Streaming(Box::new(streaming)));
         Ok(())
+    }
+
+    fn watch_end(&self, stream: &TcpStream, name: Handle) {
+        if let Some(ends) = &self.ends {
+            // Where it fails, the end is told when the socket reports it.
+            let _ = ends.watch(stream, name);
+        }
+    }
+
+    /// Tells the ends that have arrived: those before that of `name`, and that one.
+    fn tell_ends(&mut self, name: Handle, out: &mut dyn Outlet<Self>) {
+        let Some(ends) = &self.ends else { return };
+        let sockets = &mut self.sockets;
+        let mut tell = |name: Handle| {
+            if let Some(Socket::Streaming(streaming)) = sockets.get_mut(name)
+                && streaming.opened
+                && streaming.closes.is_none()
+                && !streaming.receiving.finished
+                && !mem::replace(&mut streaming.ending, true)
+            {
+                out.indicate(StreamsIndication::Ending { association: name });
+            }
+        };
+        ends.each(&mut tell);
+        tell(name);
     }
 
     /// Forgets a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never
@@ -225,6 +269,7 @@ impl<M: Message> Tcp<M> {
             Some(Socket::Listening(_)) => return self.accept(cx, name, out),
             Some(Socket::Streaming(streaming)) => {
                 streaming.due = false;
+                let was_open = streaming.opened;
                 let turn = match streaming.closes {
                     None => streaming.turn(name, &self.pool, &mut self.pipes, out),
                     Some(_) => streaming.turn_closing(cx, name, &self.pool, &mut self.closing),
@@ -234,6 +279,9 @@ impl<M: Message> Tcp<M> {
                         self.look_at = cx.now() + LOOK;
                     }
                     self.gather.push(name);
+                }
+                if let (false, true, Some(ends)) = (was_open, streaming.opened, &self.ends) {
+                    let _ = ends.watch(&streaming.stream, name);
                 }
                 turn
             }
@@ -304,18 +352,19 @@ impl<M: Message> Streaming<M> {
                 path: PathLimits::UNBOUNDED,
             });
         }
-        let more_to_send = match self.sending.turn(&mut self.stream, pool) {
-            Ok(Sent { octets, more }) => {
-                if octets > 0 {
-                    out.indicate(StreamsIndication::Credit {
-                        association,
-                        credit: Credit::of_octets(octets),
-                    });
-                }
-                more
-            }
+        let Sent { octets, more: more_to_send } = match self.sending.turn(&mut self.stream, pool) {
+            Ok(sent) => sent,
             Err(why) => return Turn::Over(why),
         };
+        if octets > 0 {
+            out.indicate(StreamsIndication::Credit {
+                association,
+                credit: Credit::of_octets(octets),
+            });
+        }
+        if let Some(broken) = self.sending.broken() {
+            self.receiving.breaks(broken);
+        }
         let more_to_read =
             match self.receiving.turn(&mut self.stream, association, pool, pipes, out) {
                 Ok(more) => more,
@@ -323,6 +372,17 @@ impl<M: Message> Streaming<M> {
             };
         if self.receiving.finished && self.sending.finished() {
             return Turn::Over(Ended::Finished);
+        }
+        if self.sending.broken().is_some() {
+            if self.receiving.has_read_all() {
+                return Turn::Over(Ended::Reset(0));
+            }
+            // The upper may wait for credit before it gives some for what is left to read.
+            let octets = self.sending.take_discarded();
+            if octets > 0 {
+                let credit = Credit::of_octets(octets);
+                out.indicate(StreamsIndication::Credit { association, credit });
+            }
         }
         if more_to_send || more_to_read { Turn::More } else { Turn::Idle }
     }
@@ -418,6 +478,9 @@ impl<M: Message> Protocol for Tcp<M> {
             Some(Socket::Listening(listening)) => listening.due,
             _ => return,
         };
+        if ready.ending {
+            self.tell_ends(ready.name, out);
+        }
         // What is due has its turn at the end of the batch.
         if !due {
             self.turn(cx, ready.name, out);

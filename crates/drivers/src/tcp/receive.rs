@@ -1,7 +1,7 @@
 //! From the socket upward, within the credit that the upper layer gave.
 
 use std::io::{self, ErrorKind, Read};
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 
 use mio::net::TcpStream;
 use rustix::io::Errno;
@@ -11,6 +11,7 @@ use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::gather::{Found, Gathering};
+use super::send::Broken;
 use super::{RECEIVE_TURN, Tcp};
 use crate::readiness::Ready;
 use crate::splice::Pipes;
@@ -36,6 +37,8 @@ pub(super) struct Receiving {
     ending: bool,
     /// Urgent octets are among what can be read: a read stops before them.
     urgent: bool,
+    /// The association broke before the peer had finished: no end that is read is one.
+    cut: bool,
     /// The upper was told of the end.
     pub(super) finished: bool,
     /// What the last read found worth it.
@@ -62,6 +65,7 @@ impl Receiving {
             credit,
             readable: false,
             ending: false,
+            cut: false,
             urgent: false,
             finished: false,
             next: Next::Little,
@@ -79,6 +83,17 @@ impl Receiving {
         if ready.readable {
             self.gathering.woken();
         }
+    }
+
+    /// Nothing can be sent any more: what arrived before is read to its end.
+    pub(super) fn breaks(&mut self, how: Broken) {
+        self.cut |= how == Broken::Midway;
+        self.readable |= !mem::replace(&mut self.ending, true);
+    }
+
+    /// Whether nothing is left to read.
+    pub(super) fn has_read_all(&self) -> bool {
+        self.finished || !self.readable
     }
 
     /// Begins to gather octets that are worth it; whether it did.
@@ -120,7 +135,7 @@ impl Receiving {
                 if !self.ending || stream.peek(&mut [0]).map_err(|_| Ended::Reset(0))? > 0 {
                     return Ok(false);
                 }
-                self.finish(association, out);
+                self.finish(association, out)?;
                 break;
             }
             if share == 0 {
@@ -136,7 +151,7 @@ impl Receiving {
                     properties: Default::default(),
                 });
             } else if self.readable {
-                self.finish(association, out);
+                self.finish(association, out)?;
             }
         }
         Ok(false)
@@ -165,9 +180,17 @@ impl Receiving {
         Ok(false)
     }
 
-    fn finish<M: Message>(&mut self, association: Handle, out: &mut dyn Outlet<Tcp<M>>) {
+    fn finish<M: Message>(
+        &mut self,
+        association: Handle,
+        out: &mut dyn Outlet<Tcp<M>>,
+    ) -> Result<(), Ended> {
+        if self.cut {
+            return Err(Ended::Reset(0));
+        }
         self.finished = true;
         out.indicate(StreamsIndication::Finished { association });
+        Ok(())
     }
 
     /// One read; `None` is the end while the socket is `readable`, and nothing to read otherwise.

@@ -55,6 +55,25 @@ fn a_part_has_a_digest_also_while_it_is_written() {
     assert_eq!(bench.digest("a", 1..3, true), Err(Failure::NotFound));
 }
 
+/// Of a file that would take minutes.
+#[test]
+fn a_digest_that_nobody_waits_for_is_given_up() {
+    let mut bench = Bench::<BufferTree>::with(DiskOptions { workers: 1, ..writable() });
+    let sparse = fs::File::create(bench.path("large")).expect("a file");
+    sparse.set_len(1 << 40).expect("a length");
+    let token = bench.name();
+    let (path, octets) = ("large".into(), 0..u64::MAX);
+    bench.ask(FilesRequest::Digest { token, path, octets, part: false });
+    bench.ask(FilesRequest::Close { file: token, keep: Keep::Nothing });
+    let FilesIndication::Digested { token: told, result } = bench.hear() else {
+        panic!("the last word on a digest")
+    };
+    assert_eq!((told, result), (token, Err(Failure::GivenUp)));
+    bench.names.forget(token);
+    assert_eq!(bench.stat("large").map(|status| status.size), Ok(1 << 40), "the worker is free");
+    bench.silent();
+}
+
 #[test]
 fn what_is_no_file_has_no_digest() {
     let mut bench = bench();

@@ -83,6 +83,7 @@ enum Work {
     Close { keep: Keep },
     Stat { path: String, part: bool },
     Digest { path: String, octets: Range<u64>, part: bool },
+    GiveUp,
     Room { path: String },
     MakeFolder { path: String },
     Set { path: String, attribute: Attribute },
@@ -142,6 +143,16 @@ impl<M: Message> SimulatedDisk<M> {
         self.put(time, token, work);
     }
 
+    /// Answers a digest now, for which nobody waits any more.
+    fn give_up(&mut self, cx: &Context, token: Handle) {
+        let asked = self.work.extract_if(.., |_, (name, _)| *name == token).next();
+        assert!(
+            matches!(asked, Some((_, (_, Work::Digest { .. })))),
+            "{NAME}: a Close of {token:?}, which is another question"
+        );
+        self.put(cx.now(), token, Work::GiveUp);
+    }
+
     fn put(&mut self, time: Instant, name: Handle, work: Work) {
         self.asked += 1;
         self.work.insert((time, self.asked), (name, work));
@@ -190,6 +201,11 @@ impl<M: Message> Protocol for SimulatedDisk<M> {
             }
             FilesRequest::Note { file, version } => {
                 self.ask_file(cx, file, Work::Note { version });
+            }
+            FilesRequest::Close { file, .. }
+                if self.ledger.lives(file) && self.files.get(file).is_none() =>
+            {
+                self.give_up(cx, file);
             }
             FilesRequest::Close { file, keep } => self.ask_file(cx, file, Work::Close { keep }),
             FilesRequest::Stat { token, path, part, .. } => {

@@ -67,6 +67,10 @@ impl<M: Message> SimulatedDisk<M> {
                 }
                 return None; // no answer
             }
+            Work::GiveUp => {
+                let result = Err(Failure::GivenUp);
+                (true, FilesIndication::Digested { token: name, result })
+            }
             Work::Room { path } => {
                 let result = working.and_then(|()| tree.room(&settle(&path)?));
                 (true, FilesIndication::Room { token: name, result })

@@ -34,6 +34,8 @@ impl<M: Message> SimulatedStreams<M> {
                     stage: Stage::Asked { association: name, expires },
                     sending: Sending::new(self.habits.credit, 0),
                     receiving: Receiving::new(credit, self.habits.buffer, self.habits.pace),
+                    reset: None,
+                    discarded: 0,
                 };
                 self.flows.insert(end, flow);
                 self.timers.insert((expires, end));

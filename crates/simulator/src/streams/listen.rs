@@ -98,6 +98,8 @@ impl<M: Message> SimulatedStreams<M> {
                     stage: Stage::Nameless { listener },
                     sending: Sending::new(habits.credit, window),
                     receiving: Receiving::new(0, habits.buffer, habits.pace),
+                    reset: None,
+                    discarded: 0,
                 };
                 out.request(end.segment(SegmentWord::Answer { window: habits.buffer }));
                 self.flows.insert(end, flow);
@@ -123,7 +125,11 @@ impl<M: Message> SimulatedStreams<M> {
             flow.receiving.give(credit);
         }
         self.due.insert(end);
+        let has_ended = flow.receiving.has_ended();
         out.indicate(opened(association, end, flow.sending.credit));
+        if has_ended {
+            out.indicate(StreamsIndication::Ending { association });
+        }
     }
 
     pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {

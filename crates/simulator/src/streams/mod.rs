@@ -10,8 +10,9 @@
 //! | `habits.rs` | what a test may choose |
 //!
 //! As in the kernel, an opener is answered as soon as it reaches a listener, before there is a name
-//! for it; octets return their credit when they are in flight, not when they were read; and a reset
-//! discards what was not read yet. An urgent octet stays in line.
+//! for it; octets return their credit when they are in flight, not when they were read; and what
+//! arrived before a reset is delivered before it (by Linux). Ends are told in the order in which
+//! they arrive. An urgent octet stays in line.
 
 mod connect;
 mod habits;
@@ -85,6 +86,10 @@ struct Flow<M> {
     stage: Stage,
     sending: Sending<M>,
     receiving: Receiving<M>,
+    /// The peer has reset it, behind what arrived.
+    reset: Option<Code>,
+    /// Octets that leave no more since, and whose credit was not given back.
+    discarded: usize,
 }
 
 /// The state of an association.
@@ -317,6 +322,18 @@ impl<M: Message> SimulatedStreams<M> {
         if flow.receiving.tells_finish() {
             out.indicate(StreamsIndication::Finished { association });
         }
+        if let Some(code) = flow.reset {
+            if flow.receiving.held() == 0 {
+                return self.end(end, Ended::Reset(code), By::Peer, out);
+            }
+            // The layer above may wait for it before it gives credit for what is left to read.
+            let octets = mem::take(&mut flow.discarded);
+            if octets > 0 {
+                flow.sending.credit += octets;
+                let credit = Credit::of_octets(octets);
+                out.indicate(StreamsIndication::Credit { association, credit });
+            }
+        }
         self.end_finished(end, out);
     }
 
@@ -338,6 +355,9 @@ impl<M: Message> SimulatedStreams<M> {
             out.request(end.segment(SegmentWord::Window(discarded)));
         }
         flow.receiving.tells_finish();
+        if let Some(code) = flow.reset {
+            return self.end(end, Ended::Reset(code), By::Peer, out);
+        }
         self.end_finished(end, out);
     }
 
@@ -388,8 +408,23 @@ impl<M: Message> SimulatedStreams<M> {
                 flow.receiving.push(message);
             }
             SegmentWord::Window(octets) => flow.sending.window += octets,
-            SegmentWord::Finish => flow.receiving.finish(),
+            SegmentWord::Finish => {
+                flow.receiving.finish();
+                if let Stage::Open { association } = flow.stage {
+                    out.indicate(StreamsIndication::Ending { association });
+                }
+            }
             SegmentWord::Reset { code } => {
+                if let Stage::Open { association } = flow.stage {
+                    if !flow.receiving.has_ended() {
+                        out.indicate(StreamsIndication::Ending { association });
+                    }
+                    flow.reset = Some(code);
+                    flow.discarded = flow.sending.discard();
+                    self.held.sending -= flow.discarded;
+                    self.due.insert(end);
+                    return;
+                }
                 // An application refuses only after the answer: before it, only the network
                 // refuses.
                 let why = match flow.stage {
@@ -461,6 +496,12 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
                     "{NAME}: a Send on {association:?} keeps within the room: it is not open yet"
                 );
                 let octets = batch.octets();
+                if flow.reset.is_some() {
+                    flow.sending.credit -= octets;
+                    flow.discarded += octets;
+                    self.due.insert(end);
+                    return;
+                }
                 flow.sending.push(batch.into_octets());
                 self.held.sending += octets;
                 self.most_held.sending = self.most_held.sending.max(self.held.sending);

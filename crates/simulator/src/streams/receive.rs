@@ -111,6 +111,11 @@ impl<M: Message> Receiving<M> {
         tells
     }
 
+    /// Whether the end has arrived.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.half != Half::Open
+    }
+
     pub(crate) fn is_finished(&self) -> bool {
         self.half == Half::Finished
     }

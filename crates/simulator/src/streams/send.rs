@@ -71,6 +71,12 @@ impl<M: Message> Sending<M> {
         Some(message)
     }
 
+    /// Discards what waits; returns how many octets that were.
+    pub(crate) fn discard(&mut self) -> usize {
+        self.queue.clear();
+        std::mem::take(&mut self.queued)
+    }
+
     /// Whether the end of octets leaves now: once, behind the last of them.
     pub(crate) fn finishes(&mut self) -> bool {
         let leaves = self.half == Half::FinishAsked && self.queue.is_empty();

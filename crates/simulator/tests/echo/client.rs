@@ -85,7 +85,9 @@ impl<M: Message> Application<SimulatedStreams<M>> for Client {
                 self.finished = true;
             }
             StreamsIndication::Ended { why, .. } => self.ended.push(why),
-            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+            StreamsIndication::Changed { .. }
+            | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Listening { .. } => panic!("nobody asked for that"),
         }
     }

@@ -160,7 +160,9 @@ impl<M: Message> Protocol for Echo<M> {
                 }
                 self.send(association, out);
             }
-            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+            StreamsIndication::Changed { .. }
+            | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Ended { name, why } => {
                 let named = self.names.forget(name);
                 assert!(named.is_some(), "one last word on a name");

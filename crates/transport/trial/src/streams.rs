@@ -185,7 +185,8 @@ impl<P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
             StreamsIndication::Ended { why, .. } => side.ended = Some(why),
             StreamsIndication::Listening { .. }
             | StreamsIndication::Changed { .. }
-            | StreamsIndication::Controlled { .. } => {}
+            | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Ending { .. } => {}
         }
         side.go_on(name, &mut self.random, |request| asks.push_back(request));
     }

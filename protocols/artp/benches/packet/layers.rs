@@ -48,7 +48,8 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
             DatagramsIndication::Listening { .. }
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
             DatagramsIndication::Ended { why, .. } => panic!("it ended: {why:?}"),
         }
     }

@@ -68,7 +68,8 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Sa
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Listening { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
         }
     }
 

@@ -1,8 +1,13 @@
 //! The forms of arguments.
 
+use alloc::format;
 use core::ops::Range;
 
-use super::{Command, Data, EpsvArgument, Mistake, NameCommand, ParameterCommand, ProtectionLevel};
+use super::{
+    Command, Data, EpsvArgument, Information, Mistake, NameCommand, ParameterCommand,
+    ProtectionLevel, Row,
+};
+use crate::facts::Facts;
 use crate::form::{Mode, Representation, Structure};
 use crate::{address, time};
 
@@ -75,25 +80,14 @@ pub(super) fn chmod(argument: &str) -> Parsed<'_> {
 }
 
 /// `ALLO octets [R octets]` (RFC 959 §5.3.2).
-pub(super) fn allo<'a>(argument: &str, command: impl Into<Command<'a>>) -> Parsed<'a> {
-    let mut words = argument.split_ascii_whitespace();
-    number(words.next().unwrap_or_default())?;
-    match words.next() {
-        None => {}
-        Some(record) if record.eq_ignore_ascii_case("R") => {
-            number(words.next().unwrap_or_default())?;
-        }
-        Some(_) => return Err(Mistake::Argument),
-    }
-    if words.next().is_some() { Err(Mistake::Argument) } else { Ok(command.into()) }
-}
-
 pub(super) fn representation(argument: &str) -> Parsed<'_> {
     let mut words = argument.split_ascii_whitespace();
     let word = words.next().ok_or(Mistake::Argument)?;
     let second = words.next().unwrap_or_default();
     let representation = match word.to_ascii_uppercase().as_str() {
         "A" if second.is_empty() || second.eq_ignore_ascii_case("N") => Representation::Ascii,
+        // Seven bits are those of ASCII.
+        "L7" if second.is_empty() => Representation::Ascii,
         "I" | "L8" if second.is_empty() => Representation::Image,
         "L" if second == "8" => Representation::Image,
         _ => return Err(Mistake::Parameter),
@@ -147,6 +141,17 @@ pub(super) fn utf8(argument: &str) -> Parsed<'_> {
         "OFF" => Ok(ParameterCommand::Utf8(false).into()),
         _ => Err(Mistake::Argument),
     }
+}
+
+pub(super) fn site_help(argument: &str) -> Parsed<'_> {
+    let is_known =
+        argument.is_empty() || Row::named(&format!("SITE {}", argument.trim())).is_some();
+    if is_known { Ok(Information::SiteHelp.into()) } else { Err(Mistake::Parameter) }
+}
+
+pub(super) fn facts(argument: &str) -> Parsed<'_> {
+    Facts::parse(argument).ok_or(Mistake::Argument)?;
+    Ok(ParameterCommand::Facts(argument).into())
 }
 
 pub(super) fn protection(argument: &str) -> Parsed<'_> {
@@ -206,14 +211,11 @@ mod tests {
     }
 
     #[test]
-    fn levels_and_space() {
+    fn levels() {
         assert_eq!(deflate_level("z level 9"), Ok(ParameterCommand::DeflateLevel(9).into()));
         for wrong in ["Z LEVEL 0", "Z LEVEL 10", "Z LEVEL", "Z LEVEL 1 1"] {
             assert_eq!(deflate_level(wrong), Err(Mistake::Argument), "{wrong}");
         }
         assert_eq!(deflate_level("Z SPEED 1"), Err(Mistake::Option));
-        let allo = |argument| allo(argument, super::super::Transfers::Allo);
-        assert!(allo("5").is_ok() && allo("5 r 6").is_ok());
-        assert!(allo("").is_err() && allo("x").is_err() && allo("5 R").is_err());
     }
 }

@@ -117,7 +117,7 @@ const SCPS: &str = "CCSDS 717.0";
 pub static TABLE: &[Row] = &[
     row("ABOR", "", "aborts the transfer", RFC959, |a| alone(a, Transfers::Abor)).overtakes(),
     row("ACCT", "name", "accepted, not needed", RFC959, |a| some(a).map(|_| Access::Acct.into())),
-    row("ALLO", "octets", "accepted, not needed", RFC959, |a| grammar::allo(a, Transfers::Allo)),
+    row("ALLO", "octets", "accepted, not needed", RFC959, |a| some(a).map(|_| Transfers::Allo.into())),
     row("APPE", "path", "stores behind what the file has", RFC959, |a| Ok(Transfers::Appe(some(a)?).into()))
         .needs(CommandNeeds::Store),
     row("ARST", "", "failed uploads are kept, to be resumed", SCPS, |a| alone(a, ParameterCommand::Autorestart(true)))
@@ -165,13 +165,13 @@ pub static TABLE: &[Row] = &[
     row("NARS", "", "failed uploads leave no trace", SCPS, |a| alone(a, ParameterCommand::Autorestart(false))),
     row("NLST", "[path or pattern]", "lists the names in a folder", RFC959, |a| Ok(Transfers::Nlst(a).into()))
         .needs(CommandNeeds::Data),
-    row("NOOP", "", "nothing", RFC959, |_| Ok(Information::Noop.into()))
+    row("NOOP", "", "nothing", RFC959, |a| alone(a, Information::Noop))
         .needs(CommandNeeds::Nothing),
     row("NSUP", "", "replies have text", SCPS, |a| alone(a, ParameterCommand::Terse(false)))
         .needs(CommandNeeds::Nothing),
     row("OPTS HASH", "[SHA-256]", "the digest of HASH", "draft-bryan-ftpext-hash", |a| Ok(ParameterCommand::Digest(Some(a).filter(|a| !a.is_empty())).into()))
         .needs(CommandNeeds::Nothing),
-    row("OPTS MLST", "[fact;…]", "the facts of MLST and MLSD", RFC3659, |a| Ok(ParameterCommand::Facts(a).into()))
+    row("OPTS MLST", "[fact;…]", "the facts of MLST and MLSD", RFC3659, grammar::facts)
         .needs(CommandNeeds::Nothing),
     row("OPTS MODE", "Z LEVEL n", "the level of compression, 1 to 9", "draft-preston-ftpext-deflate", grammar::deflate_level)
         .needs(CommandNeeds::Nothing),
@@ -204,7 +204,7 @@ pub static TABLE: &[Row] = &[
         .needs(CommandNeeds::Write),
     row("SITE CHMOD", "mode path", "sets the permissions", "BSD", grammar::chmod)
         .needs(CommandNeeds::Write),
-    row("SITE HELP", "", "lists the commands below SITE", RFC959, |_| Ok(Information::SiteHelp.into()))
+    row("SITE HELP", "", "lists the commands below SITE", RFC959, grammar::site_help)
         .needs(CommandNeeds::Nothing),
     row("SIZE", "path", "how many octets a transfer would have", RFC3659, |a| Ok(NameCommand::Size(some(a)?).into()))
         .brings("SIZE"),

@@ -93,11 +93,12 @@ impl<M: Message> Server<M> {
         local.set_ip(local.ip().to_canonical());
         peer.set_ip(peer.ip().to_canonical());
         if self.sessions.len() >= self.config.sessions_most {
-            let text = "There are too many clients already; come again later.";
+            let text = "Too many connections, come again later; this one is closed.";
             return self.refuse_client(cx, name, text, credit, out);
         }
         if self.crowd.of(peer.ip()) >= self.config.sessions_per_address {
-            let text = "Your address has too many sessions already; come again later.";
+            let text =
+                "Too many connections from your address, come again later; this one is closed.";
             return self.refuse_client(cx, name, text, credit, out);
         }
         self.crowd.enter(peer.ip());

@@ -5,17 +5,19 @@ use core::mem;
 use core::net::SocketAddr;
 
 use stackwright_contract::services::{Credit, Ended, StreamsRequest};
-use stackwright_contract::{CommandError, Context, Handle, Participant, Secure};
+use stackwright_contract::{CommandError, Context, Duration, Handle, Participant, Secure};
 use stackwright_wire::Message;
 
 use super::secure::secure_data;
-use super::state::{DATA_CREDIT, Data, File, Link, Ports, Stream, Transfer};
+use super::state::{DATA_CREDIT, Data, File, Link, PeerHalf, Ports, Stream, Transfer};
 use super::timers::LINGER;
 use super::{Indication, Out, Server, SessionReuse, Trouble};
 use crate::{NAME, address};
 
 /// How many ports of the configured ones are tried, where they are taken.
 const PORTS_TRIED: u16 = 64;
+/// How long the right client has behind one that did not resume its session.
+const RIGHT_ONE: Duration = Duration::from_secs(2);
 
 impl<M: Message> Server<M> {
     /// Handles PASV and EPSV: listens on the address to which the client came, on any port or one
@@ -100,6 +102,7 @@ impl<M: Message> Server<M> {
             out,
             StreamsRequest::Await { listener, association, credit: Credit::of_octets(DATA_CREDIT) },
         );
+        secure_data(state, association, out);
     }
 
     /// Handles the failure of a listener.
@@ -153,14 +156,14 @@ impl<M: Message> Server<M> {
             credit_most: credit,
             credit,
             early: None,
-            peer_finished: false,
+            half: PeerHalf::Open,
             finished: false,
             kept: false,
         };
         let Some(state) = self.sessions.get_mut(session) else { return };
         if state.protection.data {
             state.data = Data::Securing { listener: listening, link };
-            return secure_data(state.control.name, association, out);
+            return;
         }
         self.data_arrived(cx, session, listening, link, out);
     }
@@ -184,40 +187,64 @@ impl<M: Message> Server<M> {
             return;
         };
         let resumes = state.protection.resumes;
-        let has_to_resume = match self.config.session_reuse {
-            SessionReuse::Off => false,
-            SessionReuse::Prefer => resumes,
-            SessionReuse::Require => true,
+        let is_refused = match (self.config.session_reuse, outcome) {
+            (SessionReuse::Off, _) | (_, Err(_)) => false,
+            (SessionReuse::Prefer, Ok(how)) => resumes && how == Secure::FULL,
+            (SessionReuse::Require, Ok(how)) => how != Secure::RESUMED,
         };
         match (outcome, listener) {
-            (Ok(Secure::FULL), listener) if has_to_resume => {
+            (Ok(_), listener) if is_refused => {
                 cx.dropped(NAME, "a data connection that does not resume the session");
                 out.indicate(Indication::DataRefused { peer: state.control.peer.into() });
-                self.reset(cx, association, out);
+                // The client is to see that TLS works, and the reply why that is not enough.
+                self.abandon(cx, association);
+                Self::ask_streams(out, StreamsRequest::Close { name: association });
                 match listener {
-                    // The client is known to resume: it is still to come.
-                    Some(listener) if resumes => self.await_data(session, listener, out),
-                    Some(name) => {
-                        self.abandon(cx, name);
-                        Self::ask_streams(out, StreamsRequest::Close { name });
+                    // It is known to resume, and may still come: soon, where a transfer waits.
+                    Some(listener) if resumes => {
+                        self.await_data(session, listener, out);
+                        self.hurry(cx, session);
+                    }
+                    listener => {
+                        self.unlisten(cx, listener, out);
                         self.no_data(cx, session, Trouble::NotResumed, out);
                     }
-                    None => self.no_data(cx, session, Trouble::NotResumed, out),
                 }
             }
             (Ok(how), listener) => {
                 state.protection.resumes |= how == Secure::RESUMED;
                 self.data_arrived(cx, session, listener, link, out);
             }
-            // It ends by itself, behind an alert.
-            (Err(CommandError::Insecure { .. }), _) => {
-                state.data = Data::Securing { listener, link };
+            // It ends by itself, behind an alert: the client may still come.
+            (Err(CommandError::Insecure { .. }), Some(listener)) => {
+                self.abandon(cx, association);
+                self.await_data(session, listener, out);
             }
-            // No layer below can do so.
-            (Err(_), _) => {
-                state.data = Data::Securing { listener, link };
-                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+            // Or no layer below can do so.
+            (Err(why), listener) => {
+                self.abandon(cx, association);
+                if !matches!(why, CommandError::Insecure { .. }) {
+                    Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+                }
+                self.unlisten(cx, listener, out);
+                self.no_data(cx, session, Trouble::Data(Ended::Aborted), out);
             }
+        }
+    }
+
+    /// Waits not much longer for a data association: the one that came may have been the client's.
+    fn hurry(&mut self, cx: &Context, session: Handle) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.transfer().is_some_and(|transfer| transfer.link.is_none()) {
+            state.deadline = state.deadline.min(cx.now() + RIGHT_ONE);
+            self.look_at(session);
+        }
+    }
+
+    fn unlisten(&mut self, cx: &Context, listener: Option<Handle>, out: Out<'_, M>) {
+        if let Some(name) = listener {
+            self.abandon(cx, name);
+            Self::ask_streams(out, StreamsRequest::Close { name });
         }
     }
 
@@ -230,10 +257,7 @@ impl<M: Message> Server<M> {
         link: Link<M>,
         out: Out<'_, M>,
     ) {
-        if let Some(name) = listener {
-            self.abandon(cx, name);
-            Self::ask_streams(out, StreamsRequest::Close { name });
-        }
+        self.unlisten(cx, listener, out);
         let Some(state) = self.sessions.get_mut(session) else { return };
         match state.transfer() {
             Some(transfer) if transfer.link.is_none() => {
@@ -273,6 +297,7 @@ impl<M: Message> Server<M> {
                         credit: Credit::of_octets(DATA_CREDIT),
                     },
                 );
+                secure_data(state, association, out);
             }
             awaited => state.data = awaited,
         }
@@ -288,9 +313,18 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
+        if let Some(link) = state.link().filter(|link| link.association == association)
+            && link.half == PeerHalf::Finished
+            && !link.finished
+        {
+            // All octets are here. Of an upload nothing else counts, and it may not have begun.
+            link.half = PeerHalf::Over;
+        }
         match &state.data {
             Data::Arrived(link) if link.association == association => {
-                state.data = Data::Absent;
+                if link.half != PeerHalf::Over {
+                    state.data = Data::Absent;
+                }
                 return;
             }
             Data::Awaited { association: expected, .. } if *expected == association => {
@@ -314,6 +348,7 @@ impl<M: Message> Server<M> {
                 transfer.link = None;
                 return;
             }
+            (Some(link), _) if link.half == PeerHalf::Over && transfer.stores() => return,
             (Some(link), Ended::Finished) if link.finished => {
                 return self.succeed(cx, session, out);
             }
@@ -343,20 +378,13 @@ impl<M: Message> Server<M> {
             Data::Absent | Data::Target(_) => {}
             Data::Opening { association } => self.reset(cx, association, out),
             Data::Securing { listener, link } => {
-                if let Some(name) = listener {
-                    self.abandon(cx, name);
-                    Self::ask_streams(out, StreamsRequest::Close { name });
-                }
+                self.unlisten(cx, listener, out);
                 self.reset(cx, link.association, out);
             }
-            Data::Listening { listener, .. } => {
-                self.abandon(cx, listener);
-                Self::ask_streams(out, StreamsRequest::Close { name: listener });
-            }
+            Data::Listening { listener, .. } => self.unlisten(cx, Some(listener), out),
             Data::Awaited { listener, association } => {
-                self.abandon(cx, listener);
                 self.abandon(cx, association);
-                Self::ask_streams(out, StreamsRequest::Close { name: listener });
+                self.unlisten(cx, Some(listener), out);
             }
             // All that was sent on it has still to arrive.
             Data::Arrived(link) if link.kept => self.part_data(cx, session, &link, out),

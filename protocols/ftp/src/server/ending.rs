@@ -3,7 +3,7 @@
 use alloc::format;
 use core::mem;
 
-use stackwright_contract::services::{Failure, FilesRequest, Keep, StreamsRequest};
+use stackwright_contract::services::{Failure, FilesRequest, Keep};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -123,9 +123,9 @@ impl<M: Message> Server<M> {
 
     /// Resets a data association.
     fn cut_off(&mut self, cx: &Context, link: Option<Link<M>>, out: Out<'_, M>) {
-        let Some(Link { association, .. }) = link else { return };
-        self.abandon(cx, association);
-        Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
+        if let Some(Link { association, .. }) = link {
+            self.reset(cx, association, out);
+        }
     }
 
     /// Keeps what was stored as a part, and ends the transfer when that is done: the size of the
@@ -202,7 +202,11 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let keep = if state.autorestart { Keep::Part } else { Keep::Nothing };
         let Some(mut transfer) = self.end_transfer(session, keep, out) else { return };
-        self.cut_off(cx, transfer.link.take(), out);
+        match transfer.link.take() {
+            // All was sent, and arrives; only the kernel has not said so.
+            Some(link) if link.finished => self.part_data(cx, session, &link, out),
+            link => self.cut_off(cx, link, out),
+        }
         self.tell(cx, session, transfer, Err(Trouble::GivenUp), out);
     }
 

@@ -21,8 +21,8 @@ use stackwright_contract::{Context, Handle, Instant};
 use stackwright_wire::{Leaf, Message};
 
 use super::state::{
-    CODED_AT_ONCE, Data, File, Link, Motion, READ_AT_ONCE, Transfer, UNSENT_MOST, WRITE_AT_ONCE,
-    Work,
+    CODED_AT_ONCE, Data, File, Link, Motion, PeerHalf, READ_AT_ONCE, Transfer, UNSENT_MOST,
+    WRITE_AT_ONCE,
 };
 use super::{Out, Server, Trouble};
 use crate::form::{Damage, Decoder, Encoder, Form, Mode, Representation, Structure};
@@ -97,26 +97,35 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// Gives a stored file its name. Where the end of the association is that of the file, the end
-    /// of a client looks the same (its system closes both associations), and what it has sent is
-    /// half a file. Its control association ends first: what has arrived there is looked at once
-    /// more.
+    /// Gives a stored file its name. In MODE S without TLS the end of the association is that of
+    /// the file, and the end of a client looks the same: its system closes both associations, the
+    /// control association first, and what it has sent is half a file.
     fn all_stored(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let is_gone = state.control.is_gone();
+        let (is_gone, is_protected) = (state.control.is_gone(), state.protection.data);
         let Some(transfer) = state.transfer() else { return };
-        let is_marked = transfer.form.mode != Mode::Stream;
-        if is_gone && !is_marked {
-            let reply = (426, "The control connection was closed.");
-            return self.fail(cx, session, Trouble::Form(Damage::Truncated), reply, out);
-        }
-        if !is_marked && !mem::replace(&mut transfer.ends, true) {
-            return self.touch(cx, session);
+        if is_gone && !is_protected && transfer.form.mode == Mode::Stream {
+            return self.forsake(cx, session, out);
         }
         let File::Open(file) = transfer.file else { return };
         transfer.file = File::Keeping(file);
         self.touch(cx, session);
         Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Whole });
+    }
+
+    /// Ends an upload whose client is gone.
+    pub(super) fn forsake(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let reply = (426, "The control connection was closed.");
+        self.fail(cx, session, Trouble::Form(Damage::Truncated), reply, out);
+    }
+
+    /// Notes that the end of a data association has arrived.
+    pub(super) fn data_ending(&mut self, session: Handle, association: Handle) {
+        if let Some(link) = self.link(session, association)
+            && link.half == PeerHalf::Open
+        {
+            link.half = PeerHalf::Ending;
+        }
     }
 
     pub(super) fn on_data_credit(
@@ -171,7 +180,7 @@ impl<M: Message> Server<M> {
     ) {
         self.touch(cx, session);
         let Some(link) = self.link(session, association) else { return };
-        link.peer_finished = true;
+        link.half = PeerHalf::Finished;
         // Nothing more comes on an association that was kept for another file.
         if link.kept && link.early.is_none() {
             return self.forget_data(cx, session, out);
@@ -181,12 +190,7 @@ impl<M: Message> Server<M> {
     }
 
     fn link(&mut self, session: Handle, association: Handle) -> Option<&mut Link<M>> {
-        let state = self.sessions.get_mut(session)?;
-        let link = match (&mut state.data, &mut state.work) {
-            (Data::Arrived(link) | Data::Securing { link, .. }, _) => link,
-            (_, Work::Transfer(Transfer { link: Some(link), .. })) => link,
-            _ => return None,
-        };
+        let link = self.sessions.get_mut(session)?.link()?;
         (link.association == association).then_some(link)
     }
 
@@ -251,6 +255,9 @@ impl<M: Message> Server<M> {
         link: &Link<M>,
         out: Out<'_, M>,
     ) {
+        if link.half == PeerHalf::Over {
+            return;
+        }
         if !link.finished {
             Self::ask_streams(out, StreamsRequest::Finish { association: link.association });
         }
@@ -288,7 +295,6 @@ impl<M: Message> Transfer<M> {
             coding,
             octets: 0,
             least: 0,
-            ends: false,
             began,
             ending: None,
         }
@@ -386,11 +392,11 @@ impl<M: Message> Transfer<M> {
                         (arrived, decoder.take_marker(), ended)
                     }
                     _ => {
+                        let has_all = link.has_all();
                         let enough = |message: &M| {
-                            let all = *unwritten == 0 || link.peer_finished;
-                            all || message.len() >= WRITE_AT_ONCE
+                            *unwritten == 0 || has_all || message.len() >= WRITE_AT_ONCE
                         };
-                        (link.early.take_if(|message| enough(message)), None, link.peer_finished)
+                        (link.early.take_if(|message| enough(message)), None, has_all)
                     }
                 };
                 if let Some(message) = arrived {
@@ -415,10 +421,15 @@ impl<M: Message> Transfer<M> {
 }
 
 impl<M: Message> Link<M> {
+    /// Returns whether the client has sent everything.
+    fn has_all(&self) -> bool {
+        self.half >= PeerHalf::Finished
+    }
+
     /// Returns whether it stays open behind a transfer in this form: the end of a file in blocks is
     /// marked (RFC 959 §3.4.2).
     pub(super) fn stays_open(&self, form: Form) -> bool {
-        form.mode == Mode::Block && !self.finished && !self.peer_finished
+        form.mode == Mode::Block && !self.finished && !self.has_all()
     }
 
     /// Sends what there is credit for, and leaves the rest. Returns how many octets left.
@@ -455,7 +466,7 @@ impl<M: Message> Link<M> {
         }
         if self.early.is_none() {
             decoder.feed(&[], CODED_AT_ONCE, &mut octets)?;
-            if self.peer_finished && !decoder.holds() {
+            if self.has_all() && !decoder.holds() {
                 decoder.finish(&mut octets)?;
             }
         }
@@ -464,7 +475,7 @@ impl<M: Message> Link<M> {
     }
 
     fn give_back(&self, octets: usize, out: Out<'_, M>) {
-        if octets > 0 && !self.peer_finished {
+        if octets > 0 && !self.has_all() {
             let (association, credit) = (self.association, Credit::of_octets(octets));
             Server::ask_streams(out, StreamsRequest::Credit { association, credit });
         }

@@ -5,7 +5,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
 use super::commands::Answer;
-use super::state::{FileUse, Leaving, Stream};
+use super::state::{FileUse, Leaving, PeerHalf, Stream};
 use super::{Indication, Out, Server};
 use crate::NAME;
 
@@ -54,9 +54,19 @@ impl<M: Message> Server<M> {
             }
             (Stream::Control { session }, StreamsIndication::Finished { .. }) => {
                 if let Some(state) = self.sessions.get_mut(session) {
-                    state.control.peer_finished = true;
+                    state.control_ends();
+                    state.control.half = PeerHalf::Finished;
                     self.obey_waiting(cx, session, out);
+                    self.touch(cx, session);
                 }
+            }
+            (Stream::Control { session }, StreamsIndication::Ending { .. }) => {
+                if let Some(state) = self.sessions.get_mut(session) {
+                    state.control_ends();
+                }
+            }
+            (Stream::Data { session }, StreamsIndication::Ending { .. }) => {
+                self.data_ending(session, name);
             }
 
             (Stream::Control { session }, StreamsIndication::Controlled { outcome, .. }) => {
@@ -111,7 +121,7 @@ impl<M: Message> Server<M> {
                     self.await_clients(listener, out);
                 }
             }
-            Stream::Control { session } => self.forget_session(cx, session, out),
+            Stream::Control { session } => self.control_ended(cx, session, out),
             Stream::DataListener { session } => self.data_listener_ended(cx, session, name, out),
             Stream::Data { session } => self.data_ended(cx, session, name, why, out),
             Stream::Lingering { .. } => self.lingering -= 1,
@@ -119,25 +129,33 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// Takes octets of a control association. All of them are parsed at once; credit is given back
-    /// when they are obeyed.
+    /// Handles the end of a control association. A file whose data association had ended before is
+    /// whole, and gets its name; nothing else outlives its client.
+    fn control_ended(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        state.control_ends();
+        state.control.half = PeerHalf::Over;
+        let stores = state.transfer().is_some_and(|transfer| transfer.stores());
+        if !stores || state.control.ended_first {
+            return self.forget_session(cx, session, out);
+        }
+        state.control.hush();
+    }
+
+    /// Takes octets of a control association; credit is given back when they are obeyed.
     fn lines_delivered(&mut self, cx: &Context, session: Handle, message: &M, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let control = &mut state.control;
+        // The session is leaving, or TLS begins: what arrives before it is not obeyed.
+        let is_heard = control.leaving == Leaving::No && !control.secures;
         for leaf in message.leaves() {
-            let Leaf::Octets(mut octets) = leaf else { continue };
-            while !octets.is_empty() {
-                let Some(state) = self.sessions.get_mut(session) else { return };
-                let (heard, taken) = state.control.lines.feed(octets);
-                octets = &octets[taken..];
-                state.control.withheld += taken;
-                // The session is leaving, or TLS begins: what arrives before it is not obeyed.
-                if state.control.leaving != Leaving::No || state.control.secures {
-                    continue;
-                }
-                if let Some(heard) = heard {
-                    state.control.push(heard);
-                }
+            let Leaf::Octets(octets) = leaf else { continue };
+            control.withheld += octets.len();
+            if is_heard {
+                control.raw.extend_from_slice(octets);
             }
         }
+        control.parse();
         self.obey_waiting(cx, session, out);
     }
 
@@ -195,6 +213,10 @@ impl<M: Message> Server<M> {
             (FileUse::Question { session }, FilesIndication::Done { result, .. }) => {
                 self.files.forget(name);
                 self.answered(cx, session, Answer::Done(result), out);
+            }
+            (FileUse::Forgotten, FilesIndication::Digested { .. }) => {
+                self.files.forget(name);
+                self.digests -= 1;
             }
             (_, FilesIndication::Closed { .. }) => {
                 self.files.forget(name);

@@ -3,14 +3,15 @@
 //! ```text
 //! AUTH TLS ─▸ 234, when that has left ─▸ Control(Secure) ─▸ handshake ─▸ the next command
 //! implicit ─▸ Control(Secure) before it is open ─▸ handshake ─▸ 220
-//! PROT P   ─▸ Control(Secure) for each data association, as soon as it is open
+//! PROT P   ─▸ Control(Secure) for each data association, before it is open: what is read
+//!             together with the arrival belongs to the handshake
 //! ```
 
 use stackwright_contract::services::StreamsRequest;
 use stackwright_contract::{Command, CommandError, Context, Handle, Secure, SessionGroup, TlsRole};
 use stackwright_wire::Message;
 
-use super::state::{Control, Work};
+use super::state::{Control, Session, Work};
 use super::{Out, Server};
 use crate::NAME;
 
@@ -27,6 +28,17 @@ impl<M: Message> Server<M> {
         state.work = Work::Securing;
         state.control.secures = true;
         self.touch(cx, session);
+    }
+
+    /// Commands once more to secure a data association that is still to come: now it is known that
+    /// its client reads.
+    pub(super) fn resecure_data(&mut self, session: Handle, out: Out<'_, M>) {
+        if let Some(state) = self.sessions.get_mut(session)
+            && let Some(association) = state.coming()
+            && state.transfer().is_some_and(|transfer| !transfer.stores())
+        {
+            secure_data(state, association, out);
+        }
     }
 
     /// Handles the answer to the command: a control association that could not be secured ends.
@@ -78,10 +90,23 @@ pub(super) fn secure_control<M: Message>(control: Handle, out: Out<'_, M>) {
     secure(control, SessionGroup::Begins(group(control)), out);
 }
 
-/// Commands to secure a data association, in the group of its control association: a client that
-/// resumes there holds the secret of that one.
-pub(super) fn secure_data<M: Message>(control: Handle, association: Handle, out: Out<'_, M>) {
-    secure(association, SessionGroup::Joins(group(control)), out);
+/// Commands to secure the data association of a session that protects them, in the group of its
+/// control association: a client that resumes there holds the secret of that one. It is given a
+/// session for the next one only where it is known that it reads, on a download or a listing: so it
+/// is commanded once more when one begins. A client that stores may never read, and to close with a
+/// ticket unread resets the association (RFC 1122 §4.2.2.13), at the cost of what is on its way.
+pub(super) fn secure_data<M: Message>(
+    state: &mut Session<M>,
+    association: Handle,
+    out: Out<'_, M>,
+) {
+    let group = group(state.control.name);
+    if state.protection.data {
+        let reads = state.transfer().is_some_and(|transfer| !transfer.stores());
+        let sessions =
+            if reads { SessionGroup::Joins(group) } else { SessionGroup::Borrows(group) };
+        secure(association, sessions, out);
+    }
 }
 
 fn secure<M: Message>(association: Handle, sessions: SessionGroup, out: Out<'_, M>) {

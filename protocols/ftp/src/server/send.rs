@@ -9,8 +9,7 @@ use stackwright_wire::Message;
 
 use super::secure::secure_behind_replies;
 use super::state::{
-    CONTROL_CREDIT, Control, Leaving, UNSENT_KEPT, UNSENT_MOST, WAITING_MOST, WAITING_OCTETS_MOST,
-    Work,
+    CONTROL_CREDIT, Control, Leaving, PeerHalf, REPLIES_MOST, UNSENT_KEPT, UNSENT_MOST, Work,
 };
 use super::{Out, Server};
 use crate::{NAME, reply};
@@ -42,7 +41,7 @@ impl<M: Message> Server<M> {
     /// Takes credit for more replies.
     pub(super) fn on_reply_credit(&mut self, session: Handle, credit: usize) {
         if let Some(state) = self.sessions.get_mut(session) {
-            state.control.credit += credit;
+            state.control.credit = (state.control.credit + credit).min(REPLIES_MOST);
             self.mark(session);
         }
     }
@@ -74,12 +73,17 @@ impl<M: Message> Server<M> {
         for session in mem::take(&mut self.due) {
             self.obey_waiting(cx, session, out);
             let Some(state) = self.sessions.get_mut(session) else { continue };
+            if state.control.is_over() && state.transfer().is_none() {
+                self.forget_session(cx, session, out);
+                continue;
+            }
             state.control.due = false;
             state.control.obeyed = 0;
             send(&mut state.control, out);
             secure_behind_replies(&mut state.control, out);
             listen_on(&mut state.control, out);
-            let goes_on = !state.control.waiting.is_empty() || state.control.peer_finished;
+            let goes_on =
+                !state.control.waiting.is_empty() || state.control.half >= PeerHalf::Finished;
             if goes_on && state.can_obey() {
                 self.mark(session);
             } else if let Work::Recital(_) = state.work {
@@ -116,10 +120,10 @@ fn send<M: Message>(control: &mut Control, out: Out<'_, M>) {
 /// replies.
 fn listen_on<M: Message>(control: &mut Control, out: Out<'_, M>) {
     let reads = control.unsent.len() < UNSENT_MOST;
-    let few = control.waiting.len() < WAITING_MOST && control.waiting_octets < WAITING_OCTETS_MOST;
-    if control.withheld > 0 && few && reads {
+    let credit = control.withheld - control.raw.len();
+    if credit > 0 && control.has_few() && reads {
         debug_assert!(control.withheld <= CONTROL_CREDIT);
-        let credit = mem::take(&mut control.withheld);
+        control.withheld -= credit;
         out.request(Either::Left(StreamsRequest::Credit {
             association: control.name,
             credit: Credit::of_octets(credit),

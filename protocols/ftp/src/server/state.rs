@@ -63,6 +63,9 @@ pub(super) const WAITING_OCTETS_MOST: usize = LINE_MOST;
 pub(super) const OBEYED_MOST: usize = 32;
 /// How many octets of replies a client may leave unread before no more of its commands are obeyed.
 pub(super) const UNSENT_MOST: usize = 4096;
+/// How many octets of replies may be on their way in the layers below, whatever credit they give:
+/// what waits there is memory, too, and more of it than here where it is in small pieces.
+pub(super) const REPLIES_MOST: usize = 2048;
 /// How many octets of memory for replies a session keeps when all are sent.
 pub(super) const UNSENT_KEPT: usize = 1024;
 /// How many wrong passwords end a session.
@@ -178,12 +181,27 @@ pub(super) struct Protected {
     pub(super) resumes: bool,
 }
 
+/// How far a client is with what it sends on an association.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum PeerHalf {
+    Open,
+    /// The end has arrived, and octets before it may wait.
+    Ending,
+    /// All octets are here.
+    Finished,
+    /// And the association has ended.
+    Over,
+}
+
 /// The control association.
 pub(super) struct Control {
     pub(super) name: Handle,
     pub(super) peer: SocketAddr,
     pub(super) local: SocketAddr,
     pub(super) lines: Lines,
+    /// Octets that arrived while enough lines waited: as lines, the shortest take many times the
+    /// memory.
+    pub(super) raw: Vec<u8>,
     /// Lines that arrived and were not obeyed.
     pub(super) waiting: VecDeque<LineEvent>,
     /// The octets of these lines.
@@ -195,8 +213,10 @@ pub(super) struct Control {
     /// Replies that the end of the batch sends, or for which there is no credit.
     pub(super) unsent: Vec<u8>,
     pub(super) credit: usize,
-    /// Whether the client sends no more.
-    pub(super) peer_finished: bool,
+    pub(super) half: PeerHalf,
+    /// Its end arrived while the data association was open still, or where there was none: what an
+    /// upload has then is not a whole file.
+    pub(super) ended_first: bool,
     pub(super) leaving: Leaving,
     /// Whether TLS begins behind the replies that are gathered.
     pub(super) secures: bool,
@@ -259,8 +279,7 @@ pub(super) struct Link<M> {
     pub(super) credit: usize,
     /// What arrived before the file was open, or while the disk is busy.
     pub(super) early: Option<M>,
-    /// Whether the client has sent everything.
-    pub(super) peer_finished: bool,
+    pub(super) half: PeerHalf,
     /// Whether this end has sent everything.
     pub(super) finished: bool,
     /// Whether it is open after a transfer, for another one.
@@ -311,13 +330,15 @@ pub(super) struct Transfer<M> {
     /// How many octets the file had that is being stored: with fewer, what is behind them would
     /// stay.
     pub(super) least: u64,
-    /// Whether an upload has ended that gets its name when nothing of the client is left to see.
-    pub(super) ends: bool,
     /// The end of an upload that is being kept as a part.
     pub(super) ending: Option<Ending>,
 }
 
 impl<M> Transfer<M> {
+    pub(super) fn stores(&self) -> bool {
+        matches!(self.motion, Motion::Store { .. })
+    }
+
     /// Returns the file, if what was stored of it can be kept as a part.
     pub(super) fn part(&self) -> Option<Handle> {
         match (self.file, self.purpose) {
@@ -452,6 +473,57 @@ impl<M> Session<M> {
             _ => None,
         }
     }
+
+    /// Returns the open data association, of a transfer or of the next one.
+    pub(super) fn link(&mut self) -> Option<&mut Link<M>> {
+        match (&mut self.data, &mut self.work) {
+            (Data::Arrived(link) | Data::Securing { link, .. }, _) => Some(link),
+            (_, Work::Transfer(Transfer { link, .. })) => link.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// Returns whether no data association was arranged.
+    pub(super) fn lacks_data(&self) -> bool {
+        let has_link = matches!(&self.work, Work::Transfer(Transfer { link: Some(_), .. }));
+        matches!(self.data, Data::Absent) && !has_link
+    }
+
+    /// Returns the name of the data association that is not at the disposal of a transfer yet.
+    pub(super) fn coming(&self) -> Option<Handle> {
+        match &self.data {
+            Data::Awaited { association, .. } | Data::Opening { association } => Some(*association),
+            Data::Securing { link, .. } => Some(link.association),
+            _ => None,
+        }
+    }
+
+    /// Returns how far the client is on that; where there is none, it may still come.
+    fn data_half(&self) -> PeerHalf {
+        match (&self.data, &self.work) {
+            (Data::Arrived(link) | Data::Securing { link, .. }, _)
+            | (_, Work::Transfer(Transfer { link: Some(link), .. })) => link.half,
+            _ => PeerHalf::Open,
+        }
+    }
+
+    /// Notes that the end of the control association has arrived, if that is new.
+    pub(super) fn control_ends(&mut self) {
+        if self.control.half == PeerHalf::Open {
+            self.control.ended_first = self.data_half() == PeerHalf::Open;
+            self.control.half = PeerHalf::Ending;
+        }
+    }
+
+    /// Returns whether a file is being stored, and not all of it is here, whose client is gone.
+    pub(super) fn is_forsaken(&self) -> bool {
+        let Work::Transfer(Transfer { motion: Motion::Store { .. }, file, .. }) = &self.work else {
+            return false;
+        };
+        matches!(file, File::Opening(_) | File::Open(_))
+            && self.control.is_gone()
+            && self.data_half() < PeerHalf::Finished
+    }
 }
 
 impl Stream {
@@ -472,28 +544,54 @@ impl Control {
             later => self.waiting.remove(later),
         }?;
         self.waiting_octets -= event.length();
-        // A client that has once sent much does not hold memory for it.
-        if self.waiting.is_empty() && self.waiting.capacity() > WAITING_MOST {
-            self.waiting = VecDeque::new();
-        }
         Some(event)
     }
 
-    pub(super) fn push(&mut self, event: LineEvent) {
-        self.waiting_octets += event.length();
-        self.waiting.push_back(event);
+    /// Returns whether few enough lines wait.
+    pub(super) fn has_few(&self) -> bool {
+        self.waiting.len() < WAITING_MOST && self.waiting_octets < WAITING_OCTETS_MOST
     }
 
-    /// Returns whether the client closed it without QUIT, which is to abort what runs (RFC 959
-    /// §4.1.1).
+    /// Makes lines of what arrived.
+    pub(super) fn parse(&mut self) {
+        let mut parsed = 0;
+        while parsed < self.raw.len() && self.has_few() {
+            let (event, taken) = self.lines.feed(&self.raw[parsed..]);
+            parsed += taken;
+            if let Some(event) = event {
+                self.waiting_octets += event.length();
+                self.waiting.push_back(event);
+            }
+        }
+        self.raw.drain(..parsed);
+        if self.raw.is_empty() {
+            self.raw = Vec::new();
+        }
+    }
+
+    /// Returns whether the client closed it without QUIT, and before the data association ended:
+    /// that aborts what runs (RFC 959 §4.1.1).
     pub(super) fn is_gone(&self) -> bool {
         let quits = |event: &LineEvent| matches!(event, LineEvent::Line(line) if line.trim().eq_ignore_ascii_case("QUIT"));
-        self.peer_finished && !self.waiting.iter().any(quits)
+        self.half >= PeerHalf::Finished && self.ended_first && !self.waiting.iter().any(quits)
+    }
+
+    /// Returns whether nothing can be said there any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.half == PeerHalf::Over
+    }
+
+    /// Says nothing any more.
+    pub(super) fn hush(&mut self) {
+        self.leaving = Leaving::Finished;
+        self.forget_waiting();
+        (self.credit, self.withheld, self.unsent) = (0, 0, Vec::new());
     }
 
     /// Forgets what waits.
     pub(super) fn forget_waiting(&mut self) {
         (self.waiting, self.waiting_octets) = (VecDeque::new(), 0);
+        self.raw = Vec::new();
     }
 
     pub(super) fn new(name: Handle, local: SocketAddr, peer: SocketAddr, credit: usize) -> Self {
@@ -502,13 +600,15 @@ impl Control {
             peer,
             local,
             lines: Lines::new(LINE_MOST),
+            raw: Vec::new(),
             waiting: VecDeque::new(),
             waiting_octets: 0,
             withheld: 0,
             obeyed: 0,
             unsent: Vec::new(),
-            credit,
-            peer_finished: false,
+            credit: credit.min(REPLIES_MOST),
+            half: PeerHalf::Open,
+            ended_first: false,
             leaving: Leaving::No,
             secures: false,
             due: false,

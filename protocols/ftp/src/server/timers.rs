@@ -7,7 +7,7 @@
 //! | lingering | a session that was told to end | it is reset |
 //! | data wait | a transfer without data association | 425 |
 //! | idle | a transfer without progress | 426 |
-//! | next turn | an upload that has ended | it gets its name, where the client did not vanish |
+//! | next turn | an upload whose client is gone | 426, unless all of it had arrived |
 //! | penalty | a wrong password | its reply |
 //! | delay | a password from an address of too many wrong ones | it is tried |
 //! | lingering | a data association whose peer does not close | it is reset |
@@ -38,7 +38,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let timeout = match &state.work {
             Work::Delayed(_) => return,
-            Work::Transfer(Transfer { ends: true, file: File::Open(_), .. }) => NEXT_TURN,
+            Work::Transfer(_) if state.is_forsaken() => NEXT_TURN,
             Work::Transfer(transfer) if transfer.link.is_none() => self.config.data_wait,
             Work::Penalty => self.config.penalty,
             _ if state.control.leaving != Leaving::No => LINGER,
@@ -105,6 +105,7 @@ impl<M: Message> Server<M> {
 
     fn deadline_passed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
+        let is_forsaken = state.is_forsaken();
         match &mut state.work {
             Work::Penalty => {
                 self.wrong_password(cx, session);
@@ -121,10 +122,13 @@ impl<M: Message> Server<M> {
             Work::Transfer(Transfer { file: File::Keeping(_) | File::Parting(_), .. })
             // A large file takes its time.
             | Work::Asked(Question::Digest { .. }, _) => self.touch(cx, session),
-            Work::Transfer(Transfer { ends: true, .. }) => self.pump(cx, session, out),
+            Work::Transfer(_) if is_forsaken => self.forsake(cx, session, out),
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
                     Data::Absent => (425, "The data connection could not be opened."),
+                    _ if state.protection.resumes => {
+                        (425, "No data connection that resumes the TLS session came in time.")
+                    }
                     _ => (425, "Nobody came to the data connection in time."),
                 };
                 self.fail(cx, session, Trouble::Data(Ended::Expired), code_and_text, out);
@@ -146,9 +150,9 @@ impl<M: Message> Server<M> {
             Work::Idle | Work::Asked(..) | Work::Recital(_) => {
                 if state.control.leaving == Leaving::No {
                     let text = if state.rights().is_none() && state.login_until <= cx.now() {
-                        "You did not log in in time."
+                        "Login timeout, closing the control connection."
                     } else {
-                        "You were silent for too long."
+                        "Idle timeout, closing the control connection."
                     };
                     self.end_recital(session, out);
                     self.reply(cx, session, 421, text);

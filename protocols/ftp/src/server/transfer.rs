@@ -7,17 +7,21 @@ use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
-use stackwright_contract::services::{Failure, FileKind, FilesRequest, FolderEntry, Purpose};
+use stackwright_contract::services::{
+    Ended, Failure, FileKind, FilesRequest, FolderEntry, Purpose,
+};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::question::Style;
 use super::state::{Data, File, FileUse, Motion, Transfer, Work};
-use super::{Out, Server};
+use super::{Out, Server, Trouble};
 use crate::listing;
 
 /// What announces a listing.
 const LISTING: &str = "Here is the listing.";
+/// The reply to a transfer for which no data connection was arranged.
+pub(super) const NO_DATA: (u16, &str) = (425, "Say PASV, EPSV, PORT or EPRT first.");
 /// The reply to REST in a form in which it has no meaning.
 pub(super) const NO_RESTART: &str =
     "REST and RANG count the octets of a file: they need TYPE I and STRU F.";
@@ -92,6 +96,7 @@ impl<M: Message> Server<M> {
     ) {
         let motion = Motion::List { style: Style::Facts, text: None, asked: false, end: false };
         self.begin(cx, session, path, File::Absent, Purpose::List, motion);
+        self.resecure_data(session, out);
         if let Some(transfer) = self.sessions.get_mut(session).and_then(|state| state.transfer()) {
             transfer.list(line, true);
         }
@@ -109,6 +114,7 @@ impl<M: Message> Server<M> {
     ) {
         let file = self.files.name(FileUse::Transfer { session });
         self.begin(cx, session, path.clone(), File::Opening(file), purpose, motion);
+        self.resecure_data(session, out);
         Self::ask_files(out, FilesRequest::Open { file, path, purpose });
     }
 
@@ -144,8 +150,9 @@ impl<M: Message> Server<M> {
         let mut needed = String::new();
         match (&mut transfer.motion, size) {
             (Motion::Retrieve { next, until, expected, .. }, Some(size)) => {
-                // A position beyond the end counts as the end, so that no sum of offsets overflows.
-                *next = size.min(*next);
+                if *next > size {
+                    return self.refuse_transfer(cx, session, Failure::Short, out);
+                }
                 let octets = size.min(*until).saturating_sub(*next);
                 *expected = Some(octets);
                 // Clients read the size from here for their progress bars.
@@ -190,7 +197,10 @@ impl<M: Message> Server<M> {
         needed: &str,
         out: Out<'_, M>,
     ) {
-        let Some(state) = self.sessions.get(session) else { return };
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.lacks_data() {
+            return self.fail(cx, session, Trouble::Data(Ended::Unlistened), NO_DATA, out);
+        }
         let kept = matches!(&state.data, Data::Arrived(link) if link.kept);
         let text = if state.terse { needed } else { text };
         self.answer(cx, session, if kept { 125 } else { 150 }, text);
@@ -241,7 +251,7 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
         Failure::Exists => (550, "There is a file or folder of that name already."),
         Failure::NotEmpty => (550, "The folder is not empty."),
         Failure::BadName => {
-            (550, "That cannot be such a name, or it names the wrong kind of thing.")
+            (550, "The name is not allowed, or it is that of the wrong kind of thing.")
         }
         Failure::Full => (452, "There is no room left on the disk."),
         Failure::Short => (554, "The file has fewer octets than REST says."),

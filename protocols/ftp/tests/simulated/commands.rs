@@ -23,7 +23,7 @@ fn feat_lists_what_there_is_and_opts_changes_it() {
         " LANG EN*",
         " MDTM",
         " MFMT",
-        " MLST type*;size*;modify*;perm*;unique*;UNIX.mode*;",
+        " MLST type*;perm*;size*;modify*;unique*;UNIX.mode*;",
         " RANG STREAM",
         " REST STREAM",
         " SIZE",
@@ -36,7 +36,11 @@ fn feat_lists_what_there_is_and_opts_changes_it() {
     }
     assert!(!features.contains("AUTH"), "there is no TLS here");
     assert_eq!(dialogue.ask("OPTS MLST size;Type;x;\r\n"), ["200 MLST OPTS type;size;"]);
-    assert!(dialogue.ask("FEAT\r\n")[0].contains(" MLST type*;size*;modify;"));
+    assert!(dialogue.ask("FEAT\r\n")[0].contains(" MLST type*;perm;size*;modify;"));
+    assert_eq!(dialogue.ask("OPTS MLST fish;cakes;\r\n"), ["200 MLST OPTS "]);
+    for wrong in ["fish", "type", "type ;", "type;;"] {
+        assert_eq!(dialogue.code(&format!("OPTS MLST {wrong}")), 501, "{wrong}");
+    }
     assert_eq!(dialogue.ask("OPTS HASH\r\n"), ["200 SHA-256"]);
     assert_eq!(dialogue.ask("OPTS HASH sha-256\r\n"), ["200 SHA-256"]);
     assert_eq!(dialogue.code("OPTS HASH MD5"), 504);
@@ -52,7 +56,7 @@ fn mlst_tells_of_one_name_and_mlsd_of_a_folder() {
     dialogue.disk.borrow_mut().set_modified("a b", 951_782_400);
     dialogue.disk.borrow_mut().put_folder("folder");
     dialogue.say("OPTS MLST type;size;modify;perm;UNIX.mode;\r\n");
-    let facts = "type=file;size=5;modify=20000229000000;perm=adfrw;UNIX.mode=0644;";
+    let facts = "type=file;perm=adfrw;size=5;modify=20000229000000;UNIX.mode=0644;";
     let told = dialogue.ask("MLST a b\r\n");
     assert_eq!(told, [format!("250 Facts:\n {facts} /a b\nEnd")]);
     assert!(dialogue.ask("MLST\r\n")[0].contains(" type=dir;perm=cdeflmp;UNIX.mode=0755; /\n"));

@@ -91,7 +91,7 @@ fn a_reset_after_the_end_of_data_does_not_undo_a_stored_file() {
     let before = dialogue.codes().len();
     dialogue.say("ABOR\r\nNOOP\r\n");
     dialogue.world.run_for(seconds(10));
-    assert_eq!(dialogue.new_codes(before), [226, 226, 200], "stored; nothing to abort; here");
+    assert_eq!(dialogue.new_codes(before), [226, 225, 200], "stored; nothing to abort; here");
     assert_eq!(dialogue.disk.borrow().octets("a").as_deref(), Some(&b"twenty octets of data"[..]));
     assert_eq!(dialogue.transfers(), [Ok(())]);
     dialogue.settle();
@@ -233,6 +233,49 @@ fn one_client_too_many_is_told_so_and_a_crowd_that_stays_does_not_close_the_door
     server_is_empty(&mut world, server);
 }
 
+/// RFC 1123 §4.1.3.2, however long the login took.
+#[test]
+fn a_client_has_five_minutes_after_its_login() {
+    let mut world = World::new(1);
+    let disk = Tree::shared();
+    let server = add_server(&mut world, server_config(), Habits::default(), &disk);
+    let mut raw = Raw::add(&mut world, CLIENT);
+    let control = raw.open(&mut world, door());
+    world.run_for(seconds(100));
+    raw.say(&mut world, control, b"USER ftp\r\nPASS x\r\n");
+    world.run_for(seconds(299));
+    assert_eq!(raw.codes(&world, control), [220, 331, 230]);
+    world.run_for(seconds(2));
+    assert_eq!(raw.codes(&world, control), [220, 331, 230, 421]);
+    world.run_for(AGES);
+    server_is_empty(&mut world, server);
+}
+
+#[test]
+fn a_digest_hears_abor_and_ends_with_its_session() {
+    let mut dialogue = Dialogue::new(server_config());
+    dialogue.disk.borrow_mut().put("a", "12345");
+    dialogue.disk.borrow_mut().faults = slow(1_000_000);
+    for _ in 0..20 {
+        let before = dialogue.codes().len();
+        dialogue.say("HASH a\r\nNOOP\r\n");
+        assert_eq!(dialogue.new_codes(before), [0; 0]);
+        dialogue.say("ABOR\r\n");
+        assert_eq!(dialogue.new_codes(before), [426, 226, 200]);
+    }
+    // More sessions than digests there may be, each of which leaves while one is computed.
+    for _ in 0..20 {
+        let Dialogue { world, raw, .. } = &mut dialogue;
+        let control = raw.open(world, door());
+        raw.say(world, control, b"USER ftp\r\nPASS x\r\nHASH a\r\n");
+        world.run_for(seconds(1));
+        assert_eq!(raw.codes(world, control), [220, 331, 230], "it is computed");
+        raw.abort(world, control);
+        world.run_for(seconds(1));
+    }
+    dialogue.settle();
+}
+
 #[test]
 fn a_silent_client_is_sent_away_and_cut_off_when_it_does_not_go() {
     let mut dialogue = Dialogue::new(server_config());
@@ -349,11 +392,13 @@ fn rest_begins_a_transfer_where_it_says_both_ways() {
         b"0123456789",
         "it was for one transfer"
     );
-    for (place, expected) in [(10, 226), (11, 226), (u64::MAX, 226)] {
+    for (place, expected) in [(10, 226), (11, 554), (u64::MAX, 554)] {
         let data = dialogue.connect();
         dialogue.say(&format!("REST {place}\r\nRETR a\r\n"));
         assert_eq!(dialogue.raw.heard(&dialogue.world, data).octets, b"");
         assert_eq!(dialogue.codes().last(), Some(&expected), "at or behind the end");
+        let code = dialogue.code("REST 11");
+        assert_eq!((code, dialogue.code("RETR a")), (350, 554), "also where no port is arranged");
     }
     let data = dialogue.connect();
     dialogue.say("REST 3\r\nSTOR a\r\n");

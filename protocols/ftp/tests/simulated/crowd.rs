@@ -200,7 +200,7 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
     let (mut room_back, mut messages, mut octets, mut turns) = (0, 0, 0, 0);
     while server.wants_flush() {
         server.flush(&cx, &mut asked);
-        let mut sent = 0;
+        let (mut sent, mut left) = (0, 0);
         for request in asked.0.drain(..) {
             match request {
                 StreamsRequest::Credit { credit: Credit { octets: credit, .. }, .. } => {
@@ -209,13 +209,18 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
                 StreamsRequest::Send { batch, .. } => {
                     let message = batch.into_octets();
                     sent += 1;
-                    octets += message.len();
+                    (octets, left) = (octets + message.len(), message.len());
                     assert!(message.len() < 8192, "{} octets at once", message.len());
                 }
                 _ => {}
             }
         }
         assert!(sent <= 1, "{sent} messages in one turn");
+        if left > 0 {
+            let credit = Credit::of_octets(left);
+            let more = StreamsIndication::Credit { association, credit };
+            server.handle_indication(&cx, Either::Left(more), &mut asked);
+        }
         (messages, turns) = (messages + sent, turns + 1);
         assert!(turns < TURNS, "it comes to an end");
     }

@@ -25,14 +25,21 @@ pub(crate) struct Dialogue {
 
 impl Dialogue {
     pub(crate) fn new(config: stackwright_ftp::server::Config) -> Self {
-        let mut world = World::new(1);
+        let dialogue = Self::with(1, config, Habits::default());
+        assert_eq!(dialogue.codes(), [220, 331, 230, 200]);
+        dialogue
+    }
+
+    /// The same where the server may take its time to read.
+
+    pub(crate) fn with(seed: u64, config: stackwright_ftp::server::Config, habits: Habits) -> Self {
+        let mut world = World::new(seed);
         let disk = Tree::shared();
-        let server = add_server(&mut world, config, Habits::default(), &disk);
+        let server = add_server(&mut world, config, habits, &disk);
         let mut raw = Raw::add(&mut world, CLIENT);
         let control = raw.open(&mut world, door());
         let mut dialogue = Dialogue { world, server, disk, raw, control };
         dialogue.say("USER ftp\r\nPASS x\r\nTYPE I\r\n");
-        assert_eq!(dialogue.codes(), [220, 331, 230, 200]);
         dialogue
     }
 

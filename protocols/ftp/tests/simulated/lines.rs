@@ -57,7 +57,7 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
             .into(),
             &[200, 530],
         ),
-        16 => (pick(random, &["TYPE E", "MODE C", "STRU P", "SITE x"]).into(), &[504]),
+        16 => (pick(random, &["TYPE E", "MODE C", "STRU P", "SITE x"]).into(), &[504, 530]),
         17 => (format!("REST {}", random.u64(..) >> random.u32(..64)), &[350, 501, 530]),
         18..21 => (pick(random, &["PASV", "EPSV", "EPSV 1"]).into(), &[227, 229, 501, 530]),
         21 => ("EPSV 2".into(), &[522, 530]),
@@ -68,7 +68,7 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
         23 => {
             (pick(random, &["PORT 10,0,0,9,7,208", "PORT 10,0,0,2,0,22"]).into(), &[501, 504, 530])
         }
-        24..26 => (format!("RETR {path}"), &[226, 250, 425, 426, 450, 451, 501, 550, 530]),
+        24..26 => (format!("RETR {path}"), &[226, 250, 425, 426, 450, 451, 501, 550, 530, 554]),
         26..28 => (
             format!("STOR {path}"),
             &[226, 250, 425, 426, 450, 451, 452, 501, 503, 550, 553, 554, 530],

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_ftp::reply::{Replies, Reply};
-use stackwright_simulator::{Application, Asks, SimulatedStreams, StationId, World};
+use stackwright_simulator::{Application, Asks, Habits, SimulatedStreams, StationId, World};
 use stackwright_wire::{Leaf, Message};
 
 use crate::setting::M;
@@ -19,6 +19,8 @@ const ROOM: usize = 1 << 20;
 pub(crate) struct Heard {
     pub(crate) open: Option<(SocketAddr, SocketAddr)>,
     pub(crate) octets: Vec<u8>,
+    /// The end has arrived, behind octets that it may not take.
+    pub(crate) ending: bool,
     pub(crate) finished: bool,
     pub(crate) ended: Option<Ended>,
     deaf: bool,
@@ -82,6 +84,9 @@ impl Application<SimulatedStreams<M>> for Ears {
                 }
             }
             StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+            StreamsIndication::Ending { association } => {
+                self.names.entry(association).or_default().ending = true;
+            }
             StreamsIndication::Finished { association } => {
                 self.names.entry(association).or_default().finished = true;
             }
@@ -122,8 +127,12 @@ pub(crate) struct Raw {
 
 impl Raw {
     pub(crate) fn add(world: &mut World<M>, address: IpAddr) -> Self {
-        let station = world.add(address, SimulatedStreams::new(address), Ears::default());
-        Raw { station, names: 0 }
+        Self::with(world, address, Habits::default())
+    }
+
+    pub(crate) fn with(world: &mut World<M>, address: IpAddr, habits: Habits) -> Self {
+        let streams = SimulatedStreams::with_habits(address, habits);
+        Raw { station: world.add(address, streams, Ears::default()), names: 0 }
     }
 
     fn name(&mut self) -> Handle {
@@ -132,6 +141,16 @@ impl Raw {
     }
 
     pub(crate) fn open(&mut self, world: &mut World<M>, remote: SocketAddr) -> Handle {
+        self.open_with(world, remote, ROOM)
+    }
+
+    /// The same, and takes no more than `room` octets before the test has looked at them.
+    pub(crate) fn open_with(
+        &mut self,
+        world: &mut World<M>,
+        remote: SocketAddr,
+        room: usize,
+    ) -> Handle {
         let association = self.name();
         let ears = world.application_mut(self.station);
         ears.names.insert(association, Heard { deaf: ears.deaf, ..Heard::default() });
@@ -139,7 +158,7 @@ impl Raw {
             association,
             remote: remote.into(),
             local: None,
-            credit: Credit::of_octets(ROOM),
+            credit: Credit::of_octets(room),
         };
         world.ask(self.station, ask);
         association

@@ -152,6 +152,6 @@ fn what_waits_while_a_part_is_kept_is_obeyed_afterwards() {
     dialogue.world.run_for(Duration::from_secs(30));
     assert_eq!(dialogue.new_codes(before), [0; 0], "the disk is slow");
     dialogue.world.run_for(Duration::from_secs(30));
-    assert_eq!(dialogue.new_codes(before), [256, 226, 200]);
+    assert_eq!(dialogue.new_codes(before), [256, 225, 200]);
     dialogue.settle();
 }

@@ -7,7 +7,8 @@ use stackwright_contract::services::{
     Credit, FilesIndication, FilesRequest, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
-    Context, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
+    Command, Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, PathLimits,
+    Protocol, RequestOf, SessionGroup,
 };
 use stackwright_ftp::Server;
 use stackwright_ftp::server::{Config, Request as ServerAsk};
@@ -45,6 +46,18 @@ impl Asked {
             Either::Left(StreamsRequest::Close { name: closed }) => *closed == name,
             _ => false,
         })
+    }
+
+    /// Which associations were commanded to be secure, in which group.
+    pub(crate) fn secures(&self) -> Vec<(Handle, SessionGroup)> {
+        let secures = |request: &Either<StreamsRequest<M>, FilesRequest<M>>| match request {
+            Either::Left(StreamsRequest::Control {
+                association,
+                command: Command::Secure(secure),
+            }) => Some((*association, secure.sessions)),
+            _ => None,
+        };
+        self.0.iter().filter_map(secures).collect()
     }
 
     /// Nothing was sent, and nothing was read from the disk.
@@ -94,6 +107,11 @@ impl Session {
         let mut session = Self::with(server_config());
         session.say("USER ftp\r\nPASS x\r\n");
         session
+    }
+
+    pub(crate) fn wait(&mut self, time: Duration) {
+        self.cx.set_now(self.cx.now() + time);
+        self.server.handle_timeout(&self.cx, &mut self.asked);
     }
 
     /// A client has come, and heard the greeting.

@@ -6,7 +6,8 @@ use stackwright_contract::services::{
     Credit, Ended, FilesIndication, FilesRequest, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
-    Command, CommandError, Handle, PathLimits, Secure, SecurityError, SessionGroup, TlsRole,
+    Command, CommandError, Duration, Handle, PathLimits, Secure, SecurityError, SessionGroup,
+    TlsRole,
 };
 use stackwright_ftp::server::{
     Config, Indication as Told, Request, SecurityLevel, SessionReuse, Trouble,
@@ -55,7 +56,7 @@ fn what_was_sent_behind_auth_is_not_obeyed() {
     assert_eq!(codes, ["200", "530", "331", "230"]);
     assert!(said(&mut session, "CCC\r\n").starts_with("534 "));
 
-    // A data association is secured as soon as it is open, in the group of its session.
+    // A data association is secured before it is open, in the group of its session.
     session.say("EPSV\r\n");
     let listener = session.asked.streams(|request| match request {
         StreamsRequest::Listen { listener, .. } => Some(*listener),
@@ -63,19 +64,12 @@ fn what_was_sent_behind_auth_is_not_obeyed() {
     });
     let local: SocketAddr = "[fe80::1%4]:5000".parse().expect("an address");
     session.hear(StreamsIndication::Listening { listener, local: local.into() });
-    let association = session.asked.streams(|request| match request {
-        StreamsRequest::Await { association, .. } => Some(*association),
-        _ => None,
-    });
-    let remote: SocketAddr = "[fe80::2%4]:40001".parse().expect("an address");
-    session.hear(StreamsIndication::Opened {
-        association,
-        local: local.into(),
-        remote: remote.into(),
-        credit: Credit::of_octets(1 << 20),
-        path: PathLimits::UNBOUNDED,
-    });
-    assert_eq!(secures(&mut session).sessions, SessionGroup::Joins(group));
+    let secure = session.asked.secures();
+    let association = awaited(&mut session);
+    // A client that stores may never read: it is given no session for the next association.
+    assert_eq!(secure, [(association, SessionGroup::Borrows(group))]);
+    session.say("RETR a\r\n");
+    assert_eq!(session.asked.secures(), [(association, SessionGroup::Joins(group))]);
 }
 
 /// A session with TLS, where data is protected.
@@ -125,11 +119,15 @@ fn passive(session: &mut Session) -> (Handle, Handle) {
     (listener, awaited(session))
 }
 
+/// Returns the data association that is awaited, and commanded to be secure before it is open.
 fn awaited(session: &mut Session) -> Handle {
-    session.asked.streams(|request| match request {
+    let secures = session.asked.secures();
+    let association = session.asked.streams(|request| match request {
         StreamsRequest::Await { association, .. } => Some(*association),
         _ => None,
-    })
+    });
+    assert!(matches!(secures[..], [(name, SessionGroup::Borrows(_))] if name == association));
+    association
 }
 
 fn arrives(session: &mut Session, association: Handle) {
@@ -138,7 +136,6 @@ fn arrives(session: &mut Session, association: Handle) {
     let credit = Credit::of_octets(1 << 20);
     let path = PathLimits::UNBOUNDED;
     session.hear(StreamsIndication::Opened { association, local, remote, credit, path });
-    assert!(matches!(secures(session).sessions, SessionGroup::Joins(_)));
 }
 
 /// A client behind the same address as the right one, which has resumed its session before, is
@@ -159,7 +156,7 @@ fn a_data_connection_that_does_not_resume_is_a_thiefs_once_one_did() {
     let (listener, thief) = passive(&mut session);
     arrives(&mut session, thief);
     secured(&mut session, Some(thief), Secure::FULL);
-    assert!(session.asked.has_aborted(thief) && !session.asked.has_closed(listener));
+    assert!(session.asked.has_closed(thief) && !session.asked.has_closed(listener));
     assert!(session.asked.1.iter().any(|told| matches!(told, Told::DataRefused { .. })));
     let right = awaited(&mut session);
     arrives(&mut session, right);
@@ -178,8 +175,9 @@ fn a_data_connection_has_to_resume_where_that_is_required() {
         retrieve(&mut session);
         arrives(&mut session, data);
         secured(&mut session, Some(data), Secure::FULL);
-        assert_eq!(session.asked.has_aborted(data), refused, "{reuse:?}");
-        assert!(session.asked.has_closed(listener));
+        // Behind the handshake, which is over.
+        assert_eq!(session.asked.has_closed(data), refused, "{reuse:?}");
+        assert!(session.asked.has_closed(listener) && !session.asked.has_aborted(data));
         let text = session.flush();
         assert_eq!(text.contains("522 "), refused, "{reuse:?}: {text}");
         let told = |told: &Told| match told {
@@ -268,10 +266,63 @@ fn a_thief_where_the_server_connects_costs_the_transfer() {
     arrives(&mut session, thief);
     session.asked.is_quiet();
     secured(&mut session, Some(thief), Secure::FULL);
-    assert!(session.asked.has_aborted(thief));
-    assert!(
-        session.flush().ends_with("522 The data connection has to resume the TLS session.\r\n")
-    );
+    assert!(session.asked.has_closed(thief));
+    let text = session.flush();
+    assert!(text.lines().last().is_some_and(|line| line.starts_with("522 ")), "{text}");
+}
+
+/// A client that has lost its session is not left to wait long for another that may come.
+#[test]
+fn who_does_not_resume_is_told_so_soon() {
+    let mut session = protected();
+    let (_, data) = passive(&mut session);
+    arrives(&mut session, data);
+    secured(&mut session, Some(data), Secure::RESUMED);
+    session.hear(StreamsIndication::Ended { name: data, why: Ended::Reset(0) });
+    session.flush();
+    for how in [Secure::FULL, Secure::SPENT] {
+        let (listener, data) = passive(&mut session);
+        retrieve(&mut session);
+        session.flush();
+        arrives(&mut session, data);
+        secured(&mut session, Some(data), how);
+        let refused = how == Secure::FULL;
+        assert_eq!(session.asked.has_closed(data), refused, "the other has used up its sessions");
+        assert_ne!(session.asked.has_closed(listener), refused, "the right one may come");
+        assert_eq!(session.flush(), "");
+        if refused {
+            session.wait(Duration::from_secs(2));
+            assert!(session.flush().starts_with("425 "));
+        }
+    }
+}
+
+/// Somebody is first at a port, and speaks no TLS: the client still comes.
+#[test]
+fn noise_at_a_port_does_not_keep_the_client_from_it() {
+    let mut session = protected();
+    let (listener, mut data) = passive(&mut session);
+    retrieve(&mut session);
+    session.flush();
+    for _ in 0..3 {
+        arrives(&mut session, data);
+        let error = CommandError::Insecure { why: SecurityError::NotTls, certificate: None };
+        session.hear(StreamsIndication::Controlled { association: data, outcome: Err(error) });
+        let noise = data;
+        assert!(!session.asked.has_closed(listener));
+        data = session.asked.streams(|request| match request {
+            StreamsRequest::Await { association, .. } => Some(*association),
+            _ => None,
+        });
+        let why = Ended::Insecure(SecurityError::NotTls);
+        session.hear(StreamsIndication::Ended { name: noise, why });
+        assert_eq!(session.flush(), "", "it has its time");
+    }
+    arrives(&mut session, data);
+    secured(&mut session, Some(data), Secure::RESUMED);
+    let reads =
+        |request: &FilesRequest<_>| matches!(request, FilesRequest::Read { .. }).then_some(());
+    session.asked.files(reads);
 }
 
 #[test]

@@ -178,7 +178,9 @@ impl<M: Message> Hub<M> {
                 }
             }
             StreamsIndication::Ended { name, why } => self.ended(cx, name, why, out),
-            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+            StreamsIndication::Changed { .. }
+            | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Ending { .. } => {}
         }
     }
 

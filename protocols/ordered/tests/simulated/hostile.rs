@@ -103,7 +103,9 @@ impl Known {
                         }
                     });
                 }
-                StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+                StreamsIndication::Changed { .. }
+                | StreamsIndication::Controlled { .. }
+                | StreamsIndication::Ending { .. } => {}
                 StreamsIndication::Finished { .. } => {
                     assert!(!std::mem::replace(&mut self.finished, true))
                 }

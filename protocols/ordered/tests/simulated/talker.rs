@@ -179,7 +179,9 @@ impl<M: Message, P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
                     }
                 });
             }
-            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
+            StreamsIndication::Changed { .. }
+            | StreamsIndication::Controlled { .. }
+            | StreamsIndication::Ending { .. } => {}
             StreamsIndication::Finished { .. } => {
                 assert!(self.opened && !self.finished);
                 self.finished = true;

@@ -271,7 +271,7 @@ impl Alone {
                 Told::Controlled { outcome, .. } => self.outcomes.push(outcome),
                 Told::Finished { .. } => self.finished = true,
                 Told::Ended { why, .. } => self.ended = Some(why),
-                Told::Listening { .. } | Told::Changed { .. } => {}
+                Told::Listening { .. } | Told::Changed { .. } | Told::Ending { .. } => {}
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use stackwright_contract::{Secure, SessionGroup};
 use stackwright_simulator::Habits;
-use stackwright_tls::Config;
+use stackwright_tls::{Config, TlsVersions};
 
 use crate::setting::{CLIENT, Pair, SERVER, VERSIONS, joins, trusting};
 
@@ -107,4 +107,30 @@ fn the_sessions_of_a_client_that_stays_are_kept() {
         }
         assert_eq!(outcomes(pair, 20, joins(CLIENT, 1), joins(SERVER, 1)), [1, 1]);
     });
+}
+
+/// A server's tickets are octets that its client may never read.
+#[test]
+fn an_association_that_borrows_resumes_and_is_sent_no_ticket() {
+    let configs = trusting().map(|config| Config { versions: TlsVersions::Only13, ..config });
+    let mut pair = Pair::new(1, configs, Habits::default());
+    assert_eq!(outcomes(&mut pair, 1, CLIENT, SERVER), [0, 0]);
+    let borrows = Secure { sessions: SessionGroup::Borrows(1), ..SERVER };
+    let mut passed = |secures: &[Secure], index| {
+        pair.open(index, 1 << 16);
+        pair.secure(0, index, joins(CLIENT, 1));
+        for secure in secures {
+            pair.secure(1, index, *secure);
+        }
+        pair.run(1);
+        let resumed = vec![Ok(Secure::RESUMED); secures.len()];
+        assert_eq!(pair.known(1, index).outcomes, resumed, "each command is answered");
+        pair.world.network().associations()[index as usize - 1].octets
+    };
+    let joined = passed(&[joins(SERVER, 1)], 2);
+    let borrowed = passed(&[borrows], 3);
+    assert!(borrowed < joined, "{borrowed} octets where {joined} have a ticket");
+    // The later command counts.
+    assert_eq!(passed(&[borrows, joins(SERVER, 1)], 4), joined);
+    assert_eq!(passed(&[joins(SERVER, 1), borrows], 5), borrowed);
 }

@@ -97,7 +97,7 @@ impl Application<Stack> for Side {
                 known.ended = Some(why);
                 return;
             }
-            Told::Listening { .. } | Told::Changed { .. } => {}
+            Told::Listening { .. } | Told::Changed { .. } | Told::Ending { .. } => {}
         }
         known.go_on(name, asks);
     }

@@ -348,7 +348,8 @@ impl<H: Messages> Side<H> {
             DatagramsIndication::Listening { .. }
             | DatagramsIndication::Finished { .. }
             | DatagramsIndication::Changed { .. }
-            | DatagramsIndication::Controlled { .. } => {}
+            | DatagramsIndication::Controlled { .. }
+            | DatagramsIndication::Ending { .. } => {}
         }
     }
 

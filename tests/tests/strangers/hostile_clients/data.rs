@@ -2,10 +2,11 @@
 //! break off.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use std::{fs, thread};
 
+use rustix::net::sockopt::set_socket_linger;
 use stackwright_programs::content::{assert_same, octets};
 use stackwright_programs::control::Control;
 use stackwright_programs::processes::eventually;
@@ -164,5 +165,62 @@ pub(super) fn upload_cut(prey: &Prey, cut: Cut) {
         let clean = eventually(Duration::from_secs(5), || prey.new_names().is_empty());
         assert!(clean, "{:?} is left", prey.new_names());
     }
+    prey.unharmed();
+}
+
+/// How a client ends its control connection without QUIT.
+#[derive(Clone, Copy, Debug)]
+enum Leaves {
+    Closes,
+    Half,
+    Resets,
+}
+
+/// A client that ends both connections at once, in either order: the file is there if and only if
+/// its data connection ended first. Cameras and scanners do not wait for the reply.
+pub(super) fn upload_ends(prey: &Prey) {
+    let sent = octets(5, 30_000);
+    for round in 0..10 {
+        for leaves in [Leaves::Closes, Leaves::Half, Leaves::Resets] {
+            for data_first in [true, false] {
+                let mut control = prey.guest();
+                let name = if data_first { "new" } else { "lost" };
+                let mut data = control.begin(&format!("STOR {name}")).expect("a transfer");
+                data.write_all(&sent).expect("a connection");
+                let mut data = Some(data);
+                if data_first {
+                    data.take();
+                }
+                let held = match leaves {
+                    Leaves::Closes => {
+                        drop(control);
+                        None
+                    }
+                    Leaves::Half => {
+                        control.stream().shutdown(Shutdown::Write).expect("it is open");
+                        Some(control)
+                    }
+                    Leaves::Resets => {
+                        set_socket_linger(control.stream(), Some(Duration::ZERO))
+                            .expect("a socket");
+                        drop(control);
+                        None
+                    }
+                };
+                data.take();
+                let there = prey.outside.join("root/new");
+                let appears = || fs::read(&there).is_ok_and(|here| here == sent);
+                if data_first {
+                    let appears = eventually(Duration::from_secs(20), appears);
+                    assert!(appears, "{round}, {leaves:?}");
+                    fs::remove_file(&there).expect("it is there");
+                }
+                drop(held);
+            }
+        }
+    }
+    // Those whose control connection was first are decided by now.
+    prey.guest().ask("NOOP").and_then(|reply| reply.is(200)).expect("it serves");
+    assert!(prey.new_names().is_empty(), "{:?} is left", prey.new_names());
     prey.unharmed();
 }

@@ -171,6 +171,43 @@ for version in [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]:
     python(&shown, &prey, script);
 }
 
+/// Go's TLS writes, announces the end and closes, and reads nothing behind the handshake: with
+/// tickets unread, its close would be a reset.
+pub(super) fn never_reads_tickets() {
+    let (shown, prey) = certified("--tls=offered", &[]);
+    let script = "
+client = Client()
+client.login()
+for nth, length in enumerate([0, 10, 30000, 1000000, 3000000] * 3):
+    raw = socket.create_connection(('127.0.0.1', client.port()), timeout=60)
+    client.ask('STOR new', '150')
+    come, left = ssl.MemoryBIO(), ssl.MemoryBIO()
+    data = client.tls.wrap_bio(come, left, server_hostname='localhost', session=client.socket.session)
+    while True:
+        try:
+            data.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            raw.sendall(left.read())
+            come.write(raw.recv(65536))
+    content = bytes([nth]) * length
+    if content:
+        data.write(content)
+    try:
+        data.unwrap()
+    except ssl.SSLWantReadError:
+        pass
+    raw.sendall(left.read())
+    raw.close()
+    client.expects('226')
+    assert client.ask('SIZE new', '213').split() == ['213', str(length)]
+    client.ask('DELE new', '250')
+client.ask('QUIT', '221')
+";
+    python(&shown, &prey, script);
+    prey.unharmed();
+}
+
 /// Clients that begin an encrypted transfer, and do not read: what is encrypted for them is
 /// bounded.
 pub(super) fn never_reads() {

@@ -21,7 +21,7 @@ use data::Cut;
 const GROWTH: u64 = 16 * 1024;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, Hostility); 19] = [
+    let all: [(&str, Hostility); 20] = [
         ("long-line", lines::long_line),
         ("unterminated-line", lines::unterminated_line),
         ("telnet-commands", lines::telnet_commands),
@@ -38,15 +38,17 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("commands-without-end", lines::commands_without_end),
         ("crowd-of-empty-lines", lines::crowd_of_empty_lines),
         ("dropped-at-every-octet", lines::dropped_at_every_octet),
+        ("upload/ends", data::upload_ends),
         ("upload/reset", |prey| data::upload_cut(prey, Cut::DataReset)),
         ("upload/control-lost", |prey| data::upload_cut(prey, Cut::ControlLost)),
         ("upload/server-killed", |prey| data::upload_cut(prey, Cut::ServerKilled)),
     ];
-    let encrypted: [(&str, fn()); 4] = [
+    let encrypted: [(&str, fn()); 5] = [
         ("behind-auth", encrypted::behind_auth),
         ("no-handshake", encrypted::no_handshake),
         ("passive-thief", encrypted::thief),
         ("never-reads", encrypted::never_reads),
+        ("never-reads-tickets", encrypted::never_reads_tickets),
     ];
     let graph = || lines::crowd_of_empty_lines(&Prey::with(&["--stack", "serve"]));
     let graph = trial("hostile-client/crowd-of-empty-lines/graph".into(), &[], false, graph);

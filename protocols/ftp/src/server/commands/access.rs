@@ -125,6 +125,7 @@ impl<M: Message> Server<M> {
         let peer = state.control.peer;
         if let Some(rights) = self.config.accounts.admits(&user, password) {
             state.login = Login::User(rights);
+            self.touch(cx, session); // the time for the login does not count any more
             self.reply(cx, session, 230, "Welcome.");
             out.indicate(Indication::LoggedIn { peer: peer.into(), user });
             return;
@@ -143,10 +144,20 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         state.work = Work::Idle;
         if state.tries >= TRIES_MOST {
-            self.reply(cx, session, 421, "Too many wrong passwords.");
+            self.reply(
+                cx,
+                session,
+                421,
+                "Too many wrong passwords, closing the control connection.",
+            );
             self.leave(cx, session);
         } else {
-            self.reply(cx, session, 530, "The user name or the password is wrong.");
+            self.reply(
+                cx,
+                session,
+                530,
+                "Login incorrect: the user name or the password is wrong.",
+            );
         }
     }
 

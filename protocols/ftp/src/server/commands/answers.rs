@@ -113,6 +113,10 @@ impl<M: Message> Server<M> {
             (Question::Size { .. }, Ok(_)) => {
                 self.reply(cx, session, 550, "That is not a file.");
             }
+            // It is about files (RFC 3659 §3); MLST tells it of a folder.
+            (Question::Modified, Ok(Status { kind: FileKind::Folder, .. })) => {
+                self.reply(cx, session, 550, "That is not a file.");
+            }
             (Question::Modified, Ok(Status { modified: Some(modified), .. })) => {
                 self.answer(cx, session, 213, &time::format(modified));
             }

@@ -24,15 +24,16 @@ use alloc::format;
 use alloc::string::String;
 
 use stackwright_base::session::Removed;
-use stackwright_contract::services::FilesRequest;
+use stackwright_contract::services::{FilesRequest, Keep};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::question::{Deed, Question};
-use super::state::{Data, File, FileUse, Leaving, OBEYED_MOST, Transfer, UNSENT_MOST, Work};
+use super::state::{File, FileUse, OBEYED_MOST, PeerHalf, Transfer, UNSENT_MOST, Work};
+use super::transfer::NO_DATA;
 use super::{Indication, Out, Server};
 use crate::NAME;
-use crate::command::{Access, Command, CommandNeeds, Mistake, NameCommand, Row};
+use crate::command::{Access, Command, CommandNeeds, Mistake, NameCommand, Row, Transfers};
 use crate::line::LineEvent;
 
 impl<M: Message> Server<M> {
@@ -41,6 +42,9 @@ impl<M: Message> Server<M> {
     fn obey_overtaking(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         loop {
             let Some(state) = self.sessions.get_mut(session) else { return };
+            if let Work::Asked(Question::Digest { .. }, _) = state.work {
+                return self.obey_abort_of_digest(cx, session, out);
+            }
             let Some(transfer) = state.transfer() else { return };
             // A stored file that is getting its name cannot be given up any more.
             let can_end = !matches!(transfer.file, File::Keeping(_) | File::Parting(_));
@@ -66,6 +70,36 @@ impl<M: Message> Server<M> {
         }
     }
 
+    /// Obeys ABOR while a digest is computed.
+    fn obey_abort_of_digest(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let aborts = |event: &LineEvent| overtaking(event) == Some("ABOR");
+        if let Some(place) = state.control.waiting.iter().position(aborts) {
+            state.control.take(place);
+            self.give_up_digest(session, out);
+            self.reply(cx, session, 426, "The digest was given up.");
+            self.reply(cx, session, 226, "The abort is done.");
+        }
+    }
+
+    /// Gives up the digest that is computed for a session, if one is.
+    fn give_up_digest(&mut self, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if !matches!(state.work, Work::Asked(Question::Digest { .. }, _)) {
+            return;
+        }
+        state.work = Work::Idle;
+        let is_its =
+            |use_: &FileUse| matches!(use_, FileUse::Question { session: of } if *of == session);
+        let found = self.files.iter().find(|(_, use_)| is_its(use_)).map(|(token, _)| token);
+        if let Some(file) = found
+            && let Some(use_) = self.files.get_mut(file)
+        {
+            *use_ = FileUse::Forgotten;
+            Self::ask_files(out, FilesRequest::Close { file, keep: Keep::Nothing });
+        }
+    }
+
     /// Obeys what waits, as long as nothing keeps the session busy and it has its turn.
     pub(super) fn obey_waiting(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         loop {
@@ -74,8 +108,9 @@ impl<M: Message> Server<M> {
             if !state.can_obey() || state.control.obeyed >= OBEYED_MOST {
                 break;
             }
+            state.control.parse();
             let Some(heard) = state.control.take(0) else {
-                if state.control.peer_finished {
+                if state.control.half >= PeerHalf::Finished {
                     self.leave(cx, session);
                 }
                 break;
@@ -114,12 +149,18 @@ impl<M: Message> Server<M> {
             line
         };
         cx.event(NAME, format_args!("{} ▸ {shown}", state.control.peer));
-        let parsed = Row::of(line).and_then(|(row, argument)| Ok((row, row.parse(argument)?)));
+        let is_stranger = state.rights().is_none();
+        let row = Row::of(line);
+        let parsed = row.and_then(|(row, argument)| Ok((row, row.parse(argument)?)));
         // RNTO follows RNFR at once (RFC 959 §4.1.3).
         if !matches!(parsed, Ok((_, Command::Names(NameCommand::Rnto(_))))) {
             state.rename_from = None;
         }
         match parsed {
+            // Before mistakes in the argument: none of them would help.
+            _ if is_stranger && row.is_ok_and(|(row, _)| row.needs.login()) => {
+                self.reply(cx, session, 530, "Log in with USER and PASS first.");
+            }
             Ok((row, command)) => {
                 if let Some((code, text)) = self.lacks(session, row.needs, &command) {
                     self.reply(cx, session, code, text);
@@ -147,21 +188,19 @@ impl<M: Message> Server<M> {
         if needs == CommandNeeds::Login && rights.is_some() {
             return None;
         }
+        // Behind REST, whether the file has that octet is said first (RFC 3659 §5.4).
+        let asks_file_first = state.restart > 0
+            && matches!(command, Command::Transfers(Transfers::Retr(_) | Transfers::Stor(_)));
         match command {
             Command::Access(Access::User(_) | Access::Pass(_))
                 if self.config.security.required() && !state.protection.control =>
             {
                 Some((530, "Say AUTH TLS first: nobody logs in without encryption here."))
             }
-            _ if needs.login() && rights.is_none() => {
-                Some((530, "Log in with USER and PASS first."))
-            }
             _ if needs.write() && !rights.is_some_and(|rights| rights.write) => {
                 Some((550, "You may not change files here."))
             }
-            _ if needs.data() && matches!(state.data, Data::Absent) => {
-                Some((425, "Say PASV, EPSV, PORT or EPRT first."))
-            }
+            _ if needs.data() && state.lacks_data() && !asks_file_first => Some(NO_DATA),
             _ if needs.data() && self.config.security.required() && !state.protection.data => {
                 Some((521, "Say PROT P first: nothing is sent without encryption here."))
             }
@@ -220,12 +259,12 @@ impl<M: Message> Server<M> {
     /// Ends a session whose client is gone.
     pub(super) fn forget_session(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        state.control.leaving = Leaving::Finished; // no reply follows
-        state.control.credit = 0;
+        state.control.hush();
         if let Some(Transfer { .. }) = state.transfer() {
             self.lose_transfer(cx, session, out);
         }
         self.end_recital(session, out);
+        self.give_up_digest(session, out);
         self.forget_data(cx, session, out);
         if let Removed::Last(state) = self.sessions.close(session) {
             self.crowd.leave(state.control.peer.ip());

@@ -14,7 +14,7 @@ use crate::form::Mode;
 use crate::path;
 
 /// How many digests are computed at once. Each keeps the disk busy for as long as it takes to read
-/// the file, also where its client has left.
+/// the file, or until its client has left.
 const DIGESTS_MOST: usize = 4;
 
 impl<M: Message> Server<M> {

@@ -46,7 +46,7 @@ impl<M: Message> Server<M> {
                 self.reply(cx, session, 200, &format!("MODE Z LEVEL set to {level}."));
             }
             ParameterCommand::Facts(facts) => {
-                state.facts = Facts::parse(facts);
+                state.facts = Facts::parse(facts).unwrap_or(state.facts);
                 let chosen = state.facts.chosen();
                 self.answer(cx, session, 200, &chosen);
             }

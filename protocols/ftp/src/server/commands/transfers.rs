@@ -33,7 +33,10 @@ impl<M: Message> Server<M> {
                 (state.restart, state.range) = (offset, None);
                 self.reply(cx, session, 350, &format!("The next transfer begins at {offset}."));
             }
-            Transfers::Abor => self.reply(cx, session, 226, "There is no transfer to abort."),
+            Transfers::Abor => {
+                self.forget_data(cx, session, out);
+                self.reply(cx, session, 225, "There is no transfer to abort.");
+            }
             Transfers::Intr => self.reply(cx, session, 226, "There is no transfer to interrupt."),
             Transfers::Allo => self.reply(cx, session, 202, "That is not needed here."),
             Transfers::Retr(argument) => {
