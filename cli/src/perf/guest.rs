@@ -85,8 +85,8 @@ impl<S: Stack> Guest<S> {
         self.report()
     }
 
-    /// Says now and then that something is counted. Over a slow path, all that a client has sent may
-    /// be under way for long, and where its own system keeps it, as that of TCP, nothing else shows
+    /// Says now and then that something is counted. Over a slow path, what a client has sent may be
+    /// under way for long, and where its own system keeps it, as that of TCP, nothing else shows
     /// that.
     fn count_on(&mut self) {
         let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
