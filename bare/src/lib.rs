@@ -12,6 +12,7 @@ use stackwright_artp::{
     BoxedLayer, Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing,
 };
 use stackwright_ax25::{AirRules, AirRulesConfig, Ax25};
+use stackwright_axudp::Axudp;
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{Datagrams, Files, MessageProperties, Octets, Streams};
@@ -22,11 +23,14 @@ use stackwright_ftp::{Client, Server, client, server};
 use stackwright_kiss::{Hub, HubConfig, Kiss};
 use stackwright_ordered::Ordered;
 use stackwright_policies::{congestion, recovery};
+use stackwright_proxy::Proxy;
 use stackwright_relay::{Arrival, Direction, Relay};
 use stackwright_role::{RoleLayer, RoleRequest};
 use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_transport::IntoPart;
 use stackwright_wire::{BufferTree, Header, Message, Pool, SingleBuffer};
+use stackwright_xtp::multicast::{GroupConfig, GroupLayer, ReliableMulticast};
+use stackwright_xtp::services::{Connection, Stream};
 
 /// A server on whatever streams and files the machine has.
 pub type ServerStack<T, D, M> = Over<Server<M>, Beside<T, D>>;
@@ -207,6 +211,70 @@ pub fn boxed<M, T>(
 {
     let mut stack = Over::new(boxed_layer(config, 1), Over::new(Framed::default(), streams));
     stack.handle_request(&Context::new(1), request, out);
+}
+
+/// A station whose radio is a peer of AXUDP, on whatever datagrams the machine has.
+pub fn axudp<M, T, D>(
+    (agw, links): (stackwright_agw::Config, stackwright_ax25::Config),
+    frames: stackwright_axudp::Config,
+    streams: T,
+    datagrams: D,
+    out: &mut impl Outlet<Over<Agw<M>, Beside<T, Over<Ax25<M>, Over<Axudp<M>, D>>>>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Streams<M>>,
+    D: Protocol<Provides = Datagrams<M>>,
+{
+    let links = Over::new(Ax25::new(links), Over::new(Axudp::new(frames), datagrams));
+    Over::new(Agw::new(agw), Beside::new(streams, links)).flush(&Context::new(0), out);
+}
+
+/// A client through a proxy, on whatever streams the machine has.
+pub fn through<M, T>(
+    (config, proxy): (client::Config, stackwright_proxy::Config),
+    streams: T,
+    request: RequestTo<Client<M>>,
+    out: &mut impl Outlet<Over<Client<M>, Over<Proxy<M>, T>>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Streams<M>>,
+{
+    let mut stack = Over::new(Client::new(config), Over::new(Proxy::new(proxy), streams));
+    stack.handle_request(&Context::new(0), request, out);
+}
+
+/// XTP over whatever datagrams the machine has: a server on streams, and messages.
+pub fn xtp<M, T, D>(
+    (server, config): (server::Config, stackwright_xtp::Config),
+    datagrams: [T; 2],
+    files: D,
+    request: RequestTo<stackwright_xtp::Layer<M, Connection>>,
+    out: &mut impl Outlet<Over<stackwright_xtp::Layer<M, Connection>, T>>,
+    serving: &mut impl Outlet<ServerStack<Over<stackwright_xtp::Layer<M, Stream>, T>, D, M>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Datagrams<M>>,
+    D: Protocol<Provides = Files<M>>,
+{
+    let [one, other] = datagrams;
+    let streams = Over::new(stackwright_xtp::layer::<M, Stream>(config, 1), one);
+    Over::new(Server::new(server), Beside::new(streams, files)).flush(&Context::new(1), serving);
+    let messages = stackwright_xtp::layer::<M, Connection>(config, 2);
+    Over::new(messages, other).handle_request(&Context::new(2), request, out);
+}
+
+/// XTP to a group.
+pub fn group<M, T>(
+    datagrams: T,
+    config: GroupConfig,
+    request: RequestTo<GroupLayer<M, ReliableMulticast>>,
+    out: &mut impl Outlet<Over<GroupLayer<M, ReliableMulticast>, T>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Datagrams<M>>,
+{
+    let upper = stackwright_xtp::multicast::layer::<M, ReliableMulticast>(config, 1);
+    Over::new(upper, datagrams).handle_request(&Context::new(1), request, out);
 }
 
 /// Policies that ARTP does not select.

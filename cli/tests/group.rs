@@ -144,6 +144,31 @@ fn three_hosts_receive_what_one_sends_without_udp() {
     }
 }
 
+/// A receiver that comes in the midst has not all, and says so; one that is missing is said to be.
+#[test]
+fn late_and_missing_receivers_are_told() {
+    let Some(switch) = Switch::new() else { return };
+    let url = "xtp://239.77.1.1";
+    let mut first = Receiver::start(switch.host(1), url);
+    let sender = switch.host(0);
+    let sending = thread::spawn(move || sends(sender, url, &["--time", "4s"]));
+    thread::sleep(Duration::from_secs(2));
+    let mut late = Receiver::start(switch.host(2), url);
+    let sent = sending.join().expect("it sends");
+    assert_eq!((&sent["receivers"], &sent["receivers_late"]), (&2.into(), &1.into()), "{sent}");
+    let [first, late] = [&mut first, &mut late].map(Receiver::says);
+    assert_eq!((&first["messages"], &first["octets"]), (&first["sent"], &sent["octets"]));
+    let [messages, all] = ["messages", "sent"].map(|name| late[name].as_u64().expect("a number"));
+    assert!((1..all).contains(&messages), "{late}");
+    assert_eq!(first["sent"], all);
+
+    let mut command = switch.host(0);
+    command.args(["perf", "run", url, "--octets", "100kB", "--members", "3"]);
+    let output = command.output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("2 of 3 receivers"), "{said}");
+}
+
 #[test]
 fn a_host_that_is_gone_costs_the_others_seconds() {
     let Some(switch) = Switch::new() else { return };

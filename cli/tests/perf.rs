@@ -1,7 +1,7 @@
 //! A transport is measured between two processes of the program.
 
-use std::io::{BufRead, BufReader};
-use std::net::UdpSocket;
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::{TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -203,6 +203,22 @@ fn a_message_that_is_too_long_is_refused_with_the_bound() {
         let said = complaints(&run(program().args(long)).exited(1));
         assert!(said.contains(longest), "{transport}: {said}");
     }
+}
+
+/// A client over a slow path hears that what it sent is counted, long before all of it is.
+#[test]
+fn a_client_is_told_that_the_server_counts() {
+    const DATA: [u8; 18] = [0, 16, 1, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9];
+    let (_server, url) = serve("tcp://127.0.0.1:0", &[]);
+    let mut client = TcpStream::connect(url.strip_prefix("tcp://").expect("an address"))
+        .expect("the server listens");
+    client.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+    client.write_all(&DATA).expect("it takes it");
+    thread::sleep(Duration::from_millis(10_500));
+    client.write_all(&DATA).expect("it takes it");
+    let mut word = [0; 9];
+    client.read_exact(&mut word).expect("a word");
+    assert_eq!(word, [0, 7, 6, 0, 0, 0, 0, 0, 2], "two messages are counted so far");
 }
 
 /// At a rate, what waits to be sent would come on top of the time.

@@ -155,6 +155,21 @@ fn documents_are_plain() {
     assert!(found.is_empty(), "phrases to write plainly:\n{}", found.join("\n"));
 }
 
+/// What is said of machines without an operating system is said of every protocol but TLS, which
+/// stands on ring.
+#[test]
+fn every_protocol_is_built_without_an_operating_system() {
+    let built = fs::read_to_string(root().join("bare/Cargo.toml")).expect("it is there");
+    let protocols = fs::read_dir(root().join("protocols")).expect("they are there");
+    let names = protocols.map(|folder| folder.expect("a folder").file_name());
+    let mut missing: Vec<_> = names
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| name != "tls" && !built.contains(&format!("\nstackwright-{name} =")))
+        .collect();
+    missing.sort();
+    assert!(missing.is_empty(), "not in bare/Cargo.toml: {missing:?}");
+}
+
 /// Protocols whose names neither the base nor the engine knows.
 const PROTOCOLS: &[&str] = &["artp", "sscop", "xstp", "xtp"];
 

@@ -190,8 +190,8 @@ pub(super) fn fits<S: Stack>(
     if size > longest { Err(failed(place, Error::TooLong { longest })) } else { Ok(()) }
 }
 
-/// Says why there is no report, where a transport that loses nothing has `moved` something: somebody
-/// was there.
+/// Says why there is no report. Where a transport that loses nothing has `moved` something, a
+/// server was there.
 pub(super) fn unreported<S: Stack>(place: &Place, error: Error, moved: u64) -> Problem {
     let was_there = S::FACTS.gives.has(Guarantees::RELIABLE) && moved > 0;
     match error {

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use stackwright::contract::ask::{NothingBelow, ask};
-use stackwright::contract::services::MessageProperties;
+use stackwright::contract::services::{Ended, MessageProperties};
 use stackwright::transport::GroupMembers;
 use stackwright::transport::slots::GroupCounts;
 use stackwright::wire::Header as _;
@@ -25,6 +25,8 @@ use crate::stacks::Message;
 
 /// The octets of a message where nobody says it.
 const SIZE: usize = 10_000;
+/// Members that answer within this time are there from the beginning.
+const JOINING: Duration = Duration::from_millis(500);
 /// How soon it is looked whether all have received everything.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -56,12 +58,32 @@ pub(super) fn measure<S: Stack>(
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
     let mut room = 0;
     let mut sent = 0;
+    let wanted = usize::from(run.members).max(1);
+    // Where nothing is acknowledged, it is said how many have answered.
+    let missing = |association: &Association<S>, error| {
+        let members = members(&endpoint, association).members;
+        match error {
+            Error::NotYet | Error::Ended(Ended::Expired | Ended::Unreachable)
+                if members < wanted =>
+            {
+                let why = format!("{members} of {wanted} receivers are there");
+                Problem::Nobody { url: place.url(), why }
+            }
+            error => failed(place, error),
+        }
+    };
+    let mut first = None;
     while sent < messages && until.is_none_or(|until| Instant::now() < until) {
         room = room.max(association.statistics().credit.octets);
+        // Those that are waited for are there from the beginning.
+        if first.is_none() && begin.elapsed() >= JOINING {
+            let there = members(&endpoint, &association);
+            first = Some(there).filter(|there| there.members >= wanted);
+        }
         let message = worded::<S>(Kind::Data, sent, &payload);
         association
             .send_message(message, MessageProperties::default())
-            .map_err(|refused| wrong(refused.why))?;
+            .map_err(|refused| missing(&association, refused.why))?;
         sent += 1;
         intervals.moved(Instant::now(), || {
             let waits = room.saturating_sub(association.statistics().credit.octets);
@@ -72,14 +94,16 @@ pub(super) fn measure<S: Stack>(
     association
         .send_message(message, MessageProperties::default())
         .map_err(|refused| wrong(refused.why))?;
-    settle(&mut association, room).map_err(wrong)?;
+    settle(&mut association, room).map_err(|error| missing(&association, error))?;
     let took = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let counts = members(&endpoint, &association);
+    let all = |counts: GroupCounts| counts.members as u64 + counts.left + counts.dropped;
+    let late = first.map_or(0, |first| all(counts).saturating_sub(all(first)));
     let octets = sent * size as u64;
     let report = Report { octets, messages: sent, took, ..Report::default() };
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
-    Ok(outcome.received_by(counts))
+    Ok(outcome.received_by(counts, late))
 }
 
 /// Waits until the group has acknowledged everything.

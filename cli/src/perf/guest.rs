@@ -25,6 +25,13 @@ const COUNTING: Duration = Duration::from_secs(10);
 /// Octets that are free before an answer.
 const HEADROOM: usize = 128;
 
+/// What has come, and how many messages were sent.
+#[derive(Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) report: Report,
+    pub(super) sent: u64,
+}
+
 pub(super) struct Guest<S: Stack> {
     association: Association<S>,
     /// How many messages we have taken from the association.
@@ -69,7 +76,7 @@ impl<S: Stack> Guest<S> {
     }
 
     /// Takes what has come, and answers. Gives a report where one is made.
-    pub(super) fn turn(&mut self) -> Option<Report> {
+    pub(super) fn turn(&mut self) -> Option<Counted> {
         self.answer();
         let taken = self.taken;
         // Nobody is asked who has nothing: each question costs a look at the operating system.
@@ -85,8 +92,8 @@ impl<S: Stack> Guest<S> {
         self.report()
     }
 
-    /// Says now and then that something is counted. Over a slow path, all that a client has sent may
-    /// be under way for long, and where its own system keeps it, as that of TCP, nothing else shows
+    /// Says now and then that something is counted. Over a slow path, what a client has sent may be
+    /// under way for long, and where its own system keeps it, as that of TCP, nothing else shows
     /// that.
     fn count_on(&mut self) {
         let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
@@ -178,11 +185,17 @@ impl<S: Stack> Guest<S> {
         self.association.remote()
     }
 
-    /// Tells him what has come, when that is all.
-    fn report(&mut self) -> Option<Report> {
+    /// Tells him what has come, when that is all. In order, nothing comes behind the end; a member
+    /// of a group that came late has not all that was sent before it.
+    fn report(&mut self) -> Option<Counted> {
         let expected = self.expected?;
-        let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
-        if self.report.messages < expected && (lossless || self.last.elapsed() < QUIET) {
+        let gives = <S as Protocol>::FACTS.gives;
+        let may_come = match gives.has(Guarantees::RELIABLE) {
+            _ if self.report.messages >= expected || gives.has(Guarantees::ORDERED) => false,
+            true => true,
+            false => self.last.elapsed() < QUIET,
+        };
+        if may_come {
             return None;
         }
         self.expected = None;
@@ -203,7 +216,7 @@ impl<S: Stack> Guest<S> {
             Some(_) => self.report_elsewhere = Some(message),
             None => self.say(message),
         }
-        Some(self.report)
+        Some(Counted { report: self.report, sent: expected })
     }
 
     /// Takes a report that is expected elsewhere, and where.

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use stackwright::transport::slots::GroupCounts;
 
-use super::place::Place;
+use super::place::{Place, Transport};
 use super::shown;
 use super::words::{Copied, Report};
 use crate::report::say;
@@ -37,6 +37,8 @@ pub(crate) struct Outcome {
     congestion: Option<&'static str>,
     /// The members of a group that received.
     members: Option<GroupCounts>,
+    /// How many members came when some of it was over.
+    late: u64,
     /// How often an octet was copied by the sender, and by the receiver, where they count it.
     copies: [Option<f64>; 2],
 }
@@ -61,6 +63,7 @@ impl Outcome {
             latencies: None,
             congestion: None,
             members: None,
+            late: 0,
             copies: [None, report.copied.times(report.octets)],
         }
     }
@@ -76,9 +79,9 @@ impl Outcome {
         Outcome { congestion, ..self }
     }
 
-    /// With the members of the group that received it.
-    pub(super) fn received_by(self, members: GroupCounts) -> Self {
-        Outcome { members: Some(members), ..self }
+    /// With the members of the group that received it, `late` of them not from the beginning.
+    pub(super) fn received_by(self, members: GroupCounts, late: u64) -> Self {
+        Outcome { members: Some(members), late, ..self }
     }
 
     /// With what each exchange took, and all of them.
@@ -121,10 +124,17 @@ impl Outcome {
             "latencies_us": latencies,
             // No transport tells yet how often it said something twice.
             "retransmitted": null,
-            "counted_by": if self.members.is_some() { "sender" } else { "receiver" },
+            "counted_by": if self.is_counted_here() { "sender" } else { "receiver" },
             "receivers": self.members.map(|all| all.members),
             "receivers_dropped": self.members.map(|all| all.dropped),
+            "receivers_late": self.members.map(|_| self.late),
         })
+    }
+
+    /// Whether the sender has counted: what a group has acknowledged, and the answers to requests
+    /// that are associations of their own.
+    fn is_counted_here(&self) -> bool {
+        self.members.is_some() || self.place.transport == Transport::TransactionXtp
     }
 
     fn show(&self) {
@@ -189,8 +199,10 @@ impl Outcome {
                 }
                 let gigabytes = octets as f64 / 1e9;
                 if let Some(GroupCounts { members, left, dropped }) = self.members {
+                    let late = usize::try_from(self.late).unwrap_or(members).min(members);
+                    let all = members - late;
                     say!(
-                        "  receivers: {members} have everything, {left} left, {dropped} were dropped"
+                        "  receivers: {all} have everything, {late} came late, {left} left, {dropped} were dropped"
                     );
                     say!("  processor time: {} per gigabyte here", each(self.sender, gigabytes));
                     return;

@@ -16,7 +16,7 @@ use stackwright_endpoint::blocking::Endpoint;
 use super::arguments::Serve;
 use super::cores;
 use super::counted::Counted;
-use super::guest::Guest;
+use super::guest::{self, Guest};
 use super::one_way;
 use super::options::{self, Given};
 use super::place::Place;
@@ -62,7 +62,7 @@ impl Use for Server<'_, Told<'_>> {
         let endpoint =
             Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
         told.serving(endpoint.local().unwrap_or(address));
-        attend(&endpoint, |remote, report| told.measured(remote, report), stop).map(drop)
+        attend(&endpoint, |remote, counted| told.measured(remote, counted), stop).map(drop)
     }
 }
 
@@ -101,7 +101,7 @@ const LOOK_PENDING: Duration = Duration::from_millis(20);
 /// Serves all who come, until `stop`.
 pub(super) fn attend<S: Stack>(
     endpoint: &Endpoint<S>,
-    told: impl Fn(Option<SocketAddr>, Report),
+    told: impl Fn(Option<SocketAddr>, guest::Counted),
     stop: &AtomicBool,
 ) -> Result<Served, Problem> {
     let mut served = Served::default();
@@ -123,8 +123,11 @@ pub(super) fn attend<S: Stack>(
         }
         let mut turn = |name: Handle, pending: &mut HashSet<Handle>| {
             let Some(guest) = guests.get_mut(&name) else { return };
-            if let Some(report) = guest.turn() {
-                told(guest.remote(), report);
+            // A transaction that only asks for a report counts nothing.
+            if let Some(counted) = guest.turn()
+                && (counted.sent, counted.report.messages) != (0, 0)
+            {
+                told(guest.remote(), counted);
             }
             if let Some((there, message)) = guest.take_report() {
                 one_way::report(endpoint, there, message);
@@ -195,7 +198,8 @@ impl Told<'_> {
         }
     }
 
-    pub(super) fn measured(&self, remote: Option<SocketAddr>, report: Report) {
+    pub(super) fn measured(&self, remote: Option<SocketAddr>, counted: guest::Counted) {
+        let guest::Counted { report, sent } = counted;
         let Report { octets, messages, took, processor, copied } = report;
         let copies = copied.times(octets);
         let remote = remote.map(|remote| remote.to_string());
@@ -205,7 +209,7 @@ impl Told<'_> {
             return say!(
                 "{}",
                 json!({ "event": "measured", "peer": remote, "octets": octets, "messages": messages,
-                        "seconds": seconds, "processor_receiver": processor,
+                        "sent": sent, "seconds": seconds, "processor_receiver": processor,
                         "copies_receiver": copies })
             );
         }
@@ -214,8 +218,9 @@ impl Told<'_> {
         let peer = remote.as_deref().unwrap_or("a client");
         let copies = copies.map(|copies| format!(", {copies:.2} copies per octet"));
         let copies = copies.unwrap_or_default();
+        let of = if sent > messages { format!(" of {sent}") } else { String::new() };
         say!(
-            "{peer}: {amount} in {messages} messages, {:.2} s ({rate}){copies}",
+            "{peer}: {amount} in {messages}{of} messages, {:.2} s ({rate}){copies}",
             took.as_secs_f64()
         );
     }

@@ -1,8 +1,11 @@
 //! A protocol of IP through the kernel, between addresses of loopback. Needs a right.
 
+#[path = "udp/namespace.rs"]
+mod namespace;
+
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -202,6 +205,67 @@ fn a_host_has_one_association_and_nothing_comes_twice() {
         _ => None,
     };
     assert_eq!(here.until(again), Ended::Unavailable, "an arrival counts");
+}
+
+/// A host that is asked at one of its addresses answers from there.
+#[test]
+fn each_address_of_a_host_answers_for_itself() {
+    namespace::alone(|| {
+        let any =
+            Address::InternetProtocol { host: Ipv4Addr::UNSPECIFIED.into(), protocol: PROTOCOL };
+        let (mut here, mut there) = (Side::new(), Side::new());
+        there.listen(any.into());
+        there.ask(Ask::Await { listener: name(0), association: name(2), credit: AMPLE });
+        for (index, last) in [(1, 41), (2, 42)] {
+            here.open(name(index), place(last), 40);
+            here.send(name(index), b"where?");
+        }
+        assert_eq!(there.delivered(2), [b"where?"; 2]);
+        let locals: Vec<_> = there.heard.0.iter().filter_map(opens).collect();
+        assert_eq!(locals, [(place(41), place(40)), (place(42), place(40))]);
+        there.send(name(1), b"one");
+        there.send(name(2), b"other");
+        // Each association here takes what comes from its own host alone.
+        here.delivered(2);
+        let heard = here.heard.0.iter().filter_map(|told| match told {
+            Told::Delivered { association, batch, .. } => {
+                Some((*association, batch.pieces().flatten().flatten().copied().collect()))
+            }
+            _ => None,
+        });
+        let mut heard: Vec<(Handle, Vec<u8>)> = heard.collect();
+        heard.sort_by_key(|(association, _)| association.index);
+        assert_eq!(heard, [(name(1), b"one".to_vec()), (name(2), b"other".to_vec())]);
+    });
+}
+
+/// Two programs at one address would both answer: the second is refused, and may have it when the
+/// first has gone.
+#[test]
+fn an_address_is_one_programs() {
+    if !can() {
+        return;
+    }
+    let v6 = Address::InternetProtocol { host: Ipv6Addr::LOCALHOST.into(), protocol: PROTOCOL };
+    for place_at in [place(20), v6.into()] {
+        let (mut first, mut second) = (Side::new(), Side::new());
+        first.listen(place_at);
+        let listens = |told: &Told<_>| matches!(told, Told::Listening { .. }).then_some(());
+        first.until(listens);
+        second.ask(Ask::Listen { listener: name(3), local: place_at });
+        assert_eq!(second.until(ends), Ended::Unavailable);
+        first.ask(Ask::Close { name: name(0) });
+        drop(first);
+        second.ask(Ask::Listen { listener: name(4), local: place_at });
+        second.until(listens);
+    }
+    let (mut first, mut second, mut other) = (Side::new(), Side::new(), Side::new());
+    first.open(name(1), place(21), 22);
+    first.until(opens);
+    second.open(name(1), place(21), 22);
+    assert_eq!(second.until(ends), Ended::Unavailable);
+    other.open(name(1), place(21), 23);
+    other.until(opens);
 }
 
 /// Whichever member sends; and what a host sends to the group is not what it sends to this one.

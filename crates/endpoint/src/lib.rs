@@ -59,6 +59,11 @@
 //! receive stops its peer. A message with a lifetime is refused before it is queued if it could not
 //! arrive in time ([`Error::Late`]).
 //!
+//! An endpoint belongs to the process that made it. After fork(2) a child has the same sockets and
+//! the same epoll instance: it must neither use nor drop an endpoint or an association of its
+//! parent, which would end it for the parent, too. A child that calls execve(2) or _exit(2) leaves
+//! them as they are; all descriptors are closed by execve.
+//!
 //! | file | what |
 //! | --- | --- |
 //! | `task/` | calls that are awaited (feature `tokio`, which is on by default) |

@@ -80,13 +80,14 @@ pub struct Config {
     /// octets asks for an answer, or after two thirds of the agreed [`idle`](Config::idle) timeout;
     /// `None`: never, as in the document. It is repeated after SRTT + max(`timeout_least`, 4 ·
     /// RTTVAR), and then each time after twice the wait, until the idle timeout; without one, five
-    /// probes decide, which take 31 of these. So a peer that is gone is noticed `idle` after its
+    /// probes decide, which take 31 of these. So a peer that is gone is noticed that long after its
     /// last packet, and an outage that is shorter by a probe's wait does no harm. Where air time
     /// costs, switch off this and [`idle`](Config::idle) at both ends.
     pub keepalive: Option<Nanoseconds>,
-    /// After this time without a packet from the peer, while nothing is in flight, the peer is
-    /// considered gone; or after as long as the peer proposes, if that is shorter; but not before
-    /// three retransmission timeouts. `None`: this end proposes nothing.
+    /// After this time without a packet from the peer the peer is considered gone: the longest of
+    /// this, of three times [`silence`](Config::silence), and of what the peer proposes, up to ten
+    /// minutes, is that of both ends, in flight or not; but not before three retransmission
+    /// timeouts. `None`: this end proposes nothing.
     pub idle: Option<Nanoseconds>,
     /// The packet reordering threshold: how many packets may overtake one that is not lost; `None`:
     /// only time decides, as in the document.
@@ -284,6 +285,14 @@ configuration! {
     }
 }
 
+impl Config {
+    /// Returns for how long this end bears silence: it receives for as long as it would send.
+    pub(crate) fn bears(&self) -> Option<Nanoseconds> {
+        // A sender waits three times as long where few timeouts have passed.
+        self.idle.map(|idle| idle.max(3 * self.silence))
+    }
+}
+
 /// Makes the policies of one session.
 pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> Slots<Artp<M>> {
     let window = u64::from(config.window);
@@ -295,7 +304,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         connection: connection::TwoStage::new(config.timeout_first)
             .tries(config.tries)
             .keepalive(config.keepalive)
-            .idle(config.idle),
+            .idle(config.bears()),
         acknowledgement: acknowledgement::PeriodicList::new(
             config.gather,
             config.gather_most.min((window / 4).max(2)),

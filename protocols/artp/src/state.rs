@@ -87,7 +87,7 @@ impl<M> Format<M> {
             longest: u32::try_from(config.longest).unwrap_or(u32::MAX),
             delay: u16::try_from(config.gather.div_ceil(MILLISECOND)).unwrap_or(u16::MAX),
             idle: config
-                .idle
+                .bears()
                 .map_or(0, |idle| u16::try_from(idle.div_ceil(SECOND).max(1)).unwrap_or(u16::MAX)),
             ranges: config.ranges,
             large: config.large,

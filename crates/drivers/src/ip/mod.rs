@@ -16,8 +16,9 @@
 //!
 //! Every socket gets what comes from a host to its own address (raw(7)). So that nothing is
 //! delivered twice, one host has one association: to open another is refused, and what comes from a
-//! host that this side opened goes to no listener. A program gets what another sends to the same
-//! address, too: each needs an address of its own.
+//! host that this side opened goes to no listener. A program gets what is sent to another at the
+//! same address, too: each needs an address of its own, and a second listener at one, or a second
+//! association of the same two hosts, is refused as far as the system lists them (proc(5)).
 
 use std::io;
 use std::net::SocketAddr;

@@ -126,7 +126,8 @@ fn noted(header: &libc::mmsghdr) -> Came {
     while let Some(head) = unsafe { note.as_ref() } {
         // SAFETY: the same; only octets that it has are read.
         let data = unsafe {
-            let octets = (head.cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize);
+            let octets: usize = head.cmsg_len as _;
+            let octets = octets.saturating_sub(libc::CMSG_LEN(0) as usize);
             slice::from_raw_parts(libc::CMSG_DATA(note), octets)
         };
         let integer = data.first_chunk().map(|octets| libc::c_int::from_ne_bytes(*octets));

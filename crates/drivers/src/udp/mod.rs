@@ -278,6 +278,9 @@ impl<M: Message> Udp<M> {
     /// Names a bound socket and registers it.
     fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
         let local = self.network.identity(socket.local_addr()?);
+        if self.network.is_taken(&socket, local) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
         // Best effort: if one is refused, the socket is what it was.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, HELD);
         let _ = sockopt::set_socket_send_buffer_size(&socket, HELD);

@@ -1,7 +1,8 @@
 //! What the sockets carry: UDP, or a protocol of IP that has no ports.
 
+use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
 use mio::net::UdpSocket;
@@ -78,6 +79,29 @@ impl Network {
         Ok(socket_with(family, kind, flags, Some(protocol))?)
     }
 
+    /// Returns whether another socket of this host, too, receives all that `socket` does. Of raw
+    /// sockets the system lets any number have the same addresses, and each receives everything:
+    /// two programs would answer the same peer.
+    pub(super) fn is_taken(self, socket: &UdpSocket, local: SocketAddr) -> bool {
+        let Network::Raw(protocol) = self else { return false };
+        // Members of a group have its address in common.
+        if local.ip().is_multicast() {
+            return false;
+        }
+        let file = if local.is_ipv4() { "/proc/net/raw" } else { "/proc/net/raw6" };
+        let remote = socket.peer_addr().ok().map(|remote| remote.ip());
+        let own = format!("{}:{:04X}", hexadecimal(local.ip()), protocol.as_raw());
+        let nowhere = if local.is_ipv4() { "0".repeat(8) } else { "0".repeat(32) };
+        let there = format!("{}:", remote.map_or(nowhere, hexadecimal));
+        // Where the system lists no sockets, nothing is known.
+        let sockets = fs::read_to_string(file).unwrap_or_default();
+        let is_same = |line: &&str| {
+            let mut words = line.split_whitespace().skip(1);
+            words.next() == Some(&*own) && words.next().is_some_and(|at| at.starts_with(&*there))
+        };
+        sockets.lines().filter(is_same).count() > 1
+    }
+
     /// Returns how many octets precede the datagram in what a socket of one family received: raw
     /// sockets of IPv4 receive the header too. `None`: it is not what its header says.
     pub(super) fn header(self, ipv4: bool, octets: &[u8]) -> Option<usize> {
@@ -89,6 +113,19 @@ impl Network {
         let total = usize::from(u16::from_be_bytes([first[2], first[3]]));
         let is_sound = first[0] >> 4 == 4 && length >= HEADER_LEAST && total == octets.len();
         (is_sound && length <= total).then_some(length)
+    }
+}
+
+/// Returns an address as the lists of sockets in proc(5) show it: words of 32 bits, as they are in
+/// memory.
+fn hexadecimal(address: IpAddr) -> String {
+    let words = |octets: &[u8]| {
+        let words = octets.chunks_exact(4).map(|word| word.try_into().expect("four of them"));
+        words.map(|word| format!("{:08X}", u32::from_ne_bytes(word))).collect()
+    };
+    match address {
+        IpAddr::V4(address) => words(&address.octets()),
+        IpAddr::V6(address) => words(&address.octets()),
     }
 }
 

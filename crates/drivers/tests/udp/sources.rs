@@ -94,7 +94,7 @@ fn each_address_of_ipv6_answers_for_itself() {
     });
 }
 
-/// Who asks one address takes no answer from another: his socket is connected, and the kernel looks.
+/// An end that asked one address takes no answer from another: its socket is connected.
 #[test]
 fn who_asked_one_address_hears_only_that() {
     let mut side = Side::new();

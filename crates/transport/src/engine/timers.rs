@@ -63,8 +63,10 @@ impl<C: Configuration> Association<C> {
             return None;
         }
         let recovery = &self.slots.recovery;
-        let silent =
-            recovery.dead_after(view, self.timeouts).map(|wait| self.quiet_since.later(wait));
+        // A peer that would still wait is not given up.
+        let agreed = self.slots.connection.agreed_silence();
+        let silent = recovery.dead_after(view, self.timeouts);
+        let silent = silent.map(|wait| self.quiet_since.later(wait.max(agreed)));
         if !self.closing {
             return silent;
         }

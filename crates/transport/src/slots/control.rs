@@ -34,6 +34,9 @@ slot! {
         /// Records that the peer is known, which considers this side gone after `idle` without a
         /// packet; `None`: it does not say when.
         fn on_begun(&mut self, idle: Option<Nanoseconds>) = ();
+        /// Returns the silence that both sides have agreed to bear, whether or not something is in
+        /// flight.
+        fn agreed_silence(&self) -> Nanoseconds = 0;
         /// Records that time has passed.
         fn on_time(&mut self, view: &View) = ();
         /// Records that the layer above takes no more: together with

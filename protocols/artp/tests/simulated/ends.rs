@@ -79,15 +79,24 @@ struct Pair {
 
 impl Pair {
     fn new(seed: u64, conditions: Conditions, roles: [Role; 2]) -> Self {
+        let configs = [0, 1].map(|nth| Config::new([1 + nth; 16]));
+        Self::configured(seed, conditions, roles, configs)
+    }
+
+    fn configured(
+        seed: u64,
+        conditions: Conditions,
+        roles: [Role; 2],
+        configs: [Config; 2],
+    ) -> Self {
         let mut world = World::new(seed);
         world.network_mut().set_conditions(conditions);
         let [server, client] = [0, 1].map(|nth| {
             let address = IpAddr::from([10, 0, 0, 1 + nth as u8]);
-            let config = Config::new([1 + nth as u8; 16]);
             let credit = Credit { octets: 1 << 20, messages: 512 };
             let below = SimulatedDatagrams::new(address, credit);
             let end = End { role: roles[nth], received: 0, ended: None };
-            world.add(address, Over::new(layer(config, seed), below), end)
+            world.add(address, Over::new(layer(configs[nth], seed), below), end)
         });
         let local = SocketAddr::from(([10, 0, 0, 1], 7)).into();
         world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
@@ -109,7 +118,7 @@ impl Pair {
         let (server, client) = (self.server, self.client);
         let _ = self.world.run_until(
             |world| [server, client].iter().all(|end| world.application(*end).ended.is_some()),
-            Duration::from_secs(120),
+            Duration::from_secs(300),
         );
         [server, client].map(|end| self.world.application(end).ended)
     }
@@ -197,8 +206,42 @@ fn a_silence_is_noticed_after_the_idle_timeout() {
     let (server, client) = (pair.server, pair.client);
     let ended = |world: &World<M>| [server, client].map(|end| world.application(end).ended);
     assert_eq!(ended(&pair.world), [None; 2]);
-    pair.world.run_for(Duration::from_secs(19));
+    pair.world.run_for(Duration::from_secs(79));
     assert_eq!(ended(&pair.world), [None; 2], "the last packet may be 10 s old");
     pair.world.run_for(Duration::from_secs(12));
     assert_eq!(ended(&pair.world), [Some(Ended::Expired); 2]);
+}
+
+/// Nothing passes for a while in the midst of a transfer. What one end bears, both do, whichever
+/// sends: the longer limit is agreed at the opening.
+#[test]
+fn an_outage_that_one_end_bears_ends_nothing() {
+    const REPLIES: usize = 60;
+    const SECOND: u64 = 1_000_000_000;
+    let [usual, other] = [1, 2].map(|secret| Config::new([secret; 16]));
+    let patient = |config: Config| Config { idle: Some(300 * SECOND), ..config };
+    for (configs, outage) in [
+        ([usual, other], 35),
+        ([usual, other], 60),
+        ([usual, other], 45),
+        ([patient(usual), other], 250),
+        ([usual, patient(other)], 250),
+    ] {
+        for seed in 0..5 {
+            let delay = Duration::from_millis(20);
+            let conditions = Conditions { delay, ..Conditions::IDEAL };
+            let gone = Conditions { loss: 1.0.into(), ..conditions.clone() };
+            let roles = [Role::Replies(REPLIES), Role::Closes(REPLIES)];
+            let mut pair = Pair::configured(seed, conditions.clone(), roles, configs);
+            let (client, limit) = (pair.client, Duration::from_secs(600));
+            let half = 12 + 5 * seed as usize;
+            let has_half = |world: &World<M>| world.application(client).received >= half;
+            assert!(pair.world.run_until(has_half, limit));
+            pair.world.network_mut().set_conditions(gone);
+            pair.world.run_for(Duration::from_secs(outage));
+            pair.world.network_mut().set_conditions(conditions);
+            assert_eq!(pair.ends(), [Some(Ended::Finished); 2], "{outage} s, seed {seed}");
+            assert_eq!(pair.world.application(client).received, REPLIES);
+        }
+    }
 }

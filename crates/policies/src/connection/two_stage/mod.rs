@@ -14,7 +14,7 @@ use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{
-    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, Signals, View,
+    Dropped, Ending, Nanoseconds, Occasion, Opening, Phase, SECOND, Signals, View,
 };
 
 /// How often a request is sent before the peer is taken to be gone, unless configured.
@@ -42,8 +42,10 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// A side that hears nothing while nothing of its own is in flight probes whether the peer is
 /// there, where that is configured ([`keepalive`](TwoStage::keepalive)), each time after twice the
 /// wait. The peer is taken to be gone after a time for which it was silent
-/// ([`idle`](TwoStage::idle)); where none is agreed upon, after five probes, which take 31
-/// timeouts. While data is in flight, the recovery decides.
+/// ([`idle`](TwoStage::idle)): each side tells for how long it bears silence, and the longer time
+/// is that of both, so that neither gives up an association that the other one goes on with; where
+/// none is agreed upon, after five probes, which take 31 timeouts. While data is in flight, the
+/// recovery decides, but not before that time.
 ///
 /// Where the peer says that it does not know this side's address, this side identifies itself, and
 /// proves that it receives packets there, until the peer knows it again.
@@ -134,6 +136,9 @@ struct Budget {
     said: u64,
 }
 
+/// The longest silence that a peer may ask for: what it leaves behind is held for as long.
+const AGREED_MOST: Nanoseconds = 600 * SECOND;
+
 /// No silence is long enough.
 const NEVER: Nanoseconds = Nanoseconds::MAX;
 
@@ -209,8 +214,8 @@ impl TwoStage {
     }
 
     /// Takes the peer to be gone after a silence this long, or as long as it says if that is
-    /// shorter, but not before three retransmission timeouts have passed; `None`: it does not say
-    /// when.
+    /// longer, up to ten minutes, but not before three retransmission timeouts have passed; `None`:
+    /// it does not say when.
     #[must_use]
     pub const fn idle(self, silence: Option<Nanoseconds>) -> Self {
         TwoStage { idle: or_never(silence), ..self }
@@ -249,9 +254,18 @@ impl Connection for TwoStage {
     }
 
     fn on_begun(&mut self, idle: Option<Nanoseconds>) {
-        self.idle = self.idle.min(or_never(idle));
+        // Who says nothing does not make the other one wait for ever.
+        self.idle = match (self.idle, idle) {
+            (own, None) => own,
+            (NEVER, Some(peer)) => peer,
+            (own, Some(peer)) => own.max(peer.min(AGREED_MOST)),
+        };
         self.patience = self.patience.min(self.idle);
         self.looks_at = self.looks_at.min(self.silent_at(self.idle));
+    }
+
+    fn agreed_silence(&self) -> Nanoseconds {
+        if self.idle == NEVER { 0 } else { self.idle }
     }
 
     fn abandon(&mut self, view: &View, why: Ending) -> bool {
