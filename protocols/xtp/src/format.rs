@@ -180,7 +180,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
             / SpanSegment::LENGTH
     }
 
-    fn runs(&self, _: u64) -> bool {
+    fn runs(&self, _: u64, _: u64) -> bool {
         // A FIRST says more.
         !self.terms.opens_always
     }

@@ -230,8 +230,8 @@ impl<M: Message> Format<M> for XtpGroup<M> {
         Format::<M>::report_room(&self.packets)
     }
 
-    fn runs(&self, number: u64) -> bool {
-        Format::<M>::runs(&self.packets, number)
+    fn runs(&self, number: u64, sent_upto: u64) -> bool {
+        Format::<M>::runs(&self.packets, number, sent_upto)
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {

@@ -97,7 +97,7 @@ impl Model {
             sum.units += 1;
             let arrived = match packet.state {
                 Some(State::Lost(cause)) => Some(cause),
-                _ => packet.cause.filter(|_| packet.sent_at > copies),
+                _ => packet.cause.filter(|_| !packet.in_parts && packet.sent_at > copies),
             };
             sum.late |= arrived == Some(Cause::Overtaken);
             sum.doubtful |= arrived == Some(Cause::TimedOut);
