@@ -318,6 +318,14 @@ impl<M: Message> Format<M> for XtpGroup<M> {
             Role::Receiver { .. } => true,
         }
     }
+
+    fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
+        Format::<M>::on_repeated(&mut self.packets, view, number, octets);
+    }
+
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        Format::<M>::on_acknowledged(&mut self.packets, longest, in_parts);
+    }
 }
 
 component! {
