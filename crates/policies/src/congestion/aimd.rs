@@ -88,6 +88,10 @@ impl Congestion for Aimd {
         self.on_lost(view, 0);
     }
 
+    fn on_marks_refuted(&mut self, _: &View, window: u64) {
+        self.window = self.window.max(window);
+    }
+
     fn heeds_marks(&self) -> bool {
         true
     }

@@ -228,6 +228,14 @@ impl Congestion for Cubic {
         self.on_lost(view, 0);
     }
 
+    fn on_marks_refuted(&mut self, _: &View, window: u64) {
+        let (curve, window) = (&mut self.curve, window as f64);
+        curve.window = curve.window.max(window);
+        curve.threshold = curve.threshold.max(window);
+        // §4.8: there was no loss to remember.
+        (curve.plateau, curve.began) = (0.0, None);
+    }
+
     fn heeds_marks(&self) -> bool {
         true
     }
