@@ -7,6 +7,7 @@
 //! | [`configuration!`], [`Policies`] | a selection that is written down |
 //! | [`Parts`], [`Boxed`] | one that a program makes at run time |
 //! | [`rules`] | which policies make a transport together |
+//! | [`path_mtu`] | how long packets are: a part of a format |
 //! | [`Association`] | the engine: what happens when a packet arrives, and before one leaves |
 //! | [`Transport`], [`Host`] | many associations as one protocol, on a generated base |
 //! | [`words`] | what all of them speak |
@@ -20,6 +21,7 @@ mod engine;
 mod graveyard;
 mod limits;
 mod marks;
+pub mod path_mtu;
 mod receipts;
 pub mod rules;
 mod sending;

@@ -6,7 +6,9 @@ use std::ops::Range;
 use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
 use stackwright_contract::services::{Credit, Ecn, MessageProperties};
 use stackwright_contract::{Duration, Instant};
-use stackwright_simulator::{Carried, Conditions, Counts, Discipline, Link, LinkPacket, Queue};
+use stackwright_simulator::{
+    Carried, Conditions, Counts, Discipline, EcnTreatment, Link, LinkPacket, LinkStep, Queue,
+};
 use stackwright_transport::slots::{Congestion as _, Rtt as _};
 use stackwright_transport::words::{Dropped, Estimate, Phase};
 use stackwright_transport::{Association, Memory};
@@ -50,8 +52,8 @@ pub struct Path {
 pub enum Mishap {
     /// They clear the marks, before the queue.
     TakenOffBefore,
-    /// Behind it.
-    TakenOffBehind,
+    /// They do this to them, behind the queue.
+    Treated(EcnTreatment),
     /// They drop what may be marked.
     Dropped,
 }
@@ -164,6 +166,10 @@ impl Bottleneck {
             jitter: path.jitter,
             keeps_order: path.keeps_order,
             loss: path.loss.into(),
+            ecn: match path.mishap {
+                Some(Mishap::Treated(treatment)) => treatment,
+                _ => EcnTreatment::Keep,
+            },
             ..Conditions::IDEAL
         };
         let back = Conditions { queue: Queue::UNLIMITED, ..there.clone() };
@@ -260,6 +266,15 @@ impl Bottleneck {
         let congestion = slots.congestion();
         let pace = congestion.pace().map(core::num::NonZeroU64::get);
         (congestion.window(), pace, slots.rtt().estimate())
+    }
+
+    /// Lets the path to the receiving sides change as `steps` say, which begin with the run.
+    pub fn change(&mut self, steps: &[LinkStep]) {
+        let link = &mut self.links[0];
+        let began = Duration::from_secs(1);
+        let steps = steps.iter().map(|step| LinkStep { at: began + step.at, ..*step });
+        let conditions = Conditions { steps: steps.collect(), ..link.conditions().clone() };
+        link.set_conditions(conditions);
     }
 
     /// Makes the round trip take `round_trip` from now on.
@@ -394,10 +409,7 @@ impl Bottleneck {
                 packet.copy_to(&mut octets);
                 packet.reclaim(&memory.pool);
                 let carried = self.links[side].carry(now, Parcel(nth, octets, ecn));
-                let Carried::Once(at, mut parcel) = carried else { continue };
-                if self.path.mishap == Some(Mishap::TakenOffBehind) {
-                    parcel.2 = Ecn::NotEct;
-                }
+                let Carried::Once(at, parcel) = carried else { continue };
                 self.arrivals.insert((at, self.carried), (1 - side, parcel));
                 self.carried += 1;
                 if side == 0 {

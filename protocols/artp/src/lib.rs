@@ -12,8 +12,6 @@ pub mod header;
 mod message;
 mod moves;
 pub mod option;
-mod parts;
-mod path;
 mod protection;
 mod receive;
 mod reset;
@@ -76,7 +74,6 @@ use stackwright_wire::{Header as _, Malformed, Message, Pool, SegmentsMut};
 
 use header::Packet;
 use message::OVERTAKEN_MOST;
-use path::PathMtu;
 
 impl<M: Message> slots::Front<M> for Packet {
     #[inline]
@@ -189,8 +186,8 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn runs(&self, number: u64) -> bool {
-        self.path != PathMtu::BlackHole && !self.black_hole.probes(number)
+    fn runs(&self, number: u64, sent_upto: u64) -> bool {
+        self.path.runs(number, sent_upto)
     }
 
     #[inline]
@@ -209,12 +206,14 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
-        self.detect(view, number, octets);
+        if self.both.parts {
+            self.path.on_repeated(view, number, octets);
+        }
     }
 
     #[inline]
     fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
-        self.black_hole.on_acknowledged(self.packet(), longest, in_parts);
+        self.path.on_acknowledged(longest, in_parts);
     }
 }
 

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::services::{BatchMessages, MessageKind};
 use stackwright_transport::Receipts;
+use stackwright_transport::path_mtu::{BASE, PartPlace};
 use stackwright_transport::slots::pull_front;
 use stackwright_transport::words::{
     Dropped, EcnCounts, Incoming, Label, PieceForm, Report, Signals, Timestamp, Unit, UnitHeader,
@@ -19,8 +20,6 @@ use crate::header::{
     Verdict, Version,
 };
 use crate::option::{Marks, Options, PacketOption, Part};
-use crate::parts::Place;
-use crate::path::BASE;
 use crate::state::{Format, Matter};
 
 /// The most sequence numbers that one acknowledgement names: its cost must not grow with how often
@@ -170,7 +169,8 @@ impl<M: Message> Format<M> {
         mut packet: M,
         mut segment: Incoming<M>,
     ) -> Result<Incoming<M>, Dropped> {
-        let place = Place { offset: usize::from(part.offset), whole: usize::from(part.whole) };
+        let (offset, whole) = (usize::from(part.offset), usize::from(part.whole));
+        let place = PartPlace { offset, whole };
         // What was cut before the peer knew our limit is as long as the base.
         let longest = usize::from(self.ours.packet).max(BASE);
         if !self.both.parts || place.whole > longest {
@@ -305,7 +305,7 @@ impl<M: Message> Format<M> {
                 self.path.on_answered();
                 self.is_heard = true;
             }
-            _ => self.asked_long = whole >= self.agreed(),
+            _ => self.asked_long = whole >= self.path.most(),
         }
         Ok(signals)
     }

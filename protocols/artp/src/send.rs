@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use stackwright_contract::Instant;
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::{
     Cargo, EcnCounts, Ending, Label, Outgoing, PieceForm, Report, Signals, Timestamp, View,
@@ -16,7 +17,6 @@ use crate::header::{
     Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
-use crate::path::PathMtu;
 use crate::receive::NAMED_MOST;
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
@@ -45,7 +45,7 @@ impl<M: Message> Format<M> {
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Control, 0, sequence, own), octets);
             if matches!(signal, Signals::OPEN | Signals::ACCEPT) {
-                self.lengthen(signal == Signals::ACCEPT, octets);
+                self.lengthen(view.now, signal == Signals::ACCEPT, octets);
             } else if signal == Signals::PROBE {
                 // A peer that has lost the session answers with less (see `reset.rs`).
                 PacketOption::Padding(0).write(octets);
@@ -86,7 +86,10 @@ impl<M: Message> Format<M> {
             } else {
                 fragment(label).encode(&mut octets[Packet::LENGTH..]);
             }
-            if let Some(most) = self.part_most(span.start, octets.len() + unit.octets) {
+            if self.both.parts
+                && let Some(most) =
+                    self.path.part_most(view, span.start, octets.len() + unit.octets)
+            {
                 self.write_part(unit, most, settled, saying, octets);
             }
         }
@@ -104,29 +107,23 @@ impl<M: Message> Format<M> {
         octets: &mut Vec<u8>,
     ) {
         let (number, whole, label) = (unit.span.start, unit.octets, unit.label);
-        let (begun, left) = self.parted;
-        let offset = if begun == number { left } else { 0 };
+        let offset = self.path.part_begins(number);
         let part = Part { offset: offset as u16, whole: whole as u16 };
         octets.truncate(Packet::LENGTH);
         options(label, settled, None, Some(part), octets);
         put_place(label, octets);
-        let end = whole.min(offset + most - octets.len());
-        saying.part = Some(offset..end);
-        if end < whole {
-            saying.unit = Some(unit);
-            self.parted = (number, end);
-        } else {
-            self.parted = (0, 0);
-        }
+        let part = self.path.next_part(number, whole, most - octets.len());
+        saying.unit = (part.end < whole).then_some(unit);
+        saying.part = Some(part);
     }
 
     /// Pads a request or a grant to the length that packets shall have, where the path is not known
     /// to pass that.
-    fn lengthen(&mut self, grants: bool, octets: &mut Vec<u8>) {
+    fn lengthen(&mut self, now: Instant, grants: bool, octets: &mut Vec<u8>) {
         const PROPOSED: usize =
             Packet::LENGTH + OptionHeader::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
         let probe = self.probe(grants);
-        self.path.on_said(probe.is_some());
+        self.path.on_said(now, probe.is_some());
         if let Some(padding) = probe.and_then(|packet| packet.checked_sub(PROPOSED)) {
             PacketOption::Padding(padding as u16).write(octets);
             end_options(octets);
@@ -221,7 +218,7 @@ impl<M: Message> Format<M> {
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
         let padding = if can_be_padded(short) { short } else { 0 };
-        let plain = !self.both.expires && self.path != PathMtu::BlackHole;
+        let plain = !self.both.expires && self.path.runs(u64::MAX, 0);
         plain.then_some((BARE, BARE + padding))
     }
 

@@ -3,7 +3,8 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::services::MessageProperties;
-use stackwright_transport::words::{MILLISECOND, SECOND, Signals, View};
+use stackwright_transport::path_mtu::{BASE, PacketParts, PathMtu};
+use stackwright_transport::words::{MILLISECOND, SECOND, Signals};
 use stackwright_wire::Header;
 
 use crate::config::{Config, WINDOW_FIRST};
@@ -11,8 +12,6 @@ use crate::header::{
     ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict,
 };
 use crate::option::{Large, Marks, PacketOption, Part};
-use crate::parts::Parts;
-use crate::path::{BASE, BlackHoleDetector, PathMtu, steps};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
@@ -53,15 +52,8 @@ pub struct Format<M> {
     pub(crate) asks: bool,
     /// The path MTU to the peer.
     pub(crate) path: PathMtu,
-    /// The longest packet that the path passes, where it is a black hole for longer ones.
-    pub(crate) passes: usize,
-    /// Whether the path drops long packets now.
-    pub(crate) black_hole: BlackHoleDetector,
-    /// The packet that leaves in parts, and how many of its octets have left. No packet has the
-    /// sequence number 0.
-    pub(crate) parted: (u64, usize),
     /// Packets of which parts have arrived.
-    pub(crate) parts: Parts,
+    pub(crate) parts: PacketParts,
     /// Whether the peer has answered, or confirmed: it receives our packets.
     pub(crate) is_heard: bool,
     /// Whether the peer's last request was as long as packets shall be.
@@ -111,11 +103,8 @@ impl<M> Format<M> {
             challenge: 0,
             peer_first: None,
             asks: false,
-            path: PathMtu::default(),
-            passes: usize::MAX,
-            black_hole: BlackHoleDetector::default(),
-            parted: (0, 0),
-            parts: Parts::default(),
+            path: PathMtu::asking(usize::from(config.packet).max(MINIMUM), Packet::LENGTH),
+            parts: PacketParts::default(),
             is_heard: false,
             asked_long: false,
             cut: (0, 0),
@@ -135,71 +124,27 @@ impl<M> Format<M> {
         1 << 32 | u64::from(first)
     }
 
-    /// Returns the longest packet that both ends accept.
-    pub(crate) fn agreed(&self) -> usize {
-        let theirs = self.theirs.as_ref().map_or(u16::MAX, |theirs| theirs.packet);
-        usize::from(self.ours.packet.min(theirs)).max(MINIMUM)
-    }
-
-    /// Returns the longest packet that both ends accept and the path passes.
-    pub(crate) fn packet(&self) -> usize {
-        self.path.packet(self.agreed()).min(self.passes)
-    }
-
     /// Returns the length to which a request or a grant is padded so that its answer shows what the
     /// path passes; `None`: it leaves as it is. A grant is no longer than the request: a spoofed
     /// request must not be amplified.
     pub(crate) fn probe(&self, grants: bool) -> Option<usize> {
-        let agreed = self.agreed();
-        let allowed = !grants || self.asked_long;
-        (agreed > BASE && self.path == PathMtu::Unasked && allowed).then_some(agreed)
-    }
-
-    /// Records that a unit left once more.
-    #[cold]
-    pub(crate) fn detect(&mut self, view: &View, number: u64, octets: usize) {
-        // What leaves in parts anyway is lost more often, and says nothing about the parts.
-        if self.can_narrow() && octets < self.passes {
-            self.black_hole.on_repeated(self.packet(), view.settled_upto, number, octets);
-        }
-    }
-
-    fn can_narrow(&self) -> bool {
-        self.both.parts && !steps(self.packet()).is_empty()
-    }
-
-    /// Returns the longest part of a packet of `octets` octets, header included, if it leaves in
-    /// parts: the path drops it, or it is the probe that shows whether the path does.
-    #[inline]
-    pub(crate) fn part_most(&mut self, number: u64, octets: usize) -> Option<usize> {
-        let most = match self.black_hole.probes(number) {
-            true => self.probe_most(number),
-            false => self.passes,
-        };
-        (octets > most).then_some(most)
-    }
-
-    #[cold]
-    fn probe_most(&mut self, number: u64) -> usize {
-        let packet = self.packet();
-        if let Some(passes) = self.black_hole.found(packet, number) {
-            (self.path, self.passes) = (PathMtu::BlackHole, passes);
-            self.black_hole = BlackHoleDetector::passing(passes);
-        }
-        self.black_hole.parts(packet, number).unwrap_or(self.passes)
+        let (agreed, allowed) = (self.path.most(), !grants || self.asked_long);
+        (agreed > BASE && self.path.is_unasked() && allowed).then_some(agreed)
     }
 
     /// Returns the octets of an acknowledgement beside its header and its options.
     pub(crate) fn payload(&self) -> usize {
-        self.packet() - Packet::LENGTH - REPORT_OPTIONS
+        self.path.packet() - Packet::LENGTH - REPORT_OPTIONS
     }
 
     /// Returns the octets that one packet holds of a datagram of `octets` octets with these
     /// `properties`.
     pub(crate) fn body(&self, octets: usize, properties: &MessageProperties) -> usize {
         let when = |is: bool, octets: usize| if is { octets } else { 0 };
-        let bare =
-            self.packet() - Packet::LENGTH - Fragment::LENGTH - when(self.ours.expires, SETTLED);
+        let bare = self.path.packet()
+            - Packet::LENGTH
+            - Fragment::LENGTH
+            - when(self.ours.expires, SETTLED);
         let bare = bare - when(properties.priority != 128, PacketOption::OCTETS_MOST);
         bare - when(octets / FRAGMENTS_BARE >= bare, OptionHeader::LENGTH + Large::LENGTH)
     }
@@ -214,6 +159,8 @@ impl<M> Format<M> {
             self.peer_first = Some(Self::lift(proposal.first));
             self.reset = Some(proposal.reset);
             self.both = Wishes::of(&self.ours, &proposal);
+            let agreed = self.ours.packet.min(proposal.packet);
+            self.path.set_most(usize::from(agreed).max(MINIMUM));
             self.theirs = Some(proposal);
         }
     }

@@ -10,7 +10,8 @@ pub const PACKET_LEAST: u16 = 256;
 /// local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The longest packet, header included, in octets: 256 … 65507. Packets are not cut below.
+    /// The longest packet, header included, in octets: 256 … 65507. Where the path
+    /// is found to drop such packets, they are shorter (RFC 8899).
     pub packet: u16,
     /// The most that may be on its way from the application to the peer.
     pub send: Credit,

@@ -5,13 +5,14 @@ use core::marker::PhantomData;
 
 use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
+use stackwright_transport::path_mtu::{PacketParts, PathMtu};
 use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{Dropped, Ending, Incoming, Numbering, Outgoing, Report, View};
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::header::{
-    InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningToken, PacketCheck, PieceHeader,
-    ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    InquiryNumber, LongCheck, NumberSpan, OpeningHashes, OpeningToken, PacketCheck, PartHeader,
+    PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 use crate::opening::Opening;
 
@@ -23,7 +24,8 @@ pub(crate) const HEADER_MOST: usize = TailoredHeader::LENGTH
     + LongCheck::LENGTH
     + OpeningHashes::LENGTH
     + InquiryNumber::LENGTH
-    + PieceHeader::LENGTH;
+    + PieceHeader::LENGTH
+    + PartHeader::LENGTH;
 
 /// The default priority of a message: packets carry none.
 pub(crate) const PRIORITY: u8 = 128;
@@ -54,8 +56,13 @@ pub(crate) struct PacketTerms {
 
 impl PacketTerms {
     /// Returns the most octets before a message in one packet, of which the opening has `opening`.
-    const fn before(&self, opening: usize) -> usize {
+    pub(crate) const fn before(&self, opening: usize) -> usize {
         TailoredHeader::LENGTH + self.check.octets() + opening + InquiryNumber::LENGTH
+    }
+
+    /// Returns a path of which nothing is known.
+    const fn path(&self) -> PathMtu {
+        PathMtu::assuming(self.packet, self.before(OpeningToken::LENGTH))
     }
 
     /// Returns the longest message that travels in one packet, in octets, once the opener has been
@@ -93,6 +100,9 @@ pub struct TailoredFormat<M> {
     pub(crate) token: Option<u32>,
     /// On the called side, whether the peer returned it; on the other, whether it still has to be.
     pub(crate) is_open: bool,
+    pub(crate) path: PathMtu,
+    /// Units of which parts have arrived.
+    pub(crate) parts: PacketParts,
     message: PhantomData<fn() -> M>,
 }
 
@@ -105,6 +115,8 @@ impl<M> TailoredFormat<M> {
             called: false,
             token: None,
             is_open: false,
+            path: terms.path(),
+            parts: PacketParts::new(),
             message: PhantomData,
         }
     }
@@ -117,6 +129,8 @@ impl<M> TailoredFormat<M> {
             called: true,
             token: Some(token),
             is_open: false,
+            path: terms.path(),
+            parts: PacketParts::new(),
             message: PhantomData,
         }
     }
@@ -140,6 +154,7 @@ fn header_octets(header: &TailoredHeader) -> usize {
             TailoredKind::Piece | TailoredKind::Gap => PieceHeader::LENGTH,
             TailoredKind::Unit | TailoredKind::Report => 0,
         }
+        + if header.part { PartHeader::LENGTH } else { 0 }
 }
 
 /// Returns where the check of a packet is, and what it covers.
@@ -174,7 +189,7 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
     }
 
     fn room(&self, octets: usize, _: &MessageProperties) -> usize {
-        let unit = self.terms.packet - self.terms.before(self.opening_most());
+        let unit = self.path.packet() - self.terms.before(self.opening_most());
         if octets <= unit { unit } else { unit - PieceHeader::LENGTH }
     }
 
@@ -197,12 +212,12 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
     }
 
     fn headroom(&self) -> usize {
-        self.terms.before(self.opening_most()) + PieceHeader::LENGTH
+        self.terms.before(self.opening_most()) + PieceHeader::LENGTH + PartHeader::LENGTH
     }
 
     fn report_room(&self) -> usize {
         let before = Format::<M>::headroom(self) + ReportHeader::LENGTH + ReasonCode::LENGTH;
-        ((self.terms.packet - before) / (2 * NumberSpan::LENGTH)).min(SPANS_MOST)
+        ((self.path.packet() - before) / (2 * NumberSpan::LENGTH)).min(SPANS_MOST)
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
@@ -227,6 +242,15 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
 
     fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
         self.write_farewell(view, why, into)
+    }
+
+    fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
+        self.path.on_repeated(view, number, octets);
+    }
+
+    #[inline]
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        self.path.on_acknowledged(longest, in_parts);
     }
 }
 

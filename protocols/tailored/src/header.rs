@@ -9,9 +9,11 @@ pub struct TailoredHeader {
     #[bits(2)]
     pub kind: TailoredKind,
     /// 0: for bindings that switch the service while data flows.
-    #[bits(6)]
+    #[bits(5)]
     #[fixed(0)]
     pub binding: (),
+    /// The body is a part of the unit's: a [`PartHeader`] precedes it.
+    pub part: bool,
     /// Which check follows this header.
     #[bits(2)]
     pub check: PacketCheck,
@@ -129,6 +131,16 @@ pub struct PieceHeader {
     pub index: u16,
     /// The number of pieces.
     pub count: u16,
+}
+
+/// The position of a part in the body of its unit, where the path does not pass all of it in one
+/// packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct PartHeader {
+    /// The octets before it.
+    pub offset: u16,
+    /// The octets of the whole body.
+    pub whole: u16,
 }
 
 /// What its sender has received. Behind it stand a [`ReasonCode`] with `end` or `refuse`, the spans

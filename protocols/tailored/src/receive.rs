@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use stackwright_transport::path_mtu::PartPlace;
 use stackwright_transport::slots::pull_front;
 use stackwright_transport::words::{
     Dropped, Incoming, Label, PieceForm, Report, Signals, Unit, View, unwrap,
@@ -11,7 +12,8 @@ use stackwright_wire::Message;
 
 use crate::format::{PRIORITY, TailoredFormat};
 use crate::header::{
-    InquiryNumber, NumberSpan, PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    InquiryNumber, NumberSpan, PartHeader, PieceHeader, ReasonCode, ReportHeader, TailoredHeader,
+    TailoredKind,
 };
 use crate::opening::Opening;
 
@@ -68,7 +70,9 @@ impl<M: Message> TailoredFormat<M> {
             TailoredKind::Piece | TailoredKind::Gap => {
                 let piece = packet.pull::<PieceHeader>()?;
                 let is_gap = header.kind == TailoredKind::Gap;
-                let fits = is_gap <= self.terms.abandons && packet.is_empty() == is_gap;
+                let is_empty = packet.is_empty();
+                let fits =
+                    is_gap <= self.terms.abandons && is_empty == is_gap && !(is_gap && header.part);
                 if piece.index >= piece.count || !fits {
                     return Err(Dropped::Malformed);
                 }
@@ -77,13 +81,18 @@ impl<M: Message> TailoredFormat<M> {
                 let form = if is_gap { PieceForm::Abandoned } else { PieceForm::Framed };
                 Some(Label { message: piece.message, index, count, last, form, ..label })
             }
+            TailoredKind::Report if header.part => return Err(Dropped::Malformed),
             TailoredKind::Report => None,
         };
         if let Some(label) = label {
             let span = number..number.checked_add(1).ok_or(Dropped::Malformed)?;
             incoming.next = Some(span.end);
+            let body = match header.part {
+                true => self.take_part(view, number, label, packet)?,
+                false => Some(packet),
+            };
             incoming.unit =
-                Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
+                body.map(|body| Unit { span, label, body, since: view.now, lifetime: None });
         } else {
             let told = packet.pull::<ReportHeader>()?;
             if told.end || told.refuse {
@@ -105,6 +114,32 @@ impl<M: Message> TailoredFormat<M> {
         // Last, so that a packet that cannot be read changes nothing.
         incoming.signals = signals.with(self.on_opening(opening)?);
         Ok(incoming)
+    }
+
+    /// Takes a part of the body of a unit. Returns the body if it is complete, or was received
+    /// before: it is acknowledged once more.
+    #[cold]
+    fn take_part(
+        &mut self,
+        view: &View,
+        number: u64,
+        label: Label,
+        mut packet: M,
+    ) -> Result<Option<M>, Dropped> {
+        let PartHeader { offset, whole } = packet.pull()?;
+        let place = PartPlace { offset: usize::from(offset), whole: usize::from(whole) };
+        if place.whole > self.terms.packet {
+            return Err(Dropped::Malformed);
+        }
+        if number < view.received_upto {
+            return Ok(Some(packet));
+        }
+        // Nothing is kept for a peer that has not shown that it hears: it is answered, and sends it
+        // again.
+        if self.called && !self.is_open {
+            return Ok(None);
+        }
+        self.parts.take(view.received_upto, number, label, place, &packet)
     }
 
     fn on_opening(&mut self, opening: Opening) -> Result<Signals, Dropped> {

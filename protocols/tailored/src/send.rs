@@ -1,14 +1,16 @@
 //! Writes packets: words to octets.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use stackwright_contract::services::Code;
-use stackwright_transport::words::{Ending, Label, Outgoing, Signals, View};
+use stackwright_transport::words::{Cargo, Ending, Label, Outgoing, Signals, View};
 use stackwright_wire::Header;
 
 use crate::format::TailoredFormat;
 use crate::header::{
-    InquiryNumber, NumberSpan, PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    InquiryNumber, NumberSpan, PartHeader, PieceHeader, ReasonCode, ReportHeader, TailoredHeader,
+    TailoredKind,
 };
 use crate::opening::Opening;
 
@@ -64,20 +66,34 @@ impl<M> TailoredFormat<M> {
         }
     }
 
+    /// Returns the octets of a unit that leave now, if the path does not pass all of them, or may
+    /// not.
+    fn part(&mut self, view: &View, unit: &Cargo<'_>, opening: Opening) -> Option<Range<usize>> {
+        let piece = if unit.label.count > 1 { PieceHeader::LENGTH } else { 0 };
+        let before = self.terms.before(Opening::octets(opening.stage())) + piece;
+        let most = self.path.part_most(view, unit.span.start, before + unit.octets)?;
+        let most = most - before - PartHeader::LENGTH;
+        Some(self.path.next_part(unit.span.start, unit.octets, most))
+    }
+
     /// Writes a packet without its body.
     pub(crate) fn write(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         let report = say.report.take();
         let unit = if report.is_some() { None } else { say.unit.take() };
+        let opening = self.opening(say.signals);
+        let part = unit.and_then(|unit| self.part(view, &unit, opening));
+        if unit.is_some_and(|unit| part.as_ref().is_some_and(|part| part.end < unit.octets)) {
+            say.unit = unit;
+        }
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
-        let opening = self.opening(say.signals);
         // The end of a half rides on its last data; all else tells what was received as well.
         let all = Signals::FINISH.with(Signals::STOP).with(Signals::END);
         let says = match &unit {
             // Before the data that still waits, nothing ends.
             None if say.unit.is_some() => Signals::NONE,
             None => say.signals.shared(all),
-            Some(unit) if unit.span.end < view.sent_upto => Signals::NONE,
+            Some(unit) if unit.span.end < view.sent_upto || say.unit.is_some() => Signals::NONE,
             Some(_) => say.signals.shared(Signals::FINISH),
         };
         let why = if says.has(Signals::END) { say.signals.reason() } else { Signals::NONE };
@@ -93,6 +109,7 @@ impl<M> TailoredFormat<M> {
                 None => TailoredKind::Report,
             },
             binding: (),
+            part: part.is_some(),
             check: self.terms.check,
             opening: opening.stage(),
             called: self.called,
@@ -113,6 +130,11 @@ impl<M> TailoredFormat<M> {
                 let Label { message, index, count, .. } = *unit.label;
                 put(&PieceHeader { message, index: index as u16, count: count as u16 }, octets);
             }
+            if let Some(part) = &part {
+                let (offset, whole) = (part.start as u16, unit.octets as u16);
+                put(&PartHeader { offset, whole }, octets);
+            }
+            say.part = part;
             return;
         }
         let credit = say.credit.take();
@@ -148,6 +170,7 @@ impl<M> TailoredFormat<M> {
         let header = TailoredHeader {
             kind: TailoredKind::Report,
             binding: (),
+            part: false,
             check: self.terms.check,
             opening: opening.stage(),
             called: self.called,

@@ -5,7 +5,7 @@ use stackwright_wire::syntax::{Case, Discriminant, Layout, Step, field};
 
 use crate::header::{
     InquiryNumber, InternetCheck, LongCheck, NumberSpan, OpeningHashes, OpeningStage, OpeningToken,
-    PacketCheck, PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
+    PacketCheck, PartHeader, PieceHeader, ReasonCode, ReportHeader, TailoredHeader, TailoredKind,
 };
 
 /// Any packet.
@@ -13,10 +13,10 @@ pub const SYNTAX: &[Step] = &PACKET;
 
 /// Returns the syntax of packets with messages of `message`, which are known where they travel in
 /// one packet.
-pub const fn syntax_of(message: &'static [Step]) -> [Step; 6] {
-    let [header, check, opening, inquiry, kind] = PACKET;
+pub const fn syntax_of(message: &'static [Step]) -> [Step; 7] {
+    let [header, check, opening, inquiry, kind, part] = PACKET;
     let body = Step::Choice { by: of_header("kind"), cases: OTHERS, otherwise: message };
-    [header, check, opening, inquiry, kind, body]
+    [header, check, opening, inquiry, kind, part, body]
 }
 
 /// What has no whole message in it.
@@ -26,7 +26,7 @@ const OTHERS: &[Case] = &[
     Case { value: TailoredKind::Gap as u64, name: "", steps: &[] },
 ];
 
-const PACKET: [Step; 5] = [
+const PACKET: [Step; 6] = [
     of::<TailoredHeader>(),
     Step::Choice {
         by: of_header("check"),
@@ -74,6 +74,11 @@ const PACKET: [Step; 5] = [
             Case { value: TailoredKind::Report as u64, name: "report", steps: REPORT },
             Case { value: TailoredKind::Gap as u64, name: "gap", steps: &[of::<PieceHeader>()] },
         ],
+        otherwise: &[],
+    },
+    Step::Choice {
+        by: of_header("part"),
+        cases: &[Case { value: 1, name: "part", steps: &[of::<PartHeader>()] }],
         otherwise: &[],
     },
 ];

@@ -11,7 +11,10 @@ use stackwright_policies::profile::Bounds;
 use stackwright_simulator::{
     Application, Asks, Conditions, Deed, Event, SimulatedDatagrams, World,
 };
-use stackwright_tailored::header::{TailoredHeader, TailoredKind};
+use stackwright_tailored::header::{
+    InquiryNumber, OpeningHashes, OpeningStage, OpeningToken, PartHeader, PieceHeader,
+    TailoredHeader, TailoredKind,
+};
 use stackwright_tailored::{Config, Layer, Planned, TailoredHost, TailoredKey, demand, layer};
 use stackwright_transport::slots::Framing as _;
 use stackwright_transport::words::{Ending, Phase, SECOND};
@@ -71,6 +74,24 @@ fn message(nth: u32) -> Vec<u8> {
     octets
 }
 
+/// Whether a packet has a part of a unit that is not the last.
+fn is_earlier_part(header: &TailoredHeader, octets: &[u8]) -> bool {
+    let before = TailoredHeader::LENGTH
+        + header.check.octets()
+        + match header.opening {
+            OpeningStage::Over => 0,
+            OpeningStage::Asked => OpeningHashes::LENGTH,
+            OpeningStage::Answered | OpeningStage::Confirmed => OpeningToken::LENGTH,
+        }
+        + if header.asks { InquiryNumber::LENGTH } else { 0 }
+        + if header.kind == TailoredKind::Piece { PieceHeader::LENGTH } else { 0 };
+    let is_earlier = |part: PartHeader| {
+        let body = octets.len() - before - PartHeader::LENGTH;
+        usize::from(part.offset) + body < usize::from(part.whole)
+    };
+    header.part && is_earlier(PartHeader::decode(&octets[before..]).expect("a part"))
+}
+
 /// What was seen.
 #[derive(Default)]
 struct Seen {
@@ -93,6 +114,7 @@ impl Seen {
                 return;
             }
             match header.kind {
+                TailoredKind::Unit | TailoredKind::Piece if is_earlier_part(&header, octets) => {}
                 TailoredKind::Unit | TailoredKind::Piece => {
                     *self.left.entry(header.number).or_default() += 1;
                     self.places.push(self.packets);

@@ -13,7 +13,7 @@ use stackwright_tailored::{
 use stackwright_transport::slots::Rtt as _;
 use stackwright_transport::words::SECOND;
 use stackwright_transport::{Configuration, Slots};
-use stackwright_trial::setting::{M, bad, seeds};
+use stackwright_trial::setting::{M, bad, pass_narrow_paths, seeds};
 use stackwright_trial::{Promise, Talk, Trial};
 
 /// Short packets, so that messages have several; the peers are patient.
@@ -63,8 +63,16 @@ fn planned(services: &str) -> impl Fn(usize) -> Slots<<Planned<M> as Tailoring>:
 }
 
 fn ends<T: Tailoring<Message = M>>(tailoring: T, side: usize) -> Slots<T::Configuration> {
+    with(tailoring, config(side), side)
+}
+
+fn with<T: Tailoring<Message = M>>(
+    tailoring: T,
+    config: Config,
+    side: usize,
+) -> Slots<T::Configuration> {
     let key = TailoredKey { ours: side == 0, number: 7 };
-    TailoredHost::new(tailoring, config(side)).association(key, 0x1234_5678)
+    TailoredHost::new(tailoring, config).association(key, 0x1234_5678)
 }
 
 const ANY_ORDER: &str = "reliable; flow_control(256); checksum(internet); open(implicit)";
@@ -75,6 +83,23 @@ const DEDICATED: &str = "reliable; nak; dedicated(125000); flow_control(256); ch
 const WHOLE_WINDOW: &str = "reliable; ordered; go_back_n; dedicated(125000); checksum(internet)";
 const LATEST: &str = "rising; checksum(internet); open(implicit)";
 const BEST_EFFORT: &str = "rate(125000); checksum(internet); open(implicit)";
+
+/// One end of what a plan selects, with packets of the usual length.
+fn long(services: &str) -> impl Fn(usize) -> Slots<<Planned<M> as Tailoring>::Configuration> {
+    let plan = demanded(services).plan().expect("it can be met");
+    let config = |side| Config::new([side as u8; 16]);
+    move |side| with(Planned::new(plan.clone(), &BOUNDS).expect("they fit"), config(side), side)
+}
+
+#[test]
+fn everything_arrives_over_a_path_that_drops_long_packets() {
+    for services in [ANY_ORDER, SELECTIVE, DEDICATED] {
+        pass_narrow_paths(long(services), Promise::Once);
+    }
+    for services in [IN_ORDER, WHOLE_WINDOW] {
+        pass_narrow_paths(long(services), Promise::InOrder);
+    }
+}
 
 fn talks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
     for seed in seeds(200) {

@@ -10,7 +10,8 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND, Terms};
 /// of [`Config::new`] suit the Internet and local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The longest packet, header included, in octets: 256 … 65507. Packets are not cut below.
+    /// The longest packet, header included, in octets: 256 … 65507. Where the path
+    /// is found to drop such packets, they are shorter (RFC 8899).
     pub packet: u16,
     /// The longest message that is sent, and that is taken, in octets: of the first the layer above
     /// is told, the peer of the second. A stream has no bound.

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use stackwright_contract::services::MessageProperties;
 use stackwright_contract::{Address, Participant};
 use stackwright_transport::component;
+use stackwright_transport::path_mtu::PathMtu;
 use stackwright_transport::slots::{CheckAt, Format, Front};
 use stackwright_transport::words::{
     self, Dropped, Ending, Incoming, Numbering, Outgoing, Report, Signals, View,
@@ -32,7 +33,7 @@ const ADDRESS_MOST: usize = AddressHeader::LENGTH + Internet6Address::LENGTH;
 /// The most octets before data.
 pub(crate) const HEADER_MOST: usize = XtpPacket::LENGTH + ADDRESS_MOST + TRAFFIC_MOST + TAG;
 /// The octets of a tag.
-const TAG: usize = MessageTag::LENGTH;
+pub(crate) const TAG: usize = MessageTag::LENGTH;
 
 /// The signals that are bits of every packet.
 pub(crate) const SIGNALS: [(Signals, XtpOptions); 3] = [
@@ -65,6 +66,13 @@ pub(crate) struct Terms {
     pub(crate) sends: Option<words::Terms>,
 }
 
+impl Terms {
+    /// Returns the most octets between the header and data without a number.
+    pub(crate) const fn before(&self) -> usize {
+        ADDRESS_MOST + if self.sends.is_some() { TRAFFIC_MOST } else { TRAFFIC_LEAST }
+    }
+}
+
 /// The packets of a context: it knows the keys that tell it from others.
 #[derive(Clone, Debug)]
 pub struct Xtp4<M> {
@@ -84,6 +92,7 @@ pub struct Xtp4<M> {
     pub(crate) there: SocketAddr,
     /// The most octets that the peer takes in a packet, behind its header; 0: no bound.
     pub(crate) longest: u32,
+    pub(crate) path: PathMtu,
     message: PhantomData<fn() -> M>,
 }
 
@@ -97,6 +106,7 @@ impl<M> Xtp4<M> {
     ) -> Self {
         // What is told of a key is confirmed by its return.
         let is_known = peer.is_none() || own.is_none();
+        let path = PathMtu::assuming(terms.packet, XtpPacket::LENGTH + terms.before());
         Xtp4 {
             terms,
             own,
@@ -108,13 +118,9 @@ impl<M> Xtp4<M> {
             here,
             there,
             longest: 0,
+            path,
             message: PhantomData,
         }
-    }
-
-    /// Returns the most octets between the header and data without a number.
-    fn before(&self) -> usize {
-        ADDRESS_MOST + if self.terms.sends.is_some() { TRAFFIC_MOST } else { TRAFFIC_LEAST }
     }
 }
 
@@ -163,8 +169,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
     fn room(&self, _: usize, properties: &MessageProperties) -> usize {
         // Whether FIRST or DATA carries it is not known yet.
         let tag = if self.terms.numbers || properties.number.is_some() { TAG } else { 0 };
-        let before = self.before() + tag;
-        let own = self.terms.packet - XtpPacket::LENGTH - before;
+        let before = self.terms.before() + tag;
+        let own = self.path.packet() - XtpPacket::LENGTH - before;
         match (self.longest as usize).saturating_sub(before) {
             0 => own,
             theirs => own.min(theirs),
@@ -180,17 +186,17 @@ impl<M: Message> Format<M> for Xtp4<M> {
     }
 
     fn headroom(&self) -> usize {
-        XtpPacket::LENGTH + self.before() + TAG
+        XtpPacket::LENGTH + self.terms.before() + TAG
     }
 
     fn report_room(&self) -> usize {
-        (self.terms.packet - XtpPacket::LENGTH - ControlSegment::LENGTH - SpanCount::LENGTH)
+        (self.path.packet() - XtpPacket::LENGTH - ControlSegment::LENGTH - SpanCount::LENGTH)
             / SpanSegment::LENGTH
     }
 
-    fn runs(&self, _: u64) -> bool {
+    fn runs(&self, number: u64, sent_upto: u64) -> bool {
         // A FIRST says more.
-        !self.terms.opens_always
+        !self.terms.opens_always && self.path.runs(number, sent_upto)
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
@@ -215,6 +221,15 @@ impl<M: Message> Format<M> for Xtp4<M> {
 
     fn farewell(&self, view: &View, why: Ending, into: &mut Vec<u8>) -> bool {
         self.write_farewell(view, why, into)
+    }
+
+    fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
+        self.path.on_repeated(view, number, octets);
+    }
+
+    #[inline]
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        self.path.on_acknowledged(longest, in_parts);
     }
 }
 

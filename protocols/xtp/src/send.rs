@@ -2,14 +2,17 @@
 
 use core::mem;
 use core::net::SocketAddr;
+use core::ops::Range;
 
 use alloc::vec::Vec;
 
-use stackwright_transport::words::{self, Ending, Label, Outgoing, ReportRequest, Signals, View};
+use stackwright_transport::words::{
+    self, Cargo, Ending, Label, Outgoing, ReportRequest, Signals, View,
+};
 use stackwright_wire::Header;
 
 use crate::config;
-use crate::format::{SIGNALS, TRAFFIC_LEAST, TRAFFIC_MOST, Xtp4};
+use crate::format::{SIGNALS, TAG, TRAFFIC_LEAST, TRAFFIC_MOST, Xtp4};
 use crate::header::{
     AddressHeader, ControlSegment, DiagnosticSegment, Internet6Address, InternetAddress,
     KeyExchange, MessageTag, SpanCount, SpanSegment, TrafficHeader, TrafficTerms, XtpKind,
@@ -36,6 +39,11 @@ const fn abandoned(end: Signals) -> DiagnosticSegment {
 pub(crate) fn diagnose(header: XtpPacket, diagnostic: DiagnosticSegment, octets: &mut Vec<u8>) {
     put(&XtpPacket { length: DiagnosticSegment::LENGTH as u32, ..header }, octets);
     put(&diagnostic, octets);
+}
+
+/// Returns whether a unit begins a message, and is tagged.
+fn begins(label: &Label) -> bool {
+    label.count > 0 && label.index == 0
 }
 
 impl<M> Xtp4<M> {
@@ -111,6 +119,18 @@ impl<M> Xtp4<M> {
         put(&terms, octets);
     }
 
+    /// Returns the octets of a unit that leave now: all of them, unless the path does not pass them,
+    /// or may not. Each has a number, so that a part is a packet as any other.
+    fn part(&mut self, view: &View, unit: &Cargo<'_>) -> Range<usize> {
+        let before =
+            XtpPacket::LENGTH + self.terms.before() + if begins(unit.label) { TAG } else { 0 };
+        let (number, whole) = (unit.span.start, unit.octets);
+        match self.path.part_most(view, number, before + whole) {
+            Some(most) => self.path.next_part(number, whole, most - before),
+            None => 0..whole,
+        }
+    }
+
     /// Writes a packet without its body.
     pub(crate) fn write(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         if say.signals.has(Signals::END) && !say.signals.has(Signals::FINISH) {
@@ -120,6 +140,11 @@ impl<M> Xtp4<M> {
         let opening = say.signals.has(Signals::OPEN);
         let report = say.report.take();
         let unit = if report.is_some() { None } else { say.unit.take() };
+        let part = unit.map_or(0..0, |unit| self.part(view, &unit));
+        let is_last = unit.is_none_or(|unit| part.end == unit.octets);
+        if !is_last {
+            say.unit = unit;
+        }
         let control = match report {
             Some(report) if !report.held.is_empty() => XtpKind::ErrorControl,
             // Until the peer returns our key, it may not know it.
@@ -128,7 +153,10 @@ impl<M> Xtp4<M> {
         };
         let format = match (report, unit) {
             (Some(_), _) => control,
-            (None, Some(unit)) if !opening || unit.span.start > 0 && !self.terms.opens_always => {
+            (None, Some(unit))
+                if !opening
+                    || unit.span.start + part.start as u64 > 0 && !self.terms.opens_always =>
+            {
                 XtpKind::Data
             }
             (None, None) if !opening => control,
@@ -138,9 +166,8 @@ impl<M> Xtp4<M> {
         let sorts = say.priority != config::USUAL;
         // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
-        let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last));
-        let begins = |label: &Label| label.count > 0 && label.index == 0;
-        let tag = unit.map(|unit| unit.label).filter(|label| begins(label));
+        let mut options = XtpOptions::EOM.when(unit.is_some_and(|unit| unit.label.last && is_last));
+        let tag = unit.map(|unit| unit.label).filter(|label| begins(label) && part.start == 0);
         options = options.with(XtpOptions::BTAG.when(tag.is_some()));
         options = options.with(XtpOptions::SORT.when(sorts));
         let asks = |kind: fn(&ReportRequest) -> bool| inquiry.as_ref().is_some_and(kind);
@@ -153,7 +180,7 @@ impl<M> Xtp4<M> {
             // Before the data that still waits, nothing ends.
             None if say.unit.is_some() => Signals::NONE,
             None => say.signals,
-            Some(unit) if unit.span.end < view.sent_upto => Signals::NONE,
+            Some(unit) if unit.span.end < view.sent_upto || !is_last => Signals::NONE,
             Some(_) if view.received_upto > 0 => say.signals.shared(Signals::FINISH),
             Some(_) => say.signals,
         };
@@ -166,7 +193,7 @@ impl<M> Xtp4<M> {
         let header = XtpPacket {
             sort: if options.has(XtpOptions::SORT) { say.priority.into() } else { 0 },
             sync: inquiry.map_or(view.asked, |question| question.number),
-            sequence: unit.map_or(view.sent_upto, |unit| unit.span.start),
+            sequence: unit.map_or(view.sent_upto, |unit| unit.span.start + part.start as u64),
             ..self.start(format, options)
         };
         put(&header, octets);
@@ -199,8 +226,9 @@ impl<M> Xtp4<M> {
         if let Some(label) = tag {
             put(&MessageTag { reserved: 0, number: label.message }, octets);
         }
-        let length = octets.len() - XtpPacket::LENGTH + unit.map_or(0, |unit| unit.octets);
+        let length = octets.len() - XtpPacket::LENGTH + part.len();
         octets[LENGTH..][..4].copy_from_slice(&(length as u32).to_be_bytes());
+        say.part = unit.filter(|unit| part.len() < unit.octets).map(|_| part);
     }
 
     /// Writes the packet that tells a peer that this context is over, and why.

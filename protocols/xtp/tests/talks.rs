@@ -6,8 +6,8 @@ use stackwright_policies::{acknowledgement, congestion, recovery, rtt};
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{Boxed, Exchange, IntoPart, SlotPart, Slots, slots};
 use stackwright_trial::setting::{
-    M, are_the_same_in_runs, bad, have_the_same_trace, may_be_exchanged, seeds, talk, talks,
-    withstands,
+    M, are_the_same_in_runs, bad, have_the_same_trace, may_be_exchanged, pass_narrow_paths, seeds,
+    talk, talks, withstands,
 };
 use stackwright_trial::streams::streams;
 use stackwright_trial::{Outcome, Promise, Trial};
@@ -53,6 +53,21 @@ fn end_asking<S: XtpService>(side: usize, sync: u32) -> Slots<S::Configuration<M
 #[test]
 fn messages_arrive_in_order() {
     talks(end::<Connection>, Promise::InOrder);
+}
+
+/// One end with packets of the usual length.
+fn long<S: XtpService>(side: usize) -> Slots<S::Configuration<M>> {
+    let opener = 0x0123_4567_0000;
+    let own = ContextKey { ours: true, number: opener + side as u64 };
+    let config = Config::new([side as u8; 16]);
+    context::<M, S>(&config, Some(own), (side == 1).then_some(opener), remote())
+}
+
+#[test]
+fn everything_arrives_over_a_path_that_drops_long_packets() {
+    pass_narrow_paths(long::<Connection>, Promise::InOrder);
+    pass_narrow_paths(long::<Stream>, Promise::Octets);
+    pass_narrow_paths(long::<BulkData>, Promise::Octets);
 }
 
 /// Go-back-N needs no spans.

@@ -89,6 +89,10 @@ impl Congestion for Aimd {
         self.undo = Undo::new(); // a mark is never spurious
     }
 
+    fn on_marks_refuted(&mut self, _: &View, window: u64) {
+        self.window = self.window.max(window);
+    }
+
     fn heeds_marks(&self) -> bool {
         true
     }

@@ -231,6 +231,14 @@ impl Congestion for Cubic {
         self.undo = Undo::new(); // a mark is never spurious
     }
 
+    fn on_marks_refuted(&mut self, _: &View, window: u64) {
+        let (curve, window) = (&mut self.curve, window as f64);
+        curve.window = curve.window.max(window);
+        curve.threshold = curve.threshold.max(window);
+        // §4.8: there was no loss to remember.
+        (curve.plateau, curve.began) = (0.0, None);
+    }
+
     fn heeds_marks(&self) -> bool {
         true
     }

@@ -138,6 +138,11 @@ impl Congestion for NewReno {
         self.undo = Undo::new(); // a mark is never spurious
     }
 
+    fn on_marks_refuted(&mut self, _: &View, window: u64) {
+        self.ramp.window = self.ramp.window.max(window);
+        self.ramp.threshold = self.ramp.threshold.max(window);
+    }
+
     fn heeds_marks(&self) -> bool {
         true
     }

@@ -70,6 +70,10 @@ impl Congestion for OneOf {
         each!(self, policy => policy.on_marked(view, packets));
     }
 
+    fn on_marks_refuted(&mut self, view: &View, window: u64) {
+        each!(self, policy => policy.on_marks_refuted(view, window));
+    }
+
     #[inline]
     fn heeds_marks(&self) -> bool {
         each!(self, policy => policy.heeds_marks())

@@ -116,7 +116,7 @@ impl<C: Configuration> Association<C> {
     pub(super) fn has_only_data(&self, view: &View) -> bool {
         let slots = &self.slots;
         <C::Message as Message>::SHARES
-            && slots.format.runs(view.sent_upto)
+            && slots.format.runs(view.sent_upto, view.sent_upto)
             && slots.recovery.keeps()
             && slots.acknowledgement.deadline() > view.now
             && slots.connection.signals(view, Occasion::Nothing) == Signals::NONE
@@ -199,7 +199,7 @@ impl<C: Configuration> Association<C> {
         while written < next.count {
             let left = next.skip(written);
             let several = self.choose_several(view, &left, batch.left.min(left.count));
-            if several == 0 || !self.slots.format.runs(left.start) {
+            if several == 0 || !self.slots.format.runs(left.start, view.sent_upto) {
                 break;
             }
             if written == 0 {
@@ -310,7 +310,7 @@ impl<C: Configuration> Association<C> {
                 break;
             }
             left = left.skip(1);
-            if !self.slots.format.runs(left.start) {
+            if !self.slots.format.runs(left.start, view.sent_upto) {
                 break;
             }
         }

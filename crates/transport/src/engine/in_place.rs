@@ -28,9 +28,9 @@ impl<C: Configuration> Association<C> {
         most: usize,
         memory: &Memory<C::Message>,
     ) -> Option<C::Message> {
-        let slots = &self.slots;
+        let (slots, sent_upto) = (&self.slots, self.sending.sent_upto());
         let runs = C::Message::SHARES
-            && slots.format.runs(self.sending.sent_upto())
+            && slots.format.runs(sent_upto, sent_upto)
             && memory.blocks.octets() > 0;
         if !runs || slots.integrity.looks_at() > 0 || octets > slots.format.longest() {
             return None;

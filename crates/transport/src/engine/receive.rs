@@ -116,7 +116,7 @@ impl<C: Configuration> Association<C> {
         }
         let acknowledged = if segment.reports { memory.heard.highest() } else { 0 };
         // A peer that acknowledges what was never sent is not trusted with the rest of the report.
-        if acknowledged > view.sent_upto {
+        if acknowledged > view.sent_upto && acknowledged > self.sending.left_upto() {
             return Err(Dropped::AcknowledgesUnsent);
         }
         // A sender that names numbers in flight has received our packets, or guessed one in as many

@@ -8,6 +8,7 @@ use stackwright_wire::Pool;
 
 use super::{Association, Probe, QUESTIONS};
 use crate::configuration::Configuration;
+use crate::marks::Heard;
 use crate::sending::{Acknowledged, Sending, Settling};
 use crate::slots::{
     Congestion as _, Format as _, Inquiry as _, Lifetime as _, Membership as _, Rate as _,
@@ -100,9 +101,10 @@ impl<C: Configuration> Association<C> {
             slots.inquiry.on_answer(&heeded, number, took);
             slots.congestion.on_answer(&heeded, number, took);
         }
-        let marked = self.marks.heed(view, report.ecn, sum.units);
-        if marked > 0 {
-            slots.congestion.on_marked(view, marked);
+        match self.marks.heed(view, report.ecn, sum.units, || slots.congestion.window()) {
+            Heard::Nothing => {}
+            Heard::Marked(packets) => slots.congestion.on_marked(view, packets),
+            Heard::Refuted(window) => slots.congestion.on_marks_refuted(view, window),
         }
         if sum.units > 0 {
             (self.moved, self.stirred, self.probe) = (view.now, view.now, Probe::Ready);

@@ -154,8 +154,9 @@ impl<C: Configuration> Association<C> {
         header.clear();
         slots.format.encode(&view, &mut saying, header);
         if let Some(part) = saying.part.clone() {
-            let last = saying.unit.is_none();
-            return self.write_part(&view, part, last, memory);
+            let asked = (asking && saying.inquiry.is_none()).then_some(number);
+            let (last, said) = (saying.unit.is_none(), signals.without(saying.signals));
+            return self.write_part(&view, part, (last, asked, said), memory);
         }
         let unit_left = next.is_some() && saying.unit.is_none();
         let (reported, credited) = (reporting && saying.report.is_none(), saying.credit.is_none());
@@ -205,23 +206,23 @@ impl<C: Configuration> Association<C> {
         &mut self,
         view: &View,
         part: Range<usize>,
-        last: bool,
+        (last, asked, said): (bool, Option<u32>, Signals),
         memory: &mut Memory<C::Message>,
     ) -> Option<C::Message> {
-        let (slots, header) = (&mut self.slots, &mut memory.header);
+        let (slots, header, end) = (&mut self.slots, &mut memory.header, part.end);
         let mut body = self.sending.part(part, memory.headroom + header.len())?;
         let octets = header.len() + body.len();
         if slots.integrity.looks_at() > 0 {
             let at = slots.format.check(header, octets);
             slots.integrity.seal(header, Some(&body), at);
         }
-        self.tell_packets(view, Signals::NONE, octets, body.len());
+        self.tell_packets(view, said, octets, body.len());
         body.push_front(header.len()).copy_from_slice(header);
         if last {
             self.tell_units(view);
-            self.leave(view, (1, None, true), memory, |_, _, _| ());
+            self.leave(view, (1, asked, true), memory, |_, _, _| ());
         } else {
-            self.sending.hold();
+            self.sending.hold(end);
         }
         Some(body)
     }

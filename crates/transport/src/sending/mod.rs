@@ -299,11 +299,21 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Records that what leaves [next](Self::next) leaves in parts: until the last part has left,
-    /// nothing new overtakes it.
-    pub(crate) fn hold(&mut self) {
+    /// Records that the first `octets` octets of what leaves [next](Self::next) left in parts: until
+    /// the last part has left, nothing new overtakes it.
+    pub(crate) fn hold(&mut self, octets: usize) {
         if !self.is_losing() {
-            self.waiting.hold();
+            self.waiting.hold(octets);
+        }
+    }
+
+    /// Returns the number after the last one that the peer may have received: where octets have
+    /// numbers, a part has some before its unit counts as sent.
+    #[cold]
+    pub(crate) fn left_upto(&self) -> u64 {
+        match self.sent.numbering() {
+            Numbering::Packets => self.sent.sent_upto(),
+            Numbering::Octets => self.sent.sent_upto() + self.waiting.held() as u64,
         }
     }
 

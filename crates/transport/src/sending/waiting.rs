@@ -49,8 +49,8 @@ impl<M: Message> Payload<M> {
 pub(crate) struct Waiting<M> {
     queue: VecDeque<Payload<M>>,
     octets: usize,
-    /// Whether a part of the first piece has left, with its number: nothing may overtake it.
-    held: bool,
+    /// How many octets of the first piece have left in parts: nothing may overtake it then.
+    held: usize,
     /// An upper bound of the octets of messages that were begun and overtaken; and how many there
     /// may be.
     overtaken: usize,
@@ -62,7 +62,7 @@ impl<M: Message> Waiting<M> {
         Waiting {
             queue: VecDeque::new(),
             octets: 0,
-            held: false,
+            held: 0,
             overtaken: 0,
             overtaken_most: usize::MAX,
         }
@@ -84,12 +84,12 @@ impl<M: Message> Waiting<M> {
     #[inline(never)]
     fn overtake(&mut self, payload: Payload<M>) {
         let priority = payload.priority();
-        let stays = self.queue.front().filter(|first| self.held || first.is_begun());
+        let stays = self.queue.front().filter(|first| self.held > 0 || first.is_begun());
         let place = self.queue.partition_point(|other| {
             stays.is_some_and(|first| ptr::eq(first, other)) || other.priority() <= priority
         });
         let overtakes =
-            place == 1 && !self.held && stays.is_some_and(|first| first.priority() > priority);
+            place == 1 && self.held == 0 && stays.is_some_and(|first| first.priority() > priority);
         let place = if overtakes && self.may_overtake() { 0 } else { place };
         self.queue.insert(place, payload);
     }
@@ -153,7 +153,7 @@ impl<M: Message> Waiting<M> {
         let octets = first.pieces.octets(count);
         self.octets -= octets;
         if octets == first.body.len() && (M::SHARES || first.pieces.label().index == 0) {
-            self.held = false;
+            self.held = 0;
             return self.queue.pop_front();
         }
         self.leave_in_part(count, octets, pool, headroom)
@@ -170,7 +170,7 @@ impl<M: Message> Waiting<M> {
         let first = self.queue.front_mut()?;
         let mut leaving = if octets < first.body.len() {
             let leaving = first.split_to(count, octets);
-            if held {
+            if held > 0 {
                 self.release_held();
             }
             leaving
@@ -207,15 +207,20 @@ impl<M: Message> Waiting<M> {
         self.queue.iter().map(|payload| &payload.pieces)
     }
 
-    /// Records that the first piece leaves in parts: until the last part has left, nothing
-    /// overtakes it.
-    pub(super) fn hold(&mut self) {
-        self.held = true;
+    /// Records that the first `octets` octets of the first piece have left in parts: until the last
+    /// part has left, nothing overtakes it.
+    pub(super) fn hold(&mut self, octets: usize) {
+        self.held = octets;
+    }
+
+    /// Returns how many octets of the first piece have left in parts.
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
     /// Removes the first message, of which nothing more is of use.
     pub(super) fn take_message(&mut self) -> Option<Payload<M>> {
-        self.held = false;
+        self.held = 0;
         let first = self.queue.front_mut()?;
         let count = first.pieces.in_message();
         let octets = first.pieces.octets(count);

@@ -244,8 +244,8 @@ pub struct Outgoing<'a> {
     /// The data.
     pub unit: Option<Cargo<'a>>,
     /// The part of the unit, set by a format that sends a unit in several packets: only these
-    /// octets of its body follow this header, and the packet carries nothing else. The unit is
-    /// taken with its last part.
+    /// octets of its body follow this header, and beside it the packet carries no more than
+    /// signals, and the last part an inquiry. The unit is taken with its last part.
     pub part: Option<Range<usize>>,
     /// The report of what was received.
     pub report: Option<&'a Report>,

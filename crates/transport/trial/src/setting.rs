@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fastrand::Rng;
 use stackwright_contract::Duration;
-use stackwright_simulator::{Conditions, Deed, Event, Reorder};
+use stackwright_simulator::{Conditions, Deed, Event, LinkStep, Reorder};
 use stackwright_transport::slots::Front;
 use stackwright_transport::{Boxed, Configuration, Slots};
 use stackwright_wire::BufferTree;
@@ -80,6 +80,35 @@ pub fn withstands<C: Configuration<Message = M>>(
             assert!(outcome.is_ok(), "{deed:?} of {nth} from {side}: {outcome:?}");
             assert!(trial.packets() > PACKETS, "{} packets", trial.packets());
         }
+    }
+}
+
+/// Everything arrives, and soon, over a path that drops longer packets silently than an Internet path
+/// may have (RFC 8899 §4.3): from the beginning, so that the first packets do not arrive, or from
+/// some time on. `make` has packets of 1472 octets.
+pub fn pass_narrow_paths<C: Configuration<Message = M>>(
+    make: impl Fn(usize) -> Slots<C>,
+    promise: Promise,
+) {
+    const HEADERS: usize = 28;
+    for seed in seeds(60) {
+        let mut random = Rng::with_seed(seed);
+        let mtu = [1280, 1400, 576, 1280][seed as usize % 4];
+        let at = if seed % 2 == 0 { 0 } else { random.u64(1..400) };
+        let (at, mtu) = (Duration::from_millis(at), Some(mtu - HEADERS));
+        let loss = if random.bool() { 0.0 } else { random.f64() * 0.05 };
+        let conditions = Conditions {
+            rate: Some(1_250_000),
+            delay: Duration::from_millis(random.u64(1..60)),
+            steps: vec![LinkStep { at, rate: None, mtu, ecn: None }].into(),
+            loss: loss.into(),
+            ..Conditions::IDEAL
+        };
+        let limit = Duration::from_secs(40);
+        let talk = Talk { there: 60, back: 60, longest: 20_000, promise, limit, ..Talk::default() };
+        let mut trial = Trial::new(&make, &conditions, seed);
+        let outcome = trial.talk(&talk, seed, |_, _| {});
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}, {:?}", trial.reasons());
     }
 }
 

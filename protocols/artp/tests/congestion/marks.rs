@@ -1,7 +1,8 @@
 //! A queue that marks what it would drop, and ways where marks do not come through.
 
 use stackwright_artp::Congestion::{self, Bbr, Cubic, Document, NewReno};
-use stackwright_simulator::{Counts, Discipline};
+use stackwright_contract::Duration;
+use stackwright_simulator::{Counts, Discipline, EcnTreatment, LinkStep};
 
 use stackwright_conformance::{Bottleneck, MBIT, Mishap, Path as Way};
 
@@ -63,7 +64,7 @@ fn marks_are_heeded_as_losses_are() {
 #[test]
 fn where_marks_are_taken_off_nothing_can_be_marked_any_more() {
     for congestion in ALL {
-        for mishap in [Mishap::TakenOffBefore, Mishap::TakenOffBehind] {
+        for mishap in [Mishap::TakenOffBefore, Mishap::Treated(EcnTreatment::Bleach)] {
             let (got, before, after) = run(congestion, Some(mishap));
             assert_eq!(after.marked, before.marked, "{congestion:?}, {mishap:?}");
             assert!(got > 0.5, "{congestion:?}, {mishap:?}: {got}");
@@ -76,5 +77,31 @@ fn where_nothing_passes_that_could_be_marked_it_leaves_as_ever() {
     for congestion in ALL {
         let (got, _, after) = run(congestion, Some(Mishap::Dropped));
         assert!(got > 0.5 && after.marked == 0, "{congestion:?}: {got}");
+    }
+}
+
+/// RFC 9000 §13.4.2: from the beginning, or from some time on.
+#[test]
+fn where_routers_mangle_the_field_nobody_is_slower_for_it() {
+    use EcnTreatment::{Bleach, Mark, MarkAll, Swap};
+    let way = |mishap| Way { mishap, ..Way::new(5 * MBIT, 40, 0.0) };
+    for congestion in ALL {
+        let run = |mishap, steps: &[LinkStep]| {
+            let mut bottleneck = Bottleneck::new(&way(mishap), &[(congestion, 0)], 1);
+            bottleneck.change(steps);
+            bottleneck.run(20)[0]
+        };
+        // Nothing is marked by a queue that drops at its tail.
+        let plain = run(Some(Mishap::TakenOffBefore), &[]);
+        for treatment in [Bleach, Mark, MarkAll, Swap] {
+            let always = run(Some(Mishap::Treated(treatment)), &[]);
+            assert!(always > 0.97 * plain, "{congestion:?}, {treatment:?}: {always} of {plain}");
+            let begins = |seconds, ecn| {
+                let at = Duration::from_secs(seconds);
+                LinkStep { at, rate: None, mtu: None, ecn: Some(ecn) }
+            };
+            let later = run(None, &[begins(5, treatment), begins(15, EcnTreatment::Keep)]);
+            assert!(later > 0.9 * plain, "{congestion:?}, {treatment:?} later: {later} of {plain}");
+        }
     }
 }

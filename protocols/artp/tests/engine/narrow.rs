@@ -9,7 +9,8 @@ use stackwright_contract::Duration;
 use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::{Ending, Phase};
-use stackwright_trial::Trial;
+use stackwright_trial::setting::pass_narrow_paths;
+use stackwright_trial::{Promise, Trial};
 
 use crate::conversation::{Conversation, Ends};
 use crate::setting::{any_config, config, end, seeds, worse};
@@ -125,6 +126,15 @@ fn a_way_that_becomes_narrow_while_data_flow_is_found_out_and_everything_comes()
             assert_eq!(flow.parts, parts, "what is cut later is cut shorter");
             assert!(flow.last.iter().all(|octets| *octets <= BASE), "{:?}", flow.last);
         }
+    }
+}
+
+/// On a link with a rate, parts take less time than the packets that the round trip is known of.
+#[test]
+fn whatever_the_congestion_control_a_path_with_a_rate_that_becomes_narrow_is_found_out() {
+    for congestion in ALL {
+        let config = Config { congestion, packet: 1472, longest: 1 << 20, ..config() };
+        pass_narrow_paths(|side| end(&config, side), Promise::Once);
     }
 }
 

@@ -241,8 +241,8 @@ impl<M: Message> Format<M> for XtpGroup<M> {
         Format::<M>::report_room(&self.packets)
     }
 
-    fn runs(&self, number: u64) -> bool {
-        Format::<M>::runs(&self.packets, number)
+    fn runs(&self, number: u64, sent_upto: u64) -> bool {
+        Format::<M>::runs(&self.packets, number, sent_upto)
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
@@ -328,6 +328,14 @@ impl<M: Message> Format<M> for XtpGroup<M> {
             // A late copy of a packet makes no other context.
             Role::Receiver { .. } => true,
         }
+    }
+
+    fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
+        Format::<M>::on_repeated(&mut self.packets, view, number, octets);
+    }
+
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        Format::<M>::on_acknowledged(&mut self.packets, longest, in_parts);
     }
 }
 

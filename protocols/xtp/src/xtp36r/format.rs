@@ -31,8 +31,6 @@ const KEY: u32 = 31;
 #[derive(Clone, Debug)]
 pub struct Xtp36r<M> {
     words: Xtp4<M>,
-    /// The longest packet, in octets.
-    packet: usize,
     /// What stands on the wire for the number 0.
     first: u32,
 }
@@ -47,7 +45,7 @@ impl<M> Xtp36r<M> {
     ) -> Self {
         let mut keys = peer.into_iter().chain([own.number]);
         assert!(keys.all(|key| key >> KEY == 0), "a key has at most {KEY} bits");
-        Xtp36r { words: Xtp4::new(terms, Some(own), peer, ends), packet: terms.packet, first }
+        Xtp36r { words: Xtp4::new(terms, Some(own), peer, ends), first }
     }
 
     fn wrapped(&self, number: u64) -> u32 {
@@ -195,7 +193,7 @@ impl<M: Message> Format<M> for Xtp36r<M> {
     }
 
     fn room(&self, _: usize, _: &MessageProperties) -> usize {
-        self.packet - self.headroom()
+        self.words.path.packet() - self.headroom()
     }
 
     fn headroom(&self) -> usize {
@@ -203,7 +201,7 @@ impl<M: Message> Format<M> for Xtp36r<M> {
     }
 
     fn report_room(&self) -> usize {
-        (self.packet - Packet36r::LENGTH - Control36r::LENGTH) / Span36r::LENGTH
+        (self.words.path.packet() - Packet36r::LENGTH - Control36r::LENGTH) / Span36r::LENGTH
     }
 
     fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> {
@@ -258,6 +256,14 @@ impl<M: Message> Format<M> for Xtp36r<M> {
             self.translate(into).expect("a packet of 4.0");
         }
         remembered
+    }
+
+    fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
+        Format::<M>::on_repeated(&mut self.words, view, number, octets);
+    }
+
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        Format::<M>::on_acknowledged(&mut self.words, longest, in_parts);
     }
 }
 

@@ -61,8 +61,8 @@ pub(super) struct Cycle {
     filled: bool,
     full_rate: u64,
     full_rounds: u32,
-    /// The rate when more was last tried.
-    tried_at: u64,
+    /// The rate when more was last tried; `None`: not since the path was last drained or probed.
+    tried_at: Option<u64>,
     /// When the probe of the round trip is over, once little is in flight.
     probe_over: Option<Instant>,
 }
@@ -76,7 +76,7 @@ impl Cycle {
             filled: false,
             full_rate: 0,
             full_rounds: 0,
-            tried_at: 0,
+            tried_at: None,
             probe_over: None,
         }
     }
@@ -111,7 +111,7 @@ impl Cycle {
     }
 
     fn rise(&mut self, path: &Path) {
-        self.tried_at = path.rate();
+        self.tried_at = Some(path.rate());
         self.enter(Phase::Up, UP_MOST, path);
     }
 
@@ -125,13 +125,13 @@ impl Cycle {
     pub(super) fn turn(&mut self, turn: &Turn, path: &mut Path) {
         self.fill(turn, path);
         if turn.is_stale && self.phase != Phase::ProbeRtt {
-            self.probe_over = None;
+            (self.probe_over, self.tried_at) = (None, None);
             self.enter(Phase::ProbeRtt, 1, path);
         }
         let is_over = path.rounds - self.began >= self.lasts;
         // What passed is known a round trip later; then there may be room for still more.
-        let has_passed =
-            path.rounds > self.began && path.rate() as f64 >= PASSED * self.tried_at as f64;
+        let has_passed = path.rounds > self.began
+            && self.tried_at.is_some_and(|tried| path.rate() as f64 >= PASSED * tried as f64);
         let empty = turn.in_flight <= path.in_flight(1.0);
         match self.phase {
             Phase::Startup if self.filled => self.enter(Phase::Drain, UP_MOST, path),
@@ -179,6 +179,59 @@ impl Cycle {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::SECOND;
+
+    use super::*;
+    use crate::congestion::bbr::delivery::RateSample;
+
+    /// A round trip of a second, in which a thousand octets arrive.
+    struct Rounds {
+        cycle: Cycle,
+        path: Path,
+        now: Instant,
+        delivered: u64,
+    }
+
+    impl Rounds {
+        fn pass(&mut self, rate: u64, is_stale: bool) -> Phase {
+            let sample = RateSample { rate: Some(rate), prior: self.delivered, is_limited: false };
+            self.now = self.now.later(SECOND + 77);
+            self.delivered += 1000;
+            self.path.see_rate(&sample, self.delivered);
+            let (now, new_round) = (self.now, Some(false));
+            let turn = Turn { now, in_flight: 0, new_round, congested: false, is_stale, half: 500 };
+            self.cycle.turn(&turn, &mut self.path);
+            self.cycle.phase()
+        }
+
+        /// Returns how many round trips pass until it tries more.
+        fn cruises(&mut self) -> u64 {
+            (1..20).find(|_| self.pass(1000, false) == Phase::Up).expect("it tries more")
+        }
+    }
+
+    /// Though nothing was tried before that could have passed.
+    #[test]
+    fn it_cruises_for_two_to_six_round_trips_behind_startup_and_behind_a_probe() {
+        for start in 0..50 {
+            let now = Instant::START.later(start * SECOND / 7);
+            let mut rounds = Rounds { cycle: Cycle::new(), path: Path::new(), now, delivered: 0 };
+            rounds.path.see_round_trip(now, SECOND);
+            let drained = (1..20).find(|_| rounds.pass(1000, false) == Phase::Cruise);
+            assert!(drained.is_some());
+            assert!((2..=6).contains(&rounds.cruises()), "{start}");
+            // Faster, and then a probe: that it passed is no news behind it.
+            rounds.pass(2000, false);
+            assert_eq!(rounds.pass(2000, true), Phase::ProbeRtt);
+            let probed = (1..20).find(|_| rounds.pass(2000, false) == Phase::Cruise);
+            assert!(probed.is_some());
+            assert!((2..=6).contains(&rounds.cruises()), "{start}");
         }
     }
 }

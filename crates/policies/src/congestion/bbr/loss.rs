@@ -74,6 +74,11 @@ impl Losses {
         self.lost += octets;
     }
 
+    /// Forgets the bound: it came of marks that were none of congestion.
+    pub(super) fn forget_bound(&mut self) {
+        (self.most, self.marked) = (u64::MAX, 0);
+    }
+
     pub(super) fn marked(&mut self, octets: u64) {
         // A peer may claim anything: it is compared with a hundred times what was sent.
         self.marked = self.marked.saturating_add(octets).min(MARKED_MOST);

@@ -223,6 +223,11 @@ impl Congestion for Bbr {
         self.losses.marked(u64::from(packets).saturating_mul(self.packet));
     }
 
+    fn on_marks_refuted(&mut self, _: &View, _: u64) {
+        self.losses.forget_bound();
+        self.bind();
+    }
+
     fn heeds_marks(&self) -> bool {
         true
     }

@@ -120,6 +120,8 @@ impl Tally {
                 self.lost += count;
                 Some(cause)
             }
+            // A part takes less time than the packets of which the minimum RTT is known.
+            State::InFlight if range.in_parts => None,
             State::InFlight => range.cause.filter(|_| range.sent_at > settling.too_soon),
         };
         if arrived.is_some_and(|cause| cause != Cause::Probes) {

@@ -110,7 +110,7 @@ impl Model {
             sum.units += 1;
             let arrived = match packet.state {
                 Some(State::Lost(cause)) => Some(cause),
-                _ => packet.cause.filter(|_| packet.sent_at > copies),
+                _ => packet.cause.filter(|_| !packet.in_parts && packet.sent_at > copies),
             };
             if matches!(arrived, Some(Cause::Overtaken | Cause::TimedOut)) {
                 again.insert(packet.span.start);

@@ -6,15 +6,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use stackwright_transport::words::{Dropped, Label};
 use stackwright_wire::Message;
+
+use crate::words::{Dropped, Label};
 
 /// The most packets that may be incomplete at once. Beyond it the one that was begun first is
 /// discarded: it is sent again.
 const INCOMPLETE_MOST: usize = 64;
 
 /// The most separate spans of one packet: more than the longest packet has parts of
-/// [`BASE`](crate::path::BASE).
+/// [`BASE`](super::BASE).
 const APART_MOST: usize = 64;
 
 /// The incomplete packets.
@@ -22,7 +23,7 @@ const APART_MOST: usize = 64;
 /// Octets are copied into a block of the packet's length: a slice of a received buffer would hold
 /// the block that the kernel filled, however short the slice is.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parts {
+pub struct PacketParts {
     incomplete: VecDeque<Incomplete>,
 }
 
@@ -36,25 +37,32 @@ struct Incomplete {
     here: Vec<Range<usize>>,
 }
 
-/// One part: its offset, and the octets of the whole body.
+/// The place of a part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) offset: usize,
-    pub(crate) whole: usize,
+pub struct PartPlace {
+    /// Its offset.
+    pub offset: usize,
+    /// The octets of the whole body.
+    pub whole: usize,
 }
 
-impl Parts {
+impl PacketParts {
+    /// Creates the parts of nothing.
+    pub const fn new() -> Self {
+        PacketParts { incomplete: VecDeque::new() }
+    }
+
     /// Takes the part `body` of the packet `number`; sequence numbers before `received` are
     /// complete. Returns the packet if it is complete now.
     ///
     /// # Errors
     /// [`Dropped::Malformed`] if it contradicts itself, or another part.
-    pub(crate) fn take<M: Message>(
+    pub fn take<M: Message>(
         &mut self,
         received: u64,
         number: u64,
         label: Label,
-        place: Place,
+        place: PartPlace,
         body: &M,
     ) -> Result<Option<M>, Dropped> {
         let span = place.offset..place.offset + body.len();
@@ -123,14 +131,14 @@ mod tests {
     use super::*;
 
     fn take(
-        parts: &mut Parts,
+        parts: &mut PacketParts,
         number: u64,
         offset: usize,
         whole: usize,
         octets: &[u8],
     ) -> Result<Option<Vec<u8>>, Dropped> {
         let body = BufferTree::with_headroom(0, octets);
-        let taken = parts.take(0, number, Label::default(), Place { offset, whole }, &body)?;
+        let taken = parts.take(0, number, Label::default(), PartPlace { offset, whole }, &body)?;
         Ok(taken.map(|message| {
             let mut octets = vec![0; message.len()];
             message.copy_to(&mut octets);
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn parts_that_contradict_themselves_or_each_other_are_malformed() {
-        let parts = &mut Parts::default();
+        let parts = &mut PacketParts::default();
         assert_eq!(take(parts, 1, 0, 9, b""), Err(Dropped::Malformed));
         assert_eq!(take(parts, 1, 5, 9, b"12345"), Err(Dropped::Malformed));
         assert_eq!(take(parts, 1, usize::from(u16::MAX), 9, b"1"), Err(Dropped::Malformed));
@@ -150,7 +158,7 @@ mod tests {
         assert_eq!(take(parts, 1, 0, 9, b"1234"), Ok(None), "it begins again");
         let other = Label { index: 1, ..Label::default() };
         let body = BufferTree::with_headroom(0, b"56789");
-        let place = Place { offset: 4, whole: 9 };
+        let place = PartPlace { offset: 4, whole: 9 };
         assert!(matches!(parts.take(0, 1, other, place, &body), Err(Dropped::Malformed)));
         assert_eq!(take(parts, 1, 4, 9, b"56789"), Ok(None));
         assert_eq!(take(parts, 1, 0, 9, b"1234"), Ok(Some(b"123456789".to_vec())));
@@ -159,7 +167,7 @@ mod tests {
 
     #[test]
     fn no_more_than_sixty_four_packets_are_incomplete_and_the_first_is_given_up() {
-        let parts = &mut Parts::default();
+        let parts = &mut PacketParts::default();
         for number in 0..1000 {
             assert_eq!(take(parts, number, 0, 2, b"1"), Ok(None));
         }
@@ -170,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_packet_in_crumbs_does_not_make_memory_grow() {
-        let parts = &mut Parts::default();
+        let parts = &mut PacketParts::default();
         for nth in 0..30_000 {
             let taken = take(parts, 1, 2 * nth, 65_000, b"1");
             assert_eq!(taken.is_ok(), nth % (APART_MOST + 1) < APART_MOST);
@@ -180,10 +188,10 @@ mod tests {
 
     #[test]
     fn what_was_received_otherwise_is_forgotten() {
-        let parts = &mut Parts::default();
+        let parts = &mut PacketParts::default();
         assert_eq!(take(parts, 1, 0, 2, b"1"), Ok(None));
         let body = BufferTree::with_headroom(0, b"1");
-        let place = Place { offset: 0, whole: 2 };
+        let place = PartPlace { offset: 0, whole: 2 };
         assert!(matches!(parts.take(2, 2, Label::default(), place, &body), Ok(None)));
         assert_eq!(parts.incomplete.len(), 1);
     }
@@ -201,7 +209,7 @@ mod tests {
                 let starts = (0..octets.len()).step_by(length);
                 cuts.extend(starts.map(|start| start..octets.len().min(start + length)));
             }
-            let parts = &mut Parts::default();
+            let parts = &mut PacketParts::default();
             let mut here = vec![false; octets.len()];
             let by_chance: Vec<_> = order.iter().map(|(index, _)| index.get(&cuts).clone()).collect();
             for span in by_chance.into_iter().chain(cuts.clone()) {
@@ -219,7 +227,7 @@ mod tests {
         fn any_parts_are_taken_or_dropped(
             said in prop::collection::vec((0_u64..70, any::<u16>(), any::<u16>(), 0_usize..3000), 0..200),
         ) {
-            let parts = &mut Parts::default();
+            let parts = &mut PacketParts::default();
             for (number, offset, whole, octets) in said {
                 let octets = vec![0; octets];
                 if let Ok(Some(taken)) =
