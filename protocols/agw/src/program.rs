@@ -155,11 +155,14 @@ impl<M: Message> Agw<M> {
         self.expect(out);
     }
 
-    /// Awaits another program, unless one is awaited or there are as many as may be.
+    /// Awaits another program, unless one is awaited. One beyond those that may be is told so; those
+    /// that are being told are bounded, too.
     pub(crate) fn expect(&mut self, out: Out<'_, M>) {
         let Some(listener) = self.listener else { return };
         let awaits = self.programs.iter().any(|(_, name)| matches!(name, ProgramName::Awaited));
-        if awaits || self.programs() >= PROGRAMS_MOST {
+        let all = self.programs.iter();
+        let all = all.filter(|(_, name)| matches!(name, ProgramName::Program(_))).count();
+        if awaits || all >= 2 * PROGRAMS_MOST {
             return;
         }
         let association = self.programs.name(ProgramName::Awaited);

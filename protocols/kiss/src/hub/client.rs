@@ -127,11 +127,13 @@ impl<M: Message> Hub<M> {
         self.expect(out);
     }
 
-    /// Awaits another program, unless one is awaited or there are as many as may be.
+    /// Awaits another program, unless one is awaited. One beyond those that may be is closed; those
+    /// that are closing are bounded, too.
     pub(super) fn expect(&mut self, out: Out<'_, M>) {
         let Some(listener) = self.listener else { return };
         let awaits = self.names.iter().any(|(_, slot)| matches!(slot, Slot::Awaited));
-        if awaits || self.clients() >= super::CLIENTS_MOST {
+        let all = self.names.iter().filter(|(_, slot)| matches!(slot, Slot::Client(_))).count();
+        if awaits || all >= 2 * super::CLIENTS_MOST {
             return;
         }
         let association = self.names.name(Slot::Awaited);
