@@ -7,6 +7,7 @@ mod show;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
+use stackwright::ax25::header::LinksHeard;
 use stackwright::catalogue::{self, CatalogueEntry, PROTOCOLS};
 
 use crate::arguments::{Dissect, PortOf};
@@ -29,12 +30,13 @@ pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
     }
     let unreadable = |why, packets| Problem::Capture { path: path(), why, packets };
     let mut packets = Packets::of(file).map_err(|why| unreadable(why, 0))?;
+    let mut heard = LinksHeard::default();
     let form = if dissect.json { Form::Json } else { Form::Full };
     let mut out = BufWriter::new(io::stdout().lock());
     loop {
         let packet = packets.another();
         let wrote = match &packet {
-            Ok(Some(packet)) => one(&mut out, packet, chosen, &ports, form),
+            Ok(Some(packet)) => one(&mut out, packet, chosen, &ports, form, &mut heard),
             _ => out.flush(),
         };
         match wrote {
@@ -65,18 +67,20 @@ pub(crate) enum Form {
     Json,
 }
 
-/// Shows one packet.
+/// Shows one packet. `heard`: how links of AX.25 count, from the packets before.
 pub(crate) fn one(
     out: &mut impl Write,
     packet: &Packet,
     chosen: Option<&'static CatalogueEntry>,
     ports: &[(u16, &'static CatalogueEntry)],
     form: Form,
+    heard: &mut LinksHeard,
 ) -> io::Result<()> {
     let interface = packet.interface.as_ref();
     let description = interface.and_then(|interface| interface.description.as_deref());
     let above = Above { chosen, ports, described: description.and_then(catalogue::find) };
-    let layers = layers(interface.map(|interface| interface.link), &packet.octets, &above);
+    let link = interface.map(|interface| interface.link);
+    let layers = layers(link, &packet.octets, &above, heard);
     match form {
         Form::Brief => show::brief(out, packet, &layers),
         Form::Full => show::text(out, packet, &layers),

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::atomic::Ordering::Relaxed;
 
+use stackwright::ax25::header::LinksHeard;
 use stackwright::contract::services::{Credit, FramesIndication, FramesRequest};
 use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, RequestOf};
 use stackwright::kiss::{Config, KissType, LONGEST_MOST, PORTS_MOST};
@@ -15,9 +16,9 @@ use crate::arguments::Monitor;
 use crate::dissect::{self, Form, Interface, Packet};
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
-use crate::report::note;
+use crate::report::log;
 use crate::stacks;
-use crate::tnc::{TncAddress, TncFrames};
+use crate::tnc::{TncAddress, TncFrames, state_of_tnc};
 
 /// How many octets of frames may wait to be shown.
 const ROOM: Credit = Credit { octets: 64 << 10, messages: 64 };
@@ -30,7 +31,7 @@ pub(crate) fn run(monitor: &Monitor) -> Result<(), Problem> {
     // Every port, and frames as long as any TNC has.
     let config = Config { longest: LONGEST_MOST, ports: PORTS_MOST, ..Config::default() };
     let mut stack = address.open(config, &driver, 0, pool)?;
-    driver.context().listen(Box::new(States));
+    driver.context().listen(Box::new(States { line: monitor.line.clone() }));
     let mut shown = match &monitor.write {
         Some(path) => {
             let file = File::create(path);
@@ -103,16 +104,18 @@ impl Outlet<TncFrames> for Heard {
 }
 
 /// Says on standard error when the line comes up and goes down.
-struct States;
+struct States {
+    line: String,
+}
 
 impl Listener for States {
-    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
-        note(now, protocol, &format_args!("dropped {reason}"));
+    fn dropped(&mut self, _now: Instant, protocol: &'static str, reason: &'static str) {
+        log(protocol, &format_args!("dropped {reason}"));
     }
 
-    fn event(&mut self, now: Instant, protocol: &'static str, what: std::fmt::Arguments<'_>) {
+    fn event(&mut self, _now: Instant, protocol: &'static str, what: std::fmt::Arguments<'_>) {
         if TncFrames::tells_state(protocol) {
-            note(now, protocol, &what);
+            log(protocol, &state_of_tnc(&self.line, &what.to_string()));
         }
     }
 }
@@ -124,6 +127,7 @@ struct Shown {
     number: u64,
     /// What is to be said of the next frame.
     comment: Option<&'static str>,
+    heard: LinksHeard,
     file: Option<(File, Capture, InterfaceId)>,
 }
 
@@ -147,7 +151,8 @@ impl Shown {
             units: 1_000_000_000,
             offset: 0,
         };
-        Shown { form, interface, number: 0, comment: None, file }
+        let heard = LinksHeard::default();
+        Shown { form, interface, number: 0, comment: None, heard, file }
     }
 
     /// Writes what precedes the frames of a capture.
@@ -182,7 +187,7 @@ impl Shown {
             octets,
         };
         let mut out = BufWriter::new(io::stdout().lock());
-        dissect::one(&mut out, &packet, None, &[], self.form)?;
+        dissect::one(&mut out, &packet, None, &[], self.form, &mut self.heard)?;
         out.flush()?;
         Ok(())
     }

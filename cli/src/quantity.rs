@@ -46,6 +46,14 @@ pub(crate) fn rate(text: &str) -> Result<NonZero<u64>, &'static str> {
     octets.and_then(NonZero::new).ok_or(WRONG)
 }
 
+/// Reads a rate on the air such as `1200`, `1200 b/s` or `9.6 kb/s`, in bit/s, at least 1.
+pub(crate) fn bits(text: &str) -> Option<u64> {
+    let (number, unit) = number(text)?;
+    let ends = ["b/s", "bit/s", "bps", ""].iter();
+    let prefix = ends.filter_map(|end| unit.strip_suffix(end)).next()?;
+    amount(number, multiple(prefix)?)
+}
+
 /// Splits a number and its unit.
 fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -119,6 +127,23 @@ mod tests {
         // Is `10Mb` megabits or megabytes? Programs differ.
         for wrong in ["", "0", "fast", "-1k", "10Mb", "3 b/s", "5 k/m", "1 b/s/s"] {
             assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rates_on_the_air_are_bits() {
+        for (text, read) in [
+            ("1200", 1200),
+            ("1200 b/s", 1200),
+            ("1.2 kb/s", 1200),
+            ("9600bit/s", 9600),
+            ("9600 bps", 9600),
+            ("2 Mb/s", 2_000_000),
+        ] {
+            assert_eq!(bits(text), Some(read), "{text}");
+        }
+        for wrong in ["", "0", "fast", "1200 B/s", "1200 baud", "-1"] {
+            assert_eq!(bits(wrong), None, "{wrong}");
         }
     }
 

@@ -4,6 +4,8 @@ use std::fmt::{Arguments, Display};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use stackwright::contract::{Instant, Listener};
 use stackwright::ftp::client::UNCONFIRMED;
 use stackwright::ftp::listing::UNREADABLE;
@@ -44,6 +46,16 @@ pub(crate) fn note(now: Instant, protocol: &str, text: &dyn Display) {
     for line in text.lines() {
         let at = now.nanoseconds() as f64 / 1e6;
         eprintln!("{at:>10.3} ms  {protocol}  {}", Printable(line));
+    }
+}
+
+/// A line of what a station does, with the time of day. Another station may have written it.
+pub(crate) fn log(protocol: &str, text: &dyn Display) {
+    let now = TimeZone::system().to_datetime(Timestamp::now());
+    let now = now.strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let text = text.to_string();
+    for line in text.lines() {
+        let _ = writeln!(io::stderr(), "{now}  {protocol}  {}", Printable(line));
     }
 }
 

@@ -128,6 +128,24 @@ impl TncFrames {
     }
 }
 
+/// Says what a protocol that [tells](TncFrames::tells_state) of the TNC at `line` means, and what
+/// to do where it is not there.
+pub(crate) fn state_of_tnc(line: &str, event: &str) -> String {
+    let Some(why) = event.strip_prefix("down: ") else {
+        return format!("the TNC at {line} is there");
+    };
+    let (why, advice) = if why.contains("Connection refused") {
+        ("nobody listens there", "start the modem, or correct its address (Direwolf: KISSPORT)")
+    } else if why.contains("No such file") {
+        ("there is no such device", "plug it in, or correct its path")
+    } else if why.contains("Permission denied") {
+        ("this user may not open it", "add the user to the group of the device, often dialout")
+    } else {
+        (why, "it is tried again")
+    };
+    format!("no TNC at {line}: {why}; {advice}")
+}
+
 /// Lends the outlet of the whole to the one that there is.
 struct Lent<'a, O>(&'a mut O);
 

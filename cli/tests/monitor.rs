@@ -128,6 +128,31 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("a name of ours")
 }
 
+/// A link of 2.2, of which the opening was heard; one of which it was not is marked.
+#[test]
+fn a_link_of_2_2_has_its_numbers() {
+    let (listener, address) = tnc();
+    let (_running, mut out) = start(&[&address]);
+    let mut tnc = accept(&listener);
+    for (control, shown) in [
+        (&[0x12, 0x07, 0xF0, b'A'][..], "I N(S)=1 N(R)=0 P/F modulo 8?"),
+        (&[0x7F], "SABME P/F"),
+        (&[0x73], "UA P/F"),
+        (&[0x12, 0x07, 0xF0, b'A'], "I N(S)=9 N(R)=3 P/F"),
+        (&[0x01, 0x15], "RR N(R)=10 P/F"),
+        (&[0x53], "DISC P/F"),
+        (&[0x12, 0x07, 0xF0, b'A'], "I N(S)=1 N(R)=0 P/F modulo 8?"),
+    ] {
+        tnc.write_all(&framed(0, &[&UI[..14], control].concat())).expect("sent");
+        let mut said = line(&mut out);
+        while !said.contains("N0CALL-7 → CQ") {
+            said = line(&mut out);
+        }
+        let octets = 15 + control.len();
+        assert!(said.ends_with(&format!("  {shown}  {octets} octets\n")), "{said}");
+    }
+}
+
 /// A person sees who says what to whom.
 #[test]
 fn a_person_reads_it() {

@@ -69,6 +69,12 @@ impl Ends {
         }
         let relays = connect.via.iter().map(|call| other_call(call).map_err(|why| bad(call, why)));
         let relays = relays.collect::<Result<Vec<_>, _>>()?;
+        if relays.contains(&own) {
+            return Err(bad(
+                &own.to_string(),
+                "it is this station's own, and repeats nothing of its own",
+            ));
+        }
         let path = DigipeaterPath::through(&relays);
         let path = path.ok_or(Problem::Unfit {
             what: "--via".into(),

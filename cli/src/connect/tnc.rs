@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stackwright::contract::{Instant, Listener};
 
 use crate::printable::Printable;
-use crate::report::note;
-use crate::tnc::TncFrames;
+use crate::report::log;
+use crate::tnc::{TncFrames, state_of_tnc};
 
 #[derive(Default)]
 struct State {
@@ -49,15 +49,15 @@ impl Tnc {
 }
 
 impl Listener for Watch {
-    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
+    fn dropped(&mut self, _now: Instant, protocol: &'static str, reason: &'static str) {
         if self.verbose {
-            note(now, protocol, &format_args!("dropped {reason}"));
+            log(protocol, &format_args!("dropped {reason}"));
         }
     }
 
-    fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
+    fn event(&mut self, _now: Instant, protocol: &'static str, what: Arguments<'_>) {
         if self.verbose {
-            note(now, protocol, &what);
+            log(protocol, &what);
         }
         if !TncFrames::tells_state(protocol) {
             return;
@@ -70,7 +70,8 @@ impl Listener for Watch {
             if std::mem::take(&mut state.up) {
                 eprintln!("the TNC at {line} is gone ({}); it is tried again", Printable(why));
             } else {
-                eprintln!("no TNC at {line} yet ({}); it is tried again", Printable(why));
+                let says = state_of_tnc(line, &what);
+                eprintln!("{}", Printable(&says));
             }
         } else if what == "up" {
             state.up = true;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use stackwright::ax25;
-use stackwright::ax25::header::{Addresses, ControlField, Modulus, Supervisory};
+use stackwright::ax25::header::{Addresses, ControlField, LinksHeard, Modulus};
 use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
 use stackwright::kiss::{self, KissType};
 use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
@@ -37,24 +37,14 @@ pub(crate) struct Layers<'a> {
 
 /// The kind of an AX.25 frame as its specification writes it, with its numbers and its P or F bit.
 pub(crate) fn kind(control: ControlField) -> String {
-    let (kind, numbers, poll) = match control {
+    let (numbers, poll) = match control {
         ControlField::Information { sent, received, poll } => {
-            ("I".into(), format!(" N(S)={sent} N(R)={received}"), poll)
+            (format!(" N(S)={sent} N(R)={received}"), poll)
         }
-        ControlField::Supervisory { kind, received, poll } => {
-            let kind = match kind {
-                Supervisory::ReceiveReady => "RR",
-                Supervisory::ReceiveNotReady => "RNR",
-                Supervisory::Reject => "REJ",
-                Supervisory::SelectiveReject => "SREJ",
-            };
-            (kind.into(), format!(" N(R)={received}"), poll)
-        }
-        ControlField::Unnumbered { kind, poll } => {
-            (format!("{kind:?}").to_uppercase(), String::new(), poll)
-        }
+        ControlField::Supervisory { received, poll, .. } => (format!(" N(R)={received}"), poll),
+        ControlField::Unnumbered { poll, .. } => (String::new(), poll),
     };
-    format!("{kind}{numbers}{}", if poll { " P/F" } else { "" })
+    format!("{}{numbers}{}", control.name(), if poll { " P/F" } else { "" })
 }
 
 /// Which protocol is above those of the network.
@@ -85,6 +75,7 @@ pub(crate) fn layers<'a>(
     link: Option<LinkType>,
     octets: &'a [u8],
     above: &Above<'_>,
+    heard: &mut LinksHeard,
 ) -> Layers<'a> {
     let mut layers = Layers { payload: octets, ..Layers::default() };
     let Some(link) = link else {
@@ -103,8 +94,8 @@ pub(crate) fn layers<'a>(
             .and_then(|header| layers.by_ether_type(u16::from_be_bytes([header[0], header[1]]))),
         // Some systems number raw packets otherwise; two more numbers say which version it is.
         LinkType::RAW | LinkType(12 | 14 | 228 | 229) => layers.internet(),
-        LinkType::AX25 => layers.ax25(),
-        LinkType::AX25_KISS => layers.kiss(),
+        LinkType::AX25 => layers.ax25(0, heard),
+        LinkType::AX25_KISS => layers.kiss(heard),
         LinkType(147..=162) => Some(()), // users' own
         LinkType(other) => {
             layers.remarks.push(format!("link type {other} is not supported"));
@@ -164,29 +155,40 @@ impl<'a> Layers<'a> {
     }
 
     /// A frame of KISS: one of data has a frame of AX.25 in it.
-    fn kiss(&mut self) -> Option<()> {
-        if self.payload.first().is_some_and(|kind| kind & 0x0f == 0) {
+    fn kiss(&mut self, heard: &mut LinksHeard) -> Option<()> {
+        if let Some(kind) = self.payload.first().filter(|kind| **kind & 0x0f == 0) {
+            let port = kind >> 4;
             self.header::<KissType>()?;
-            return self.ax25();
+            return self.ax25(port, heard);
         }
         self.walk(kiss::SYNTAX);
         None
     }
 
-    fn ax25(&mut self) -> Option<()> {
-        if let Ok((Addresses { destination, source, path, .. }, length)) =
-            Addresses::decode(self.payload)
-        {
-            let control = ControlField::decode(&self.payload[length..], Modulus::Eight);
-            self.kind = control.ok().map(|(control, _)| kind(control));
+    fn ax25(&mut self, port: u8, heard: &mut LinksHeard) -> Option<()> {
+        let mut syntax = ax25::SYNTAX;
+        if let Ok((addresses, length)) = Addresses::decode(self.payload) {
+            let from_control = &self.payload[length..];
+            let known = heard.hear(port, &addresses, from_control);
+            let control = ControlField::decode(from_control, known.unwrap_or(Modulus::Eight));
+            self.kind = control.ok().map(|(control, _)| {
+                let is_unnumbered = matches!(control, ControlField::Unnumbered { .. });
+                if known == Some(Modulus::Extended) && !is_unnumbered {
+                    syntax = ax25::EXTENDED_SYNTAX;
+                }
+                // Its opening was not heard.
+                let doubt = if known.is_none() { " modulo 8?" } else { "" };
+                format!("{}{doubt}", kind(control))
+            });
             // As other monitors write it: an asterisk is behind each that has repeated it.
+            let Addresses { destination, source, path, .. } = addresses;
             let via = path
                 .iter()
                 .map(|(call, repeated)| format!(",{call}{}", if repeated { "*" } else { "" }));
             self.ends =
                 Some([source.to_string(), format!("{destination}{}", via.collect::<String>())]);
         }
-        self.walk(ax25::SYNTAX);
+        self.walk(syntax);
         let Some(Found::Octets { name: "information", octets }) = self.found.last() else {
             return None;
         };

@@ -6,13 +6,14 @@
 //! | `file.rs`, `reader.rs` | the file |
 //! | `setup.rs` | the stack that it describes |
 //! | `tncs.rs` | its TNCs, as one |
+//! | `log.rs` | what its operator is told |
 
 mod file;
+mod log;
 mod reader;
 mod setup;
 mod tncs;
 
-use std::fmt::Arguments;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -20,14 +21,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant as Clock};
 
 use stackwright::contract::services::Ended;
-use stackwright::contract::{IndicationOf, Instant, Listener, Outlet, Participant, RequestOf};
+use stackwright::contract::{IndicationOf, Outlet, Participant, RequestOf};
 
 use crate::arguments::Station;
 use crate::described::Flawed;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
-use crate::report::{note, say, short};
+use crate::report::{say, short};
 use file::{Encryption, FILE_MOST, StationFile, TncEntry};
+use log::Log;
 use setup::{Setup, StationStack};
 
 /// How often it is checked whether the program is to end.
@@ -45,8 +47,9 @@ pub(crate) fn run(station: &Station) -> Result<(), Problem> {
         say!("Nothing is wrong with it.");
         return Ok(());
     }
-    let Setup { mut driver, mut stack } = Setup::of(&file)?;
-    driver.context().listen(Box::new(Events { verbose: station.verbose }));
+    let Setup { mut driver, mut stack, acting } = Setup::of(&file)?;
+    let tncs = file.tncs.iter().map(|tnc| tnc.shown.clone()).collect();
+    driver.context().listen(Box::new(Log::new(station.verbose, tncs, acting)));
     let interrupted = interrupts()?;
     // A listener is told of, or refused, with the first turn.
     driver.turn(&mut stack, &mut Nobody, Some(Duration::ZERO))?;
@@ -130,7 +133,7 @@ fn describe(file: &StationFile) {
             say!("  It transmits what is encrypted, too, which amateur radio does not allow.");
         }
     }
-    if file.digipeat {
+    if file.links.digipeat {
         say!("  It repeats frames that name it as a digipeater.");
     }
     for address in [file.agw, file.kiss].into_iter().flatten() {
@@ -150,22 +153,5 @@ impl Outlet<StationStack> for Nobody {
 
     fn request(&mut self, request: RequestOf<StationStack>) {
         match request {}
-    }
-}
-
-/// What happens, on standard error.
-struct Events {
-    verbose: bool,
-}
-
-impl Listener for Events {
-    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
-        if self.verbose {
-            note(now, protocol, &format_args!("dropped {reason}"));
-        }
-    }
-
-    fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
-        note(now, protocol, &what);
     }
 }

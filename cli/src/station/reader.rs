@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use crate::quantity::bits;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -107,8 +108,22 @@ impl<'a> Entry<'a> {
     pub(super) fn truth(&self) -> Read<bool> {
         match self.value.get_ref() {
             DeValue::Boolean(truth) => Ok(*truth),
+            DeValue::String(text) if text == "on" => Ok(true),
+            DeValue::String(text) if text == "off" => Ok(false),
             _ => Err(self.is_not("true or false")),
         }
+    }
+
+    /// Returns a rate on the air, in bit/s, of this range.
+    pub(super) fn rate(&self, range: Range<u64>) -> Read<u64> {
+        let least = range.start;
+        let wanted =
+            format!("a rate from {least} to {} b/s, such as 1200 or \"9.6 kb/s\"", range.end - 1);
+        let rate = match self.value.get_ref() {
+            DeValue::String(text) => bits(text),
+            _ => self.number(0..u64::MAX).ok(),
+        };
+        rate.filter(|rate| range.contains(rate)).ok_or_else(|| self.is_not(&wanted))
     }
 
     /// Returns a whole number of this range.

@@ -1,15 +1,18 @@
 //! The stack that a station's file describes.
 
-use stackwright::agw::{self, Agw, AgwRoute};
+use std::time::Duration;
+
+use stackwright::agw::{self, Agw, AgwRoute, PortAccess};
 use stackwright::ax25::header::DigipeaterPath;
 use stackwright::ax25::{self, AirRules, AirRulesConfig, Ax25, Route};
 use stackwright::compose::{Beside, Over, stack};
 use stackwright::contract::Protocol as _;
-use stackwright::kiss::{self, Hub, HubConfig};
+use stackwright::kiss::{self, ChannelAccess, Hub, HubConfig};
 use stackwright_drivers::Driver;
 use stackwright_drivers::tcp::Tcp;
 
-use super::file::{Encryption, StationFile, TncEntry};
+use super::file::{Encryption, PeerEntry, StationFile, TncEntry};
+use super::log::Acting;
 use super::tncs::{PortTnc, Tncs};
 use crate::problem::Problem;
 use crate::stacks::{self, Message};
@@ -32,6 +35,7 @@ const LINE: usize = 2; // and 3 for a second TNC
 pub(super) struct Setup {
     pub(super) driver: Driver,
     pub(super) stack: StationStack,
+    pub(super) acting: Acting,
 }
 
 impl Setup {
@@ -50,15 +54,15 @@ impl Setup {
         let routes = known.iter().map(|route| Route { port: route.port, path: path(&route.path) });
         let numbers = known.iter().skip(file.tncs.len()).map(|route| route.number);
         let rates: Vec<_> = file.tncs.iter().map(|tnc| tnc.kiss.rate.get()).collect();
+        let version = |peer: &PeerEntry| Some((peer.call, peer.version?));
         let links = ax25::Config {
             aliases: file.aliases.clone(),
-            version: file.version,
-            peers: file.peers.iter().map(|peer| (peer.call, peer.version)).collect(),
+            others: file.kiss_calls.clone(),
+            peers: file.peers.iter().filter_map(version).collect(),
             routes: routes.collect(),
-            frame: file.frame,
             rates: rates.clone(),
-            digipeat: file.digipeat,
-            ..ax25::Config::new(file.call)
+            links_most: agw::LINKS_MOST,
+            ..file.links.clone()
         };
         let programs = agw::Config {
             local: file.agw.map(Into::into),
@@ -67,6 +71,8 @@ impl Setup {
             peers: file.peers.iter().map(|peer| peer.call).zip(numbers).collect(),
             routes: known,
             rates,
+            access: file.tncs.iter().map(|tnc| port_access(&tnc.kiss, file.links.window)).collect(),
+            others: file.kiss_calls.clone(),
             day: stacks::since_1970().unwrap_or_default(),
         };
         let kiss::Config { longest, mut room, .. } = kiss::Config::default();
@@ -79,7 +85,7 @@ impl Setup {
             local: file.kiss.map(Into::into),
             longest,
             ports: file.tncs.len() as u8,
-            echo: false,
+            echo: file.kiss_echo,
             room,
         };
         let calls: Vec<_> = calls.into_iter().chain(file.kiss_calls.iter().copied()).collect();
@@ -103,14 +109,30 @@ impl Setup {
         }
         let mut opened = opened.into_iter();
         let first = opened.next().expect("a file without a TNC is refused");
-        let tncs = Tncs::new(first, opened.next());
+        let acting = Acting::default();
+        let tncs = Tncs::new(first, opened.next(), acting.clone());
         let registry = || driver.registry();
         let shared = Beside::new(Tcp::new(registry(), HUB, pool.clone()), tncs);
-        let hub = Over::new(Hub::new(hub, pool.clone()), shared);
+        let hub = Over::new(Hub::new(hub, pool.clone()).showing_programs(), shared);
         let links = Over::new(Ax25::sharing(links, pool.clone()), hub);
         let below = Beside::new(Tcp::new(registry(), AGW, pool), links);
         let stack = Over::new(Agw::new(programs), below);
-        Ok(Setup { driver, stack })
+        Ok(Setup { driver, stack, acting })
+    }
+}
+
+/// Returns what programs are told of a port: what the TNC was told, or else has by default.
+fn port_access(kiss: &kiss::Config, window: u8) -> PortAccess {
+    let ChannelAccess { tx_delay, persistence, slot_time, tx_tail, .. } = kiss.access;
+    let units = |time: Option<Duration>, default| {
+        time.map_or(default, |time| (time.as_millis() / 10).min(255) as u8)
+    };
+    PortAccess {
+        tx_delay: units(tx_delay, 50),
+        tx_tail: units(tx_tail, 0),
+        persistence: persistence.unwrap_or(63),
+        slot_time: units(slot_time, 10),
+        window,
     }
 }
 

@@ -3,6 +3,8 @@
 //! Each has a line of its own, and the rules of the air hold for each: its rate, its share of the
 //! time, its identification. Frames, marks and credit stay on their port.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use stackwright::ax25::{AirRules, Transmitted};
 use stackwright::compose::Over;
 use stackwright::contract::ask::{Ask, NothingBelow, Question};
@@ -13,6 +15,7 @@ use stackwright::contract::{
 };
 use stackwright_drivers::Readiness;
 
+use super::log::Acting;
 use crate::stacks::Message;
 use crate::tnc::TncFrames;
 
@@ -44,11 +47,13 @@ pub(super) struct Tncs {
     credit: Credit,
     /// Which are up.
     are_up: [bool; TNCS_MOST],
+    /// Which of them acts, for who is told of its line.
+    acting: Acting,
 }
 
 impl Tncs {
-    pub(super) const fn new(first: PortTnc, second: Option<PortTnc>) -> Self {
-        Tncs { first, second, credit: Credit::NONE, are_up: [false; TNCS_MOST] }
+    pub(super) const fn new(first: PortTnc, second: Option<PortTnc>, acting: Acting) -> Self {
+        Tncs { first, second, credit: Credit::NONE, are_up: [false; TNCS_MOST], acting }
     }
 
     fn each(&self) -> impl Iterator<Item = &RuledTnc> {
@@ -76,7 +81,8 @@ impl Tncs {
         out: &mut dyn Outlet<Self>,
         act: impl FnOnce(&mut RuledTnc, &mut Told<'_>),
     ) {
-        let Tncs { first, second, credit, are_up } = self;
+        let Tncs { first, second, credit, are_up, acting } = self;
+        acting.store(nth, Relaxed);
         let there = if nth == 0 { Some(first) } else { second.as_mut() };
         let Some(PortTnc { name, tnc, port }) = there else { return };
         let mut told =

@@ -1,6 +1,7 @@
 //! `stackwright station`: two stations on a channel without a modem, and their programs.
 
 mod agw;
+mod operator;
 // A channel that all hear, at once.
 #[path = "../../../tests/tests/radio/hub.rs"]
 mod hub;
@@ -432,7 +433,7 @@ fn an_address_in_use_is_told() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("known").to_string();
     for what in ["agw", "kiss"] {
-        let text = text("N0AAA", address.parse().expect("an address"));
+        let text = text("N0AAA", "127.0.0.1:1".parse().expect("an address"));
         let text =
             text.replace(&format!("{what} = \"127.0.0.1:0\""), &format!("{what} = \"{address}\""));
         let output = command(&folder, &text, &[]).output().expect("our own program");

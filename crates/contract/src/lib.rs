@@ -12,6 +12,7 @@
 //! | [`Batches`] | which protocol takes several messages at once, and where they are split |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`Backlog`] | what waits for the credit of a stream |
+//! | [`ax25`] | the head of a frame of AX.25, which several protocols read |
 //! | [`ask`] | questions: how long a message may be, which peer, what round-trip time |
 //! | [`services`] | the closed set of vocabularies |
 //! | [`Word`] | what any word tells of itself: its name, its life, what it carries |
@@ -26,6 +27,7 @@
 extern crate alloc;
 
 pub mod ask;
+pub mod ax25;
 mod backlog;
 mod batches;
 mod call_sign;

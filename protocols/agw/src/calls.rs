@@ -5,7 +5,7 @@ use stackwright_contract::{Address, CallSign, Either, Handle};
 use stackwright_wire::Message;
 
 use crate::link::{LINK_WINDOW, LinkName, PID};
-use crate::{Agw, LINKS_MOST, Out};
+use crate::{Agw, Out};
 
 /// A call sign, and the program that has registered it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,15 +51,15 @@ impl<M: Message> Agw<M> {
         self.registration(call).is_some_and(|there| there.program == program)
     }
 
-    /// Awaits the next call of a registered call sign, unless one is awaited or there are as many
-    /// links as may be.
+    /// Awaits the next call of a registered call sign, unless one is awaited. Who comes when there
+    /// are as many links as may be hears it.
     pub(crate) fn await_call(&mut self, call: CallSign, out: Out<'_, M>) {
         let Some(Registration { listener: Some(listener), .. }) = self.registration(call) else {
             return;
         };
         let awaits =
             |name: &LinkName<M>| matches!(name, LinkName::Awaited { call: its } if *its == call);
-        if self.links.iter().any(|(_, name)| awaits(name)) || self.links() >= LINKS_MOST {
+        if self.links.iter().any(|(_, name)| awaits(name)) {
             return;
         }
         let association = self.links.name(LinkName::Awaited { call });

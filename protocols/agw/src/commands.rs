@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use stackwright_contract::ax25::DigipeaterPath;
 use stackwright_contract::services::{Credit, StreamsRequest};
 use stackwright_contract::{Address, CallSign, Context, Handle};
 use stackwright_wire::Message;
@@ -39,7 +40,7 @@ impl<M: Message> Agw<M> {
         match (header.kind, ends()) {
             (b'R', _) => self.tell_version(program, out),
             (b'G', _) => self.tell_ports(program, out),
-            (b'g', _) => self.tell_capabilities(program, header.port, out),
+            (b'g', _) => self.tell_capabilities(cx, program, header.port, out),
             (b'X', _) => {
                 let own = call(&header.from);
                 let is_its = own.is_some_and(|own| self.register(own, program, out));
@@ -66,19 +67,25 @@ impl<M: Message> Agw<M> {
                 None => cx.dropped(NAME, "the end of a link that there is not"),
             },
             (b'Y', Some(ends)) => {
+                // Some programs name the peer first.
+                let [one, other] = ends;
+                let is_its = self.find(program, header.port, ends).is_some();
+                let ends = if is_its { ends } else { [other, one] };
                 let outstanding =
                     self.find(program, header.port, ends).map_or(0, Link::count_outstanding);
                 self.tell_outstanding(program, header, outstanding, out);
             }
             (b'y', _) => {
                 let on_port = |link: &&Link<M>| link.port == header.port;
-                let outstanding = self.all_links().filter(on_port).map(Link::outstanding).sum();
+                let of_links: u32 = self.all_links().filter(on_port).map(Link::outstanding).sum();
+                let outstanding = of_links + self.count_unproto(header.port);
                 self.tell_outstanding(program, header, outstanding, out);
             }
             (b'M' | b'V', Some(ends)) => self.unnumbered(cx, program, header, ends, data, out),
-            // A password is not asked for; what was heard is not kept.
-            (b'P' | b'H', _) => {}
-            (kind @ (b'k' | b'm'), _) => self.toggle(program, kind, out),
+            (b'H', _) => self.tell_heard(program, header.port, out),
+            // A password is not asked for.
+            (b'P', _) => {}
+            (kind @ (b'k' | b'm'), _) => self.toggle(program, kind),
             (b'K', _) => self.send_raw(cx, program, header.port, data, out),
             (b'D' | b'd' | b'Y' | b'M' | b'V', None) => {
                 cx.dropped(NAME, "a frame with a malformed call sign");
@@ -116,7 +123,7 @@ impl<M: Message> Agw<M> {
             let (path, _) = digipeaters(data).map_err(|_| "its digipeaters are malformed")?;
             match self.config.route(port, &path) {
                 Some(route) => Some(route),
-                None => return self.ask_route(program, header, data, &path, out),
+                None => return self.ask_route(program, header, &path, out),
             }
         } else {
             let peer = call(&header.to).ok_or("a call sign is malformed")?;
@@ -145,12 +152,17 @@ impl<M: Message> Agw<M> {
         if self.links() >= LINKS_MOST {
             return Err("there are as many links as may be");
         }
-        // One whose program is gone makes room for it.
         let is_same = |link: &&mut Link<M>| {
             (link.port, link.local, link.remote) == (header.port, local, remote)
         };
-        if let Some(before) = self.all_links_mut().find(is_same) {
-            before.abort(out);
+        match self.all_links_mut().find(is_same) {
+            // The call sign was another program's, which has kept its link.
+            Some(Link { program: Some(_), .. }) => {
+                return Err("another program has a link between the two");
+            }
+            // One whose program is gone makes room for it.
+            Some(before) => before.abort(out),
+            None => {}
         }
         let association = self.links.name(LinkName::Awaited { call: local });
         self.keep(Link::new(association, program, [local, remote], header.port, PID));
@@ -172,24 +184,25 @@ impl<M: Message> Agw<M> {
         out: Out<'_, M>,
     ) {
         let AgwHeader { port, kind, pid, .. } = *header;
-        let is_others = self.registration(local).is_some_and(|there| there.program != program);
-        if is_others || !self.config.calls.contains(&local) {
-            return cx.dropped(NAME, "a UI frame of a call sign that is not its program's");
+        let refuse = |why| Self::not_transmitted(cx, local, format_args!("{why}"));
+        if self.registration(local).is_some_and(|there| there.program != program) {
+            return refuse("another program has registered the call sign");
+        }
+        if !self.config.calls.contains(&local) {
+            return refuse("it is no call sign of this station");
+        }
+        if usize::from(port) >= self.config.ports.len() {
+            return refuse("the station has no such port");
         }
         let (path, text) = match kind {
             b'V' => match digipeaters(data) {
                 Ok(taken) => taken,
-                Err(_) => return cx.dropped(NAME, "a UI frame with malformed digipeaters"),
+                Err(_) => return refuse("its digipeaters are malformed"),
             },
             _ => (Vec::new(), data),
         };
-        match self.config.route(port, &path) {
-            Some(route) => self.send_unproto(program, [local, remote], (pid, route), text, out),
-            None => {
-                if let Err(why) = self.ask_route(program, header, data, &path, out) {
-                    cx.dropped(NAME, why);
-                }
-            }
-        }
+        // No more are read than a path has.
+        let path = DigipeaterPath::through(&path).unwrap_or(DigipeaterPath::DIRECT);
+        self.send_unproto(program, port, [local, remote], path, (pid, text), out);
     }
 }

@@ -23,6 +23,26 @@ pub struct Config {
     pub day: Duration,
     /// The rates on the air of the ports, in bit/s, for programs that ask.
     pub rates: Vec<u32>,
+    /// How the ports access the channel, for programs that ask; what is not said of one is told as
+    /// Direwolf does.
+    pub access: Vec<PortAccess>,
+    /// Further call signs with which the station transmits: those of programs of KISS.
+    pub others: Vec<CallSign>,
+}
+
+/// How a port accesses the channel, in the units of KISS.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortAccess {
+    /// The key-up (TXDELAY), in units of 10 ms.
+    pub tx_delay: u8,
+    /// The tail (TXTAIL), in units of 10 ms.
+    pub tx_tail: u8,
+    /// The probability with which a free slot is used (P), in units of 1/256, less one.
+    pub persistence: u8,
+    /// The time of a slot (SlotTime), in units of 10 ms.
+    pub slot_time: u8,
+    /// The most frames that leave before an acknowledgement (MAXFRAME).
+    pub window: u8,
 }
 
 /// A route of the AX.25 below.
@@ -47,7 +67,14 @@ impl Config {
             peers: Vec::new(),
             day: Duration::ZERO,
             rates: Vec::from([1200]),
+            access: Vec::new(),
+            others: Vec::new(),
         }
+    }
+
+    /// Returns whether a call sign is one of the station's.
+    pub(crate) fn owns(&self, call: CallSign) -> bool {
+        self.calls.contains(&call) || self.others.contains(&call)
     }
 
     /// Returns the number of the route through these digipeaters.

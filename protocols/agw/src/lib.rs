@@ -19,6 +19,7 @@
 //! | `unproto.rs` | UI frames of programs |
 //! | `routing.rs` | routes that a program names |
 //! | `raw.rs`, `monitor.rs` | raw frames, and those that are monitored; their text |
+//! | `heard.rs` | which stations were heard, and how much |
 //! | `receive.rs` | from below: the streams of programs, links, UI frames |
 //! | `commands.rs` | what a program asks for |
 //! | `send.rs` | what programs are told |
@@ -31,6 +32,7 @@ mod calls;
 mod commands;
 mod config;
 mod header;
+mod heard;
 mod link;
 mod monitor;
 mod program;
@@ -40,7 +42,7 @@ mod routing;
 mod send;
 mod unproto;
 
-pub use config::{AgwRoute, Config};
+pub use config::{AgwRoute, Config, PortAccess};
 pub use header::{AgwCall, AgwHeader, DATA_MOST, SYNTAX};
 
 use alloc::collections::VecDeque;
@@ -55,6 +57,7 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use calls::Registration;
+use heard::Heard;
 use link::LinkName;
 use program::ProgramName;
 use routing::Routing;
@@ -85,6 +88,7 @@ pub struct Agw<M: Message> {
     /// Names of AX.25's datagrams.
     datagrams: Names<DatagramName<M>>,
     calls: Vec<Registration>,
+    heard: Heard,
     /// What waits for the number of its route.
     routings: VecDeque<Routing>,
     /// Whether it was started, and whether it was told to stop.
@@ -102,7 +106,7 @@ enum Stops {
 
 impl<M: Message> Agw<M> {
     /// Makes a server, which listens from its first flush on.
-    pub const fn new(config: Config) -> Self {
+    pub fn new(config: Config) -> Self {
         Agw {
             config,
             programs: Names::new(),
@@ -111,6 +115,7 @@ impl<M: Message> Agw<M> {
             links: Names::new(),
             datagrams: Names::new(),
             calls: Vec::new(),
+            heard: Heard::default(),
             routings: VecDeque::new(),
             begun: false,
             stops: Stops::No,
@@ -132,7 +137,9 @@ impl<M: Message> Agw<M> {
 
     /// Returns how many programs are there.
     pub fn programs(&self) -> usize {
-        self.programs.iter().filter(|(_, name)| matches!(name, ProgramName::Program(_))).count()
+        let is_there =
+            |name: &ProgramName<M>| matches!(name, ProgramName::Program(program) if !program.ends);
+        self.programs.iter().filter(|(_, name)| is_there(name)).count()
     }
 
     /// Returns how many links there are, those that are being opened or closed included.
@@ -196,6 +203,7 @@ impl<M: Message> Protocol for Agw<M> {
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if !core::mem::replace(&mut self.begun, true) {
             self.listen(out);
+            self.hear_ports(out);
         }
         if self.stops == Stops::Due {
             self.stops = Stops::Done;

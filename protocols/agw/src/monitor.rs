@@ -1,142 +1,81 @@
-//! The text of frames that are monitored, as AGWPE writes it. It reads frames as they are on the
-//! air: which of them belong to a link whose numbers have seven bits, they do not say, so all are
-//! read as of three.
+//! The text of frames that are monitored, as AGWPE writes it.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use stackwright_contract::CallSign;
-
-/// Octets of an address (AX.25 v2.2 §3.12).
-const ADDRESS: usize = 7;
-/// The most digipeaters.
-const DIGIPEATERS_MOST: usize = 8;
-/// No address follows.
-const LAST: u8 = 0x01;
-/// The C bit of destination and source, the H bit of a digipeater.
-const MARK: u8 = 0x80;
-/// The P/F bit.
-const POLL: u8 = 0x10;
-/// Unnumbered information.
-const UI: u8 = 0x03;
-
-/// The addresses of a frame.
-pub(crate) struct FrameAddresses {
-    pub(crate) destination: CallSign,
-    pub(crate) source: CallSign,
-    is_command: bool,
-    /// A digipeater has repeated it.
-    pub(crate) is_repeated: bool,
-    path: Vec<(CallSign, bool)>,
-    /// Where its control field is.
-    control: usize,
-}
-
-impl FrameAddresses {
-    pub(crate) fn of(frame: &[u8]) -> Option<Self> {
-        let address = |place: usize| {
-            let octets: [u8; ADDRESS] =
-                frame.get(place * ADDRESS..(place + 1) * ADDRESS)?.try_into().ok()?;
-            Some((CallSign::from_octets(octets).ok()?, octets[ADDRESS - 1]))
-        };
-        let (destination, first) = address(0)?;
-        let (source, second) = address(1)?;
-        if first & LAST != 0 {
-            return None; // nobody sent it
-        }
-        let (mut path, mut last) = (Vec::new(), second);
-        while last & LAST == 0 {
-            if path.len() >= DIGIPEATERS_MOST {
-                return None;
-            }
-            let (call, octet) = address(2 + path.len())?;
-            path.push((call, octet & MARK != 0));
-            last = octet;
-        }
-        Some(FrameAddresses {
-            destination,
-            source,
-            is_command: first & MARK != 0,
-            is_repeated: path.iter().any(|(_, repeated)| *repeated),
-            control: (2 + path.len()) * ADDRESS,
-            path,
-        })
-    }
-}
+use stackwright_contract::ax25::{Addresses, ControlField, Modulus, Role, Unnumbered};
 
 /// A frame that is monitored.
 #[derive(Clone, Copy)]
 pub(crate) struct Monitored<'a> {
-    control: u8,
+    /// `None`: of no kind that there is.
+    control: Option<ControlField>,
+    /// Whether it is read as one of a link that may count otherwise.
+    is_doubtful: bool,
     pub(crate) pid: u8,
     /// Of I and UI frames.
     information: Option<&'a [u8]>,
 }
 
 impl<'a> Monitored<'a> {
-    pub(crate) fn of(frame: &'a [u8], addresses: &FrameAddresses) -> Option<Self> {
-        let (control, behind) = frame.get(addresses.control..)?.split_first()?;
-        let has_information = control & 1 == 0 || control & !POLL == UI;
-        let (pid, information) = match behind.split_first() {
+    /// Reads a frame from its control field on. `modulus`: how its link counts, if that is known.
+    pub(crate) fn of(from_control: &'a [u8], modulus: Option<Modulus>) -> Option<Self> {
+        from_control.first()?;
+        let decoded = ControlField::decode(from_control, modulus.unwrap_or(Modulus::Eight)).ok();
+        let has_information = decoded.is_some_and(|(control, _)| control.has_pid());
+        let behind = decoded.and_then(|(_, length)| from_control.get(length..)?.split_first());
+        let (pid, information) = match behind {
             Some((pid, information)) if has_information => (*pid, Some(information)),
             _ if has_information => return None,
             _ => (0, None),
         };
-        Some(Monitored { control: *control, pid, information })
+        let control = decoded.map(|(control, _)| control);
+        Some(Monitored { control, is_doubtful: modulus.is_none(), pid, information })
     }
 
-    /// Returns the kind of the frame that tells it. Of this station's own, only UI is told: links
-    /// are known to their programs.
-    pub(crate) const fn kind(&self, is_own: bool) -> Option<u8> {
+    /// Returns the kind of the frame that tells it.
+    pub(crate) const fn kind(&self, is_own: bool) -> u8 {
         match self.control {
-            control if control & !POLL == UI => Some(if is_own { b'T' } else { b'U' }),
-            _ if is_own => None,
-            control if control & 1 == 0 => Some(b'I'),
-            _ => Some(b'S'),
-        }
-    }
-
-    fn name(&self) -> &'static str {
-        match self.control & !POLL {
-            control if control & 1 == 0 => "I",
-            control if control & 3 == 1 => {
-                ["RR", "RNR", "REJ", "SREJ"][usize::from(control >> 2 & 3)]
-            }
-            0x2f => "SABM",
-            0x6f => "SABME",
-            0x43 => "DISC",
-            0x0f => "DM",
-            0x63 => "UA",
-            0x87 => "FRMR",
-            UI => "UI",
-            0xaf => "XID",
-            0xe3 => "TEST",
-            _ => "?",
+            Some(ControlField::Unnumbered { kind: Unnumbered::Ui, .. }) if is_own => b'T',
+            Some(ControlField::Unnumbered { kind: Unnumbered::Ui, .. }) => b'U',
+            Some(ControlField::Information { .. }) => b'I',
+            _ => b'S',
         }
     }
 
     /// Returns the data of the frame that tells it, heard `time` seconds after midnight.
-    pub(crate) fn text(&self, port: u8, addresses: &FrameAddresses, time: u64) -> Vec<u8> {
-        let FrameAddresses { destination, source, path, is_command, .. } = addresses;
+    pub(crate) fn text(&self, port: u8, addresses: &Addresses, time: u64) -> Vec<u8> {
+        let Addresses { destination, source, role, path } = addresses;
         let mut text = format!(" {}:Fm {source} To {destination}", u16::from(port) + 1);
         for (place, (call, _)) in path.iter().enumerate() {
             let before = if place == 0 { " Via " } else { "," };
             text += &format!("{before}{call}");
         }
-        text += &format!(" <{}", self.name());
-        // P or F: UI frames are written without.
-        if self.control & POLL != 0 && self.control & !POLL != UI {
-            text += if *is_command { " P" } else { " F" };
+        let (poll, numbers) = match self.control {
+            Some(ControlField::Information { sent, received, poll }) => {
+                (poll, format!(" R{received} S{sent}"))
+            }
+            Some(ControlField::Supervisory { received, poll, .. }) => {
+                (poll, format!(" R{received}"))
+            }
+            // UI frames are written without P.
+            Some(ControlField::Unnumbered { kind, poll }) => {
+                (poll && kind != Unnumbered::Ui, String::new())
+            }
+            None => (false, String::new()),
+        };
+        let name = self.control.map_or("?", ControlField::name);
+        text += &format!(" <{name}");
+        if poll {
+            text += if *role == Role::Response { " F" } else { " P" };
         }
-        if self.control & 3 != 3 {
-            text += &format!(" R{}", self.control >> 5);
-        }
-        if self.control & 1 == 0 {
-            text += &format!(" S{}", self.control >> 1 & 7);
-        }
+        text += &numbers;
         if let Some(information) = self.information {
             text += &format!(" pid={:02X} Len={}", self.pid, information.len());
+        }
+        if self.is_doubtful {
+            text += " modulo 8?";
         }
         text += &format!(" >{}\r", clock(time));
         let mut data = text.into_bytes();
@@ -158,11 +97,15 @@ fn clock(time: u64) -> String {
 mod tests {
     use super::*;
 
-    fn text(frame: &[u8]) -> Option<(u8, String)> {
-        let addresses = FrameAddresses::of(frame)?;
-        let monitored = Monitored::of(frame, &addresses)?;
+    fn text_in(frame: &[u8], modulus: Option<Modulus>) -> Option<(u8, String)> {
+        let (addresses, at) = Addresses::decode(frame).ok()?;
+        let monitored = Monitored::of(&frame[at..], modulus)?;
         let data = monitored.text(0, &addresses, 45_296);
-        Some((monitored.kind(false)?, String::from_utf8_lossy(&data).into_owned()))
+        Some((monitored.kind(false), String::from_utf8_lossy(&data).into_owned()))
+    }
+
+    fn text(frame: &[u8]) -> Option<(u8, String)> {
+        text_in(frame, Some(Modulus::Eight))
     }
 
     /// N0AAA to CQ, a command.
@@ -188,10 +131,22 @@ mod tests {
             (b"\x31", b'S', "<RR P R1 >[12:34:56]\r\0"),
             (b"\xe9", b'S', "<REJ R7 >[12:34:56]\r\0"),
             (b"\x3f", b'S', "<SABM P >[12:34:56]\r\0"),
-            (b"\xff", b'S', "<? P >[12:34:56]\r\0"),
+            (b"\xff", b'S', "<? >[12:34:56]\r\0"),
         ] {
             let (told, text) = text(&[HEAD, behind].concat()).expect("a frame");
             assert_eq!((told, text), (kind, format!(" 1:Fm N0AAA To CQ {shown}")));
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_link_or_marked() {
+        let i = [HEAD, b"\x12\x07\xf0data"].concat();
+        for (modulus, shown) in [
+            (Some(Modulus::Extended), "<I P R3 S9 pid=F0 Len=4 >[12:34:56]\rdata\r\r\0"),
+            (None, "<I P R0 S1 pid=07 Len=5 modulo 8? >[12:34:56]\r\u{fffd}data\r\r\0"),
+        ] {
+            let expected = (b'I', format!(" 1:Fm N0AAA To CQ {shown}"));
+            assert_eq!(text_in(&i, modulus), Some(expected));
         }
     }
 

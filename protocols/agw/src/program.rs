@@ -155,12 +155,24 @@ impl<M: Message> Agw<M> {
         self.expect(out);
     }
 
-    /// Awaits another program, unless one is awaited or there are as many as may be.
+    /// Awaits another program, unless one is awaited. One beyond those that may be is told so; those
+    /// that were told and do not go are bounded, too: one of them is cut off for the next.
     pub(crate) fn expect(&mut self, out: Out<'_, M>) {
         let Some(listener) = self.listener else { return };
         let awaits = self.programs.iter().any(|(_, name)| matches!(name, ProgramName::Awaited));
-        if awaits || self.programs() >= PROGRAMS_MOST {
+        if awaits {
             return;
+        }
+        let all = self.programs.iter();
+        let all = all.filter(|(_, name)| matches!(name, ProgramName::Program(_))).count();
+        if all >= 2 * PROGRAMS_MOST {
+            let is_told = |name: &ProgramName<M>| matches!(name, ProgramName::Program(program) if program.ends);
+            let told = self.programs.iter().find(|(_, name)| is_told(name)).map(|(name, _)| name);
+            if let Some(association) = told {
+                let abort = StreamsRequest::Abort { association, code: 0 };
+                out.request(Either::Left(abort));
+            }
+            return; // its end is told
         }
         let association = self.programs.name(ProgramName::Awaited);
         let credit = Credit::of_octets(WINDOW);

@@ -1,14 +1,16 @@
-//! Raw frames and monitoring: `k`, `K` and `m`. While a program wants one of them, all frames of
-//! every port are heard here.
+//! Raw frames and monitoring: `k`, `K` and `m`. All frames of every port are heard here, also while
+//! no program wants them: how a link counts was said when it was opened.
 
 use alloc::vec::Vec;
 
+use stackwright_contract::ax25::Addresses;
 use stackwright_contract::services::{Credit, DatagramsRequest};
-use stackwright_contract::{Context, Handle, Instant, Participant};
+use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
 use crate::header::{AgwHeader, written};
-use crate::monitor::{FrameAddresses, Monitored};
+use crate::heard::DAY;
+use crate::monitor::Monitored;
 use crate::program::ProgramName;
 use crate::unproto::DatagramName;
 use crate::{Agw, NAME, Out};
@@ -18,11 +20,10 @@ const AT_ONCE: Credit = Credit { octets: 1 << 16, messages: 64 };
 
 impl<M: Message> Agw<M> {
     /// Each of the two requests turns on what is off, and off what is on.
-    pub(crate) fn toggle(&mut self, program: Handle, kind: u8, out: Out<'_, M>) {
+    pub(crate) fn toggle(&mut self, program: Handle, kind: u8) {
         let Some(there) = self.program(program) else { return };
         let wants = if kind == b'k' { &mut there.wants_raw } else { &mut there.monitors };
         *wants = !*wants;
-        self.hear_ports(out);
     }
 
     fn all_programs(&self) -> impl Iterator<Item = (Handle, &crate::program::Program<M>)> {
@@ -32,26 +33,10 @@ impl<M: Message> Agw<M> {
         })
     }
 
-    /// Hears every port while a program wants that.
+    /// Hears every port.
     pub(crate) fn hear_ports(&mut self, out: Out<'_, M>) {
-        let is_wanted =
-            self.all_programs().any(|(_, program)| program.wants_raw || program.monitors);
-        if !is_wanted {
-            for (name, datagram) in self.datagrams.iter_mut() {
-                if let DatagramName::Heard { closes, .. } = datagram
-                    && !core::mem::replace(closes, true)
-                {
-                    Self::ask_unproto(out, DatagramsRequest::Close { name });
-                }
-            }
-            return;
-        }
         for port in 0..self.config.ports.len() as u8 {
-            // One that closes is opened again when it has.
-            if self.datagrams.iter().any(|(_, name)| name.hears(port)) {
-                continue;
-            }
-            let association = self.datagrams.name(DatagramName::Heard { port, closes: false });
+            let association = self.datagrams.name(DatagramName::Heard { port });
             let remote = Participant::OTHER_END.through(port.into());
             let (local, credit) = (None, AT_ONCE);
             Self::ask_unproto(out, DatagramsRequest::Open { association, remote, local, credit });
@@ -62,20 +47,17 @@ impl<M: Message> Agw<M> {
     pub(crate) fn on_heard(&mut self, cx: &Context, port: u8, frame: &M, out: Out<'_, M>) {
         let mut octets = alloc::vec![0; frame.len()];
         frame.copy_to(&mut octets);
-        let Some(addresses) = FrameAddresses::of(&octets) else { return };
-        let is_own = !addresses.is_repeated && self.config.calls.contains(&addresses.source);
-        let header = AgwHeader {
-            port,
-            from: written(addresses.source),
-            to: written(addresses.destination),
-            ..AgwHeader::of(b'K')
-        };
-        let raw = [&[port << 4], &octets[..]].concat();
-        let monitored = Monitored::of(&octets, &addresses);
-        let text = monitored.map(|monitored| {
-            let time = self.config.day.as_secs() + cx.now().since(Instant::START).as_secs();
-            monitored.text(port, &addresses, time % 86_400)
-        });
+        let Ok((addresses, at)) = Addresses::decode(&octets) else { return };
+        let modulus = self.heard.links.hear(port, &addresses, &octets[at..]);
+        let Addresses { source, destination, path, .. } = addresses;
+        // What a digipeater repeats was received, whosever it is.
+        let is_repeated = path.iter().any(|(_, repeated)| repeated);
+        let is_own = !is_repeated && self.config.owns(source);
+        if !is_own {
+            self.heard.note(port, source, octets.len(), cx.now());
+        }
+        let (from, to) = (written(source), written(destination));
+        let header = AgwHeader { port, from, to, ..AgwHeader::of(b'K') };
         let programs: Vec<_> = self
             .all_programs()
             .filter(|(_, program)| !program.is_slow())
@@ -84,12 +66,14 @@ impl<M: Message> Agw<M> {
         for (name, wants_raw, monitors) in programs {
             // What the station itself transmits was not received.
             if wants_raw && !is_own {
+                let raw = [&[port << 4], &octets[..]].concat();
                 self.tell(name, header, &raw, out);
             }
-            if let (true, Some(monitored), Some(text)) = (monitors, monitored, &text)
-                && let Some(kind) = monitored.kind(is_own)
-            {
-                self.tell(name, AgwHeader { kind, pid: monitored.pid, ..header }, text, out);
+            if let Some(monitored) = Monitored::of(&octets[at..], modulus).filter(|_| monitors) {
+                let time = self.time_of(cx.now()) % DAY;
+                let text = monitored.text(port, &addresses, time);
+                let (kind, pid) = (monitored.kind(is_own), monitored.pid);
+                self.tell(name, AgwHeader { kind, pid, ..header }, &text, out);
             }
         }
     }
@@ -104,16 +88,18 @@ impl<M: Message> Agw<M> {
         out: Out<'_, M>,
     ) {
         let frame = data.get(1..).unwrap_or_default();
-        let Some(addresses) = FrameAddresses::of(frame) else {
+        let Ok((Addresses { source, .. }, _)) = Addresses::decode(frame) else {
+            cx.event(NAME, format_args!("not transmitted: a raw frame with malformed addresses"));
             return cx.dropped(NAME, "a raw frame whose addresses are malformed");
         };
-        let owner = self.registration(addresses.source);
+        let refuse = |why| Self::not_transmitted(cx, source, format_args!("{why}"));
+        let owner = self.registration(source);
         if owner.is_some_and(|owner| owner.program != program) {
-            return cx.dropped(NAME, "a raw frame of a call sign that is another program's");
+            return refuse("another program has registered the call sign");
         }
         if usize::from(port) >= self.config.ports.len() {
-            return cx.dropped(NAME, "a raw frame for a port that there is not");
+            return refuse("the station has no such port");
         }
-        self.send_by(program, Participant::OTHER_END.through(port.into()), None, frame, out);
+        self.send_whole(program, (port, source), frame, out);
     }
 }

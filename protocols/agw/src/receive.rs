@@ -8,7 +8,7 @@ use stackwright_wire::Message;
 
 use crate::link::{Link, LinkName, PID};
 use crate::program::{Program, ProgramName, Sent, Waits};
-use crate::{Agw, NAME, Out, Stops};
+use crate::{Agw, LINKS_MOST, NAME, Out, PROGRAMS_MOST, Stops};
 
 impl<M: Message> Agw<M> {
     pub(crate) fn on_programs(
@@ -25,7 +25,15 @@ impl<M: Message> Agw<M> {
             StreamsIndication::Opened { association, remote, credit, .. } => {
                 if let Some(name) = self.programs.get_mut(association) {
                     *name = ProgramName::Program(Program::new(association, credit.octets));
-                    cx.event(NAME, format_args!("a program at {remote}"));
+                    if self.programs() > PROGRAMS_MOST {
+                        let what = format_args!("no place for a program at {remote}");
+                        cx.event(NAME, what);
+                        self.tell_full(association, out);
+                        self.leave(cx, association, out);
+                        out.request(Either::Left(StreamsRequest::Close { name: association }));
+                    } else {
+                        cx.event(NAME, format_args!("a program at {remote}"));
+                    }
                     self.expect(out);
                 }
             }
@@ -84,7 +92,6 @@ impl<M: Message> Agw<M> {
         for link in self.all_links_mut().filter(|link| link.program == Some(name)) {
             link.orphan(cx.now(), out);
         }
-        self.hear_ports(out);
         was_there
     }
 
@@ -164,6 +171,8 @@ impl<M: Message> Agw<M> {
         if let Some(LinkName::Awaited { call }) = self.links.get(name) {
             let call = *call;
             let program = self.registration(call).map(|there| there.program);
+            let has_room = self.links() < LINKS_MOST;
+            let program = program.filter(|_| has_room);
             let (Some(program), (Some(local), Some(remote))) = (program, ends) else {
                 let abort = StreamsRequest::Abort { association: name, code: 0 };
                 return Self::ask_links(out, abort);

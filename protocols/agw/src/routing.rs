@@ -1,13 +1,11 @@
 //! Routes that a program names and the configuration does not: AX.25 is asked for their number, by
 //! commands on the listener of the program's call sign.
 
-use alloc::vec::Vec;
-
 use stackwright_contract::services::StreamsRequest;
 use stackwright_contract::{CallSign, Command, CommandError, Context, Handle};
 use stackwright_wire::Message;
 
-use crate::header::{AgwHeader, call, digipeaters};
+use crate::header::{AgwHeader, call};
 use crate::{Agw, NAME, Out};
 
 /// The commands of AX.25: a digipeater, and the end of the path, on the port of another route.
@@ -17,13 +15,12 @@ const END: &str = "route end";
 /// Routes that may be asked for at a time.
 const ROUTINGS_MOST: usize = 16;
 
-/// What waits for the number of its route: `v` or `V`.
+/// A call that waits for the number of its route.
 pub(crate) struct Routing {
     /// On which the commands are.
     pub(crate) listener: Handle,
     pub(crate) program: Handle,
     header: AgwHeader,
-    data: Vec<u8>,
     /// Answers that are missing, and whether one of those that came was no.
     missing: usize,
     is_refused: bool,
@@ -35,7 +32,6 @@ impl<M: Message> Agw<M> {
         &mut self,
         program: Handle,
         header: &AgwHeader,
-        data: &[u8],
         path: &[CallSign],
         out: Out<'_, M>,
     ) -> Result<(), &'static str> {
@@ -51,7 +47,6 @@ impl<M: Message> Agw<M> {
             listener: association,
             program,
             header: *header,
-            data: data.to_vec(),
             missing: path.len() + 1,
             is_refused: false,
         });
@@ -82,32 +77,15 @@ impl<M: Message> Agw<M> {
             return;
         }
         let routing = place.and_then(|place| self.routings.remove(place));
-        let Some(Routing { program, header, data, is_refused, .. }) = routing else { return };
+        let Some(Routing { program, header, is_refused, .. }) = routing else { return };
         let number = outcome.ok().filter(|_| !is_refused);
         match number.and_then(|number| u16::try_from(number).ok()) {
-            Some(route) => self.go_by(cx, program, &header, &data, route, out),
             None => self.refuse(cx, program, &header, "the station has no such route", out),
-        }
-    }
-
-    /// Does what waited for the number of its route.
-    fn go_by(
-        &mut self,
-        cx: &Context,
-        program: Handle,
-        header: &AgwHeader,
-        data: &[u8],
-        route: u16,
-        out: Out<'_, M>,
-    ) {
-        if header.kind == b'v' {
-            if let Err(why) = self.open_link(program, header, route, out) {
-                self.refuse(cx, program, header, why, out);
+            Some(route) => {
+                if let Err(why) = self.open_link(program, &header, route, out) {
+                    self.refuse(cx, program, &header, why, out);
+                }
             }
-        } else if let Some((ends, (_, text))) =
-            call(&header.from).zip(call(&header.to)).zip(digipeaters(data).ok())
-        {
-            self.send_unproto(program, ends.into(), (header.pid, route), text, out);
         }
     }
 
@@ -120,7 +98,7 @@ impl<M: Message> Agw<M> {
         }
     }
 
-    /// Tells that a call is not made; UI frames are dropped.
+    /// Tells that a call is not made.
     pub(crate) fn refuse(
         &mut self,
         cx: &Context,
@@ -129,9 +107,6 @@ impl<M: Message> Agw<M> {
         why: &'static str,
         out: Out<'_, M>,
     ) {
-        if matches!(header.kind, b'M' | b'V') {
-            return cx.dropped(NAME, why);
-        }
         cx.event(NAME, format_args!("a call is not made: {why}"));
         self.tell_unconnected(program, header, out);
     }

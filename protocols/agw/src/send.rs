@@ -9,7 +9,7 @@ use stackwright_wire::{Header, Message};
 
 use crate::header::{AgwHeader, written};
 use crate::link::Link;
-use crate::{Agw, HELD_MOST, NAME, Out};
+use crate::{Agw, HELD_MOST, NAME, Out, PROGRAMS_MOST, PortAccess};
 
 /// The version that programs are told: that of AGWPE whose socket interface this is.
 const VERSION: [u32; 2] = [2005, 127];
@@ -52,12 +52,34 @@ impl<M: Message> Agw<M> {
     }
 
     /// Tells what AGWPE knows of a port; what is not known here is what Direwolf says.
-    pub(crate) fn tell_capabilities(&mut self, program: Handle, port: u8, out: Out<'_, M>) {
-        let rate = self.config.rates.get(usize::from(port)).is_some_and(|rate| *rate != 1200);
+    pub(crate) fn tell_capabilities(
+        &mut self,
+        cx: &Context,
+        program: Handle,
+        port: u8,
+        out: Out<'_, M>,
+    ) {
+        let place = usize::from(port);
+        // 0 is 1200 bit/s, and each step twice as much.
+        let rate = self.config.rates.get(place).map_or(0, |rate| (rate / 1200).max(1).ilog2());
         let links = self.all_links().filter(|link| link.port == port && link.opened).count();
         let links = u8::try_from(links).unwrap_or(u8::MAX);
-        let data = [u8::from(rate), 1, 25, 4, 200, 4, 7, links, 1, 0, 0, 0];
+        let data = match self.config.access.get(place) {
+            Some(PortAccess { tx_delay, tx_tail, persistence, slot_time, window }) => {
+                // The load of the channel is not measured.
+                let access = [255, *tx_delay, *tx_tail, *persistence, *slot_time, *window];
+                let received = self.heard.octets(port, cx.now()).to_le_bytes();
+                [&[rate as u8], &access[..], &[links], &received].concat()
+            }
+            None => [rate as u8, 1, 25, 4, 200, 4, 7, links, 1, 0, 0, 0].to_vec(),
+        };
         self.tell(program, AgwHeader { port, ..AgwHeader::of(b'g') }, &data, out);
+    }
+
+    /// Tells a program that there is no place for it.
+    pub(crate) fn tell_full(&mut self, program: Handle, out: Out<'_, M>) {
+        let text = format!("*** DISCONNECTED: the station serves {PROGRAMS_MOST} programs\r\0");
+        self.tell(program, AgwHeader::of(b'd'), text.as_bytes(), out);
     }
 
     pub(crate) fn tell_registered(

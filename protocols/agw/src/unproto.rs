@@ -1,9 +1,13 @@
-//! UI frames of programs.
+//! UI frames of programs, which are made here, and raw ones: what AX.25 sends as it is.
 
+use stackwright_contract::ax25::{
+    Addresses, ControlField, DigipeaterPath, HEAD_MOST, Head, Modulus, Role, Unnumbered,
+};
 use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest};
-use stackwright_contract::{Address, CallSign, Context, Either, Handle, Participant};
+use stackwright_contract::{CallSign, Context, Either, Handle, Participant};
 use stackwright_wire::Message;
 
+use crate::link::PID;
 use crate::program::{ProgramName, Waits};
 use crate::{Agw, NAME, Out};
 
@@ -15,11 +19,32 @@ pub(crate) enum DatagramName<M> {
     /// A UI frame, or a raw one, on its way: an association of its own, until it has left.
     Unproto {
         program: Handle,
+        frame: Outgoing,
         /// It waits until the association is open.
         message: Option<M>,
     },
-    /// All frames of a port, for programs that monitor.
-    Heard { port: u8, closes: bool },
+    /// All frames of a port.
+    Heard { port: u8 },
+}
+
+/// What is known of a frame on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct Outgoing {
+    pub(crate) port: u8,
+    pub(crate) source: CallSign,
+    /// Octets of its head, where it carries text.
+    head: Option<usize>,
+}
+
+impl Outgoing {
+    /// Returns how many octets of it count, of a frame of this length, and how many may. AX.25
+    /// takes a text of the same length through any digipeaters.
+    const fn length(self, octets: usize, longest: usize) -> (usize, usize) {
+        match self.head {
+            Some(head) => (octets - head, longest.saturating_sub(HEAD_MOST)),
+            None => (octets, longest),
+        }
+    }
 }
 
 impl<M: Message> DatagramName<M> {
@@ -34,11 +59,6 @@ impl<M: Message> DatagramName<M> {
     fn is_of(&self, program: Handle) -> bool {
         matches!(self, DatagramName::Unproto { program: its, .. } if *its == program)
     }
-
-    /// Returns whether it hears this port.
-    pub(crate) fn hears(&self, port: u8) -> bool {
-        matches!(self, DatagramName::Heard { port: its, .. } if *its == port)
-    }
 }
 
 impl<M: Message> Agw<M> {
@@ -47,33 +67,58 @@ impl<M: Message> Agw<M> {
         self.datagrams.iter().filter(|(_, name)| name.is_of(program)).count() < EACH_MOST
     }
 
-    /// Sends a UI frame.
+    /// Returns how many frames are on their way to a port.
+    pub(crate) fn count_unproto(&self, port: u8) -> u32 {
+        let is_there = |name: &DatagramName<M>| matches!(name, DatagramName::Unproto { frame, .. } if frame.port == port);
+        self.datagrams.iter().filter(|(_, name)| is_there(name)).count() as u32
+    }
+
+    /// Sends a UI frame. AGWPE asks for no registration of its call sign.
     pub(crate) fn send_unproto(
         &mut self,
         program: Handle,
-        [local, remote]: [CallSign; 2],
-        (pid, route): (u8, u16),
-        data: &[u8],
+        port: u8,
+        [source, destination]: [CallSign; 2],
+        path: DigipeaterPath,
+        (pid, text): (u8, &[u8]),
         out: Out<'_, M>,
     ) {
-        let station = |call, route| Address::Station { call, pid, route }.into();
-        self.send_by(program, station(remote, route), Some(station(local, 0)), data, out);
+        let addresses = Addresses { destination, source, role: Role::Command, path };
+        let control = ControlField::unnumbered(Unnumbered::Ui, false);
+        // Programs that know nothing of protocol identifiers leave 0 there.
+        let pid = if pid == 0 { PID } else { pid };
+        let head = Head::new(&addresses, control, Modulus::Eight, Some(pid));
+        let octets = head.as_octets();
+        let frame = Outgoing { port, source, head: Some(octets.len()) };
+        let mut message = M::with_headroom(octets.len(), text);
+        message.push_front(octets.len()).copy_from_slice(octets);
+        self.send_frame(program, frame, message, out);
     }
 
-    /// Sends a frame of a program by an association of its own.
-    pub(crate) fn send_by(
+    /// Sends a whole frame of a program by an association of its own.
+    pub(crate) fn send_whole(
         &mut self,
         program: Handle,
-        remote: Participant,
-        local: Option<Participant>,
-        data: &[u8],
+        (port, source): (u8, CallSign),
+        octets: &[u8],
         out: Out<'_, M>,
     ) {
-        let message = Some(M::with_headroom(0, data));
-        let association = self.datagrams.name(DatagramName::Unproto { program, message });
-        let credit = Credit::NONE;
-        let open = DatagramsRequest::Open { association, remote, local, credit };
-        Self::ask_unproto(out, open);
+        let frame = Outgoing { port, source, head: None };
+        self.send_frame(program, frame, M::with_headroom(0, octets), out);
+    }
+
+    fn send_frame(&mut self, program: Handle, frame: Outgoing, message: M, out: Out<'_, M>) {
+        let message = Some(message);
+        let association = self.datagrams.name(DatagramName::Unproto { program, frame, message });
+        let remote = Participant::OTHER_END.through(frame.port.into());
+        let (local, credit) = (None, Credit::NONE);
+        Self::ask_unproto(out, DatagramsRequest::Open { association, remote, local, credit });
+    }
+
+    /// A program's frame is dropped: the operator is told, as the program cannot be.
+    pub(crate) fn not_transmitted(cx: &Context, source: CallSign, why: core::fmt::Arguments<'_>) {
+        cx.event(NAME, format_args!("not transmitted: a frame of {source}: {why}"));
+        cx.dropped(NAME, "a frame of a program that cannot be sent");
     }
 
     pub(crate) fn ask_unproto(out: Out<'_, M>, request: DatagramsRequest<M>) {
@@ -87,19 +132,21 @@ impl<M: Message> Agw<M> {
         out: Out<'_, M>,
     ) {
         match word {
-            DatagramsIndication::Opened { association, credit, .. } => {
-                let Some(DatagramName::Unproto { message, .. }) =
+            DatagramsIndication::Opened { association, path, .. } => {
+                let Some(DatagramName::Unproto { message, frame, .. }) =
                     self.datagrams.get_mut(association)
                 else {
                     return;
                 };
-                let Some(message) = message.take() else { return };
-                if credit.covers(Credit { octets: message.len(), messages: 1 }) {
+                let (Some(message), frame) = (message.take(), *frame) else { return };
+                let (octets, most) = frame.length(message.len(), path.longest as usize);
+                if octets <= most {
                     let (batch, properties) = (message.into(), Default::default());
                     let send = DatagramsRequest::Send { association, batch, properties };
                     Self::ask_unproto(out, send);
                 } else {
-                    cx.dropped(NAME, "a UI frame that is too long");
+                    let what = format_args!("{octets} octets, where a frame takes {most}");
+                    Self::not_transmitted(cx, frame.source, what);
                     Self::ask_unproto(out, DatagramsRequest::Close { name: association });
                 }
             }
@@ -108,13 +155,13 @@ impl<M: Message> Agw<M> {
                 Self::ask_unproto(out, DatagramsRequest::Close { name: association });
             }
             DatagramsIndication::Ended { name, .. } => {
-                let (program, message) = match self.datagrams.forget(name) {
-                    Some(DatagramName::Unproto { program, message }) => (program, message),
-                    Some(DatagramName::Heard { .. }) => return self.hear_ports(out),
-                    None => return,
+                let Some(DatagramName::Unproto { program, message, frame }) =
+                    self.datagrams.forget(name)
+                else {
+                    return;
                 };
                 if message.is_some() {
-                    cx.dropped(NAME, "a UI frame that cannot be sent");
+                    Self::not_transmitted(cx, frame.source, format_args!("AX.25 takes no frame"));
                 }
                 if let Some(ProgramName::Program(there)) = self.programs.get_mut(program)
                     && there.waits == Some(Waits::Unproto)
@@ -126,7 +173,7 @@ impl<M: Message> Agw<M> {
             DatagramsIndication::Delivered { association, batch, .. } => {
                 let credit = batch.cost();
                 Self::ask_unproto(out, DatagramsRequest::Credit { association, credit });
-                if let Some(DatagramName::Heard { port, .. }) = self.datagrams.get(association) {
+                if let Some(DatagramName::Heard { port }) = self.datagrams.get(association) {
                     let port = *port;
                     self.on_heard(cx, port, &batch.into_single(), out);
                 }

@@ -15,6 +15,9 @@ pub struct Config {
     pub call: CallSign,
     /// Further call signs of the station, which a listener or an opener may choose.
     pub aliases: Vec<CallSign>,
+    /// Call signs of the station that others below use, as programs of a TNC do: what they send is
+    /// shown, and is no frame of a peer.
+    pub others: Vec<CallSign>,
     /// Which version a link is opened with.
     pub version: LinkVersion,
     /// Peers whose version is known.
@@ -32,6 +35,11 @@ pub struct Config {
     pub longest: usize,
     /// How stream octets are cut into I frames.
     pub frame: FrameLength,
+    /// The longest information of an I frame that is sent, in octets (PACLEN): at least 1.
+    pub paclen: u16,
+    /// How long the I frames are on the air that a link sends before it asks for an answer: others
+    /// wait for the channel meanwhile. One leaves in any case.
+    pub key_up: Duration,
     /// How often a frame that asks is sent before the peer counts as gone (N2).
     pub tries: u8,
     /// T1 before anything was measured, counted from when a frame has left the antenna.
@@ -50,7 +58,8 @@ pub struct Config {
     pub digipeat: bool,
     /// How many octets of a stream are taken that the peer has not acknowledged.
     pub buffer: usize,
-    /// The most links at a time; a peer that asks for one more is refused.
+    /// The most links at a time; for one more, a link gives way whose peer has said nothing since
+    /// it asked for it, or it is refused.
     pub links_most: usize,
 }
 
@@ -94,6 +103,7 @@ impl Config {
         Config {
             call,
             aliases: Vec::new(),
+            others: Vec::new(),
             version: LinkVersion::Auto,
             peers: Vec::new(),
             routes: Vec::new(),
@@ -101,6 +111,8 @@ impl Config {
             window_extended: 32,
             longest: 256,
             frame: FrameLength::Adaptive,
+            paclen: 256,
+            key_up: Duration::from_secs(30),
             tries: 10,
             timeout: Duration::from_secs(3),
             idle: Duration::from_secs(300),
@@ -127,6 +139,7 @@ impl Config {
         assert!((1..=63).contains(&self.window_extended), "an extended window is 1 to 63");
         assert!((32..=1024).contains(&self.longest), "a frame carries 32 to 1024 octets");
         assert!(self.rates.iter().all(|rate| *rate > 0), "nothing would ever move");
+        assert!(self.paclen > 0, "a frame carries at least one octet");
         assert!(self.rate > 0 && self.tries > 0 && self.buffer > 0, "nothing would ever move");
     }
 

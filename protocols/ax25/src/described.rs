@@ -20,6 +20,8 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new("extended", ParameterKind::Number, "the same with numbers of 7 bits, to 63"),
     Parameter::new("longest", ParameterKind::Number, "octets that a frame carries at most"),
     Parameter::new("frame", ParameterKind::Number, "octets of each frame; else adaptive"),
+    Parameter::new("paclen", ParameterKind::Number, "octets of each frame at most"),
+    Parameter::new("keyup", ParameterKind::Number, "how long frames leave before an answer, in ms"),
     Parameter::new("tries", ParameterKind::Number, "how often a frame is sent, at most"),
     Parameter::new("timeout", ParameterKind::Number, "the first wait for an answer, in ms"),
     Parameter::new("rate", ParameterKind::Number, "the rate on the air, in bit/s"),
@@ -73,6 +75,12 @@ fn config(table: &dyn ParameterTable) -> Result<Config, Unfit> {
     }
     if let Some(length) = table.within("frame", 1..=config.longest as u64)? {
         config.frame = FrameLength::Fixed(length as u16);
+    }
+    if let Some(paclen) = table.within("paclen", 1..=config.longest as u64)? {
+        config.paclen = paclen as u16;
+    }
+    if let Some(milliseconds) = table.within("keyup", 1..=3_600_000)? {
+        config.key_up = Duration::from_millis(milliseconds);
     }
     if let Some(tries) = table.within("tries", 1..=255)? {
         config.tries = tries as u8;

@@ -9,7 +9,6 @@
 //! | file | what |
 //! | --- | --- |
 //! | `config.rs`, `described.rs` | the configuration; its description in a file |
-//! | `header.rs` | the head of a frame: addresses, control field, protocol identifier |
 //! | `xid.rs` | the information of XID |
 //! | `segment.rs` | segments of longer messages |
 //! | `syntax.rs` | the syntax of a frame, for programs that display packets |
@@ -29,7 +28,6 @@ extern crate alloc;
 mod config;
 mod datagrams;
 mod described;
-pub mod header;
 mod link;
 mod links;
 mod raw;
@@ -44,11 +42,13 @@ mod syntax;
 pub mod table;
 pub mod xid;
 
+pub use stackwright_contract::ax25 as header;
+
 pub use config::{Config, FrameLength, LinkVersion, Route};
 pub use described::described;
 pub use link::LinkState;
-pub use rules::{AirRules, AirRulesConfig, Identification, Transmitted};
-pub use syntax::SYNTAX;
+pub use rules::{AirRules, AirRulesConfig, Identification, TRANSMITTED, Transmitted};
+pub use syntax::{EXTENDED_SYNTAX, SYNTAX};
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -214,10 +214,9 @@ impl<M: Message> Ax25<M> {
         let said = self.config.peers.iter().find(|(call, _)| *call == peer);
         let learned = self.peers.iter().find(|(call, _)| *call == peer);
         let learned = learned.map_or_else(Learned::default, |(_, learned)| *learned);
-        let version = match (said, self.config.version, learned.modulus) {
-            (Some((_, version)), ..) => *version,
-            (None, LinkVersion::Auto, Some(Modulus::Eight)) => LinkVersion::V20,
-            (None, version, _) => version,
+        let version = match said.map_or(self.config.version, |(_, version)| *version) {
+            LinkVersion::Auto if learned.modulus == Some(Modulus::Eight) => LinkVersion::V20,
+            version => version,
         };
         (version, learned)
     }

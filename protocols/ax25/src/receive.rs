@@ -79,7 +79,8 @@ impl<M: Message> Ax25<M> {
                 link.heard(air);
             }
         });
-        if self.config.owns(addresses.source) {
+        let Addresses { source, .. } = addresses;
+        if self.config.owns(source) || self.config.others.contains(&source) {
             return cx.dropped(NAME, "a frame of this station, heard again");
         }
         if !addresses.path.is_travelled() {

@@ -151,7 +151,7 @@ impl<M: Message> Ax25<M> {
             self.streams.insert(association, Stream::Link(before));
             return Ok(());
         }
-        if self.config.owns(remote) || self.links.len() >= self.config.links_most {
+        if self.config.owns(remote) || !self.has_room(cx, out) {
             return Err(Ended::Unavailable);
         }
         let mut acts = core::mem::take(&mut self.acts);
@@ -165,6 +165,17 @@ impl<M: Message> Ax25<M> {
         Ok(())
     }
 
+    /// Returns whether there is a place for one more link, made where the oldest gives way.
+    fn has_room(&mut self, cx: &Context, out: Out<'_, M>) -> bool {
+        let gives_way = |name: &Handle| self.links.get(*name).is_some_and(Link::gives_way);
+        if self.links.len() >= self.config.links_most
+            && let Some(name) = (0..).map_while(|place| self.links.at(place)).find(gives_way)
+        {
+            self.with_link(cx, name, out, Link::give_way);
+        }
+        self.links.len() < self.config.links_most
+    }
+
     /// A peer asks for a link. Returns whether it was accepted.
     pub(crate) fn arrive(
         &mut self,
@@ -174,17 +185,20 @@ impl<M: Message> Ax25<M> {
         opening: (Modulus, bool),
         out: Out<'_, M>,
     ) -> bool {
-        if self.links.len() >= self.config.links_most {
-            cx.dropped(NAME, "a peer beyond the most links");
-            return false;
-        }
         let listener = self.streams.iter().find_map(|(name, stream)| match stream {
             Stream::Listener { local, .. } if *local == key.local => Some(name),
             _ => None,
         });
-        let Some(Stream::Listener { waiting, .. }) =
-            listener.and_then(|listener| self.streams.get_mut(listener))
-        else {
+        let Some(listener) = listener else { return false };
+        if !self.has_room(cx, out) {
+            let Key { local, remote, .. } = key;
+            let what =
+                format_args!("{remote} is refused by {local}: there are as many links as may be");
+            cx.event(NAME, what);
+            cx.dropped(NAME, "a peer beyond the most links");
+            return false;
+        }
+        let Some(Stream::Listener { waiting, .. }) = self.streams.get_mut(listener) else {
             return false;
         };
         let Some((association, credit)) = waiting.pop_front() else { return false };

@@ -1,7 +1,8 @@
 //! The syntax of a frame, for programs that display packets.
 //!
-//! A frame does not say how its link counts: it is shown as one whose numbers have three bits, as
-//! other programs show it. Of a link with numbers of seven bits, U frames alone are right.
+//! A frame does not say how its link counts: [`SYNTAX`] is that of links whose numbers have three
+//! bits, as other programs show all of them. I and S frames of links with numbers of seven bits
+//! have [`EXTENDED_SYNTAX`].
 
 use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
@@ -26,6 +27,21 @@ pub(crate) struct ControlField {
     pub format: u8,
 }
 
+/// The control field of two octets, of I and S frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(crate) struct ExtendedControlField {
+    /// N(S) of an I frame; twice the kind of an S frame.
+    #[bits(7)]
+    pub sent: u8,
+    /// It is an S frame.
+    pub supervisory: bool,
+    /// N(R).
+    #[bits(7)]
+    pub received: u8,
+    /// The P bit of a command, the F bit of a response.
+    pub poll: bool,
+}
+
 /// The protocol identifier (§3.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub(crate) struct ProtocolIdentifier {
@@ -43,6 +59,19 @@ pub(crate) struct SegmentedIdentifier {
 /// A frame.
 pub const SYNTAX: &[Step] =
     &[of::<AddressField>(), of::<AddressField>(), more(PATH_8), CONTROL[0], CONTROL[1]];
+
+/// An I or an S frame of a link with numbers of seven bits.
+pub const EXTENDED_SYNTAX: &[Step] = &[
+    of::<AddressField>(),
+    of::<AddressField>(),
+    more(PATH_8),
+    of::<ExtendedControlField>(),
+    Step::Choice {
+        by: Discriminant::Value(field(ExtendedControlField::NAME, "supervisory")),
+        cases: &[Case { value: 1, name: "supervisory", steps: &[Step::Rest("numbers")] }],
+        otherwise: INFORMATION,
+    },
+];
 
 const LAST: Reference = field(AddressField::NAME, "last");
 

@@ -17,6 +17,8 @@ const TNC: Credit = Credit { octets: 4096, messages: 16 };
 struct Said {
     up: Vec<FramesIndication<M>>,
     sent: Vec<(u8, Vec<u8>, Option<u16>)>,
+    /// Credit upward.
+    given: Credit,
 }
 
 impl Outlet<AirRules<M>> for Said {
@@ -25,10 +27,13 @@ impl Outlet<AirRules<M>> for Said {
     }
 
     fn request(&mut self, request: FramesRequest<M>) {
-        if let FramesRequest::Send { port, batch, mark } = request {
-            let mut octets = vec![0; batch.octets()];
-            batch.as_octets().copy_to(&mut octets);
-            self.sent.push((port, octets, mark));
+        match request {
+            FramesRequest::Send { port, batch, mark } => {
+                let mut octets = vec![0; batch.octets()];
+                batch.as_octets().copy_to(&mut octets);
+                self.sent.push((port, octets, mark));
+            }
+            FramesRequest::Credit { credit } => self.given += credit,
         }
     }
 }
@@ -305,6 +310,56 @@ fn it_is_told_that_frames_wait_and_which_never_leave() {
     };
     assert!(rig.pass(60 * MINUTE).is_empty());
     assert_eq!(notes.about("more than 1 % of ten minutes"), 1);
+}
+
+/// Whose frame it is, and why it does not leave; and for those who want it, each that does.
+#[test]
+fn it_is_told_what_leaves_and_what_does_not() {
+    let notes = Notes::default();
+    let mut rig = Rig::new(|_| {});
+    rig.cx.listen(Box::new(notes.clone()));
+    rig.send(&frame("N0CCC", UI));
+    assert_eq!(notes.about("not transmitted: "), 1);
+    assert_eq!(notes.about("no call sign of this station: N0CCC to N0BBB"), 1);
+    rig.send(&frame("N0AAA-7", UI));
+    rig.send(&frame("N0AAA", DISC));
+    assert_eq!(notes.about("N0AAA-7 to N0BBB: UI, 20 octets"), 1);
+    assert_eq!(notes.about("N0AAA to N0BBB: DISC, 15 octets"), 1);
+    rig.pass(MINUTE);
+    assert_eq!(notes.about("N0AAA to ID: UI"), 1);
+}
+
+/// An identification is shown above as what it is, a frame of the station, within the credit; that
+/// credit does not go further down when it comes back.
+#[test]
+fn an_identification_is_shown_above() {
+    for given in [0, 1, 3] {
+        let mut rig = Rig::new(|_| {});
+        let credit = Credit { octets: 1000 * given, messages: given };
+        if given > 0 {
+            rig.rules.handle_request(&rig.cx, FramesRequest::Credit { credit }, &mut rig.said);
+        }
+        let mut below = std::mem::take(&mut rig.said.given);
+        assert_eq!(below, credit);
+        rig.said.up.clear();
+        rig.send(&frame("N0AAA", DISC));
+        rig.pass(MINUTE);
+        let shown: Vec<_> = rig
+            .said
+            .up
+            .iter()
+            .filter_map(|word| match word {
+                FramesIndication::Delivered { batch, .. } => Some(batch.cost()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(shown.len(), given.min(1));
+        for credit in shown {
+            rig.rules.handle_request(&rig.cx, FramesRequest::Credit { credit }, &mut rig.said);
+            below += std::mem::take(&mut rig.said.given);
+        }
+        assert_eq!(below, credit, "the TNC may deliver no more than before");
+    }
 }
 
 /// The layer above has credit for a frame when the one before it has left.

@@ -236,3 +236,41 @@ fn a_link_that_lingers_makes_room_for_the_same_call() {
     assert_eq!(rig.heard(next).0, "C");
     assert_eq!(rig.heard(other).0, "dC");
 }
+
+/// A call sign that was made free leaves its links to the program that had it.
+#[test]
+fn no_program_cuts_the_link_of_another() {
+    let mut rig = Rig::new();
+    let [one, other] = rig.linked();
+    rig.ask(one, b'x', "N0AAA", "", b"");
+    let third = rig.registered(0, "N0AAA");
+    rig.ask(third, b'C', "N0AAA", "N0BBB", b"");
+    rig.pass(Duration::from_secs(5));
+    let text = b"*** DISCONNECTED From Station N0BBB\r\0".to_vec();
+    assert_eq!(rig.told(third), [('d', "N0BBB".into(), "N0AAA".into(), text)]);
+    rig.ask(one, b'D', "N0AAA", "N0BBB", b"still here");
+    rig.ask(other, b'D', "N0BBB", "N0AAA", b"so am I");
+    rig.pass(Duration::from_secs(5));
+    assert_eq!(rig.heard(other), (String::new(), b"still here".to_vec()));
+    assert_eq!(rig.heard(one), (String::new(), b"so am I".to_vec()));
+    // When its program is gone, the next has its call.
+    rig.kill(one);
+    rig.ask(third, b'C', "N0AAA", "N0BBB", b"");
+    rig.pass(Duration::from_secs(5));
+    assert_eq!(rig.heard(third).0, "C");
+}
+
+/// `Y` names the two stations either way round.
+#[test]
+fn outstanding_frames_are_told_either_way_round() {
+    let mut rig = Rig::new();
+    let [one, _other] = rig.linked();
+    rig.is_clear = false;
+    for _ in 0..3 {
+        rig.ask(one, b'D', "N0AAA", "N0BBB", b"octets");
+    }
+    for [from, to] in [["N0AAA", "N0BBB"], ["N0BBB", "N0AAA"]] {
+        rig.ask(one, b'Y', from, to, b"");
+        assert_eq!(rig.told(one), [('Y', from.into(), to.into(), vec![3, 0, 0, 0])]);
+    }
+}

@@ -1,6 +1,7 @@
 //! What a program is told of the station, and which call signs are its own.
 
-use stackwright_agw::PROGRAMS_MOST;
+use stackwright_agw::{PROGRAMS_MOST, PortAccess};
+use stackwright_contract::Duration;
 
 use crate::rig::{Rig, frame};
 
@@ -18,6 +19,7 @@ fn a_program_learns_what_there_is() {
             ('R', none(), none(), [0xd5, 7, 0, 0, 127, 0, 0, 0].to_vec()),
             ('G', none(), none(), b"1;Port1 radio;\0".to_vec()),
             ('g', none(), none(), [0, 1, 25, 4, 200, 4, 7, 0, 1, 0, 0, 0].to_vec()),
+            ('H', none(), none(), b"\0".to_vec()),
         ]
     );
 }
@@ -58,17 +60,61 @@ fn a_call_sign_of_nobody_here_is_not_registered() {
     assert_eq!(rig.stations[0].frames, 0);
 }
 
+/// As many as may be are served; who comes beyond is told so, and closed.
 #[test]
-fn as_many_programs_as_may_be() {
+fn a_full_house_answers() {
     let mut rig = Rig::new();
     let programs: Vec<_> = (0..PROGRAMS_MOST).map(|_| rig.connect(0)).collect();
-    assert!(!rig.awaits(0), "no more are accepted");
+    for _ in 0..100 {
+        let late = rig.connect(0);
+        let text = format!("*** DISCONNECTED: the station serves {PROGRAMS_MOST} programs\r\0");
+        assert_eq!(rig.told(late), [('d', String::new(), String::new(), text.into_bytes())]);
+        assert!(rig.is_ended(late));
+        assert_eq!(rig.stations[0].agw.programs(), PROGRAMS_MOST);
+    }
     rig.kill(programs[3]);
-    assert!(rig.awaits(0));
     let late = rig.connect(0);
-    rig.ask(late, b'R', "", "", b"");
-    assert_eq!(rig.told(late).len(), 1);
+    for program in [late, programs[0]] {
+        rig.ask(program, b'R', "", "", b"");
+        assert_eq!(rig.told(program).len(), 1);
+    }
     assert_eq!(rig.stations[0].agw.programs(), PROGRAMS_MOST);
+}
+
+/// What AGWPE says of a port that is known: 9600 bit/s, the access of KISS, and what was received.
+#[test]
+fn a_port_is_told_as_it_is() {
+    let access = PortAccess { tx_delay: 30, tx_tail: 5, persistence: 63, slot_time: 10, window: 4 };
+    let mut rig = Rig::with(|config| {
+        (config.rates, config.access) = (vec![9600], vec![access]);
+    });
+    let program = rig.connect(0);
+    let other = rig.registered(1, "N0BBB");
+    rig.ask(other, b'M', "N0BBB", "CQ", &[7; 200]);
+    rig.ask(program, b'g', "", "", b"");
+    let received = 16 + 200;
+    let expected = vec![3, 255, 30, 5, 63, 10, 4, 0, received, 0, 0, 0];
+    assert_eq!(rig.told(program), [('g', String::new(), String::new(), expected)]);
+}
+
+/// The newest first, each once, by port; the station's own frames were not heard.
+#[test]
+fn stations_that_were_heard_are_told() {
+    let mut rig = Rig::with(|config| config.day = Duration::from_secs(951_782_400));
+    let [program, other] = [rig.connect(0), rig.connect(1)];
+    for (call, pause) in [("N0BBB", 10), ("N0BBB-7", 20), ("N0BBB", 30)] {
+        rig.ask(other, b'M', call, "CQ", b"hello");
+        rig.pass(Duration::from_secs(pause));
+    }
+    rig.ask(program, b'M', "N0AAA", "CQ", b"hello");
+    rig.ask(program, b'H', "", "", b"");
+    let told: Vec<_> = rig.told(program).into_iter().map(|(kind, .., data)| (kind, data)).collect();
+    let line = |call, first, last| {
+        let day = "Tue,29Feb2000";
+        ('H', format!("{call}  {day} {first}  {day} {last}\0").into_bytes())
+    };
+    let expected = [line("N0BBB", "00:00:00", "00:00:30"), line("N0BBB-7", "00:00:10", "00:00:10")];
+    assert_eq!(told, expected);
 }
 
 /// A frame may come in any pieces.

@@ -67,6 +67,64 @@ fn a_link_is_monitored() {
     assert_eq!((&data.1[..], &data.2[..]), ("N0AAA", "N0BBB"));
 }
 
+/// A link of 2.2: numbers of seven bits, of others and of this station, of which both halves are
+/// shown; also to a program that began to monitor when the link was open.
+#[test]
+fn both_halves_of_a_link_are_monitored_with_their_numbers() {
+    let mut rig = Rig::new();
+    let [one, other] = rig.linked();
+    let watches = [rig.connect(0), rig.connect(1)];
+    watches.iter().for_each(|watch| toggles(&mut rig, *watch, b"m"));
+    for nth in 0..20 {
+        rig.ask(one, b'D', "N0AAA", "N0BBB", &[b'a' + nth; 10]);
+        rig.pass(5 * SECOND);
+        rig.ask(other, b'D', "N0BBB", "N0AAA", &[b'a' + nth; 10]);
+        rig.pass(5 * SECOND);
+    }
+    for watch in watches {
+        let told = rig.told(watch);
+        let lines = |from: &str, kind: char| -> Vec<String> {
+            let is_it = |told: &&crate::rig::Frame| (told.0, &told.1[..]) == (kind, from);
+            told.iter()
+                .filter(is_it)
+                .map(|(.., data)| String::from_utf8_lossy(data).into_owned())
+                .collect()
+        };
+        for from in ["N0AAA", "N0BBB"] {
+            let sent = lines(from, 'I');
+            assert_eq!(sent.len(), 20, "{watch:?}: {sent:?}");
+            for (nth, line) in sent.iter().enumerate() {
+                assert!(line.contains(&format!(" S{nth} pid=F0 Len=10 >")), "{line}");
+            }
+            assert!(lines(from, 'S').iter().any(|line| line.contains("<RR")), "{watch:?}");
+        }
+    }
+}
+
+/// A link of others whose opening was not heard is shown with a mark, until a frame tells.
+#[test]
+fn what_a_frame_does_not_tell_is_marked() {
+    let mut rig = Rig::new();
+    let watch = rig.connect(0);
+    toggles(&mut rig, watch, b"m");
+    let head = b"\x9c\x60\x88\x88\x88\x40\xe0\x9c\x60\x86\x86\x86\x40\x61";
+    for (behind, shown) in [
+        (&b"\x12\x07\xf0text"[..], "<I P R0 S1 pid=07 Len=5 modulo 8? >"),
+        (b"\x01\x14", "<RR R10 >"),
+        (b"\x12\x07\xf0text", "<I P R3 S9 pid=F0 Len=4 >"),
+        (b"\x53", "<DISC P >"),
+        (b"\x12\x07\xf0text", "<I P R0 S1 pid=07 Len=5 modulo 8? >"),
+        (b"\x3f", "<SABM P >"),
+        (b"\x74\xf0text", "<I P R3 S2 pid=F0 Len=4 >"),
+    ] {
+        rig.hears(0, &[&head[..], behind].concat());
+        let told = rig.told(watch);
+        let [(.., data)] = &told[..] else { panic!("{told:?}") };
+        let text = String::from_utf8_lossy(data);
+        assert!(text.contains(shown), "{text} is {shown}");
+    }
+}
+
 /// A program that registered nothing sends, and the one that has the call sign alone may use it.
 #[test]
 fn a_raw_frame_is_sent_as_it_is() {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
 use stackwright_agw::{Agw, AgwHeader, Config};
 use stackwright_ax25::{Ax25, Config as LinkConfig, Route, header::DigipeaterPath};
@@ -9,8 +10,8 @@ use stackwright_contract::services::{
     Credit, Ended, FramesIndication, FramesRequest, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{
-    CallSign, Context, Duration, Either, Handle, IndicationOf, Instant, Outlet, PathLimits,
-    Protocol, RequestOf, earliest,
+    CallSign, Context, Duration, Either, Handle, IndicationOf, Instant, Listener, Outlet,
+    PathLimits, Protocol, RequestOf, earliest,
 };
 use stackwright_wire::{BufferTree, Header, Message};
 
@@ -76,6 +77,24 @@ pub(crate) struct Rig {
     pub(crate) is_clear: bool,
 }
 
+/// What an operator is told.
+#[derive(Clone, Default)]
+pub(crate) struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().expect("one thread"))
+    }
+}
+
+impl Listener for Notes {
+    fn dropped(&mut self, _now: Instant, _protocol: &'static str, _reason: &'static str) {}
+
+    fn event(&mut self, _: Instant, _: &'static str, what: std::fmt::Arguments<'_>) {
+        self.0.lock().expect("one thread").push(what.to_string());
+    }
+}
+
 /// A program at a station.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At(pub(crate) usize, pub(crate) Handle);
@@ -117,7 +136,7 @@ fn local() -> SocketAddr {
 }
 
 impl Station {
-    fn new(own: &str, also: &str) -> Self {
+    fn new(own: &str, also: &str, change: &impl Fn(&mut Config)) -> Self {
         let path = DigipeaterPath::through(&[call("RELAY")]).expect("it is short");
         let links = LinkConfig {
             aliases: vec![call(also)],
@@ -128,6 +147,7 @@ impl Station {
         };
         let mut config = Config::at(local(), call(own));
         config.calls.push(call(also));
+        change(&mut config);
         let mut station = Station {
             cx: Context::new(1),
             agw: Agw::new(config),
@@ -213,7 +233,14 @@ impl Station {
 
 impl Rig {
     pub(crate) fn new() -> Self {
-        let stations = vec![Station::new("N0AAA", "N0AAA-7"), Station::new("N0BBB", "N0BBB-7")];
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl Fn(&mut Config)) -> Self {
+        let stations = vec![
+            Station::new("N0AAA", "N0AAA-7", &change),
+            Station::new("N0BBB", "N0BBB-7", &change),
+        ];
         let mut rig = Rig { stations, now: Instant::START, is_clear: true };
         rig.settle();
         assert!(matches!(rig.stations[0].agw.listening(), Some(Ok(_))));
@@ -301,10 +328,6 @@ impl Rig {
         At(station, association)
     }
 
-    pub(crate) fn awaits(&self, station: usize) -> bool {
-        self.stations[station].awaited.is_some()
-    }
-
     /// A program sends, as far as it may; returns how much.
     pub(crate) fn say(&mut self, At(station, association): At, octets: &[u8]) -> usize {
         let there = &mut self.stations[station];
@@ -374,6 +397,20 @@ impl Rig {
 
     pub(crate) fn is_ended(&mut self, At(station, name): At) -> bool {
         self.stations[station].program(name).ended
+    }
+
+    /// A station hears a frame, of a third one.
+    pub(crate) fn hears(&mut self, station: usize, frame: &[u8]) {
+        let batch = M::with_headroom(0, frame).into();
+        self.stations[station].frames_say(FramesIndication::Delivered { port: 0, batch });
+        self.settle();
+    }
+
+    /// Notes what a station tells its operator.
+    pub(crate) fn notes(&mut self, station: usize) -> Notes {
+        let notes = Notes::default();
+        self.stations[station].cx.listen(Box::new(notes.clone()));
+        notes
     }
 
     /// A program that has registered this call sign.

@@ -54,7 +54,7 @@ impl Lengths {
         let access = config.access.as_millis() as u64 * u64::from(config.rate_of(port)) / 8000;
         Lengths {
             fixed,
-            most: config.longest as u16,
+            most: config.longest.min(config.paclen.into()) as u16,
             proven: learned.length.unwrap_or(FIRST) / 2,
             samples: [Sample::default(); SAMPLES],
             newest: 0,

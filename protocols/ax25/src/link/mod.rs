@@ -186,8 +186,11 @@ pub(crate) struct Link<M> {
     opened: bool,
     /// Whether it was told that something was not delivered.
     told_undelivered: bool,
-    /// Whether the peer has shown that it knows the link to be open.
+    /// Whether the peer asked for it, and has shown that it knows the link to be open.
+    was_called: bool,
     confirmed: bool,
+    /// How the peer counts, as far as that is known, of this link or of one before it.
+    spoken: Option<Modulus>,
     /// How many SABME may still be answered, though SABM was sent since. An answer may be to one of
     /// those: then the peer counts otherwise, until it receives SABM.
     unanswered_extended: u8,
@@ -224,7 +227,9 @@ impl<M: Message> Link<M> {
             last_word: None,
             opened: false,
             told_undelivered: false,
+            was_called: false,
             confirmed: false,
+            spoken: learned.modulus,
             unanswered_extended: 0,
             owes: Owes::default(),
             t1: T1::Stopped,
@@ -261,7 +266,7 @@ impl<M: Message> Link<M> {
         let mut link = Link::new(key, path, env.config, credit, learned);
         link.set_version(modulus, env.config);
         env.respond(Unnumbered::Ua, poll);
-        link.opened = true;
+        (link.opened, link.was_called) = (true, true);
         env.acts.push_back(Act::Opened);
         link.connect(env);
         link
@@ -280,9 +285,23 @@ impl<M: Message> Link<M> {
 
     /// Returns what the link has learned of its peer.
     pub(crate) fn learned(&self) -> Learned {
-        let modulus =
-            (self.confirmed || self.state == LinkState::Connected).then_some(self.modulus);
-        self.outgoing.length.learned(modulus)
+        self.outgoing.length.learned(self.spoken)
+    }
+
+    /// Returns whether it may give way where places are short: the peer asked for it and has said
+    /// nothing since, or it is being released and nobody above hears of it.
+    pub(crate) fn gives_way(&self) -> bool {
+        match self.state {
+            LinkState::Connected | LinkState::TimerRecovery => self.was_called && !self.confirmed,
+            LinkState::AwaitingRelease => self.above.is_none() && !self.reopens,
+            _ => false,
+        }
+    }
+
+    /// Ends it at once.
+    pub(crate) fn give_way(&mut self, env: &mut Env<'_, M>) {
+        env.respond(Unnumbered::Dm, false);
+        self.over(Ended::Expired, env);
     }
 
     /// Returns the smoothed time from an enquiry that has left to its answer.
@@ -353,6 +372,9 @@ impl<M: Message> Link<M> {
         self.incoming.reset();
         self.stop_timers();
         self.clock.tries = 0;
+        if !self.is_doubtful() {
+            self.spoken = Some(self.modulus);
+        }
         self.rest(env);
         self.release_when_drained(env);
     }

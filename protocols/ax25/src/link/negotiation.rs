@@ -126,6 +126,7 @@ impl<M: Message> Link<M> {
         let window = agreed.window.unwrap_or(config.window_extended);
         self.outgoing.window = window.clamp(1, config.window_extended);
         let longest = agreed.longest.unwrap_or(config.longest as u32);
-        self.outgoing.length.most = longest.clamp(1, config.longest as u32) as u16;
+        let most = config.longest.min(config.paclen.into());
+        self.outgoing.length.most = longest.clamp(1, most as u32) as u16;
     }
 }

@@ -2,7 +2,6 @@
 
 use alloc::collections::VecDeque;
 
-use stackwright_contract::Duration;
 use stackwright_wire::{Message, Pool};
 
 use super::length::{Learned, Lengths};
@@ -13,8 +12,6 @@ use crate::header::{HEAD_MOST, Modulus};
 /// below.
 pub(crate) const HEADROOM: usize = HEAD_MOST + 16;
 
-/// How long one transmission is on the air at most: others wait for the channel meanwhile.
-const BURST_MOST: Duration = Duration::from_secs(30);
 /// Frames of a length that was never acknowledged which leave at once.
 const TRY: usize = 4;
 
@@ -54,7 +51,8 @@ pub(super) struct Outgoing<M> {
 
 impl<M: Message> Outgoing<M> {
     pub(super) fn new(config: &Config, port: u8, learned: Learned) -> Self {
-        let frame = config.air(port, config.longest).as_nanos().max(1);
+        let longest = config.longest.min(config.paclen.into());
+        let frame = config.air(port, longest).as_nanos().max(1);
         Outgoing {
             acknowledged: 0,
             frames: VecDeque::new(),
@@ -63,7 +61,7 @@ impl<M: Message> Outgoing<M> {
             queue: M::with_headroom(0, &[]),
             pid: crate::header::pid::NONE,
             window: config.window,
-            burst_most: usize::try_from(BURST_MOST.as_nanos() / frame).unwrap_or(1).max(1),
+            burst_most: usize::try_from(config.key_up.as_nanos() / frame).unwrap_or(1).max(1),
             peer_busy: false,
             standstill: 0,
             length: Lengths::new(config, port, learned),

@@ -265,6 +265,7 @@ impl<M: Message> Link<M> {
         if answered {
             self.state = LinkState::Connected;
             self.unanswered_extended = 0;
+            self.spoken = Some(self.modulus);
         }
         let goes_back = match kind {
             Supervisory::Reject => true,

@@ -20,6 +20,7 @@ pub use config::{AirRulesConfig, Identification};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::fmt;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::services::{Batch, Credit, Frames, FramesIndication, FramesRequest};
@@ -36,6 +37,10 @@ use identification::Identifying;
 
 const NAME: &str = "rules of the air";
 
+/// The events that tell each frame that is transmitted, for operators that want to see them, are of
+/// this name.
+pub const TRANSMITTED: &str = "transmitted";
+
 type Out<'a, M> = &'a mut dyn Outlet<AirRules<M>>;
 
 /// Frames that keep the rules of the air, over those of a TNC.
@@ -48,6 +53,10 @@ pub struct AirRules<M: Message> {
     /// old.
     waiting: VecDeque<(u8, Batch<M>, Option<u16>)>,
     transmitted: Transmitted,
+    /// Credit of the layer above; and what of it was used by frames that were not received, and
+    /// does not go further when it comes back.
+    above: Credit,
+    shown: Credit,
     /// It was told that something encrypted was refused.
     told_encrypted: bool,
     /// When it was told last that frames wait.
@@ -75,6 +84,8 @@ impl<M: Message> AirRules<M> {
             duty: Duty::new(config.duty),
             waiting: VecDeque::new(),
             transmitted: Transmitted::default(),
+            above: Credit::NONE,
+            shown: Credit::NONE,
             told_encrypted: false,
             told_waiting: None,
             config,
@@ -115,6 +126,10 @@ impl<M: Message> AirRules<M> {
         let encrypted = if self.config.encryption { None } else { head.encrypted };
         if let Some(why) = self.objection(head.addresses.as_ref()) {
             cx.dropped(NAME, why);
+            if let Some(Addresses { source, destination, .. }) = head.addresses {
+                let what = format_args!("not transmitted: {why}: {source} to {destination}");
+                cx.event(NAME, what);
+            }
         } else if let Some(what) = encrypted {
             cx.dropped(NAME, what);
             // A link sends it again and again.
@@ -134,7 +149,7 @@ impl<M: Message> AirRules<M> {
                 cx.event(NAME, format_args!("not transmitted: {what}, {air} ms on the air"));
             }
         } else {
-            if head.ends_link {
+            if head.ends_link() {
                 self.on_link_ends(port);
             }
             self.waiting.push_back((port, batch, mark));
@@ -172,14 +187,15 @@ impl<M: Message> AirRules<M> {
                 return self.tell_waiting(cx, air);
             }
             let Some((port, batch, mark)) = self.waiting.pop_front() else { return };
-            self.account(cx, port, batch.octets());
+            self.account(cx, port, batch.as_octets());
             out.request(FramesRequest::Send { port, batch, mark });
             self.lend(port, out);
         }
     }
 
-    fn account(&mut self, cx: &Context, port: u8, octets: usize) {
-        let air = air_time(octets, self.config.rate);
+    fn account(&mut self, cx: &Context, port: u8, frame: &M) {
+        let (octets, air) = (frame.len(), air_time(frame.len(), self.config.rate));
+        cx.event(TRANSMITTED, format_args!("{}, {octets} octets", Head::of(frame)));
         self.transmitted.frames += 1;
         self.transmitted.air += air;
         self.duty.spend(air);
@@ -223,8 +239,15 @@ impl<M: Message> AirRules<M> {
                 continue;
             }
             let Some(frame) = self.config.identification_frame::<M>() else { return };
-            self.account(cx, port, frame.len());
+            self.account(cx, port, &frame);
             self.ports[nth].on_identified(cost);
+            // Nobody above has sent it: it is heard there as what it is, a frame of this station.
+            if self.above.covers(cost) {
+                self.above -= cost;
+                self.shown += cost;
+                let batch = frame.share().into();
+                out.indicate(FramesIndication::Delivered { port, batch });
+            }
             cx.event(NAME, format_args!("{} identifies on port {port}", self.config.calls[0]));
             out.request(FramesRequest::Send { port, batch: frame.into(), mark: None });
         }
@@ -234,8 +257,8 @@ impl<M: Message> AirRules<M> {
 /// What the rules read of a frame.
 struct Head {
     addresses: Option<Addresses>,
-    /// It is DISC.
-    ends_link: bool,
+    /// As of a link whose numbers have three bits; the kind is the same in all.
+    control: Option<ControlField>,
     /// What is encrypted in it.
     encrypted: Option<&'static str>,
 }
@@ -251,13 +274,30 @@ impl Head {
         let from_control = decoded.and_then(|(_, at)| octets.get(at..length));
         let control = decoded
             .and_then(|(_, at)| ControlField::decode(octets.get(at..length)?, Modulus::Eight).ok());
-        let is_disc =
-            |control| matches!(control, ControlField::Unnumbered { kind: Unnumbered::Disc, .. });
         Head {
             addresses: decoded.map(|(addresses, _)| addresses),
-            ends_link: control.is_some_and(|(control, _)| is_disc(control)),
+            control: control.map(|(control, _)| control),
             encrypted: from_control.and_then(encryption::recognised),
         }
+    }
+
+    /// Returns whether it is DISC.
+    const fn ends_link(&self) -> bool {
+        matches!(self.control, Some(ControlField::Unnumbered { kind: Unnumbered::Disc, .. }))
+    }
+}
+
+/// Between which stations a frame is, through which digipeaters, and of which kind.
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Addresses { source, destination, path, .. }) = self.addresses else {
+            return f.write_str("no addresses");
+        };
+        write!(f, "{source} to {destination}")?;
+        for (call, repeated) in path.iter() {
+            write!(f, ",{call}{}", if repeated { "*" } else { "" })?;
+        }
+        write!(f, ": {}", self.control.map_or("?", ControlField::name))
     }
 }
 
@@ -275,7 +315,18 @@ impl<M: Message> Protocol for AirRules<M> {
     ) {
         match request {
             FramesRequest::Send { port, batch, mark } => self.send(cx, port, batch, mark, out),
-            credit @ FramesRequest::Credit { .. } => out.request(credit),
+            FramesRequest::Credit { mut credit } => {
+                self.above += credit;
+                let back = Credit {
+                    octets: credit.octets.min(self.shown.octets),
+                    messages: credit.messages.min(self.shown.messages),
+                };
+                credit -= back;
+                self.shown -= back;
+                if credit != Credit::NONE {
+                    out.request(FramesRequest::Credit { credit });
+                }
+            }
         }
     }
 
@@ -290,6 +341,9 @@ impl<M: Message> Protocol for AirRules<M> {
                 self.waiting.retain(|(waits, ..)| waits != port);
                 if let Some(there) = self.ports.get_mut(usize::from(*port)) {
                     there.on_line(*up);
+                }
+                if self.ports.iter().filter(|port| port.is_up).count() == usize::from(*up) {
+                    (self.above, self.shown) = (Credit::NONE, Credit::NONE);
                 }
             }
             FramesIndication::Credit { port, credit } => {
@@ -308,9 +362,13 @@ impl<M: Message> Protocol for AirRules<M> {
                 return self.identify(cx, out);
             }
             FramesIndication::Delivered { port, batch } => {
-                let Head { addresses, ends_link, .. } = Head::of(batch.as_octets());
+                let cost = batch.cost();
+                self.above.octets = self.above.octets.saturating_sub(cost.octets);
+                self.above.messages = self.above.messages.saturating_sub(cost.messages);
+                let head = Head::of(batch.as_octets());
+                let Head { addresses, .. } = head;
                 let is_ours = |call| self.config.calls.contains(&call);
-                if ends_link && addresses.is_some_and(|to| is_ours(to.destination)) {
+                if head.ends_link() && addresses.is_some_and(|to| is_ours(to.destination)) {
                     self.on_link_ends(*port);
                 }
             }

@@ -22,7 +22,7 @@ pub(crate) const SECOND: Handle = Handle { index: 2, generation: 0 };
 /// The credit upward: few octets, so that they can be used up.
 pub(crate) const ROOM: usize = 8;
 
-fn call(text: &str) -> CallSign {
+pub(crate) fn call(text: &str) -> CallSign {
     text.parse().expect("a call sign")
 }
 
@@ -118,7 +118,10 @@ impl Outlet<Stack> for Words {
 
 impl Machine {
     pub(crate) fn new(version: LinkVersion) -> Self {
-        let config = Config { version, tries: 3, ..Config::new(call("A")) };
+        Self::of(Config { version, tries: 3, ..Config::new(call("A")) })
+    }
+
+    pub(crate) fn of(config: Config) -> Self {
         let (stack, cx) = (Ax25::new(config), Context::new(1));
         let mut machine = Machine { stack, cx, words: Words::default(), marks: Vec::new() };
         machine.line(true);
@@ -213,6 +216,17 @@ impl Machine {
     pub(crate) fn hear_octets(&mut self, octets: &[u8]) {
         let batch = BufferTree::with_headroom(0, octets).into();
         self.indicate(FramesIndication::Delivered { port: 0, batch });
+    }
+
+    /// A station sends an S or a U frame, as a command.
+    pub(crate) fn hear_from(&mut self, source: &str, control: ControlField) {
+        let addresses = Addresses {
+            destination: call("A"),
+            source: call(source),
+            role: Role::Command,
+            path: DigipeaterPath::DIRECT,
+        };
+        self.hear_octets(Head::new(&addresses, control, Modulus::Eight, None).as_octets());
     }
 
     pub(crate) fn hear_u(&mut self, role: Role, kind: Unnumbered, poll: bool) {

@@ -3,4 +3,6 @@
 mod carried;
 mod cells;
 mod machine;
+mod places;
 mod times;
+mod versions;

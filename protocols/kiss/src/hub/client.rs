@@ -127,12 +127,23 @@ impl<M: Message> Hub<M> {
         self.expect(out);
     }
 
-    /// Awaits another program, unless one is awaited or there are as many as may be.
+    /// Awaits another program, unless one is awaited. One beyond those that may be is closed; those
+    /// that do not go are bounded, too: one of them is cut off for the next.
     pub(super) fn expect(&mut self, out: Out<'_, M>) {
         let Some(listener) = self.listener else { return };
         let awaits = self.names.iter().any(|(_, slot)| matches!(slot, Slot::Awaited));
-        if awaits || self.clients() >= super::CLIENTS_MOST {
+        if awaits {
             return;
+        }
+        let all = self.names.iter().filter(|(_, slot)| matches!(slot, Slot::Client(_))).count();
+        if all >= 2 * super::CLIENTS_MOST {
+            let is_closed = |slot: &Slot<M>| matches!(slot, Slot::Client(client) if client.ends);
+            let closed = self.names.iter().find(|(_, slot)| is_closed(slot)).map(|(name, _)| name);
+            if let Some(association) = closed {
+                let abort = StreamsRequest::Abort { association, code: 0 };
+                out.request(Either::Left(abort));
+            }
+            return; // its end is told
         }
         let association = self.names.name(Slot::Awaited);
         let credit = Credit::of_octets(CLIENT_WINDOW);

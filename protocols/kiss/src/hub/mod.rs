@@ -65,6 +65,8 @@ pub struct Hub<M: Message> {
     /// Credit of the layer above, and whether it ever gave any.
     credit: Credit,
     hears: bool,
+    /// It is told what programs send.
+    shows_programs: bool,
     ports: Vec<Port<M>>,
     outstanding: VecDeque<Outstanding>,
     next_mark: u16,
@@ -115,10 +117,18 @@ impl<M: Message> Hub<M> {
             begun: false,
             credit: Credit::NONE,
             hears: false,
+            shows_programs: false,
             ports: (0..config.ports).map(port).collect(),
             outstanding: VecDeque::new(),
             next_mark: 0,
         }
+    }
+
+    /// Has the layer above receive what programs send, too, as if it were heard: for one that shows
+    /// all that is on the air. It knows which call signs are those of programs.
+    #[must_use]
+    pub fn showing_programs(self) -> Self {
+        Hub { shows_programs: true, ..self }
     }
 
     /// Returns where it listens, or why it does not; `None`: it was not told yet.
@@ -128,7 +138,8 @@ impl<M: Message> Hub<M> {
 
     /// Returns how many programs are there.
     pub fn clients(&self) -> usize {
-        self.names.iter().filter(|(_, slot)| matches!(slot, Slot::Client(_))).count()
+        let is_there = |slot: &Slot<M>| matches!(slot, Slot::Client(client) if !client.ends);
+        self.names.iter().filter(|(_, slot)| is_there(slot)).count()
     }
 
     /// Returns how programs want a port to access the channel, the last that said so of each

@@ -10,7 +10,7 @@ use stackwright_wire::{Header, Message};
 
 use super::client::{Client, Slot};
 use super::send::{Outstanding, Queued, Source};
-use super::{Hub, NAME, Out};
+use super::{CLIENTS_MOST, Hub, NAME, Out};
 use crate::escape::{Found, Framer, TOO_LONG, escaped_most};
 use crate::frame::{OVERHEAD, Said, understand};
 use crate::header::{ACKNOWLEDGED, KissAcknowledgement, KissType, QUEUED, SET_HARDWARE};
@@ -72,7 +72,8 @@ impl<M: Message> Hub<M> {
         waiting.into_iter().for_each(|name| self.serve(cx, name, out));
     }
 
-    /// Hands a frame to the layer above and to every program, except to the one that sent it.
+    /// Hands a frame to the layer above and to every program, except to the one that sent it. What
+    /// one of them sent, the others receive with `echo` only.
     pub(super) fn share(
         &mut self,
         cx: &Context,
@@ -84,7 +85,7 @@ impl<M: Message> Hub<M> {
         if port >= self.config.ports || frame.len() > self.config.longest {
             return cx.dropped(NAME, "a frame that is too long, or of a port that is not shared");
         }
-        if self.clients() > 0 {
+        if self.clients() > 0 && (from.is_none() || self.config.echo) {
             let framed = self.memory.framed(self.config.longest, port, None, &frame, false);
             for (name, slot) in self.names.iter_mut() {
                 if let Slot::Client(client) = slot
@@ -154,7 +155,16 @@ impl<M: Message> Hub<M> {
                 if let Some(slot) = self.names.get_mut(association) {
                     *slot =
                         Slot::Client(Client::new(association, credit.octets, self.config.longest));
-                    cx.event(NAME, format_args!("a program at {remote}"));
+                    // KISS has no word for it.
+                    if self.clients() > CLIENTS_MOST {
+                        cx.event(NAME, format_args!("no place for a program at {remote}"));
+                        if let Some(client) = self.client(association) {
+                            client.ends = true;
+                        }
+                        out.request(Either::Left(StreamsRequest::Close { name: association }));
+                    } else {
+                        cx.event(NAME, format_args!("a program at {remote}"));
+                    }
                     self.expect(out);
                 }
             }

@@ -83,7 +83,8 @@ impl<M: Message> Hub<M> {
             let cost = Credit { octets: frame.len(), messages: 1 };
             there.credit -= cost;
             there.handed += cost.octets;
-            let echo = self.config.echo.then(|| frame.share());
+            let shows = self.shows_programs && matches!(source, Source::Client(..));
+            let echo = (self.config.echo || shows).then(|| frame.share());
             let mark = (source.wants_word() && self.outstanding.len() < OUTSTANDING_MOST)
                 .then(|| self.mark(port, source));
             out.request(Either::Right(FramesRequest::Send {

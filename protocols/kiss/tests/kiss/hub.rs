@@ -39,6 +39,7 @@ struct Program {
     /// What the hub lets it send.
     may_send: usize,
     closed: bool,
+    aborted: bool,
 }
 
 struct Rig {
@@ -141,6 +142,11 @@ impl Rig {
                     self.program(association).may_send += credit.octets;
                 }
                 Either::Left(StreamsRequest::Close { name }) => self.program(name).closed = true,
+                Either::Left(StreamsRequest::Abort { association: name, .. }) => {
+                    self.program(name).aborted = true;
+                    let why = Ended::Aborted;
+                    self.programs_say(StreamsIndication::Ended { name, why });
+                }
                 Either::Left(other) => panic!("{other:?}"),
             }
         }
@@ -376,12 +382,18 @@ fn the_first_frames_of_linux_are_understood() {
     assert_eq!(rig.sent, [(0, b"Hi".to_vec(), None)]);
 }
 
+/// Those that come beyond are closed, and those that are there are served.
 #[test]
 fn there_are_sixteen_programs_and_each_may_go() {
     let mut rig = Rig::up(config(), LARGE);
     let names: Vec<Handle> = (0..CLIENTS_MOST).map(|_| rig.connect()).collect();
-    assert!(rig.awaited.is_none(), "there is no name for another");
-    assert_eq!(rig.hub.clients(), CLIENTS_MOST);
+    for _ in 0..100 {
+        let late = rig.connect();
+        assert!(rig.program(late).closed, "there is no place for another");
+        assert_eq!(rig.hub.clients(), CLIENTS_MOST);
+        rig.programs_say(StreamsIndication::Ended { name: late, why: Ended::Finished });
+        rig.programs.retain(|(there, _)| *there != late);
+    }
     // One finishes, one is cut off.
     rig.programs_say(StreamsIndication::Finished { association: names[0] });
     assert!(rig.program(names[0]).closed);
@@ -393,9 +405,42 @@ fn there_are_sixteen_programs_and_each_may_go() {
         assert!(rig.awaited.is_some());
     }
     assert_eq!(rig.hub.clients(), CLIENTS_MOST - 2);
-    rig.connect();
-    rig.connect();
-    assert!(rig.awaited.is_none());
+    for _ in 0..2 {
+        let name = rig.connect();
+        assert!(!rig.program(name).closed);
+    }
+    assert_eq!(rig.hub.clients(), CLIENTS_MOST);
+    // Those that are closed and do not go are bounded, too, and keep nobody waiting.
+    for _ in 0..100 {
+        let late = rig.connect();
+        assert!(rig.program(late).closed);
+        rig.programs.retain(|(_, program)| !program.aborted);
+        assert!(rig.programs.len() <= 2 * CLIENTS_MOST);
+    }
+    rig.heard(b"to all");
+    assert_eq!(rig.came(names[1]), b"\xC0\x00to whom it concerns\xC0\xC0\x00to all\xC0");
+}
+
+/// A layer above that shows what is on the air is shown what programs send, and they are not.
+#[test]
+fn the_layer_above_is_shown_what_programs_send() {
+    let mut rig = Rig::up(config(), LARGE);
+    rig.hub = Hub::new(config(), Arc::new(Pool::new(4096, 4))).showing_programs();
+    rig.hub.flush(&rig.cx, &mut rig.said);
+    rig.awaited = None;
+    rig.settle();
+    rig.tnc_says(FramesIndication::State { port: 0, up: true });
+    rig.tnc_says(FramesIndication::Credit { port: 0, credit: LARGE });
+    rig.above_says(FramesRequest::Credit { credit: LARGE });
+    let [one, other] = [rig.connect(), rig.connect()];
+    rig.said.up.clear();
+    rig.say(one, b"\xC0\x00hello\xC0");
+    assert_eq!(rig.sent, [(0, b"hello".to_vec(), None)]);
+    let [FramesIndication::Delivered { port: 0, batch }] = &rig.said.up[..] else {
+        panic!("{:?}", rig.said.up)
+    };
+    assert_eq!(octets(batch.as_octets()), b"hello");
+    assert!(rig.came(one).is_empty() && rig.came(other).is_empty());
 }
 
 /// Programs stay; what they send while there is no TNC is lost, not sent much later.

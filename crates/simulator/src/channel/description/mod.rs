@@ -36,7 +36,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{AccessParameters, Channel, ChannelConditions};
-use crate::link::description::{Probability, ProfileName, Rate};
+use crate::link::description::{AirRate, Probability, ProfileName};
 use crate::{LinkPacket, Time};
 
 /// A channel and its stations, as a file describes them.
@@ -110,7 +110,7 @@ impl ChannelDescription {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
     profile: Option<Spanned<ProfileName>>,
-    rate: Option<Spanned<Rate>>,
+    rate: Option<Spanned<AirRate>>,
     speed: Option<Spanned<u32>>,
     seed: Option<u64>,
     key_up: Option<Spanned<Time>>,

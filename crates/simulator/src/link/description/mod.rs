@@ -49,9 +49,9 @@ pub use resolve::LinkFlaw;
 use forms::List;
 pub(crate) use probability::Probability;
 pub(crate) use profile_name::ProfileName;
+pub(crate) use units::{AirRate, Rate, time};
 use units::{Delay, Places};
 pub use units::{OctetCount, Time};
-pub(crate) use units::{Rate, time};
 
 /// A link as a file describes it. What is left out is as in its profile, or ideal.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]

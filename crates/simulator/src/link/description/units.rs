@@ -30,6 +30,10 @@ pub struct Time(pub Duration);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OctetCount(pub u64);
 
+/// The same of a radio: a number alone is bits per second, as radio amateurs write it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AirRate(pub(crate) Option<u64>);
+
 /// The delay of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Delay(pub(crate) SteppedDelay);
@@ -166,6 +170,23 @@ impl Quantity for Rate {
     }
 }
 
+impl Quantity for AirRate {
+    const EXPECTED: &'static str = "a rate such as 1200 or \"9.6 kb/s\" (b/s, kb/s, Mb/s; B/s and so on for octets), at least 8 b/s";
+
+    fn read(text: &str) -> Option<Self> {
+        let number = || text.trim().parse().ok().and_then(Self::of_number);
+        Rate::read(text).map(|rate| AirRate(rate.0)).or_else(number)
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        (number >= 8).then_some(AirRate(Some(number / 8)))
+    }
+
+    fn text(&self) -> String {
+        Rate(self.0).text()
+    }
+}
+
 impl Quantity for Places {
     const EXPECTED: &'static str =
         "a queue such as \"64 kB\" (B, kB, MB, KiB, MiB), \"50 packets\", or \"unlimited\"";
@@ -229,7 +250,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(Time, Delay, OctetCount, Rate, Places);
+as_text!(Time, Delay, OctetCount, Rate, AirRate, Places);
 
 /// Serializes durations in public types.
 pub(crate) mod time {

@@ -1,10 +1,16 @@
-//! The head of a frame: addresses, control field and protocol identifier (AX.25 v2.2 §3).
+//! The head of a frame of AX.25: addresses, control field and protocol identifier (v2.2 §3). It is
+//! syntax, which several protocols read: a link, the rules of the air, what shows frames.
 //!
 //! Flags, stuffed bits and the frame check sequence are the TNC's; a frame begins with its
 //! destination here, and ends with its information.
 
-use stackwright_contract::CallSign;
+mod heard;
+
+pub use heard::LinksHeard;
+
 use stackwright_wire::{Header, Malformed};
+
+use crate::CallSign;
 
 /// An address of the address field (§3.12).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
@@ -270,6 +276,21 @@ impl Unnumbered {
         Unnumbered::Xid,
         Unnumbered::Test,
     ];
+
+    /// Returns its name, as the specification abbreviates it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unnumbered::Sabm => "SABM",
+            Unnumbered::Sabme => "SABME",
+            Unnumbered::Disc => "DISC",
+            Unnumbered::Dm => "DM",
+            Unnumbered::Ua => "UA",
+            Unnumbered::Frmr => "FRMR",
+            Unnumbered::Ui => "UI",
+            Unnumbered::Xid => "XID",
+            Unnumbered::Test => "TEST",
+        }
+    }
 }
 
 /// A control field.
@@ -300,6 +321,18 @@ pub enum ControlField {
         /// The P bit of a command, the F bit of a response.
         poll: bool,
     },
+}
+
+impl Supervisory {
+    /// Returns its name, as the specification abbreviates it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Supervisory::ReceiveReady => "RR",
+            Supervisory::ReceiveNotReady => "RNR",
+            Supervisory::Reject => "REJ",
+            Supervisory::SelectiveReject => "SREJ",
+        }
+    }
 }
 
 /// P or F in a control field of one octet.
@@ -369,6 +402,15 @@ impl ControlField {
                 octets[..2].copy_from_slice(&[first, received << 1 | u8::from(poll)]);
                 2
             }
+        }
+    }
+
+    /// Returns the name of its kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ControlField::Information { .. } => "I",
+            ControlField::Supervisory { kind, .. } => kind.name(),
+            ControlField::Unnumbered { kind, .. } => kind.name(),
         }
     }
 
