@@ -245,6 +245,7 @@ impl Congestion for Bbr {
     }
 
     fn on_spurious(&mut self, _: &View) {
+        self.losses.undo();
         self.restored = u64::MAX;
         self.bind();
     }
