@@ -86,8 +86,8 @@ impl Acknowledgement for AckRanges {
         true
     }
 
-    fn on_reported(&mut self, _: &View, _: &Report) {
-        self.delay.on_reported();
+    fn on_reported(&mut self, view: &View, _: &Report) {
+        self.delay.on_reported(view);
     }
 
     fn deadline(&self) -> Instant {

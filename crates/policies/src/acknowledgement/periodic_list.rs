@@ -8,6 +8,8 @@ use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
+use super::delayed_ack::spaced;
+
 /// How many spans are reported once more, beside what is news: a report that is lost would cost
 /// retransmissions.
 const REPEATED_MOST: usize = 4;
@@ -42,8 +44,8 @@ const UNMEASURED_MOST: u64 = 2;
 ///
 /// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a
 /// millisecond (an exchange on a fast path is not acknowledged packet by packet) and at most
-/// `every` after it; and at once where numbers are missing before the newest, where it has `most`
-/// numbers, where [as many full packets](PeriodicList::full) could have held what it lists, or
+/// `every` after it; and at once where numbers are missing before the newest, where one arrived
+/// again, where it has `most` numbers, where [as many full packets](PeriodicList::full) could have held what it lists, or
 /// where the sender waits for credit. Before a round trip was measured, it leaves with the second
 /// number.
 ///
@@ -61,6 +63,7 @@ pub struct PeriodicList {
     most: u64,
     full: Option<u32>,
     at: Instant,
+    reported_at: Instant,
     /// What arrived since the last list, in the order of arrival; how many numbers, and how many
     /// octets their packets had.
     news: Vec<Range<u64>>,
@@ -89,6 +92,7 @@ impl PeriodicList {
             most,
             full: None,
             at: Instant::END,
+            reported_at: Instant::START,
             news: Vec::new(),
             numbers: 0,
             octets: 0,
@@ -178,7 +182,8 @@ impl Acknowledgement for PeriodicList {
     }
 
     #[cold]
-    fn on_again(&mut self, span: &Range<u64>) {
+    fn on_again(&mut self, view: &View, span: &Range<u64>) {
+        self.at = view.now; // its sender does not know
         let spans = self.again.len();
         match self.again.last_mut() {
             Some(last) if last.end == span.start => last.end = span.end,
@@ -203,8 +208,10 @@ impl Acknowledgement for PeriodicList {
         let is_measured = view.rtt.smoothed > 0;
         let most = if is_measured { self.most } else { self.most.min(UNMEASURED_MOST) };
         // What is missing is sent again the sooner (RFC 5681 §4.2).
-        if self.numbers >= most || self.octets >= self.enough || gap.is_some() {
+        if gap.is_some() {
             self.at = view.now;
+        } else if self.numbers >= most || self.octets >= self.enough {
+            self.at = self.at.min(spaced(view, self.reported_at));
         } else if self.at == Instant::END {
             // The first of them waits longest.
             let wait =
@@ -256,8 +263,7 @@ impl Acknowledgement for PeriodicList {
     }
 
     fn on_reported(&mut self, view: &View, report: &Report) {
-        self.octets = 0;
-        self.all = false;
+        (self.octets, self.all, self.reported_at) = (0, false, view.now);
         if self.ranges {
             self.numbers = 0;
             self.news.clear();
@@ -341,6 +347,27 @@ mod tests {
     }
 
     #[test]
+    fn eight_reports_leave_in_a_round_trip_at_most_unless_something_is_missing() {
+        let rtt = Estimate { smoothed: 80 * MILLISECOND, ..NOW.rtt };
+        let at = |time: u64| View { now: NOW.now.later(time * MILLISECOND), rtt, ..NOW };
+        let (mut list, mut receipts) = (PeriodicList::new(SECOND, 32).full(2), Receipts::new(0));
+        let (mut report, mut reports) = (Report::default(), 0);
+        for number in 0..800 {
+            // Ten a millisecond; the last one behind a gap.
+            let (view, span) = (at(1000 + number / 10), number..number + 1);
+            list.on_received(&view, &unit(span.clone(), 1200), 1200, None);
+            receipts.enter(&span);
+            if list.report(&view, &receipts, 100, &mut report) {
+                list.on_reported(&view, &report);
+                reports += 1;
+            }
+        }
+        assert!((7..=9).contains(&reports), "{reports}");
+        list.on_received(&at(1079), &unit(801..802, 1200), 1200, Some(800..801));
+        assert!(list.report(&at(1079), &receipts, 100, &mut report));
+    }
+
+    #[test]
     fn several_are_as_each_of_them() {
         for (count, piece, last) in [(1, 1000, 10), (2, 1000, 1000), (7, 1400, 1300), (40, 100, 1)]
         {
@@ -369,9 +396,10 @@ mod tests {
             let view = View { received_upto: receipts.upto(), ..NOW };
             list.on_received(&view, &unit(span.clone(), 100), 100, None);
             if !receipts.enter(&span) {
-                list.on_again(&span);
+                list.on_again(&view, &span);
             }
-            assert!(!list.report(&view, receipts, 20, &mut report), "{number}");
+            let is_due = list.report(&view, receipts, 20, &mut report);
+            assert_eq!(is_due, !list.again.is_empty(), "{number}");
         }
         let mut report = Report::default();
         list.hurry(&NOW);

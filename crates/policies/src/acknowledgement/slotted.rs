@@ -94,8 +94,8 @@ impl<A: Acknowledgement> Acknowledgement for Slotted<A> {
         self.other.on_received(view, unit, octets, gap);
     }
 
-    fn on_again(&mut self, span: &Range<u64>) {
-        self.other.on_again(span);
+    fn on_again(&mut self, view: &View, span: &Range<u64>) {
+        self.other.on_again(view, span);
     }
 
     fn on_refused(&mut self, view: &View, receipts: &Receipts) {

@@ -47,8 +47,8 @@ impl<R: Recovery> Recovery for LimitedRetransmissions<R> {
         self.other.on_lost(view);
     }
 
-    fn on_reordered(&mut self, view: &View) {
-        self.other.on_reordered(view);
+    fn on_reordered(&mut self, view: &View, was_lost: bool, by: Nanoseconds) {
+        self.other.on_reordered(view, was_lost, by);
     }
 
     fn keeps(&self) -> bool {

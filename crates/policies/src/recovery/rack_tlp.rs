@@ -72,8 +72,8 @@ impl Recovery for RackTlp {
         self.window.on_lost(view);
     }
 
-    fn on_reordered(&mut self, view: &View) {
-        self.window.on_reordered(view);
+    fn on_reordered(&mut self, view: &View, was_lost: bool, by: Nanoseconds) {
+        self.window.on_reordered(view, was_lost, by);
     }
 
     fn tolerance(&self) -> Option<u64> {
@@ -126,12 +126,12 @@ mod tests {
         let window = |recovery: &RackTlp| recovery.lag(&view(0, 0)).unwrap() / MILLISECOND;
         assert_eq!((recovery.tolerance(), window(&recovery)), (Some(3), 25));
         let windows = [(); 3].map(|()| {
-            recovery.on_reordered(&view(0, 0));
+            recovery.on_reordered(&view(0, 0), true, 0);
             window(&recovery)
         });
         assert_eq!(windows, [25, 50, 75]);
         assert_eq!(recovery.tolerance(), Some(u64::MAX), "order alone is no sign any more");
-        (0..100).for_each(|_| recovery.on_reordered(&view(0, 0)));
+        (0..100).for_each(|_| recovery.on_reordered(&view(0, 0), true, 0));
         assert_eq!(window(&recovery), 200, "the smoothed round trip");
         for nth in 0..15 {
             // What is lost together is one recovery.
@@ -147,11 +147,11 @@ mod tests {
     fn what_was_in_flight_at_one_time_widens_the_window_once_however_many_reports_tell() {
         let mut recovery = RackTlp::new(SECOND);
         let window = |recovery: &RackTlp| recovery.lag(&view(0, 0)).unwrap() / MILLISECOND;
-        recovery.on_reordered(&view(0, 100));
+        recovery.on_reordered(&view(0, 100), true, 0);
         for (trip, expected) in [50, 75, 100].into_iter().enumerate() {
             for report in 0..20 {
                 let first = 100 * (trip as u64 + 1);
-                recovery.on_reordered(&view(first + report, first + 100 + report));
+                recovery.on_reordered(&view(first + report, first + 100 + report), true, 0);
                 assert_eq!(window(&recovery), expected);
             }
         }

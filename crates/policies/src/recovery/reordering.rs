@@ -19,6 +19,8 @@ const QUARTERS_MOST: u8 = 64;
 pub(super) struct ReorderingWindow {
     /// In quarters of the shortest round trip; 0: nothing was reordered yet.
     quarters: u8,
+    /// By how much the latest packet was late.
+    latest: Nanoseconds,
     /// For how many recoveries it stays.
     persists: u8,
     /// What was in flight when the last recovery began is settled below this number.
@@ -29,7 +31,7 @@ pub(super) struct ReorderingWindow {
 
 impl ReorderingWindow {
     pub(super) const fn new() -> Self {
-        ReorderingWindow { quarters: 0, persists: 0, recovers_upto: 0, grown_upto: 0 }
+        ReorderingWindow { quarters: 0, latest: 0, persists: 0, recovers_upto: 0, grown_upto: 0 }
     }
 
     /// Records that packets were found lost.
@@ -40,18 +42,21 @@ impl ReorderingWindow {
         self.recovers_upto = view.sent_upto;
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {
-            self.quarters = self.quarters.min(1);
+            (self.quarters, self.latest) = (self.quarters.min(1), 0);
         }
     }
 
-    /// Records that one of them was late. What was in flight at one time is seen to be late in many
-    /// reports, and lets it grow once (RFC 8985 §6.2, step 4).
-    pub(super) fn on_reordered(&mut self, view: &View) {
+    /// Records that a packet was late by this much. Where one `was_lost` for that, the window grows
+    /// by a quarter: what was in flight at one time is seen to be late in many reports, and lets it
+    /// grow once (RFC 8985 §6.2, step 4).
+    pub(super) fn on_reordered(&mut self, view: &View, was_lost: bool, by: Nanoseconds) {
         self.persists = PERSISTS;
-        if view.settled_upto >= self.grown_upto {
+        self.latest = self.latest.max(by);
+        if was_lost && view.settled_upto >= self.grown_upto {
             self.quarters = (self.quarters + 1).min(QUARTERS_MOST);
             self.grown_upto = view.sent_upto;
         }
+        self.quarters = self.quarters.max(1);
     }
 
     /// Returns whether anything was reordered.
@@ -61,8 +66,9 @@ impl ReorderingWindow {
 
     /// Returns its length; `None` before a round trip is known.
     pub(super) fn length(&self, view: &View) -> Option<Nanoseconds> {
-        let least = view.rtt.least;
-        let window = (least / 4 * u64::from(self.quarters.max(1))).min(view.rtt.smoothed);
+        let (least, usual) = (view.rtt.least, view.rtt.smoothed + 4 * view.rtt.variation);
+        let quarters = least / 4 * u64::from(self.quarters.max(1));
+        let window = quarters.max(self.latest + least / 4).min(usual);
         (least > 0).then_some(window.max(LEAST))
     }
 }

@@ -73,8 +73,8 @@ impl Recovery for SelectiveRepeat {
         self.window.on_lost(view);
     }
 
-    fn on_reordered(&mut self, view: &View) {
-        self.window.on_reordered(view);
+    fn on_reordered(&mut self, view: &View, was_lost: bool, by: Nanoseconds) {
+        self.window.on_reordered(view, was_lost, by);
     }
 
     fn tolerance(&self) -> Option<u64> {
@@ -106,8 +106,8 @@ mod tests {
         let view = View { rtt, ..View::START };
         let mut recovery = SelectiveRepeat::new().reordering(Some(3));
         assert_eq!((recovery.tolerance(), recovery.lag(&view)), (Some(3), Some(least / 4)));
-        recovery.on_reordered(&view);
-        recovery.on_reordered(&view);
+        recovery.on_reordered(&view, true, 0);
+        recovery.on_reordered(&view, true, 0);
         assert_eq!((recovery.tolerance(), recovery.lag(&view)), (Some(u64::MAX), Some(least / 2)));
         let never = SelectiveRepeat::new();
         assert_eq!((never.tolerance(), never.lag(&view)), (None, None));

@@ -80,8 +80,8 @@ pub struct Association<C: Configuration> {
     timer_since: Instant,
     /// Whether a timeout expired, and was not found spurious.
     timed_out: bool,
-    /// How long after it was sent a packet is lost, if one that was sent later was acknowledged.
-    overtaken_after: Nanoseconds,
+    /// How long the newest packet took of those that are known to have arrived.
+    overtaker_took: Nanoseconds,
     /// What the opening has shown of the path, until data shows more.
     opening: Option<Opening>,
     /// Whether the layer above takes no more.
@@ -106,15 +106,16 @@ pub struct Association<C: Configuration> {
     counts: LossCounts,
 }
 
-/// Where a probe stands that shows what of a flight was lost, when nothing is reported (RFC 8985 §7).
+/// Where the probes stand that show what of a flight was lost, when nothing is reported (RFC 8985
+/// §7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Probe {
-    /// One may be sent.
+    /// None has left since something was reported, or left for the first time.
     Ready,
-    /// One leaves, whatever the congestion window says.
-    Due,
-    /// It left, and nothing was reported since.
-    Sent,
+    /// One leaves, whatever the congestion window says, behind so many others.
+    Due(u32),
+    /// So many have left.
+    Sent(u32),
 }
 
 /// What went wrong on the path of an association.
@@ -161,7 +162,7 @@ impl<C: Configuration> Association<C> {
             moved: Instant::START,
             timer_since: Instant::START,
             timed_out: false,
-            overtaken_after: 0,
+            overtaker_took: 0,
             opening: None,
             closing: false,
             priority: MessageProperties::default().priority,

@@ -9,7 +9,7 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{BatchMessages, Credit, MessageProperties};
 use stackwright_wire::{Message as _, Pool};
 
-use super::{Arrived, Association, Memory};
+use super::{Arrived, Association, Memory, Probe};
 use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
 use crate::slots::{
@@ -80,6 +80,7 @@ impl<C: Configuration> Association<C> {
                 }
                 slots.connection.admit(&view, &PacketInfo { octets, ..PacketInfo::default() })?;
                 self.begin();
+                self.on_heard(now);
                 let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
                 return Ok(up.map(|properties| Delivery { messages: unit.messages(), properties }));
             }
@@ -125,6 +126,7 @@ impl<C: Configuration> Association<C> {
         let tidings = PacketInfo { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(view, &tidings)?;
         self.begin();
+        self.on_heard(view.now);
         if segment.reports {
             segment.reports = self.slots.membership.merge(
                 view,
@@ -174,6 +176,15 @@ impl<C: Configuration> Association<C> {
             self.slots.acknowledgement.on_inquiry(&self.view(view.now), question);
         }
         received
+    }
+
+    /// Sends a packet, once, where something is heard of a peer that let a timeout expire: after an
+    /// outage, the next timeout is as long as the outage was.
+    #[inline]
+    fn on_heard(&mut self, now: Instant) {
+        if self.timeouts > 0 && self.probe == Probe::Ready {
+            self.send_probe(now);
+        }
     }
 
     /// Handles signals that packets seldom carry.
@@ -244,7 +255,7 @@ impl<C: Configuration> Association<C> {
         self.slots.acknowledgement.on_received(view, unit, body.len(), gap);
         if duplicate {
             self.counts.duplicates += 1;
-            self.slots.acknowledgement.on_again(&unit.span);
+            self.slots.acknowledgement.on_again(view, &unit.span);
             self.marks.doubt();
             return Err(Dropped::Duplicate);
         }
@@ -364,7 +375,7 @@ impl<C: Configuration> Association<C> {
         }
         if at == unit.span.start {
             self.counts.duplicates += 1; // nothing of it was new
-            self.slots.acknowledgement.on_again(&unit.span);
+            self.slots.acknowledgement.on_again(view, &unit.span);
         }
         result
     }

@@ -73,7 +73,7 @@ impl<C: Configuration> Association<C> {
         report.again = again; // its memory is kept
         let report = &*report;
         if sum.doubtful && spurious && self.slots.recovery.lag(view).is_some() {
-            self.sending.sent.restore();
+            sum.surely = self.sending.sent.restore().or(sum.newest);
         }
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let measures = self.slots.membership.measures();
@@ -115,8 +115,9 @@ impl<C: Configuration> Association<C> {
             }
             slots.format.on_acknowledged(sum.longest, sum.in_parts);
         }
-        if sum.late {
-            slots.recovery.on_reordered(view);
+        if sum.late || sum.overtaken.is_some() {
+            let took = sum.overtaken.map_or(0, |sent_at| view.now.nanoseconds_since(sent_at));
+            slots.recovery.on_reordered(view, sum.late, took.saturating_sub(self.overtaker_took));
         }
         if spurious {
             slots.rtt.on_spurious();
@@ -145,8 +146,8 @@ impl<C: Configuration> Association<C> {
             && sum.units > 0
         {
             let lag = slots.recovery.lag(view);
-            if let (Some(lag), Some(surely)) = (lag, sum.surely) {
-                self.overtaken_after = view.now.nanoseconds_since(surely) + lag;
+            if let Some(surely) = sum.surely {
+                self.overtaker_took = view.now.nanoseconds_since(surely);
             }
             let before = lag.and_then(|lag| sum.surely.map(|surely| surely.sooner(lag)));
             lost += self.sending.sent.lose_overtaken(tolerance, before, view.settled_upto);

@@ -238,8 +238,8 @@ impl<C: Configuration> Association<C> {
     #[inline(always)] // for each packet
     pub(super) fn tell_units(&mut self, view: &View) {
         // Neither a probe nor a retransmission counts: a probe would be followed by a probe.
-        if self.probe == Probe::Due {
-            self.probe = Probe::Sent;
+        if let Probe::Due(others) = self.probe {
+            self.probe = Probe::Sent(others + 1);
         } else if !self.sending.is_losing() {
             (self.stirred, self.probe) = (view.now, Probe::Ready);
         }
@@ -323,7 +323,7 @@ impl<C: Configuration> Association<C> {
         let in_flight = view.in_flight + octets as u64;
         // A window smaller than a packet would be shut for ever.
         let is_free = view.in_flight == 0 && window > 0;
-        if in_flight > window && !is_free && self.probe != Probe::Due {
+        if in_flight > window && !is_free && !matches!(self.probe, Probe::Due(_)) {
             self.shut_since = None;
             return None;
         }
@@ -386,7 +386,10 @@ impl<C: Configuration> Association<C> {
     /// than a millisecond: that much of the window is as good as it gets.
     #[inline]
     pub(super) fn defers(&self, view: &View) -> bool {
-        if view.in_flight < GATHER_LEAST || self.sending.is_losing() || self.probe == Probe::Due {
+        if view.in_flight < GATHER_LEAST
+            || self.sending.is_losing()
+            || matches!(self.probe, Probe::Due(_))
+        {
             return false;
         }
         let Some(first) = self.sending.waiting.first() else { return false };

@@ -14,6 +14,9 @@ use crate::words::{Ending, Nanoseconds, SECOND, View};
 /// How long an association without packets keeps the memory of its queues.
 const IDLE: Nanoseconds = SECOND;
 
+/// How many times the wait for what a probe shows is doubled, at most.
+const DOUBLED_MOST: u32 = 6;
+
 /// How many times as long as for a silent peer a closed association waits for one that takes
 /// nothing.
 const STANDSTILL: u64 = 20;
@@ -100,15 +103,16 @@ impl<C: Configuration> Association<C> {
     /// Returns when a packet that is merely late now is lost: one that left later was acknowledged
     /// (RFC 8985 §6.2, step 5).
     fn overtaken_at(&mut self, view: &View) -> Option<Instant> {
-        self.slots.recovery.lag(view)?;
-        Some(self.sending.sent.overtaken_at()?.later(self.overtaken_after))
+        let lag = self.slots.recovery.lag(view)?;
+        Some(self.sending.sent.overtaken_at()?.later(self.overtaker_took + lag))
     }
 
     fn lose_overtaken(&mut self, view: &View) {
         if self.overtaken_at(view).is_none_or(|at| at > view.now) {
             return;
         }
-        let before = view.now.sooner(self.overtaken_after).later(1);
+        let after = self.overtaker_took + self.slots.recovery.lag(view).unwrap_or(0);
+        let before = view.now.sooner(after).later(1);
         let lost = self.sending.sent.lose_overtaken(u64::MAX, Some(before), view.settled_upto);
         self.on_lost(view, lost);
         self.set_pace(view);
@@ -122,7 +126,7 @@ impl<C: Configuration> Association<C> {
         self.counts.lost += view.in_flight;
         self.sending.sent.lose_all();
         (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
-        self.timed_out = true;
+        (self.timed_out, self.probe) = (true, Probe::Ready);
         self.opening = None; // it was too short, or the path loses more than it takes time
         self.slots.rtt.on_timeout();
         self.slots.congestion.on_timeout(view);
@@ -131,28 +135,40 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Sends one packet more when nothing is reported: its report shows what of the flight was lost.
-    /// It is a new one if there is one, and else the last once more (a tail probe).
     fn probe(&mut self, view: &View) {
-        if self.probe_at(view).is_none_or(|at| at > view.now) {
-            return;
-        }
-        let is_new = !view.drained && self.slots.flow.limit(view) > view.sent_upto;
-        if is_new || self.sending.sent.probe() {
-            self.probe = Probe::Due;
+        if self.probe_at(view).is_some_and(|at| at <= view.now) {
+            self.send_probe(view.now);
         }
     }
 
+    /// Has a packet leave that is lost, or else a new one, or else the last once more (a tail
+    /// probe).
+    #[cold]
+    pub(super) fn send_probe(&mut self, now: Instant) {
+        let view = self.view(now);
+        let is_new = !view.drained && self.slots.flow.limit(&view) > view.sent_upto;
+        if self.sending.is_losing() || is_new || self.sending.sent.probe() {
+            let others = if let Probe::Sent(others) = self.probe { others } else { 0 };
+            self.probe = Probe::Due(others);
+        }
+    }
+
+    /// Returns when a probe leaves: each waits twice as long as the one before. Where something is
+    /// lost, it is sent again; where nothing of that is reported, and behind a timeout, the next
+    /// timeout decides.
     fn probe_at(&self, view: &View) -> Option<Instant> {
-        // Where something is lost, it is sent again; where nothing of that is reported, the timeout
-        // decides.
-        let rests = self.sending.is_idle() || self.sending.is_losing();
-        if rests || self.probe != Probe::Ready {
+        if self.sending.is_idle() || self.sending.is_losing() || self.timeouts > 0 {
             return None;
         }
         let wait = self.slots.recovery.probes_after(view)?;
         // Of several packets, the first is reported when it has arrived.
         let one = self.slots.format.room(usize::MAX, &MessageProperties::default()) as u64;
-        Some(self.stirred.later(wait.max(self.first_takes(view.in_flight.min(one)))))
+        let wait = wait.max(self.first_takes(view.in_flight.min(one)));
+        match self.probe {
+            Probe::Ready => Some(self.stirred.later(wait)),
+            Probe::Due(_) => None,
+            Probe::Sent(others) => Some(self.left_at.later(wait << others.min(DOUBLED_MOST))),
+        }
     }
 
     /// Returns when `handle_timeout` and `transmit` are needed for what was received: the part of

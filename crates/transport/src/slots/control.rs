@@ -91,7 +91,7 @@ slot! {
         /// show.
         fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) = ();
         /// Records that all of a unit had arrived before: its sender took it for lost in vain.
-        fn on_again(&mut self, span: &Range<u64>) = ();
+        fn on_again(&mut self, view: &View, span: &Range<u64>) = ();
         /// Records that a unit arrived that could not be taken for want of memory: the peer needs a
         /// report.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();

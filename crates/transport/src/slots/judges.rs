@@ -42,9 +42,10 @@ slot! {
         fn on_opened(&mut self, opening: &Opening) = ();
         /// Records that packets were found lost, other than by a timeout.
         fn on_lost(&mut self, view: &View) = ();
-        /// Records that a packet that had been found lost, other than by a timeout, has arrived, as
-        /// a report of a round trip later may tell: it was late.
-        fn on_reordered(&mut self, view: &View) = ();
+        /// Records that packets were reordered: one arrived `by` later than one that left after it
+        /// would have. `was_lost`: one had been found lost for that, as a report of a round trip
+        /// later may tell.
+        fn on_reordered(&mut self, view: &View, was_lost: bool, by: Nanoseconds) = ();
         /// Returns whether a unit is kept until it is acknowledged.
         fn keeps(&self) -> bool = true;
         /// Returns what a report makes suspect.

@@ -33,8 +33,10 @@ pub(super) struct Losses {
     /// The shortest round trip, and the most in flight, in this round trip.
     least: Nanoseconds,
     in_flight: u64,
-    /// What may be in flight (`inflight_longterm`).
+    /// What may be in flight (`inflight_longterm`), and what might before it was last lowered for
+    /// loss alone.
     most: u64,
+    before: u64,
     /// The smoothed share of what is sent that is lost.
     share: u64,
     /// Whether a queue stood in the last round trip, however short.
@@ -50,6 +52,7 @@ impl Losses {
             least: Nanoseconds::MAX,
             in_flight: 0,
             most: u64::MAX,
+            before: 0,
             share: 0,
             stood: false,
         }
@@ -77,6 +80,11 @@ impl Losses {
     /// Forgets the bound: it came of marks that were none of congestion.
     pub(super) fn forget_bound(&mut self) {
         (self.most, self.marked) = (u64::MAX, 0);
+    }
+
+    /// Records that what was last taken for lost had arrived.
+    pub(super) fn undo(&mut self) {
+        (self.lost, self.most, self.before) = (0, self.most.max(self.before), 0);
     }
 
     pub(super) fn marked(&mut self, octets: u64) {
@@ -109,13 +117,14 @@ impl Losses {
             && (exceeds(self.lost, TOO_MANY)
                 || (queued || self.marked > 0) && exceeds(self.lost + self.marked, MANY));
         if congested {
+            self.before = if self.marked > 0 { 0 } else { self.most };
             self.most = self.most.min(self.in_flight / 10 * LEFT).max(floor);
         }
         let share = (self.lost * PARTS).checked_div(sent).unwrap_or(0);
         let share = ((SMOOTHED - 1) * self.share + share) / SMOOTHED;
         let stood = self.least != Nanoseconds::MAX
             && self.least > least + (least / HARDLY).max(MILLISECOND);
-        *self = Losses { most: self.most, share, stood, ..Losses::new() };
+        *self = Losses { most: self.most, before: self.before, share, stood, ..Losses::new() };
         congested
     }
 }

@@ -250,6 +250,7 @@ impl Congestion for Bbr {
     }
 
     fn on_spurious(&mut self, _: &View) {
+        self.losses.undo();
         self.restored = u64::MAX;
         self.bind();
     }

@@ -28,6 +28,8 @@ pub struct Acknowledged {
     pub late: bool,
     /// The same of one that was lost by a timeout: that was spurious.
     pub doubtful: bool,
+    /// When the oldest packet left that was sent once and arrived after one that had left later.
+    pub overtaken: Option<Instant>,
     /// When the newest packet left that was sent once.
     pub newest: Option<Instant>,
     /// When the newest packet left that was sent more than once: which copy arrived is unknown.
@@ -60,6 +62,8 @@ pub(crate) struct Settling<'a, M: Message> {
 /// The acknowledged packets of ranges in rising order.
 struct Tally {
     numbering: Numbering,
+    /// The highest order that was acknowledged before.
+    acknowledged_order: u64,
     octets: u64,
     units: u64,
     /// What of them had been taken for lost.
@@ -72,8 +76,17 @@ struct Tally {
 }
 
 impl Tally {
-    const fn new(numbering: Numbering) -> Self {
-        Tally { numbering, octets: 0, units: 0, lost_octets: 0, lost: 0, newest: None, order: 0 }
+    const fn new(numbering: Numbering, acknowledged_order: u64) -> Self {
+        Tally {
+            numbering,
+            acknowledged_order,
+            octets: 0,
+            units: 0,
+            lost_octets: 0,
+            lost: 0,
+            newest: None,
+            order: 0,
+        }
     }
 
     /// Accounts for `count` packets of a range, which are the first of `pieces`, behind `skipped`
@@ -95,6 +108,10 @@ impl Tally {
             settling.sum.longest = settling.sum.longest.max(pieces.longest(count));
         }
         let order = range.order + (skipped + count) as u64 - 1;
+        if range.order + (skipped as u64) < self.acknowledged_order && range.times == 1 {
+            let oldest = settling.sum.overtaken.unwrap_or(range.sent_at).min(range.sent_at);
+            settling.sum.overtaken = Some(oldest);
+        }
         if range.times == 1 && range.state == State::InFlight {
             self.newest = Some(range.sent_at); // numbers and times rise together
             self.order = self.order.max(order);
@@ -147,7 +164,7 @@ impl<M: Message> SentQueue<M> {
     /// Settles the packets that lie wholly in `span`.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, settling: &mut Settling<'_, M>) {
-        let mut tally = Tally::new(self.numbering);
+        let mut tally = Tally::new(self.numbering, self.acknowledged_order);
         let mut first = self.find(span.start);
         if self.ranges.get(first).is_some_and(|range| range.numbers.start < span.start) {
             self.acknowledge_within(first, &span, &mut tally, settling);

@@ -189,10 +189,11 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Takes the packets for in flight again that only a timeout had lost, and that have not left
-    /// since. It is no more than a guess: each is lost when it is later than the newest that has
-    /// arrived.
-    pub(crate) fn restore(&mut self) {
-        let mut transmissions = Vec::new();
+    /// since. Returns when the first of them left. It is no more than a guess: each is lost when it
+    /// takes longer than that one would if it arrived now. What left once more in vain has
+    /// overtaken none of them: its first copy arrived.
+    pub(crate) fn restore(&mut self) -> Option<Instant> {
+        let (mut transmissions, mut first) = (Vec::new(), None);
         self.doubted.forget();
         self.lost.clear();
         for range in &mut self.ranges {
@@ -201,6 +202,8 @@ impl<M: Message> SentQueue<M> {
                 self.lost_packets -= range.count;
                 self.in_flight += range.payload.body.len() as u64;
                 self.restored_order = self.restored_order.max(range.order + range.count as u64);
+                self.acknowledged_order = self.acknowledged_order.min(range.order);
+                first = Some(first.map_or(range.sent_at, |at: Instant| at.min(range.sent_at)));
             }
             let (numbers, count) = (range.numbers.clone(), range.count as u64);
             if range.state == State::InFlight {
@@ -212,6 +215,7 @@ impl<M: Message> SentQueue<M> {
         }
         transmissions.sort_unstable_by_key(|transmission| transmission.orders.start);
         self.transmissions = transmissions.into();
+        first
     }
 
     /// Returns the index of the range in flight that was sent first, if one that was sent later was

@@ -98,6 +98,7 @@ impl Model {
         sum: &mut Acknowledged,
         again: &mut BTreeSet<u64>,
     ) {
+        let highest = self.acknowledged_order;
         for at in 0..self.packets.len() {
             let packet = self.packets[at].clone();
             if packet.state.is_none()
@@ -117,6 +118,10 @@ impl Model {
             }
             sum.late |= arrived == Some(Cause::Overtaken);
             sum.doubtful |= arrived == Some(Cause::TimedOut);
+            if packet.times == 1 && packet.order < highest {
+                let oldest = sum.overtaken.unwrap_or(packet.sent_at).min(packet.sent_at);
+                sum.overtaken = Some(oldest);
+            }
             sum.in_parts |= packet.in_parts;
             sum.longest = sum.longest.max(if packet.in_parts { 0 } else { packet.octets });
             let sent_at = Some(packet.sent_at);
@@ -378,8 +383,12 @@ impl Pair {
             }
             14 => {
                 let restored = self.model.of(State::Lost(Cause::TimedOut));
-                let order = restored.map(|packet| packet.order + 1).max();
-                self.model.restored_order = self.model.restored_order.max(order.unwrap_or(0));
+                let orders = Vec::from_iter(restored.map(|packet| packet.order));
+                if let (Some(first), Some(last)) = (orders.iter().min(), orders.iter().max()) {
+                    let acknowledged = &mut self.model.acknowledged_order;
+                    *acknowledged = (*acknowledged).min(*first);
+                    self.model.restored_order = self.model.restored_order.max(last + 1);
+                }
                 self.model.begin_episode(BTreeSet::new(), 0);
                 self.model.turn(State::Lost(Cause::TimedOut), State::InFlight);
                 self.queue.restore();
