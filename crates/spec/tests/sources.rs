@@ -1,6 +1,6 @@
 //! The sources that have to compile, with the states that each has when drawn by hand.
 
-use stackwright_spec::{Diagnostic, RustForm, compile, format, hash, rust};
+use stackwright_spec::{Compiled, Diagnostic, RustForm, compile, format, hash, rust};
 
 /// A name, its text, and the states of each role.
 type Source = (&'static str, &'static str, &'static [(&'static str, usize)]);
@@ -52,6 +52,33 @@ fn a_hash_is_of_values_and_not_of_how_they_are_written() {
     assert_eq!(hash_of(&text.replace("    ", " ").replace("covered", "is_whole")), before);
     assert_ne!(hash_of(&text.replace("flow_control(256)", "flow_control(128)")), before);
     assert_ne!(hash_of(&text.replace("why: 1", "why: 2")), before);
+}
+
+#[test]
+fn what_a_branch_only_takes_is_heard_and_is_part_of_the_hash() {
+    let compiled = |body: &str| {
+        let text = format!(
+            "protocol Ignore version 1 {{
+                adu Beat {{ n: u16; }}
+                adu Data {{ n: u16; }}
+                role Receiver {{ receives Beat, Data; output Got(n: u16); {body} }}
+            }}"
+        );
+        compile(&text).expect("it compiles")
+    };
+    let data = "{ every Data(d) { emit Got(d.n); } }";
+    let hash_of = |of: &Compiled| hash(&of.program, &of.automata);
+    let held = hash_of(&compiled(data));
+    let mut hashes = Vec::new();
+    for takes in ["every Beat { nothing; }", "loop { await Beat; }"] {
+        for body in [format!("{{ {takes} }} || {data}"), format!("{data} || {{ {takes} }}")] {
+            let of = compiled(&body);
+            let heard = of.automata[0].heard_in(&of.program.roles[0], 1);
+            assert_eq!(heard, ["Beat", "Data"], "{body}");
+            hashes.push(hash_of(&of));
+        }
+    }
+    assert!(hashes.iter().all(|one| *one == hashes[0] && *one != held), "{hashes:?}, {held}");
 }
 
 #[test]
