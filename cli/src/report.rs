@@ -55,7 +55,7 @@ pub(crate) fn log(protocol: &str, text: &dyn Display) {
     let now = now.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let text = text.to_string();
     for line in text.lines() {
-        let _ = writeln!(io::stderr(), "{now}  {protocol}  {}", Printable(line));
+        eprintln!("{now}  {protocol}  {}", Printable(line));
     }
 }
 

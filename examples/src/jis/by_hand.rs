@@ -158,6 +158,9 @@ impl<M: Message> Protocol for ByHand<M> {
                 });
             }
             RoleRequest::Close { name } => out.request(DatagramsRequest::Close { name }),
+            RoleRequest::Abort { association } => {
+                out.request(DatagramsRequest::Abort { association, code: 0 });
+            }
             // It is called by nobody.
             RoleRequest::Listen { .. } | RoleRequest::Await { .. } => {}
         }

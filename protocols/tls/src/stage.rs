@@ -166,6 +166,7 @@ impl<M: Message> Tls<M> {
     fn secure(&mut self, cx: &Context, name: Handle, secure: Secure, out: Out<'_, M>) {
         self.lineages += 1;
         let (lineage, identity) = (self.lineages, secure.identity as usize);
+        let joins = !matches!(secure.sessions, SessionGroup::Begins(_));
         self.clock.set(cx);
         let mut is_used_up = false;
         let made = match secure.role {
