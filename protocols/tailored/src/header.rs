@@ -155,7 +155,8 @@ pub struct ReportHeader {
     pub end: bool,
     /// The association was not made.
     pub refuse: bool,
-    /// With `end`: a message is longer than its receiver takes, which is as many octets as the code.
+    /// With `end`: a message is longer than its receiver takes; the code is how many octets it
+    /// takes.
     pub too_long: bool,
     /// 0.
     #[bits(11)]

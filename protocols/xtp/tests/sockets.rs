@@ -1,6 +1,8 @@
 //! Services over the kernel's UDP, on loopback: what each end is told when it is over.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -158,4 +160,49 @@ fn says<S: Service>() {
 fn a_datagram_arrives() {
     says::<AcknowledgedDatagram>();
     says::<UnacknowledgedDatagram>();
+}
+
+/// Passes datagrams between a client and the server at `to`, which may become another one.
+fn between(to: Arc<Mutex<SocketAddr>>, stop: Arc<AtomicBool>) -> SocketAddr {
+    let socket = UdpSocket::bind(any()).expect("a socket");
+    let at = socket.local_addr().expect("an address");
+    socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+    thread::spawn(move || {
+        let (mut octets, mut client) = ([0; 65536], None);
+        while !stop.load(Ordering::Relaxed) {
+            let Ok((length, from)) = socket.recv_from(&mut octets) else { continue };
+            let server = *to.lock().expect("an address");
+            let is_server = client.is_some_and(|client| client != from);
+            let target = if is_server { client.expect("it is known") } else { server };
+            client.get_or_insert(from);
+            socket.send_to(&octets[..length], target).expect("it leaves");
+        }
+    });
+    at
+}
+
+/// A server that begins anew says so when it hears of a context of its predecessor: the client need
+/// not wait for its timeouts.
+#[test]
+fn a_server_that_begins_anew_is_noticed_at_once() {
+    let (heard, hears) = std::sync::mpsc::channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stops = Arc::clone(&stop);
+    let (before, first) = server::<Connection, _>(move |association| {
+        heard.send(association.receive().expect("a message").0).expect("a test");
+        while !stops.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    // It accepts nothing, and goes with the test.
+    let (anew, _) = server::<Connection, _>(drop);
+    let to = Arc::new(Mutex::new(before));
+    let (_endpoint, association) = connected::<Connection>(between(to.clone(), stop.clone()));
+    association.send(b"to the one").expect("room");
+    assert_eq!(hears.recv().expect("it came"), b"to the one");
+    *to.lock().expect("an address") = anew;
+    association.send(b"to the other").expect("room");
+    assert_eq!(end(&association), Ended::Reset(0));
+    stop.store(true, Ordering::Relaxed);
+    first.join().expect("it ends");
 }

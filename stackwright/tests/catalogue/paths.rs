@@ -74,8 +74,8 @@ fn every_transport_opens_carries_and_closes_over_paths_of_any_rate_and_delay() {
     }
 }
 
-/// A file of 5 MB over a path with a queue of so many octets: how long it takes, and how many octets
-/// leave for it.
+/// A file of 5 MB over a path with a short queue: how long it takes, and how many octets leave for
+/// it.
 struct Bulk {
     path: Path,
     queue: u64,

@@ -216,7 +216,8 @@ impl Implicit {
     }
 
     fn aborts(&self, view: &View) -> bool {
-        matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < self.aborts_most())
+        let most = self.aborts_most();
+        matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < most)
     }
 
     /// Returns how often an abort is sent: to one whose address may be another's once, and what

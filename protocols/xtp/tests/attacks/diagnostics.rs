@@ -87,8 +87,8 @@ fn a_diag_that_answers_a_first_refuses_with_its_value() {
     }
 }
 
-/// A peer that has lost a context, because it began anew, says so with its key of it: the other side
-/// ends at once, and not by its timeouts.
+/// A peer that has lost a context, because it began anew, says so with its key of it: the other
+/// side ends at once, and not by its timeouts.
 #[test]
 fn a_diag_that_there_is_no_such_context_ends_it() {
     let invalid = |header| diagnostic(header, DiagnosticSegment::INVALID, 0);

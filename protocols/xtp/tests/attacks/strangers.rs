@@ -128,7 +128,8 @@ fn a_million_strangers_leave_no_memory() {
                 bad
             }
         };
-        // What is refused is refused each time; that there is no context is said ten times a second.
+        // What is refused is refused each time; that there is no context is said ten times in a
+        // second.
         let answers = station.answers(address(nth), &packet);
         said += answers.len() - usize::from(nth % 8 == 3);
         assert!(answers.iter().all(|answer| answer.len() <= packet.len()), "{nth}");
