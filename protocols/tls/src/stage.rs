@@ -177,7 +177,8 @@ impl<M: Message> Tls<M> {
                 is_used_up = joins && client.sessions.is_used_up();
                 client.is_short_of_tickets |= is_used_up;
                 if !joins {
-                    client.sessions.begin(client.is_short_of_tickets);
+                    let has_only_12 = client.only_12.is_some();
+                    client.sessions.begin(client.is_short_of_tickets && has_only_12);
                 }
                 Connection::client(client, client.sessions.is_only_12())
             }),
@@ -285,13 +286,14 @@ impl<M: Message> Tls<M> {
             // It speaks TLS 1.3 alone: each group lasts as long as its tickets.
             if let Connection::Client(_) = secured.connection
                 && secured.shaking
-                && let Some(client) = self.clients.get_mut(secured.identity)
-                && client.is_short_of_tickets
-                && client.only_12.is_some()
                 && matches!(secured.group, SessionGroup::Begins(_))
+                && let Some(client) = self.clients.get_mut(secured.identity)
             {
-                client.only_12 = None;
-                failure = Failure::Security(SecurityError::UsedUp);
+                client.sessions.enter(secured.group.number());
+                if client.sessions.is_only_12() {
+                    client.only_12 = None;
+                    failure = Failure::Security(SecurityError::UsedUp);
+                }
             }
         }
         let why = match &failure {
