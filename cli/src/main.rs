@@ -3,7 +3,7 @@
 
 // First: its `eprintln!` is that of all others.
 #[macro_use]
-mod printable;
+mod report;
 
 mod address;
 mod arguments;
@@ -30,12 +30,12 @@ mod netrc;
 mod perf;
 mod pipe;
 mod power;
+mod printable;
 mod problem;
 mod proxy;
 mod quantity;
 mod registry;
 mod remote;
-mod report;
 mod secret;
 mod serve;
 mod shell;

@@ -26,6 +26,8 @@ mod kiss;
 mod listings;
 mod lower;
 mod mutation;
+#[path = "../../../cli/src/printable.rs"]
+mod printable;
 mod protocols;
 mod replies;
 mod roles;

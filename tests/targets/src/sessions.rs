@@ -143,7 +143,10 @@ impl Application<Streams> for Client {
                 self.listens.remove(&name);
                 return;
             }
-            Told::Finished { .. } | Told::Listening { .. } | Told::Changed { .. } => {}
+            Told::Ending { .. }
+            | Told::Finished { .. }
+            | Told::Listening { .. }
+            | Told::Changed { .. } => {}
         }
         known.go_on(name, asks);
     }

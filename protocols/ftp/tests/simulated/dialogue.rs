@@ -31,7 +31,6 @@ impl Dialogue {
     }
 
     /// The same where the server may take its time to read.
-
     pub(crate) fn with(seed: u64, config: stackwright_ftp::server::Config, habits: Habits) -> Self {
         let mut world = World::new(seed);
         let disk = Tree::shared();
