@@ -24,19 +24,6 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// As that of `std`, which it hides in the whole program, with the text as [`PrintableLines`].
-/// Where nobody reads standard error any more, the work goes on all the same.
-macro_rules! eprintln {
-    ($($line:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(
-            std::io::stderr(),
-            "{}",
-            $crate::printable::PrintableLines(format_args!($($line)*))
-        );
-    }};
-}
-
 /// Octets per second.
 pub(crate) fn rate(octets: u64, took: Duration) -> u64 {
     (octets as f64 / took.as_secs_f64().max(1e-9)) as u64

@@ -26,6 +26,7 @@ mod kiss;
 mod listings;
 mod lower;
 mod mutation;
+#[allow(dead_code, reason = "captures need less of it than the program")]
 #[path = "../../../cli/src/printable.rs"]
 mod printable;
 mod protocols;
