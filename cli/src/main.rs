@@ -1,9 +1,18 @@
 //! The `stackwright` program.
 #![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
-// First: its `eprintln!` is that of all others.
-#[macro_use]
-mod printable;
+/// As that of `std`, which it hides in the whole program, with the text as `PrintableLines`.
+/// Where nobody reads standard error any more, the work goes on all the same.
+macro_rules! eprintln {
+    ($($line:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(
+            std::io::stderr(),
+            "{}",
+            $crate::printable::PrintableLines(format_args!($($line)*))
+        );
+    }};
+}
 
 mod address;
 mod arguments;
@@ -30,6 +39,7 @@ mod netrc;
 mod perf;
 mod pipe;
 mod power;
+mod printable;
 mod problem;
 mod proxy;
 mod quantity;

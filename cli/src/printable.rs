@@ -1,24 +1,11 @@
 //! What came from a stranger, as a terminal may see it: the one escaping of this program.
 //!
-//! Every line for people or programs leaves through [`say!`](crate::report::say) or [`eprintln!`],
-//! which escape what they print: no message can forget it. A name within a line is
+//! Every line for people or programs leaves through `say!` (`report.rs`) or `eprintln!` (`main.rs`), which
+//! escape what they print: no message can forget it. A name within a line is
 //! [`Printable`], so that it cannot begin a line of its own. What draws on a terminal (bars,
 //! pictures, coloured listings) writes by itself, and names only as [`Printable`].
 
 use std::fmt::{self, Display, Formatter, Write};
-
-/// As that of `std`, which it hides in the whole program, with the text as [`PrintableLines`].
-/// Where nobody reads standard error any more, the work goes on all the same.
-macro_rules! eprintln {
-    ($($line:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(
-            std::io::stderr(),
-            "{}",
-            $crate::printable::PrintableLines(format_args!($($line)*))
-        );
-    }};
-}
 
 /// A text of which a terminal does nothing but show it, in one line: what would move the cursor,
 /// change colours or the direction of writing is shown as `\x1b` or `\u202e`.

@@ -27,8 +27,8 @@ mod listings;
 mod lower;
 mod mutation;
 // What `show.rs` of the program is written with.
+#[allow(dead_code, unused_macros, reason = "captures need less of it than the program")]
 #[path = "../../../cli/src/printable.rs"]
-#[allow(dead_code, unused_macros)]
 mod printable;
 mod protocols;
 mod replies;
