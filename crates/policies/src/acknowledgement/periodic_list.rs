@@ -57,6 +57,8 @@ pub struct PeriodicList {
     /// The octets of the full packets that are waited for. The last need not be quite full.
     enough: usize,
     said: Vec<Range<u64>>,
+    /// Whether the first number is listed at once, and nothing was listed yet.
+    is_first: bool,
     /// Whether the next list is to name all that arrived before it.
     all: bool,
 }
@@ -76,6 +78,7 @@ impl PeriodicList {
             longest: FULL_LEAST,
             enough: usize::MAX,
             said: Vec::new(),
+            is_first: false,
             all: false,
         }
     }
@@ -89,6 +92,13 @@ impl PeriodicList {
         self.full = Some(packets);
         self.lengthen(self.longest);
         self
+    }
+
+    /// Lists the very first number at once, as TCP acknowledges quickly in the beginning: its sender
+    /// learns the round trip, and an association of one exchange is not kept open by the delay.
+    #[must_use]
+    pub fn first_at_once(self) -> Self {
+        PeriodicList { is_first: true, ..self }
     }
 
     #[inline(always)] // for each packet
@@ -142,7 +152,8 @@ impl Acknowledgement for PeriodicList {
         let is_measured = view.rtt.smoothed > 0;
         let most = if is_measured { self.most } else { self.most.min(UNMEASURED_MOST) };
         // What is missing is sent again the sooner (RFC 5681 §4.2).
-        if self.numbers >= most || self.octets >= self.enough || gap.is_some() {
+        let is_enough = self.numbers >= most || self.octets >= self.enough;
+        if is_enough || gap.is_some() || self.is_first {
             self.at = view.now;
         } else if self.at == Instant::END {
             // The first of them waits longest.
@@ -194,7 +205,7 @@ impl Acknowledgement for PeriodicList {
             report.held.iter().map(|span| span.end - span.start).sum::<u64>().min(self.numbers);
         self.numbers -= said;
         self.octets = 0;
-        self.all = false;
+        (self.all, self.is_first) = (false, false);
         self.said.clear();
         let mut whole = 0;
         for span in &mut self.news {
@@ -265,6 +276,17 @@ mod tests {
     fn before_a_round_trip_was_measured_the_second_packet_is_acknowledged() {
         let rtt = Estimate { smoothed: 0, ..NOW.rtt };
         assert_eq!([1000, 64, 0].map(|octets| packets(&View { rtt, ..NOW }, octets)), [2, 2, 2]);
+    }
+
+    #[test]
+    fn the_first_number_alone_is_acknowledged_at_once() {
+        let mut list = PeriodicList::new(MILLISECOND, 32).full(2).first_at_once();
+        let (receipts, mut report) = (Receipts::default(), Report::default());
+        list.on_received(&NOW, &unit(0..1, 64), 64, None);
+        assert!(list.report(&NOW, &receipts, 100, &mut report));
+        list.on_reported(&NOW, &report);
+        list.on_received(&NOW, &unit(1..2, 64), 64, None);
+        assert!(!list.report(&NOW, &receipts, 100, &mut report), "the next ones are gathered");
     }
 
     #[test]
