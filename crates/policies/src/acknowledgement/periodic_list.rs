@@ -94,8 +94,9 @@ impl PeriodicList {
         self
     }
 
-    /// Lists the very first number at once, as TCP acknowledges quickly in the beginning: its sender
-    /// learns the round trip, and an association of one exchange is not kept open by the delay.
+    /// Lists the very first number at once, as TCP acknowledges quickly in the beginning: its
+    /// sender learns the round trip, and an association of one exchange is not kept open by the
+    /// delay.
     #[must_use]
     pub fn first_at_once(self) -> Self {
         PeriodicList { is_first: true, ..self }
