@@ -310,7 +310,8 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
             config.gather_most.min((window / 4).max(2)),
         )
         .full(config.gather_full)
-        .ranges(config.ranges),
+        .ranges(config.ranges)
+        .first_at_once(),
         inquiry: inquiry::Absent,
         recovery: recovery::RackTlp::new(config.silence).threshold(config.reordering),
         rtt: rtt::Rfc6298::new(

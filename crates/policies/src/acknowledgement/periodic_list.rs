@@ -78,6 +78,8 @@ pub struct PeriodicList {
     again: Vec<Range<u64>>,
     /// Whether reports name ranges, and repeat them.
     ranges: bool,
+    /// Whether the first number is reported at once, and nothing was reported yet.
+    is_first: bool,
     /// Whether the next report is due without news, and a list is to name all that arrived before
     /// it.
     all: bool,
@@ -101,6 +103,7 @@ impl PeriodicList {
             said: Vec::new(),
             again: Vec::new(),
             ranges: false,
+            is_first: false,
             all: false,
         }
     }
@@ -121,6 +124,14 @@ impl PeriodicList {
     #[must_use]
     pub fn ranges(self, ranges: bool) -> Self {
         PeriodicList { ranges, ..self }
+    }
+
+    /// Lists the very first number at once, as TCP acknowledges quickly in the beginning: its
+    /// sender learns the round trip, and an association of one exchange is not kept open by the
+    /// delay.
+    #[must_use]
+    pub fn first_at_once(self) -> Self {
+        PeriodicList { is_first: true, ..self }
     }
 
     #[inline(always)] // for each packet
@@ -208,7 +219,7 @@ impl Acknowledgement for PeriodicList {
         let is_measured = view.rtt.smoothed > 0;
         let most = if is_measured { self.most } else { self.most.min(UNMEASURED_MOST) };
         // What is missing is sent again the sooner (RFC 5681 §4.2).
-        if gap.is_some() {
+        if gap.is_some() || self.is_first {
             self.at = view.now;
         } else if self.numbers >= most || self.octets >= self.enough {
             self.at = self.at.min(spaced(view, self.reported_at));
@@ -264,6 +275,7 @@ impl Acknowledgement for PeriodicList {
 
     fn on_reported(&mut self, view: &View, report: &Report) {
         (self.octets, self.all, self.reported_at) = (0, false, view.now);
+        self.is_first = false;
         if self.ranges {
             self.numbers = 0;
             self.news.clear();
@@ -365,6 +377,17 @@ mod tests {
         assert!((7..=9).contains(&reports), "{reports}");
         list.on_received(&at(1079), &unit(801..802, 1200), 1200, Some(800..801));
         assert!(list.report(&at(1079), &receipts, 100, &mut report));
+    }
+
+    #[test]
+    fn the_first_number_alone_is_acknowledged_at_once() {
+        let mut list = PeriodicList::new(MILLISECOND, 32).full(2).first_at_once();
+        let (receipts, mut report) = (Receipts::default(), Report::default());
+        list.on_received(&NOW, &unit(0..1, 64), 64, None);
+        assert!(list.report(&NOW, &receipts, 100, &mut report));
+        list.on_reported(&NOW, &report);
+        list.on_received(&NOW, &unit(1..2, 64), 64, None);
+        assert!(!list.report(&NOW, &receipts, 100, &mut report), "the next ones are gathered");
     }
 
     #[test]

@@ -212,6 +212,21 @@ fn a_silence_is_noticed_after_the_idle_timeout() {
     assert_eq!(ended(&pair.world), [Some(Ended::Expired); 2]);
 }
 
+/// One exchange and its end take round trips, and wait for no delayed acknowledgement.
+#[test]
+fn a_session_of_one_exchange_takes_round_trips_alone() {
+    let delay = Duration::from_micros(20);
+    let conditions = Conditions { delay, ..Conditions::IDEAL };
+    for seed in 0..20 {
+        let mut pair = Pair::new(seed, conditions.clone(), [Role::Replies(1), Role::Closes(1)]);
+        let client = pair.client;
+        let limit = Duration::from_micros(500);
+        let ends = |world: &World<M>| world.application(client).ended.is_some();
+        assert!(pair.world.run_until(ends, limit), "seed {seed}: it waits");
+        assert_eq!(pair.world.application(client).ended, Some(Ended::Finished));
+    }
+}
+
 /// Nothing passes for a while in the midst of a transfer. What one end bears, both do, whichever
 /// sends: the longer limit is agreed at the opening.
 #[test]
