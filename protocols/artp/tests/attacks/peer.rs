@@ -256,6 +256,19 @@ fn a_peer_that_died_in_silence_is_noticed_by_who_asks_whether_he_is_there() {
     }
 }
 
+/// The side that asked confirms until it knows that this was heard: in an idle session, until one
+/// side was asked whether it is there.
+#[test]
+fn a_session_is_confirmed_no_longer_than_until_the_first_probe() {
+    let mut ends = acquainted(&config(), 12);
+    ends.pass(later(&ends, 12));
+    let before = ends.packets();
+    ends.pass(later(&ends, 100));
+    // A probe and its answer each nine seconds or so, and nothing else.
+    let packets = ends.packets() - before;
+    assert!((20..=24).contains(&packets), "{packets} packets");
+}
+
 /// It acknowledges all and never answers the end, which is repeated three times.
 #[test]
 fn a_peer_that_never_lets_go_is_told_four_times() {

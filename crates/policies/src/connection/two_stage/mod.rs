@@ -34,8 +34,8 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// Requests an association, which is granted or refused before any data flows (ARTP §1.4.3). The
 /// side that requested it confirms that it received the answer. Until it confirms, reports anything
 /// or ends the association, it is sent at most three times the octets that came from it. So it
-/// confirms as often as it would have sent the request, and nothing that it receives shows that it
-/// need not: a granting side that has spent its budget sends nothing more of its own accord. Where
+/// confirms as often as it would have sent the request: a granting side that has spent its budget
+/// sends nothing more of its own accord. One that probes, or answers a probe, has heard it. Where
 /// data arrives without a confirmation, the answer is sent again at once, the first time: it
 /// triggers another confirmation.
 ///

@@ -93,6 +93,10 @@ impl TwoStage {
                 .with(Signals::ACCEPT.when(signals.has(Signals::OPEN)))
                 .with(Signals::PRESENT.when(signals.has(Signals::PROBE)));
             self.stirs(view);
+            // Only a side that has heard our confirmation asks whether we are there, or answers.
+            if signals.has(Signals::PROBE | Signals::PRESENT) {
+                self.confirming = None;
+            }
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
