@@ -7,6 +7,7 @@ mod packets;
 #[path = "../../../cli/src/dissect/show.rs"]
 mod show;
 
+use stackwright::ax25::header::LinksHeard;
 use stackwright::catalogue::{self, PROTOCOLS};
 use stackwright::wire::syntax::Found;
 
@@ -16,6 +17,7 @@ use packets::Packets;
 pub fn captures(octets: &[u8]) {
     let Ok(mut packets) = Packets::of(octets) else { return };
     let mut shown = Vec::new();
+    let mut heard = LinksHeard::default();
     loop {
         let packet = match packets.another() {
             Ok(Some(packet)) => packet,
@@ -34,8 +36,8 @@ pub fn captures(octets: &[u8]) {
         let described = described.and_then(catalogue::find);
         for chosen in PROTOCOLS.iter().map(Some).chain([None]) {
             let above = layers::Above { chosen, ports: &[], described };
-            let layers =
-                layers::layers(interface.map(|interface| interface.link), &packet.octets, &above);
+            let link = interface.map(|interface| interface.link);
+            let layers = layers::layers(link, &packet.octets, &above, &mut heard);
             let octets = |found: &Found<'_>| match found {
                 Found::Header(header) => header.octets().len(),
                 Found::Octets { octets, .. } => octets.len(),
