@@ -15,6 +15,10 @@ pub(crate) const WINDOW: usize = AgwHeader::LENGTH + DATA_MOST;
 /// Octets that may wait for a program before what it asks waits, and its peers do.
 pub(crate) const SLOW: usize = 32 << 10;
 
+/// Programs that were told that there is no place and have not gone: of more, one is cut off, which
+/// may then miss the word.
+const TOLD_MOST: usize = 300;
+
 /// The names of the streams of programs.
 pub(crate) enum ProgramName<M> {
     Listener,
@@ -155,8 +159,8 @@ impl<M: Message> Agw<M> {
         self.expect(out);
     }
 
-    /// Awaits another program, unless one is awaited. One beyond those that may be is told so; those
-    /// that were told and do not go are bounded, too: one of them is cut off for the next.
+    /// Awaits another program, unless one is awaited. One beyond those that may be is told so;
+    /// those that were told and do not go are bounded, too: one of them is cut off for the next.
     pub(crate) fn expect(&mut self, out: Out<'_, M>) {
         let Some(listener) = self.listener else { return };
         let awaits = self.programs.iter().any(|(_, name)| matches!(name, ProgramName::Awaited));
@@ -165,8 +169,11 @@ impl<M: Message> Agw<M> {
         }
         let all = self.programs.iter();
         let all = all.filter(|(_, name)| matches!(name, ProgramName::Program(_))).count();
-        if all >= 2 * PROGRAMS_MOST {
-            let is_told = |name: &ProgramName<M>| matches!(name, ProgramName::Program(program) if program.ends);
+        if all >= PROGRAMS_MOST + TOLD_MOST {
+            let is_told = |name: &ProgramName<M>| match name {
+                ProgramName::Program(program) => program.ends,
+                ProgramName::Listener | ProgramName::Awaited => false,
+            };
             let told = self.programs.iter().find(|(_, name)| is_told(name)).map(|(name, _)| name);
             if let Some(association) = told {
                 let abort = StreamsRequest::Abort { association, code: 0 };

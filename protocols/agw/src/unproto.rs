@@ -69,7 +69,10 @@ impl<M: Message> Agw<M> {
 
     /// Returns how many frames are on their way to a port.
     pub(crate) fn count_unproto(&self, port: u8) -> u32 {
-        let is_there = |name: &DatagramName<M>| matches!(name, DatagramName::Unproto { frame, .. } if frame.port == port);
+        let is_there = |name: &DatagramName<M>| match name {
+            DatagramName::Unproto { frame, .. } => frame.port == port,
+            DatagramName::Heard { .. } => false,
+        };
         self.datagrams.iter().filter(|(_, name)| is_there(name)).count() as u32
     }
 

@@ -195,7 +195,7 @@ impl<M: Message> AirRules<M> {
 
     fn account(&mut self, cx: &Context, port: u8, frame: &M) {
         let (octets, air) = (frame.len(), air_time(frame.len(), self.config.rate));
-        cx.event(TRANSMITTED, format_args!("{}, {octets} octets", Head::of(frame)));
+        cx.event(TRANSMITTED, format_args!("{}, {octets} octets", Shown(frame)));
         self.transmitted.frames += 1;
         self.transmitted.air += air;
         self.duty.spend(air);
@@ -287,17 +287,21 @@ impl Head {
     }
 }
 
-/// Between which stations a frame is, through which digipeaters, and of which kind.
-impl fmt::Display for Head {
+/// A frame, as an event tells it: between which stations it is, through which digipeaters, and of
+/// which kind. It is read where somebody listens.
+struct Shown<'a, M>(&'a M);
+
+impl<M: Message> fmt::Display for Shown<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Addresses { source, destination, path, .. }) = self.addresses else {
+        let Head { addresses, control, .. } = Head::of(self.0);
+        let Some(Addresses { source, destination, path, .. }) = addresses else {
             return f.write_str("no addresses");
         };
         write!(f, "{source} to {destination}")?;
         for (call, repeated) in path.iter() {
             write!(f, ",{call}{}", if repeated { "*" } else { "" })?;
         }
-        write!(f, ": {}", self.control.map_or("?", ControlField::name))
+        write!(f, ": {}", control.map_or("?", ControlField::name))
     }
 }
 

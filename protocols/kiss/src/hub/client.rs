@@ -12,6 +12,10 @@ use crate::state::Memory;
 /// How many octets of one program may wait to be taken apart: the first credit upward.
 pub(super) const CLIENT_WINDOW: usize = 4096;
 
+/// Programs for which there is no place, that were closed and have not gone: of more, one is cut
+/// off.
+const CLOSED_MOST: usize = 300;
+
 /// A program.
 pub(super) struct Client<M> {
     name: Handle,
@@ -136,7 +140,7 @@ impl<M: Message> Hub<M> {
             return;
         }
         let all = self.names.iter().filter(|(_, slot)| matches!(slot, Slot::Client(_))).count();
-        if all >= 2 * super::CLIENTS_MOST {
+        if all >= super::CLIENTS_MOST + CLOSED_MOST {
             let is_closed = |slot: &Slot<M>| matches!(slot, Slot::Client(client) if client.ends);
             let closed = self.names.iter().find(|(_, slot)| is_closed(slot)).map(|(name, _)| name);
             if let Some(association) = closed {

@@ -171,7 +171,8 @@ impl Quantity for Rate {
 }
 
 impl Quantity for AirRate {
-    const EXPECTED: &'static str = "a rate such as 1200 or \"9.6 kb/s\" (b/s, kb/s, Mb/s; B/s and so on for octets), at least 8 b/s";
+    const EXPECTED: &'static str =
+        "a rate such as 1200 or \"9.6 kb/s\" (b/s, kb/s, Mb/s; B/s for octets), at least 8 b/s";
 
     fn read(text: &str) -> Option<Self> {
         let number = || text.trim().parse().ok().and_then(Self::of_number);
