@@ -43,7 +43,7 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// there, where that is configured ([`keepalive`](TwoStage::keepalive)), each time after twice the
 /// wait. The peer is taken to be gone after a time for which it was silent
 /// ([`idle`](TwoStage::idle)); where none is agreed upon, after five probes, which take 31
-/// timeouts. While data is in flight, the recovery decides.
+/// timeouts, and as long as it [bears](TwoStage::bearing). While data is in flight, the recovery decides.
 ///
 /// Where the peer says that it does not know this side's address, this side identifies itself, and
 /// proves that it receives packets there, until the peer knows it again.
@@ -72,6 +72,8 @@ pub struct TwoStage {
     /// After how long a silence the peer is probed, and after how long it is gone; [`NEVER`].
     keepalive: Nanoseconds,
     idle: Nanoseconds,
+    /// How long a silence is borne at least, however many probes stay unanswered.
+    borne: Nanoseconds,
     /// The shorter of the two; of the second, no less than round trips take.
     patience: Nanoseconds,
     /// When something was last received, or was in flight.
@@ -180,6 +182,7 @@ impl TwoStage {
             asks: false,
             keepalive: NEVER,
             idle: NEVER,
+            borne: 0,
             patience: NEVER,
             quiet_since: Instant::START,
             looks_at: Instant::END,
@@ -214,6 +217,13 @@ impl TwoStage {
     #[must_use]
     pub const fn idle(self, silence: Option<Nanoseconds>) -> Self {
         TwoStage { idle: or_never(silence), ..self }
+    }
+
+    /// Bears a silence this long at least where none is agreed upon, and goes on probing meanwhile:
+    /// a receiver is as patient as its sender.
+    #[must_use]
+    pub const fn bearing(self, silence: Nanoseconds) -> Self {
+        TwoStage { borne: silence, ..self }
     }
 
     /// Notes until when nothing is to be said; after each change but those that data makes.
