@@ -10,17 +10,16 @@ const TRIP_MOST: Nanoseconds = 8;
 /// Below this round trip a timer is coarser than the wait.
 const SHORT: Nanoseconds = 4 * MILLISECOND;
 
-/// How many reports leave without that limit at first, where something was missing, and where
-/// nothing arrived for a round trip: the sender may have waited for reports that were lost (Linux's
-/// quick ACKs).
-const QUICK: u8 = 32;
+/// How many reports leave without that limit at first, and where something arrived again or nothing
+/// did for a round trip: the sender may have waited for reports that were lost (Linux's quick ACKs).
+const QUICK: u16 = 1024;
 
 /// How far reports are apart of which none says that something is missing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
     reported_at: Instant,
     arrived_at: Instant,
-    quick: u8,
+    quick: u16,
 }
 
 impl Spacing {
@@ -28,10 +27,10 @@ impl Spacing {
         Spacing { reported_at: Instant::START, arrived_at: Instant::START, quick: QUICK }
     }
 
-    /// Records that something arrived; `is_odd`: not what was expected.
+    /// Records that something arrived, perhaps `again`.
     #[inline]
-    pub(super) fn on_received(&mut self, view: &View, is_odd: bool) {
-        if is_odd || view.now.nanoseconds_since(self.arrived_at) > view.rtt.smoothed {
+    pub(super) fn on_received(&mut self, view: &View, again: bool) {
+        if again || view.now.nanoseconds_since(self.arrived_at) > view.rtt.smoothed {
             self.quick = QUICK;
         }
         self.arrived_at = view.now;
@@ -77,7 +76,7 @@ impl DelayedAck {
     pub(super) fn on_received(&mut self, view: &View, unit: &UnitHeader) {
         self.units = self.units.saturating_add(unit.count);
         let is_odd = unit.span.start != view.received_upto;
-        self.spacing.on_received(view, is_odd);
+        self.spacing.on_received(view, unit.span.end <= view.received_upto);
         let at = if is_odd {
             view.now
         } else if self.units >= self.n {
