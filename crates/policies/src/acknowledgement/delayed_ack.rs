@@ -7,6 +7,9 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, UnitHeader, View};
 /// to measure and to pace, and few enough for a narrow way back (TACK, RFC 9000 §13.2.2).
 const TRIP_MOST: Nanoseconds = 8;
 
+/// The longest wait: on a long path, losses are to be found as soon as on a short one.
+const WAIT_MOST: Nanoseconds = 5 * MILLISECOND;
+
 /// Below this round trip a timer is coarser than the wait.
 const SHORT: Nanoseconds = 4 * MILLISECOND;
 
@@ -42,7 +45,10 @@ impl Spacing {
         match view.rtt.smoothed {
             ..SHORT => view.now,
             _ if self.quick > 0 => view.now,
-            smoothed => view.now.max(self.reported_at.later(smoothed / TRIP_MOST)),
+            smoothed => {
+                let wait = (smoothed / TRIP_MOST).min(WAIT_MOST);
+                view.now.max(self.reported_at.later(wait))
+            }
         }
     }
 

@@ -351,11 +351,11 @@ mod tests {
 
     #[test]
     fn eight_reports_leave_in_a_round_trip_at_most_unless_something_is_missing() {
-        let rtt = Estimate { smoothed: 80 * MILLISECOND, ..NOW.rtt };
+        let rtt = Estimate { smoothed: 40 * MILLISECOND, ..NOW.rtt };
         let at = |time: u64| View { now: NOW.now.later(time * MILLISECOND), rtt, ..NOW };
         let (mut list, mut receipts) = (PeriodicList::new(SECOND, 32).full(2), Receipts::new(0));
         let (mut report, mut reports) = (Report::default(), 0);
-        // Ten packets a millisecond, for two round trips behind those that are reported at once.
+        // Ten packets a millisecond, for four round trips behind those that are reported at once.
         for number in 0..2048 + 1600 {
             let (view, span) = (at(1000 + number / 10), number..number + 1);
             list.on_received(&view, &unit(span.clone(), 1200), 1200, None);
@@ -365,7 +365,7 @@ mod tests {
                 reports += u64::from(number >= 2048);
             }
         }
-        assert!((15..=17).contains(&reports), "{reports}");
+        assert!((31..=33).contains(&reports), "{reports}");
         list.on_received(&at(1364), &unit(4001..4002, 1200), 1200, Some(4000..4001));
         assert!(list.report(&at(1364), &receipts, 100, &mut report), "something is missing");
     }

@@ -58,7 +58,7 @@ fn after_an_outage_data_leave_when_anything_is_heard() {
                 !unacknowledged || after.retransmitted > before.retransmitted,
                 "{congestion:?}, seed {seed}: {before:?}, {after:?}"
             );
-            trial.pass(trial.now() + Duration::from_millis(200));
+            trial.pass(trial.now() + Duration::from_millis(2000));
             assert!(
                 trial.ends[0].association.sending().is_idle(),
                 "{congestion:?}, seed {seed}: all has arrived"
