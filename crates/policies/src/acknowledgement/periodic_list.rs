@@ -392,6 +392,10 @@ mod tests {
         }
     }
 
+    fn one(span: Range<u64>) -> Vec<Range<u64>> {
+        Vec::from_iter([span])
+    }
+
     /// Has packets arrive, each number once or more, and returns what is reported then.
     fn reported(list: &mut PeriodicList, receipts: &mut Receipts, numbers: &[u64]) -> Report {
         for number in numbers {
@@ -416,7 +420,7 @@ mod tests {
     fn each_report_tells_all_that_arrived_so_that_any_one_suffices() {
         let (mut list, mut receipts) =
             (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
-        assert_eq!(reported(&mut list, &mut receipts, &[0, 1, 3]).held, [3..4]);
+        assert_eq!(reported(&mut list, &mut receipts, &[0, 1, 3]).held, one(3..4));
         let report = reported(&mut list, &mut receipts, &[5, 8]);
         assert_eq!((report.upto, &report.held[..]), (2, &[3..4, 5..6, 8..9][..]));
         let report = reported(&mut list, &mut receipts, &[2]);
@@ -444,7 +448,7 @@ mod tests {
         let (mut list, mut receipts) =
             (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
         let report = reported(&mut list, &mut receipts, &[0, 1, 0, 1, 5, 5]);
-        assert_eq!((report.upto, &report.held[..]), (2, &[5..6][..]));
+        assert_eq!((report.upto, &report.held), (2, &one(5..6)));
         assert_eq!(report.again, [0..2, 5..6]);
         assert_eq!(reported(&mut list, &mut receipts, &[6]).again, []);
     }
@@ -454,7 +458,7 @@ mod tests {
         let (mut list, mut receipts) =
             (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
         list.on_begun(false);
-        assert_eq!(reported(&mut list, &mut receipts, &[0, 1]).held, [0..2]);
+        assert_eq!(reported(&mut list, &mut receipts, &[0, 1]).held, one(0..2));
         assert_eq!(reported(&mut list, &mut receipts, &[2]).held, [2..3, 0..2]);
         let report = reported(&mut list, &mut receipts, &[3]);
         assert_eq!((report.upto, &report.held[..]), (0, &[3..4, 2..3][..]));
