@@ -285,9 +285,14 @@ impl Bottleneck {
 
     /// Makes the delay from a side to the other `delay` from now on.
     pub fn delay(&mut self, side: usize, delay: Duration) {
-        let link = &mut self.links[side];
-        let conditions = Conditions { delay, ..link.conditions().clone() };
-        link.set_conditions(conditions);
+        self.change(side, |conditions| conditions.delay = delay);
+    }
+
+    /// Changes what happens to packets from a side to the other, from now on.
+    pub fn change(&mut self, side: usize, change: impl FnOnce(&mut Conditions)) {
+        let mut conditions = self.links[side].conditions().clone();
+        change(&mut conditions);
+        self.links[side].set_conditions(conditions);
     }
 
     /// Returns the retransmission timeout of the sending side of the first flow.

@@ -80,7 +80,8 @@ pub struct Config {
     /// octets asks for an answer, or after two thirds of the agreed [`idle`](Config::idle) timeout;
     /// `None`: never, as in the document. It is repeated after SRTT + max(`timeout_least`, 4 ·
     /// RTTVAR), and then each time after twice the wait, until the idle timeout; without one, five
-    /// probes decide, which take 31 of these. So a peer that is gone is noticed that long after its
+    /// probes decide, which take 31 of these, but not before three times [`silence`](Config::silence):
+    /// an end that receives is as patient as one that sends. So a peer that is gone is noticed `idle` after its
     /// last packet, and an outage that is shorter by a probe's wait does no harm. Where air time
     /// costs, switch off this and [`idle`](Config::idle) at both ends.
     pub keepalive: Option<Nanoseconds>,
@@ -304,6 +305,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         connection: connection::TwoStage::new(config.timeout_first)
             .tries(config.tries)
             .keepalive(config.keepalive)
+            .bearing(config.silence.saturating_mul(3))
             .idle(config.bears()),
         acknowledgement: acknowledgement::PeriodicList::new(
             config.gather,

@@ -7,16 +7,53 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, UnitHeader, View};
 /// to measure and to pace, and few enough for a narrow way back (TACK, RFC 9000 §13.2.2).
 const TRIP_MOST: Nanoseconds = 8;
 
+/// The longest wait: on a long path, losses are to be found as soon as on a short one.
+const WAIT_MOST: Nanoseconds = 5 * MILLISECOND;
+
 /// Below this round trip a timer is coarser than the wait.
 const SHORT: Nanoseconds = 4 * MILLISECOND;
 
-/// Returns when the next report may leave, behind one that left at `reported_at`, while nothing is
-/// missing.
-#[inline]
-pub(super) fn spaced(view: &View, reported_at: Instant) -> Instant {
-    match view.rtt.smoothed {
-        ..SHORT => view.now,
-        smoothed => view.now.max(reported_at.later(smoothed / TRIP_MOST)),
+/// How many reports leave without that limit at first, and where something arrived again or nothing
+/// did for a round trip: the sender may have waited for reports that were lost (Linux's quick ACKs).
+const QUICK: u16 = 1024;
+
+/// How far reports are apart of which none says that something is missing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spacing {
+    reported_at: Instant,
+    arrived_at: Instant,
+    quick: u16,
+}
+
+impl Spacing {
+    pub(super) const fn new() -> Self {
+        Spacing { reported_at: Instant::START, arrived_at: Instant::START, quick: QUICK }
+    }
+
+    /// Records that something arrived, perhaps `again`.
+    #[inline]
+    pub(super) fn on_received(&mut self, view: &View, again: bool) {
+        if again || view.now.nanoseconds_since(self.arrived_at) > view.rtt.smoothed {
+            self.quick = QUICK;
+        }
+        self.arrived_at = view.now;
+    }
+
+    /// Returns when the next report may leave.
+    #[inline]
+    pub(super) fn next(&self, view: &View) -> Instant {
+        match view.rtt.smoothed {
+            ..SHORT => view.now,
+            _ if self.quick > 0 => view.now,
+            smoothed => {
+                let wait = (smoothed / TRIP_MOST).min(WAIT_MOST);
+                view.now.max(self.reported_at.later(wait))
+            }
+        }
+    }
+
+    pub(super) fn on_reported(&mut self, view: &View) {
+        (self.reported_at, self.quick) = (view.now, self.quick.saturating_sub(1));
     }
 }
 
@@ -29,29 +66,31 @@ pub(super) struct DelayedAck {
     delay: Nanoseconds,
     units: u32,
     at: Instant,
-    reported_at: Instant,
+    spacing: Spacing,
     pub(super) asked: Option<u32>,
 }
 
 impl DelayedAck {
     pub(super) const fn new(n: u32, delay: Nanoseconds) -> Self {
-        DelayedAck::behind(n, delay, Instant::START)
+        DelayedAck::behind(n, delay, Spacing::new())
     }
 
-    const fn behind(n: u32, delay: Nanoseconds, reported_at: Instant) -> Self {
-        DelayedAck { n, delay, units: 0, at: Instant::END, reported_at, asked: None }
+    const fn behind(n: u32, delay: Nanoseconds, spacing: Spacing) -> Self {
+        DelayedAck { n, delay, units: 0, at: Instant::END, spacing, asked: None }
     }
 
     pub(super) fn on_received(&mut self, view: &View, unit: &UnitHeader) {
         self.units = self.units.saturating_add(unit.count);
-        let wait = if unit.span.start != view.received_upto {
+        let is_odd = unit.span.start != view.received_upto;
+        self.spacing.on_received(view, unit.span.end <= view.received_upto);
+        let at = if is_odd {
             view.now
         } else if self.units >= self.n {
-            spaced(view, self.reported_at)
+            self.spacing.next(view)
         } else {
             view.now.later(self.delay)
         };
-        self.at = self.at.min(wait);
+        self.at = self.at.min(at);
     }
 
     pub(super) fn on_inquiry(&mut self, view: &View, number: u32) {
@@ -67,7 +106,8 @@ impl DelayedAck {
     }
 
     pub(super) fn on_reported(&mut self, view: &View) {
-        *self = DelayedAck::behind(self.n, self.delay, view.now);
+        self.spacing.on_reported(view);
+        *self = DelayedAck::behind(self.n, self.delay, self.spacing);
     }
 
     pub(super) fn deadline(&self) -> Instant {

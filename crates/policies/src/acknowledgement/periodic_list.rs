@@ -8,7 +8,7 @@ use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
-use super::delayed_ack::spaced;
+use super::delayed_ack::Spacing;
 
 /// How many spans are reported once more, beside what is news: a report that is lost would cost
 /// retransmissions.
@@ -63,7 +63,7 @@ pub struct PeriodicList {
     most: u64,
     full: Option<u32>,
     at: Instant,
-    reported_at: Instant,
+    spacing: Spacing,
     /// What arrived since the last list, in the order of arrival; how many numbers, and how many
     /// octets their packets had.
     news: Vec<Range<u64>>,
@@ -94,7 +94,7 @@ impl PeriodicList {
             most,
             full: None,
             at: Instant::END,
-            reported_at: Instant::START,
+            spacing: Spacing::new(),
             news: Vec::new(),
             numbers: 0,
             octets: 0,
@@ -195,6 +195,7 @@ impl Acknowledgement for PeriodicList {
     #[cold]
     fn on_again(&mut self, view: &View, span: &Range<u64>) {
         self.at = view.now; // its sender does not know
+        self.spacing.on_received(view, true);
         let spans = self.again.len();
         match self.again.last_mut() {
             Some(last) if last.end == span.start => last.end = span.end,
@@ -216,13 +217,14 @@ impl Acknowledgement for PeriodicList {
         if unit.piece > self.longest {
             self.lengthen(unit.piece);
         }
+        self.spacing.on_received(view, false);
         let is_measured = view.rtt.smoothed > 0;
         let most = if is_measured { self.most } else { self.most.min(UNMEASURED_MOST) };
         // What is missing is sent again the sooner (RFC 5681 §4.2).
         if gap.is_some() || self.is_first {
             self.at = view.now;
         } else if self.numbers >= most || self.octets >= self.enough {
-            self.at = self.at.min(spaced(view, self.reported_at));
+            self.at = self.at.min(self.spacing.next(view));
         } else if self.at == Instant::END {
             // The first of them waits longest.
             let wait =
@@ -274,8 +276,8 @@ impl Acknowledgement for PeriodicList {
     }
 
     fn on_reported(&mut self, view: &View, report: &Report) {
-        (self.octets, self.all, self.reported_at) = (0, false, view.now);
-        self.is_first = false;
+        (self.octets, self.all, self.is_first) = (0, false, false);
+        self.spacing.on_reported(view);
         if self.ranges {
             self.numbers = 0;
             self.news.clear();
@@ -360,23 +362,23 @@ mod tests {
 
     #[test]
     fn eight_reports_leave_in_a_round_trip_at_most_unless_something_is_missing() {
-        let rtt = Estimate { smoothed: 80 * MILLISECOND, ..NOW.rtt };
+        let rtt = Estimate { smoothed: 40 * MILLISECOND, ..NOW.rtt };
         let at = |time: u64| View { now: NOW.now.later(time * MILLISECOND), rtt, ..NOW };
         let (mut list, mut receipts) = (PeriodicList::new(SECOND, 32).full(2), Receipts::new(0));
         let (mut report, mut reports) = (Report::default(), 0);
-        for number in 0..800 {
-            // Ten a millisecond; the last one behind a gap.
+        // Ten packets a millisecond, for four round trips behind those that are reported at once.
+        for number in 0..2048 + 1600 {
             let (view, span) = (at(1000 + number / 10), number..number + 1);
             list.on_received(&view, &unit(span.clone(), 1200), 1200, None);
             receipts.enter(&span);
             if list.report(&view, &receipts, 100, &mut report) {
                 list.on_reported(&view, &report);
-                reports += 1;
+                reports += u64::from(number >= 2048);
             }
         }
-        assert!((7..=9).contains(&reports), "{reports}");
-        list.on_received(&at(1079), &unit(801..802, 1200), 1200, Some(800..801));
-        assert!(list.report(&at(1079), &receipts, 100, &mut report));
+        assert!((31..=33).contains(&reports), "{reports}");
+        list.on_received(&at(1364), &unit(4001..4002, 1200), 1200, Some(4000..4001));
+        assert!(list.report(&at(1364), &receipts, 100, &mut report), "something is missing");
     }
 
     #[test]
@@ -412,6 +414,10 @@ mod tests {
         }
     }
 
+    fn one(span: Range<u64>) -> Vec<Range<u64>> {
+        Vec::from_iter([span])
+    }
+
     /// Has packets arrive, each number once or more, and returns what is reported then.
     fn reported(list: &mut PeriodicList, receipts: &mut Receipts, numbers: &[u64]) -> Report {
         for number in numbers {
@@ -436,7 +442,7 @@ mod tests {
     fn each_report_tells_all_that_arrived_so_that_any_one_suffices() {
         let (mut list, mut receipts) =
             (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
-        assert_eq!(reported(&mut list, &mut receipts, &[0, 1, 3]).held, [3..4]);
+        assert_eq!(reported(&mut list, &mut receipts, &[0, 1, 3]).held, one(3..4));
         let report = reported(&mut list, &mut receipts, &[5, 8]);
         assert_eq!((report.upto, &report.held[..]), (2, &[3..4, 5..6, 8..9][..]));
         let report = reported(&mut list, &mut receipts, &[2]);
@@ -464,7 +470,7 @@ mod tests {
         let (mut list, mut receipts) =
             (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
         let report = reported(&mut list, &mut receipts, &[0, 1, 0, 1, 5, 5]);
-        assert_eq!((report.upto, &report.held[..]), (2, &[5..6][..]));
+        assert_eq!((report.upto, &report.held), (2, &one(5..6)));
         assert_eq!(report.again, [0..2, 5..6]);
         assert_eq!(reported(&mut list, &mut receipts, &[6]).again, []);
     }
@@ -474,7 +480,7 @@ mod tests {
         let (mut list, mut receipts) =
             (PeriodicList::new(SECOND, 99).ranges(true), Receipts::new(0));
         list.on_begun(false);
-        assert_eq!(reported(&mut list, &mut receipts, &[0, 1]).held, [0..2]);
+        assert_eq!(reported(&mut list, &mut receipts, &[0, 1]).held, one(0..2));
         assert_eq!(reported(&mut list, &mut receipts, &[2]).held, [2..3, 0..2]);
         let report = reported(&mut list, &mut receipts, &[3]);
         assert_eq!((report.upto, &report.held[..]), (0, &[3..4, 2..3][..]));

@@ -6,6 +6,7 @@
 mod marks;
 mod once;
 mod paths;
+mod shapes;
 
 use stackwright_artp::Congestion::{self, Bbr, Cubic, Document, NewReno};
 

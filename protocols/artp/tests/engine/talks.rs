@@ -3,6 +3,7 @@
 use fastrand::Rng;
 use stackwright_artp::{Config, Congestion};
 use stackwright_contract::Duration;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_trial::{Talk, Trial};
 
@@ -26,6 +27,42 @@ fn each_datagram_arrives_once_whatever_bounds_what_is_on_its_way() {
             let mut trial = Trial::new(|side| end(&config, side), &bad(seed), seed);
             let outcome = trial.talk(&Talk::default(), seed, |_, _| {});
             assert!(outcome.is_ok(), "{congestion:?}, seed {seed}: {outcome:?}");
+        }
+    }
+}
+
+/// The next timeout is as far off as the outage was long; what is lost and what is in flight leave
+/// all the same.
+#[test]
+fn after_an_outage_data_leave_when_anything_is_heard() {
+    for congestion in [Congestion::Document, Congestion::Cubic, Congestion::Bbr] {
+        for seed in 0..20 {
+            let config = Config { congestion, ..config() };
+            let way = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
+            let mut trial = Trial::new(|side| end(&config, side), &way, seed);
+            let wishes = MessageProperties::default();
+            trial.ends[0].open(trial.now());
+            trial.pass(trial.now() + Duration::from_millis(100));
+            // A part of a packet, or many packets.
+            trial.ends[0].send(trial.now(), &vec![7; 100 + 3000 * seed as usize], wishes);
+            trial.pass(trial.now() + Duration::from_millis(5));
+            trial.set_conditions(&Conditions { loss: 1.0.into(), ..way.clone() });
+            trial.pass(trial.now() + Duration::from_millis(9000 + 100 * seed));
+            trial.set_conditions(&way);
+            trial.ends[1].send(trial.now(), &[7; 10], wishes);
+            let before = trial.ends[0].association.counts();
+            trial.pass(trial.now() + Duration::from_millis(11));
+            let after = trial.ends[0].association.counts();
+            let unacknowledged = !trial.ends[0].association.sending().is_idle();
+            assert!(
+                !unacknowledged || after.retransmitted > before.retransmitted,
+                "{congestion:?}, seed {seed}: {before:?}, {after:?}"
+            );
+            trial.pass(trial.now() + Duration::from_millis(2000));
+            assert!(
+                trial.ends[0].association.sending().is_idle(),
+                "{congestion:?}, seed {seed}: all has arrived"
+            );
         }
     }
 }

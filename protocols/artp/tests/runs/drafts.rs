@@ -473,8 +473,10 @@ fn drafts_that_are_sent_together_arrive_as_messages() {
                 "{broken:?}"
             );
             if !narrow {
+                // Where something is lost, it depends on what is behind it.
+                assert!(*at_once == 0 || together, "{broken:?}: they were sent one by one");
                 let expected = together && broken.is_none();
-                assert_eq!(*at_once > 0, expected, "several go up at once where nothing is lost");
+                assert!(*at_once > 0 || !expected, "several go up at once where nothing is lost");
             }
             assert!(
                 each.iter().copied().eq(0..33) && came.len() == 33,

@@ -125,10 +125,10 @@ fn little_is_handed_over_on_a_slow_path() {
 #[test]
 fn the_rate_of_no_path_is_bounded_by_what_may_be_handed_over() {
     for (length, rate, trip, seconds, least) in [
-        (1000, 12_500_000, 100, 3, 27_000_000),
+        (1000, 12_500_000, 100, 3, 26_900_000),
         (1000, 125_000, 600, 20, 2_120_000),
         // Messages that are longer than the first credit, or than two windows and a second.
-        (100_000, 1_250_000, 100, 10, 11_400_000),
+        (100_000, 1_250_000, 100, 10, 11_100_000),
         (300_000, 125_000, 600, 20, 1_800_000),
         (1_000_000, 1_250_000, 300, 20, 21_000_000),
         (70_000, 1200, 1000, 300, 280_000),

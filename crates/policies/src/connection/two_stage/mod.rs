@@ -44,7 +44,8 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// wait. The peer is taken to be gone after a time for which it was silent
 /// ([`idle`](TwoStage::idle)): each side tells for how long it bears silence, and the longer time
 /// is that of both, so that neither gives up an association that the other one goes on with; where
-/// none is agreed upon, after five probes, which take 31 timeouts. While data is in flight, the
+/// none is agreed upon, after five probes, which take 31 timeouts, and as long as it
+/// [bears](TwoStage::bearing). While data is in flight, the
 /// recovery decides, but not before that time.
 ///
 /// Where the peer says that it does not know this side's address, this side identifies itself, and
@@ -74,6 +75,8 @@ pub struct TwoStage {
     /// After how long a silence the peer is probed, and after how long it is gone; [`NEVER`].
     keepalive: Nanoseconds,
     idle: Nanoseconds,
+    /// How long a silence is borne at least, however many probes stay unanswered.
+    borne: Nanoseconds,
     /// The shorter of the two; of the second, no less than round trips take.
     patience: Nanoseconds,
     /// When something was last received, or was in flight.
@@ -185,6 +188,7 @@ impl TwoStage {
             asks: false,
             keepalive: NEVER,
             idle: NEVER,
+            borne: 0,
             patience: NEVER,
             quiet_since: Instant::START,
             looks_at: Instant::END,
@@ -219,6 +223,13 @@ impl TwoStage {
     #[must_use]
     pub const fn idle(self, silence: Option<Nanoseconds>) -> Self {
         TwoStage { idle: or_never(silence), ..self }
+    }
+
+    /// Bears a silence this long at least where none is agreed upon, and goes on probing meanwhile:
+    /// a receiver is as patient as its sender.
+    #[must_use]
+    pub const fn bearing(self, silence: Nanoseconds) -> Self {
+        TwoStage { borne: silence, ..self }
     }
 
     /// Notes until when nothing is to be said; after each change but those that data makes.

@@ -30,13 +30,14 @@ impl TwoStage {
 
     /// Returns whether to probe now if the peer is there.
     pub(super) fn probes(&self, view: &View) -> bool {
-        let asks = |question: Question| question.is_due(view) && self.may_probe(question);
+        let asks = |question: Question| question.is_due(view) && self.may_probe(view, question);
         self.state == State::Open && self.probing.is_some_and(asks)
     }
 
     /// Returns whether another probe may bring an answer in time.
-    pub(super) fn may_probe(&self, question: Question) -> bool {
-        self.idle != NEVER || question.tries < PROBES_MOST
+    pub(super) fn may_probe(&self, view: &View, question: Question) -> bool {
+        let is_short = view.now.nanoseconds_since(self.quiet_since) < self.borne;
+        self.idle != NEVER || question.tries < PROBES_MOST || is_short
     }
 
     /// Returns how long a silence lasts before the peer is probed, and before it is gone.
@@ -85,7 +86,7 @@ impl TwoStage {
                 self.probing = Some(Question::first(view.now));
                 false
             }
-            Some(question) => silence >= gone || !self.may_probe(question),
+            Some(question) => silence >= gone || !self.may_probe(view, question),
             None if silence >= probed => {
                 self.probing = Some(Question::first(view.now));
                 false
