@@ -95,8 +95,8 @@ impl Losses {
         self.most = self.most.saturating_add(octets / 4);
     }
 
-    /// Returns whether more than a third was lost, of packets of `packet` octets, and not by chance:
-    /// by more than two standard deviations of a third. Of few packets, half are soon lost.
+    /// Returns whether more than a third was lost, of packets of `packet` octets, and not by
+    /// chance: by more than two standard deviations of a third. Of few packets, half are soon lost.
     fn loses_a_third(&self, packet: u64) -> bool {
         let packets = |octets: u64| octets / packet.max(1);
         let (lost, sent) = (packets(self.lost), packets(self.lost + self.arrived));
@@ -105,9 +105,9 @@ impl Losses {
     }
 
     /// Ends a round trip of packets of `packet` octets, where the shortest ever is `least`. Returns
-    /// whether it was congested: more than `few` octets were lost or marked, and those are more than
-    /// [`MANY`] in a hundred where a queue stood or a router marked, or more than a third was lost in
-    /// any case.
+    /// whether it was congested: more than `few` octets were lost or marked, and those are more
+    /// than [`MANY`] in a hundred where a queue stood or a router marked, or more than a third was
+    /// lost in any case.
     pub(super) fn judge(&mut self, least: Nanoseconds, packet: u64, few: u64) -> bool {
         let sent = self.lost + self.arrived;
         let exceeds = |octets: u64, percent: u64| 100 * octets > percent * sent;
