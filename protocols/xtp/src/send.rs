@@ -119,8 +119,8 @@ impl<M> Xtp4<M> {
         put(&terms, octets);
     }
 
-    /// Returns the octets of a unit that leave now: all of them, unless the path does not pass them,
-    /// or may not. Each has a number, so that a part is a packet as any other.
+    /// Returns the octets of a unit that leave now: all of them, unless the path does not pass
+    /// them, or may not. Each has a number, so that a part is a packet as any other.
     fn part(&mut self, view: &View, unit: &Cargo<'_>) -> Range<usize> {
         let before =
             XtpPacket::LENGTH + self.terms.before() + if begins(unit.label) { TAG } else { 0 };

@@ -1,5 +1,5 @@
-//! Steps: a rate, an MTU or a treatment of ECN that changes in the middle of a run, as on a path that
-//! is routed anew. No sender is told.
+//! Steps: a rate, an MTU or a treatment of ECN that changes in the middle of a run, as on a path
+//! that is routed anew. No sender is told.
 
 use serde::{Deserialize, Serialize};
 use stackwright_contract::{Duration, Instant};

@@ -26,8 +26,8 @@ const ALARMS_MOST: u8 = 2;
 /// long packet is tried, and if that is lost too, the path is a black hole. An outage, however
 /// long, ends otherwise: what is tried after it arrives. The number of lost packets says little:
 /// one lost acknowledgement may leave many packets unacknowledged. Where nothing was acknowledged
-/// yet, the first copy leaves in parts at once, and where no long packet ever arrived, what was lost
-/// with it counts as tried: so an association opens on a narrow path.
+/// yet, the first copy leaves in parts at once, and where no long packet ever arrived, what was
+/// lost with it counts as tried: so an association opens on a narrow path.
 ///
 /// A path with much random loss looks alike now and then, and mostly soon shows that it does not:
 /// each such false alarm, up to two, makes one more arrival in parts necessary. Packets of less
@@ -94,8 +94,8 @@ impl BlackHoleDetector {
         octets - self.header
     }
 
-    /// Records that a body of `octets` left once more; sequence numbers below `settled` do not leave
-    /// again. `packet` is the longest packet now.
+    /// Records that a body of `octets` left once more; sequence numbers below `settled` do not
+    /// leave again. `packet` is the longest packet now.
     pub(super) fn on_repeated(&mut self, packet: usize, settled: u64, number: u64, octets: usize) {
         if steps(packet).first().is_none_or(|step| octets <= self.body_most(*step)) {
             return;
@@ -120,8 +120,8 @@ impl BlackHoleDetector {
         self.repeated == Some(number)
     }
 
-    /// Returns whether the long packet `number`, which leaves once more, leaves in parts, to find out
-    /// whether the path is alive.
+    /// Returns whether the long packet `number`, which leaves once more, leaves in parts, to find
+    /// out whether the path is alive.
     pub(super) fn tries(&self, packet: usize, number: u64) -> bool {
         self.probes(number) || (self.is_fresh || self.alive > 0) && !self.did_pass(packet)
     }
@@ -147,8 +147,8 @@ impl BlackHoleDetector {
         steps.get(first + times / tries).or(steps.last()).copied()
     }
 
-    /// Returns the longest packet that passes, if the path is a black hole for longer ones, now that
-    /// this long packet leaves, which [tries](Self::tries).
+    /// Returns the longest packet that passes, if the path is a black hole for longer ones, now
+    /// that this long packet leaves, which [tries](Self::tries).
     pub(super) fn found(&self, packet: usize, number: u64) -> Option<usize> {
         let did_pass = packet <= BASE && self.did_pass(packet);
         let is_found =

@@ -96,8 +96,8 @@ impl Narrow {
         Narrow { passes, has_long, raise: Raise::No, raise_at, wait: 2 * RAISE_FIRST }
     }
 
-    /// Returns whether a unit that leaves for the first time, in a packet of `octets` octets, leaves
-    /// whole though it is too long.
+    /// Returns whether a unit that leaves for the first time, in a packet of `octets` octets,
+    /// leaves whole though it is too long.
     fn raises(&mut self, view: &View, number: u64, octets: usize) -> bool {
         match self.raise {
             Raise::No if self.raise_at <= view.now => {
@@ -209,8 +209,8 @@ impl PathMtu {
     }
 
     /// Returns the longest part of a unit that leaves now in a packet of `octets` octets, header
-    /// included, if it leaves in parts: the path drops it, or it is the probe that shows whether the
-    /// path does.
+    /// included, if it leaves in parts: the path drops it, or it is the probe that shows whether
+    /// the path does.
     #[inline]
     pub fn part_most(&mut self, view: &View, number: u64, octets: usize) -> Option<usize> {
         match self.state {
@@ -245,8 +245,8 @@ impl PathMtu {
         (octets > most).then_some(most)
     }
 
-    /// Returns the octets of the next part of the unit `number`, of whose body a packet holds `most`
-    /// of `whole` octets. The one that ends with the body is the last.
+    /// Returns the octets of the next part of the unit `number`, of whose body a packet holds
+    /// `most` of `whole` octets. The one that ends with the body is the last.
     pub fn next_part(&mut self, number: u64, whole: usize, most: usize) -> Range<usize> {
         let begun = self.parted.filter(|(begun, left)| *begun == number && *left < whole);
         let offset = begun.map_or(0, |(_, left)| left);

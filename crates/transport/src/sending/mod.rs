@@ -299,8 +299,8 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// Records that the first `octets` octets of what leaves [next](Self::next) left in parts: until
-    /// the last part has left, nothing new overtakes it.
+    /// Records that the first `octets` octets of what leaves [next](Self::next) left in parts:
+    /// until the last part has left, nothing new overtakes it.
     pub(crate) fn hold(&mut self, octets: usize) {
         if !self.is_losing() {
             self.waiting.hold(octets);

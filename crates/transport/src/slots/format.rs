@@ -129,7 +129,8 @@ slot! {
         /// Returns whether both sides report how many packets came [marked](Report::ecn).
         fn tells_marks(&self) -> bool = false;
         /// Returns whether the packet of the unit of this number may be behind others in a batch:
-        /// it takes its unit whole, and carries nothing else. Numbers below `sent_upto` left before.
+        /// it takes its unit whole, and carries nothing else. Numbers below `sent_upto` left
+        /// before.
         fn runs(&self, number: u64, sent_upto: u64) -> bool = false;
         /// Writes the header of a later piece of a message, which leaves at the same moment behind
         /// the piece of `header`, to the front of `into`, if it follows from `header`. Returns its

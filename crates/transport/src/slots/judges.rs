@@ -137,8 +137,8 @@ slot! {
         /// Records that `packets` packets arrived that met congestion: without ECN, one or more
         /// would have been lost.
         fn on_marked(&mut self, view: &View, packets: u32) = ();
-        /// Records that marks were none of congestion: a router on the path marks everything. Before
-        /// the first of them, the window was `window` octets.
+        /// Records that marks were none of congestion: a router on the path marks everything.
+        /// Before the first of them, the window was `window` octets.
         fn on_marks_refuted(&mut self, view: &View, window: u64) = ();
         /// Returns whether it reacts to marks: only such a policy may let routers mark what it
         /// sends (RFC 3168 §6).

@@ -83,9 +83,9 @@ pub fn withstands<C: Configuration<Message = M>>(
     }
 }
 
-/// Everything arrives, and soon, over a path that drops longer packets silently than an Internet path
-/// may have (RFC 8899 §4.3): from the beginning, so that the first packets do not arrive, or from
-/// some time on. `make` has packets of 1472 octets.
+/// Everything arrives, and soon, over a path that drops longer packets silently than an Internet
+/// path may have (RFC 8899 §4.3): from the beginning, so that the first packets do not arrive, or
+/// from some time on. `make` has packets of 1472 octets.
 pub fn pass_narrow_paths<C: Configuration<Message = M>>(
     make: impl Fn(usize) -> Slots<C>,
     promise: Promise,

@@ -52,6 +52,18 @@ fn loss_without_a_queue_costs_what_is_lost() {
     assert!(got < 0.2, "the path is as hard as it is said to be: {got}");
 }
 
+/// Where a fifth is lost each way, half of a few packets soon is.
+#[test]
+fn a_fifth_that_is_lost_costs_no_more_than_half_whatever_is_lost_first() {
+    for seed in 0..16 {
+        let way = Way::new(2 * MBIT, 100, 0.2);
+        let mut bottleneck = Bottleneck::new(&way, &[(Bbr, 0)], seed);
+        bottleneck.run(30); // the opening may be lost again and again
+        let got = bottleneck.run(30)[0];
+        assert!(got > 0.4, "seed {seed}: {got}");
+    }
+}
+
 #[test]
 fn two_flows_share_and_no_queue_stands() {
     for queue in [1.0, 8.0] {

@@ -2,12 +2,11 @@
 
 use stackwright_transport::words::{MILLISECOND, Nanoseconds};
 
+use super::LEAST;
 use super::path::HARDLY;
 
-/// How many of a hundred octets may be lost in a round trip with a queue (§2.7, LossThresh), and
-/// how many in any other.
+/// How many of a hundred octets may be lost in a round trip with a queue (§2.7, LossThresh).
 const MANY: u64 = 2;
-const TOO_MANY: u64 = 33;
 
 /// The most octets that are believed to have met congestion in a round trip.
 const MARKED_MOST: u64 = 1 << 48;
@@ -104,21 +103,31 @@ impl Losses {
         self.most = self.most.saturating_add(octets / 4);
     }
 
-    /// Ends a round trip, where the shortest ever is `least`. Returns whether it was congested:
-    /// more than `few` octets were lost or marked, and those are more than [`MANY`] in a hundred
-    /// where a queue stood or a router marked, or more than [`TOO_MANY`] were lost in any case.
-    pub(super) fn judge(&mut self, least: Nanoseconds, floor: u64, few: u64) -> bool {
+    /// Returns whether more than a third was lost, of packets of `packet` octets, and not by
+    /// chance: by more than two standard deviations of a third. Of few packets, half are soon lost.
+    fn loses_a_third(&self, packet: u64) -> bool {
+        let packets = |octets: u64| octets / packet.max(1);
+        let (lost, sent) = (packets(self.lost), packets(self.lost + self.arrived));
+        let excess = (3 * lost).saturating_sub(sent);
+        excess.saturating_mul(excess) > 8 * sent
+    }
+
+    /// Ends a round trip of packets of `packet` octets, where the shortest ever is `least`. Returns
+    /// whether it was congested: more than `few` octets were lost or marked, and those are more
+    /// than [`MANY`] in a hundred where a queue stood or a router marked, or more than a third was
+    /// lost in any case.
+    pub(super) fn judge(&mut self, least: Nanoseconds, packet: u64, few: u64) -> bool {
         let sent = self.lost + self.arrived;
         let exceeds = |octets: u64, percent: u64| 100 * octets > percent * sent;
         let queued =
             self.least != Nanoseconds::MAX && self.least > least + (least / 4).max(MILLISECOND);
         // A mark says that a queue stands, however short.
         let congested = self.lost + self.marked > few
-            && (exceeds(self.lost, TOO_MANY)
+            && (self.loses_a_third(packet)
                 || (queued || self.marked > 0) && exceeds(self.lost + self.marked, MANY));
         if congested {
             self.before = if self.marked > 0 { 0 } else { self.most };
-            self.most = self.most.min(self.in_flight / 10 * LEFT).max(floor);
+            self.most = self.most.min(self.in_flight / 10 * LEFT).max(LEAST * packet);
         }
         let share = (self.lost * PARTS).checked_div(sent).unwrap_or(0);
         let share = ((SMOOTHED - 1) * self.share + share) / SMOOTHED;
@@ -142,7 +151,7 @@ mod tests {
         for _ in 0..100 {
             losses.lost(lost);
             losses.see(1_000_000 - lost, Some(took), 0);
-            assert!(!losses.judge(ROUND_TRIP, 0, 0));
+            assert!(!losses.judge(ROUND_TRIP, 1000, 0));
         }
         losses.gain()
     }
@@ -164,7 +173,7 @@ mod tests {
             let mut losses = Losses::new();
             losses.lost(1000);
             losses.see(9000, Some(2 * ROUND_TRIP), 10_000);
-            losses.judge(ROUND_TRIP, 4000, few)
+            losses.judge(ROUND_TRIP, 1000, few)
         };
         assert!(congested(0) && !congested(5000));
     }
@@ -173,6 +182,26 @@ mod tests {
     fn where_a_queue_stands_less_is_sent_whatever_is_lost() {
         for lost in [0, 10_000] {
             assert_eq!(gain(ROUND_TRIP + ROUND_TRIP / 8, lost), YIELDING);
+        }
+    }
+
+    /// Half of four packets, where a fifth is lost by chance, is no sign; nearly all of ten are.
+    #[test]
+    fn a_third_that_is_lost_by_chance_is_no_congestion() {
+        for (lost, sent, congested) in [
+            (2, 4, false),
+            (3, 4, false),
+            (6, 10, false),
+            (7, 10, true),
+            (15, 30, false),
+            (16, 30, true),
+            (360, 1000, false),
+            (370, 1000, true),
+        ] {
+            let mut losses = Losses::new();
+            losses.lost(1000 * lost);
+            losses.see(1000 * (sent - lost), Some(ROUND_TRIP), 0);
+            assert_eq!(losses.judge(ROUND_TRIP, 1000, 0), congested, "{lost} of {sent}");
         }
     }
 }

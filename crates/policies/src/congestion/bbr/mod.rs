@@ -57,8 +57,9 @@ const BURST_MOST: u64 = 64 << 10;
 /// - **Loss** bounds what is in flight (§5.5.10, 2 % of a round trip) only where even the shortest
 ///   round trip of that time was a quarter, and a millisecond, longer than the shortest of all:
 ///   then a queue stood, and loss comes of it. Loss without a queue is no congestion, be it a
-///   tenth, and more congestion control would not help. A loss of a third counts in any case: there
-///   the queue may be too short to be seen.
+///   tenth, and more congestion control would not help. A loss of a third counts in any case,
+///   unless so much of few packets may be lost by chance: there the queue may be too short to be
+///   seen.
 /// - **The rate** is what arrives: as long as no queue stands, what is lost all the same is sent
 ///   beside it, up to 2 %, or the path would never be quite full. Where a queue stands, 3 % less is
 ///   sent: other flows may fill it, too.
@@ -197,7 +198,7 @@ impl Congestion for Bbr {
             sample.is_some_and(|sample| self.path.see_rate(&sample, self.delivery.delivered));
         self.path.see_lump(view.now, acknowledged.octets, self.wanted);
         let few = if self.cycle.is_filled() { 0 } else { STARTUP_LOST_MOST * self.packet };
-        let congested = new_round && self.losses.judge(self.path.least(), LEAST * self.packet, few);
+        let congested = new_round && self.losses.judge(self.path.least(), self.packet, few);
         if self.cycle.phase() == Phase::Up {
             self.losses.relent(acknowledged.octets);
         }

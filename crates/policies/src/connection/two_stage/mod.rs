@@ -45,8 +45,8 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// ([`idle`](TwoStage::idle)): each side tells for how long it bears silence, and the longer time
 /// is that of both, so that neither gives up an association that the other one goes on with; where
 /// none is agreed upon, after five probes, which take 31 timeouts, and as long as it
-/// [bears](TwoStage::bearing). While data is in flight, the
-/// recovery decides, but not before that time.
+/// [bears](TwoStage::bearing). While data is in flight, the recovery decides, but not before that
+/// time.
 ///
 /// Where the peer says that it does not know this side's address, this side identifies itself, and
 /// proves that it receives packets there, until the peer knows it again.

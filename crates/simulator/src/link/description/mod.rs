@@ -11,7 +11,7 @@
 //! codel = { target = "5 ms", interval = "100 ms" }
 //! mtu = 1500                      # octets
 //! steps = [{ at = "8 s", rate = "10 Mb/s" }, { at = "9 s", mtu = 1280, ecn = "bleach" }]
-//! ecn = "keep"                    # or "bleach", "mark" (what is ECN-capable), "mark-all", "swap" (ECT(0) and ECT(1))
+//! ecn = "keep"                    # or "bleach", "mark", "mark-all", "swap"
 //! policer = { rate = "10 Mb/s", burst = "50 kB" }
 //! overhead = 38                   # octets of framing for each packet
 //! loss = 0.01                     # or { every = 10 }, { listed = [3, 7] }, { gilbert-elliott = { p = 0.01, r = 0.2 } }
