@@ -110,7 +110,7 @@ pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
                 ],
             )
             .into(),
-            &[501],
+            &[501, 530],
         ),
         31 => (pick(random, &["", " ", "FOO", "RETRa", "226 no"]).into(), &[500]),
         32 => ("X".repeat(random.usize(4113..9000)), &[500]),
