@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Which version of the source a beginning is of, is noted with it before its first octet, so that
-//! two versions never become one file: without digests, that version is asked for before the rest is
-//! requested, when it is opened, and when all of it is here. What cannot be shown to be the same is
-//! another.
+//! two versions never become one file: without digests, that version is asked for before the rest
+//! is requested, when it is opened, and when all of it is here. What cannot be shown to be the same
+//! is another.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

@@ -120,7 +120,8 @@ pub(crate) struct Client {
     pub(crate) config: Arc<ClientConfig>,
     /// The same with TLS 1.2 alone, where both versions are spoken.
     pub(crate) only_12: Option<Arc<ClientConfig>>,
-    /// Whether new groups speak that: the server gave fewer tickets of TLS 1.3 than it wants to see.
+    /// Whether new groups speak that: the server gave fewer tickets of TLS 1.3 than it wants to
+    /// see.
     pub(crate) is_short_of_tickets: bool,
     pub(crate) verifier: Arc<Verifier>,
     pub(crate) sessions: Arc<ClientSessions>,

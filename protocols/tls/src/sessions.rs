@@ -19,8 +19,8 @@ use rustls::server::StoresServerSessions;
 
 /// How many groups of a server a client remembers.
 const GROUPS_MOST: usize = 64;
-/// How many tickets of a group it remembers, as each serves once (RFC 8446 §C.4; rustls does not let
-/// one be offered again).
+/// How many tickets of a group it remembers, as each serves once (RFC 8446 §C.4; rustls does not
+/// let one be offered again).
 const TICKETS_MOST: usize = 8;
 
 /// The sessions of a client with one server.

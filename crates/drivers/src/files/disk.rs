@@ -87,10 +87,9 @@ impl Default for DiskOptions {
 /// when the program is killed. Elsewhere, and for a moment when a file is replaced, it is called
 /// `.NAME.0123456789abcdef.part`. A [part](stackwright_contract::services::Keep::Part) is called
 /// `.NAME.0000000000000000.part` (a name of more than 232 octets is cut short, and the number tells
-/// it apart), and is locked (`flock`) while it is written. The version that was noted with it is its
-/// attribute `user.stackwright.version`. It goes when a file of its name is
-/// complete, or its folder is removed. No path leads to either; parts that were not resumed for a
-/// month are found by
+/// it apart), and is locked (`flock`) while it is written. The version that was noted with it is
+/// its attribute `user.stackwright.version`. It goes when a file of its name is complete, or its
+/// folder is removed. No path leads to either; parts that were not resumed for a month are found by
 ///
 /// ```sh
 /// find ROOT -name '.*.????????????????.part' -mtime +30

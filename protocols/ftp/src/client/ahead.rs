@@ -6,11 +6,12 @@
 //! ```
 //!
 //! RFC 959 §5.4 has a client wait for each reply, and there are servers for which it has to: small
-//! devices drop what arrives together with a command, others execute commands side by side and reply
-//! in an order of their own. So nothing is sent ahead unless the server is known, by its greeting or
-//! by what only it lists as a feature, to execute commands one after the other and to reply in that
-//! order: then what was sent before the command of a session's step is replied to before it.
-//! Otherwise a command waits for its turn ([`queue`](super::send::queue)), and all else is the same.
+//! devices drop what arrives together with a command, others execute commands side by side and
+//! reply in an order of their own. So nothing is sent ahead unless the server is known, by its
+//! greeting or by what only it lists as a feature, to execute commands one after the other and to
+//! reply in that order: then what was sent before the command of a session's step is replied to
+//! before it. Otherwise a command waits for its turn ([`queue`](super::send::queue)), and all else
+//! is the same.
 //!
 //! During a transfer even these differ: proftpd refuses EPSV with 450, pure-ftpd whatever is not
 //! ABOR with 500, both before the final reply. So EPSV is sent behind RETR or STOR only to servers

@@ -199,7 +199,8 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// Handles the end of a listing: it is all that is in the folder if nothing speaks against that.
+    /// Handles the end of a listing: it is all that is in the folder if nothing speaks against
+    /// that.
     pub(super) fn listed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let now = self.epoch(cx);
         let is_known = self.sessions.get(session).is_some_and(|state| state.pipelines);
