@@ -269,12 +269,10 @@ impl Bottleneck {
     }
 
     /// Lets the path to the receiving sides change as `steps` say, which begin with the run.
-    pub fn change(&mut self, steps: &[LinkStep]) {
-        let link = &mut self.links[0];
+    pub fn step(&mut self, steps: &[LinkStep]) {
         let began = Duration::from_secs(1);
         let steps = steps.iter().map(|step| LinkStep { at: began + step.at, ..*step });
-        let conditions = Conditions { steps: steps.collect(), ..link.conditions().clone() };
-        link.set_conditions(conditions);
+        self.change(0, |conditions| conditions.steps = steps.collect());
     }
 
     /// Makes the round trip take `round_trip` from now on.

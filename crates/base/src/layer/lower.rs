@@ -267,8 +267,9 @@ impl<H: Hooks> Lowers<H> {
     }
 
     fn is_unused(&mut self, name: Handle) -> bool {
-        self.association(name)
-            .is_some_and(|association| association.users.is_empty() && association.backlog.is_empty())
+        self.association(name).is_some_and(|association| {
+            association.users.is_empty() && association.backlog.is_empty()
+        })
     }
 
     /// Remembers the association if it has no users, and nothing waits to be sent: the next message
@@ -419,12 +420,7 @@ impl<T: Transfer> Association<T> {
         }
     }
 
-    pub(super) fn opened(
-        &mut self,
-        local: Participant,
-        path: PathLimits,
-        credit: Credit,
-    ) {
+    pub(super) fn opened(&mut self, local: Participant, path: PathLimits, credit: Credit) {
         (self.local, self.path) = (Some(local), path);
         self.credit = credit;
         self.room_most = [credit.octets, credit.messages]

@@ -88,7 +88,7 @@ fn where_routers_mangle_the_field_nobody_is_slower_for_it() {
     for congestion in ALL {
         let run = |mishap, steps: &[LinkStep]| {
             let mut bottleneck = Bottleneck::new(&way(mishap), &[(congestion, 0)], 1);
-            bottleneck.change(steps);
+            bottleneck.step(steps);
             bottleneck.run(20)[0]
         };
         // Nothing is marked by a queue that drops at its tail.
