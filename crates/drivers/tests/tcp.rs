@@ -267,6 +267,25 @@ fn an_abort_is_a_reset_at_the_peer() {
     assert_eq!(side.driver.context().dropped_count(), 1);
 }
 
+/// What a process that is killed has begun must not look whole: only a half that was finished ends
+/// as one. The stack that is dropped stands for the process, whose descriptors are closed.
+#[test]
+fn a_side_that_dies_resets_what_it_has_not_finished() {
+    for finishes in [false, true] {
+        let (mut side, association, mut peer) = pair("127.0.0.1:0", 1000);
+        side.ask(send(association, message(b"half of it")));
+        if finishes {
+            side.ask(Ask::Finish { association });
+        }
+        side.idle();
+        drop(side);
+        let mut octets = Vec::new();
+        let ended = peer.read_to_end(&mut octets).map_err(|why| why.kind());
+        assert_eq!(ended.is_ok(), finishes, "{ended:?}");
+        assert_eq!(octets, b"half of it");
+    }
+}
+
 #[test]
 fn a_close_delivers_what_was_sent_and_discards_what_arrives() {
     let (mut side, association, mut peer) = pair("127.0.0.1:0", 10);

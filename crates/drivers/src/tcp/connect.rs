@@ -144,6 +144,11 @@ pub(super) fn reset_on_close(stream: &TcpStream) {
     let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }
 
+/// A close that the peer sees as the end of the octets, behind all that was sent.
+pub(super) fn finish_on_close(stream: &TcpStream) {
+    let _ = sockopt::set_socket_linger(stream, None);
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;

@@ -199,6 +199,8 @@ impl<M: Message> Tcp<M> {
         credit: usize,
     ) -> Result<(), Ended> {
         connect::set_options(&stream, self.options).map_err(|_| Ended::Reset(0))?;
+        // A process that is killed has finished nothing: what it sent must not look whole.
+        connect::reset_on_close(&stream);
         self.registry
             .register(&mut stream, token(self.lane, name), connect::INTEREST)
             .map_err(|_| Ended::Reset(0))?;

@@ -138,6 +138,7 @@ impl<M: Message> Sending<M> {
             }
         }
         if self.half == Half::FinishAsked && self.queue.is_empty() {
+            connect::finish_on_close(stream);
             // It fails only where the peer is gone already, and that is reported by reading.
             let _ = stream.shutdown(Shutdown::Write);
             self.half = Half::Finished;
