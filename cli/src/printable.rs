@@ -1,7 +1,7 @@
 //! What came from a stranger, as a terminal may see it: the one escaping of this program.
 //!
-//! Every line for people or programs leaves through `say!` (`report.rs`) or `eprintln!` (`main.rs`), which
-//! escape what they print: no message can forget it. A name within a line is
+//! Every line for people or programs leaves through `say!` (`report.rs`) or `eprintln!`
+//! (`main.rs`), which escape what they print: no message can forget it. A name within a line is
 //! [`Printable`], so that it cannot begin a line of its own. What draws on a terminal (bars,
 //! pictures, coloured listings) writes by itself, and names only as [`Printable`].
 

@@ -62,7 +62,8 @@ pub(crate) struct Setting {
 pub(crate) struct Wishes {
     /// Whether it says how long a server is waited for.
     pub(crate) patient: bool,
-    /// How long a session without work stays, of a client or a server, where that is not its default.
+    /// How long a session without work stays, of a client or a server, where that is not its
+    /// default.
     pub(crate) idle: Option<Duration>,
     pub(crate) disk: DiskOptions,
     /// Whether clients may store.

@@ -343,7 +343,6 @@ fn a_tailored_program_has_the_policies_that_it_names_and_no_other() {
         "connection/implicit",
         "acknowledgement/ack_ranges",
         "inquiry/tail_probe",
-        "integrity/internet",
     ];
     assert_eq!(policies_in(TAILORED), named);
     assert_eq!(policies_in(JIS_CLIENTS[0]), named, "a protocol of a specification");

@@ -80,10 +80,11 @@ pub struct Config {
     /// octets asks for an answer, or after two thirds of the agreed [`idle`](Config::idle) timeout;
     /// `None`: never, as in the document. It is repeated after SRTT + max(`timeout_least`, 4 ·
     /// RTTVAR), and then each time after twice the wait, until the idle timeout; without one, five
-    /// probes decide, which take 31 of these, but not before three times [`silence`](Config::silence):
-    /// an end that receives is as patient as one that sends. So a peer that is gone is noticed `idle` after its
-    /// last packet, and an outage that is shorter by a probe's wait does no harm. Where air time
-    /// costs, switch off this and [`idle`](Config::idle) at both ends.
+    /// probes decide, which take 31 of these, but not before three times
+    /// [`silence`](Config::silence): an end that receives is as patient as one that sends. So a
+    /// peer that is gone is noticed `idle` after its last packet, and an outage that is shorter by
+    /// a probe's wait does no harm. Where air time costs, switch off this and
+    /// [`idle`](Config::idle) at both ends.
     pub keepalive: Option<Nanoseconds>,
     /// After this time without a packet from the peer the peer is considered gone: the longest of
     /// this, of three times [`silence`](Config::silence), and of what the peer proposes, up to ten

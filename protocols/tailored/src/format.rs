@@ -193,8 +193,8 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         if octets <= unit { unit } else { unit - PieceHeader::LENGTH }
     }
 
-    /// Returns as much as fits into all pieces that a message may have, and no more than either side
-    /// takes.
+    /// Returns as much as fits into all pieces that a message may have, and no more than either
+    /// side takes.
     fn longest(&self) -> usize {
         let piece =
             self.terms.packet - self.terms.before(OpeningHashes::LENGTH) - PieceHeader::LENGTH;
@@ -205,8 +205,8 @@ impl<M: Message> Format<M> for TailoredFormat<M> {
         self.terms.longest
     }
 
-    /// Where pieces may be abandoned, those of a message have the numbers behind each other, so that
-    /// the peer knows of which message nothing will come any more.
+    /// Where pieces may be abandoned, those of a message have the numbers behind each other, so
+    /// that the peer knows of which message nothing will come any more.
     fn overtaken_most(&self) -> usize {
         if self.terms.abandons { 0 } else { usize::MAX }
     }

@@ -78,7 +78,7 @@ fn with<T: Tailoring<Message = M>>(
 const ANY_ORDER: &str = "reliable; flow_control(256); checksum(internet); open(implicit)";
 const IN_ORDER: &str = "reliable; ordered; flow_control(256); checksum(internet); open(implicit)";
 const SELECTIVE: &str = "reliable; unordered; selective_retransmission; congestion(bbr); \
-                         flow_control(256); checksum(internet, full); alf; open(implicit)";
+                         flow_control(256); checksum(crc32c, full); alf; open(implicit)";
 const DEDICATED: &str = "reliable; nak; dedicated(125000); flow_control(256); checksum(crc32c)";
 const WHOLE_WINDOW: &str = "reliable; ordered; go_back_n; dedicated(125000); checksum(internet)";
 const LATEST: &str = "rising; checksum(internet); open(implicit)";

@@ -33,7 +33,7 @@ pub fn agw(octets: &[u8]) {
         let mut rest = &told[..];
         while !rest.is_empty() {
             let header = AgwHeader::decode(rest).expect("whole headers");
-            assert!(b"RGgXCDdYyKUIST".contains(&header.kind), "{header:?}");
+            assert!(b"RGgXCDdHYyKUIST".contains(&header.kind), "{header:?}");
             rest = &rest[AgwHeader::LENGTH + header.length as usize..];
         }
     }

@@ -213,8 +213,8 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Returns the association with `remote`, of which `user` is a user; it is requested if there is
-    /// none.
+    /// Returns the association with `remote`, of which `user` is a user; it is requested if there
+    /// is none.
     pub(super) fn share(
         &mut self,
         remote: Participant,

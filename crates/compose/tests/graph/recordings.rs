@@ -94,6 +94,25 @@ fn numbers_follow(segments: &[Segment]) {
     }
 }
 
+/// Whether what was written is what was heard, but for answers that crossed the end of their
+/// association, which its receiver drops. Returns how much that is.
+fn are_heard(
+    seed: u64,
+    written: impl Iterator<Item = (bool, Vec<u8>)>,
+    heard: &[(bool, Vec<u8>)],
+) -> usize {
+    let mut written = written.peekable();
+    let mut crossed = 0;
+    for (delivered, message) in heard {
+        if written.next_if(|next| (next.0, &next.1) == (*delivered, message)).is_none() {
+            assert!(!delivered, "seed {seed}: a delivery was not written");
+            crossed += 1;
+        }
+    }
+    assert_eq!(written.next(), None, "seed {seed}: it was not heard");
+    heard.len() - crossed
+}
+
 #[test]
 fn hold_exactly_what_passed() {
     let mut octets = 0;
@@ -105,14 +124,13 @@ fn hold_exactly_what_passed() {
         let segments = segments(&file.borrow());
         let written: Vec<_> =
             segments.iter().filter(|segment| !segment.octets.is_empty()).collect();
-        let heard = heard.borrow();
-        assert_eq!(written.len(), heard.len(), "seed {seed}");
-        for (segment, (delivered, message)) in written.iter().zip(heard.iter()) {
-            assert_eq!((segment.inbound, &segment.octets), (*delivered, message), "seed {seed}");
-            let primitive = if *delivered { "Streams Delivered, " } else { "Streams Send, " };
+        for segment in &written {
+            let primitive = if segment.inbound { "Streams Delivered, " } else { "Streams Send, " };
             assert!(segment.primitive.starts_with(primitive), "{segment:?}");
-            octets += message.len();
+            octets += segment.octets.len();
         }
+        let written = written.into_iter().map(|segment| (segment.inbound, segment.octets.clone()));
+        are_heard(seed, written, &heard.borrow());
         numbers_follow(&segments);
     }
     assert!(octets > 100_000, "{octets} octets were recorded");
@@ -135,9 +153,8 @@ fn change_nothing_while_they_come_and_go() {
         assert_eq!(expected, recorded, "seed {seed}");
         let segments = segments(&file.borrow());
         let written = segments.into_iter().filter(|segment| !segment.octets.is_empty());
-        let written: Vec<_> = written.map(|segment| (segment.inbound, segment.octets)).collect();
-        assert_eq!(written, *heard.borrow(), "seed {seed}");
-        messages += written.len();
+        let written = written.map(|segment| (segment.inbound, segment.octets));
+        messages += are_heard(seed, written, &heard.borrow());
     }
     assert!(messages > 100, "{messages} messages were recorded");
 }

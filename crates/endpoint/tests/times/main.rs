@@ -316,7 +316,7 @@ fn where_no_descriptor_is_left_that_is_said_and_who_has_his_goes_on() {
             files.push(file);
         }
         let place = server.local().unwrap();
-        assert!(matches!(last.connect(place).await, Err(Error::Ended(Ended::Unavailable))));
+        assert!(matches!(last.connect(place).await, Err(Error::Ended(Ended::Exhausted))));
         exchange(one, other, 100).await;
         drop(files);
         let (_one, _other) = tokio::try_join!(last.connect(place), server.accept()).unwrap();

@@ -14,7 +14,8 @@ const WAIT_MOST: Nanoseconds = 5 * MILLISECOND;
 const SHORT: Nanoseconds = 4 * MILLISECOND;
 
 /// How many reports leave without that limit at first, and where something arrived again or nothing
-/// did for a round trip: the sender may have waited for reports that were lost (Linux's quick ACKs).
+/// did for a round trip: the sender may have waited for reports that were lost (Linux's quick
+/// ACKs).
 const QUICK: u16 = 1024;
 
 /// How far reports are apart of which none says that something is missing.
@@ -58,8 +59,8 @@ impl Spacing {
 }
 
 /// Delayed ACK: a report is due with every `n`-th unit, at the latest `delay` after the first that
-/// it covers, but no more than eight in a round trip; and at once where a unit arrived out of order or again (RFC 5681 §4.2), where it was
-/// asked for, and where the sender waits for credit.
+/// it covers, but no more than eight in a round trip; and at once where a unit arrived out of order
+/// or again (RFC 5681 §4.2), where it was asked for, and where the sender waits for credit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelayedAck {
     n: u32,

@@ -45,9 +45,9 @@ const UNMEASURED_MOST: u64 = 2;
 /// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a
 /// millisecond (an exchange on a fast path is not acknowledged packet by packet) and at most
 /// `every` after it; and at once where numbers are missing before the newest, where one arrived
-/// again, where it has `most` numbers, where [as many full packets](PeriodicList::full) could have held what it lists, or
-/// where the sender waits for credit. Before a round trip was measured, it leaves with the second
-/// number.
+/// again, where it has `most` numbers, where [as many full packets](PeriodicList::full) could have
+/// held what it lists, or where the sender waits for credit. Before a round trip was measured, it
+/// leaves with the second number.
 ///
 /// Choose it for a path that reorders: the numbers say what arrived and nothing else. On a narrow
 /// return path, prefer [`OnRequest`](super::OnRequest).

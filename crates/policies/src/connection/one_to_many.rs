@@ -25,8 +25,9 @@ const DOUBLED_MOST: u32 = 3;
 ///
 /// The sender ends when the [group](crate::membership) has acknowledged everything, and says so
 /// several times, because nobody answers it. A receiver that closes leaves the group, and ends
-/// nothing; it says so several times, too, unless the sender says that all is over. A receiver that hears nothing for long ends: as finished if it has everything. One that
-/// misses what the sender does not send again is told (`BEHIND`), and ends with the code of it.
+/// nothing; it says so several times, too, unless the sender says that all is over. A receiver that
+/// hears nothing for long ends: as finished if it has everything. One that misses what the sender
+/// does not send again is told (`BEHIND`), and ends with the code of it.
 ///
 /// Choose it with a membership; a sender without one believes the first receiver that answers.
 ///

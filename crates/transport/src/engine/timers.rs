@@ -134,7 +134,8 @@ impl<C: Configuration> Association<C> {
         self.marks.doubt();
     }
 
-    /// Sends one packet more when nothing is reported: its report shows what of the flight was lost.
+    /// Sends one packet more when nothing is reported: its report shows what of the flight was
+    /// lost.
     fn probe(&mut self, view: &View) {
         if self.probe_at(view).is_some_and(|at| at <= view.now) {
             self.send_probe(view.now);

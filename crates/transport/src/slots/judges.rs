@@ -148,8 +148,8 @@ slot! {
         /// Records a retransmission timeout: all that was in flight counts as lost, and its octets
         /// are not [told](Congestion::on_lost) as such.
         fn on_timeout(&mut self, view: &View) = ();
-        /// Records that the last timeout was spurious, or the last episode of loss, which began when
-        /// all before it was settled: what was taken for lost had arrived, or was on its way.
+        /// Records that the last timeout was spurious, or the last episode of loss, which began
+        /// when all before it was settled: what was taken for lost had arrived, or was on its way.
         fn on_spurious(&mut self, view: &View) = ();
         /// Returns whether it is to ask: a probe is an inquiry.
         fn asks(&self, view: &View) -> bool = false;

@@ -14,13 +14,13 @@ use stackwright::transport::configuration;
 use stackwright::wire::Message;
 
 configuration! {
-    /// alf; checksum(internet, full); congestion(bbr); flow_control(512); open(implicit); reliable;
+    /// alf; checksum(crc32c, full); congestion(bbr); flow_control(512); open(implicit); reliable;
     /// selective_retransmission; unordered
     pub ImagePolicies<M> {
         Format: TailoredFormat<M>,
         Ordering: ordering::Absent,
         Framing: framing::Fragments<M>,
-        Integrity: integrity::Internet,
+        Integrity: integrity::Crc32c,
         Connection: connection::Implicit,
         Acknowledgement: acknowledgement::AckRanges,
         Inquiry: inquiry::KeepAlive<inquiry::TailProbe>,
@@ -42,6 +42,6 @@ pub const IMAGE_VALUES: PolicyValues = PolicyValues {
 
 /// Returns the associations of a station. The protocol of `config` is left out: it is this one.
 pub fn image_host<M: Message>(config: Config) -> TailoredHost<Named<ImagePolicies<M>>> {
-    let config = Config { protocol: 0x16460be000c56426, accepts: &[0xc36cbb25b66c1f32], ..config };
+    let config = Config { protocol: 0x22f86ba3150b34f0, accepts: &[], ..config };
     TailoredHost::new(Named::new(IMAGE_VALUES), config)
 }

@@ -55,8 +55,8 @@ fn a_slow_path_carries_what_it_can() {
     }
 }
 
-/// As `Config::silence` says: 30 s and eight timeouts, which take 255 to 319 times the first, but no
-/// longer than 90 s; whatever is due to be sent again then.
+/// As `Config::silence` says: 30 s and eight timeouts, which take 255 to 319 times the first, but
+/// no longer than 90 s; whatever is due to be sent again then.
 #[test]
 fn a_peer_that_vanishes_is_noticed_in_the_time_that_is_documented() {
     for milliseconds in [20, 300, 600] {
