@@ -152,7 +152,7 @@ fn unconfirmed<S: Service>() {
     }
     let kept = (held() - before) as usize;
     // As many that gave way are remembered.
-    assert!(kept < config.half_open_most * (6 << 10), "{kept} octets");
+    assert!(kept < config.half_open_most * (13 << 9), "{kept} octets");
     assert!(said <= 3 * asked, "{said} octets for {asked}");
     station.pass(Duration::from_secs(300));
     assert_eq!(station.layer.associations(), 0);
