@@ -179,10 +179,11 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Sends a packet, once, where something is heard of a peer that let a timeout expire: after an
-    /// outage, the next timeout is as long as the outage was.
+    /// outage, the next timeout is as long as the outage was. What may be sent to a stranger is for
+    /// what opens the association.
     #[inline]
     fn on_heard(&mut self, now: Instant) {
-        if self.timeouts > 0 && self.probe == Probe::Ready {
+        if self.timeouts > 0 && self.probe == Probe::Ready && !self.is_half_open() {
             self.send_probe(now);
         }
     }
