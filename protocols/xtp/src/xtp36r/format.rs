@@ -14,9 +14,7 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use super::header::{Control36r, Packet36r, Span36r};
 use crate::format::{Terms, Xtp4};
-use crate::header::{
-    ControlSegment, KeyExchange, SpanCount, SpanSegment, TrafficHeader, XtpKind, XtpPacket,
-};
+use crate::header::{ControlSegment, KeyExchange, SpanCount, SpanSegment, XtpKind, XtpPacket};
 use crate::key::ContextKey;
 use crate::send::put;
 
@@ -151,8 +149,7 @@ impl<M: Message> Xtp36r<M> {
             XtpKind::ErrorControl
         } else if segment.xkey != 0 {
             put(&KeyExchange { reserved: 0, key: u64::from(segment.xkey) }, &mut octets);
-            let length = TrafficHeader::LENGTH as u16;
-            put(&TrafficHeader { length, service: super::CONNECTION, format: 0 }, &mut octets);
+            self.words.put_traffic(None, &mut octets);
             XtpKind::TrafficControl
         } else {
             XtpKind::Control
