@@ -259,13 +259,6 @@ fn an_address_is_one_programs() {
         second.ask(Ask::Listen { listener: name(4), local: place_at });
         second.until(listens);
     }
-    let (mut first, mut second, mut other) = (Side::new(), Side::new(), Side::new());
-    first.open(name(1), place(21), 22);
-    first.until(opens);
-    second.open(name(1), place(21), 22);
-    assert_eq!(second.until(ends), Ended::Unavailable);
-    other.open(name(1), place(21), 23);
-    other.until(opens);
 }
 
 /// Whichever member sends; and what a host sends to the group is not what it sends to this one.

@@ -117,8 +117,12 @@ fn admit<M: Message, S: XtpService>(
     let destination = pull_address(&mut rest)?;
     let (service, terms) = pull_traffic(&mut rest)?;
     let local = local.map(|local| format::place(local).ip()).filter(|ip| !ip.is_unspecified());
+    // All addresses of the loopback network are this host's.
+    let is_one =
+        |one: IpAddr, other: IpAddr| one == other || one.is_loopback() && other.is_loopback();
     let is_elsewhere = |ip: IpAddr| {
-        !ip.is_unspecified() && local.is_some_and(|own| own.to_canonical() != ip.to_canonical())
+        let differs = |own: IpAddr| !is_one(own.to_canonical(), ip.to_canonical());
+        !ip.is_unspecified() && local.is_some_and(differs)
     };
     let refuses = |terms: TrafficTerms| {
         let paces = terms.rate_in > 0 || terms.burst_in > 0;

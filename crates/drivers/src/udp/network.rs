@@ -79,20 +79,20 @@ impl Network {
         Ok(socket_with(family, kind, flags, Some(protocol))?)
     }
 
-    /// Returns whether another socket of this host, too, receives all that `socket` does. Of raw
-    /// sockets the system lets any number have the same addresses, and each receives everything:
-    /// two programs would answer the same peer.
+    /// Returns whether another socket of this host, too, receives all that `socket` does, which
+    /// listens. Of raw sockets the system lets any number have the same addresses, and each receives
+    /// everything: two programs would answer the same peer.
     pub(super) fn is_taken(self, socket: &UdpSocket, local: SocketAddr) -> bool {
         let Network::Raw(protocol) = self else { return false };
-        // Members of a group have its address in common.
-        if local.ip().is_multicast() {
+        // Members of a group have its address in common; and one program may have several endpoints
+        // that ask the same peer.
+        if local.ip().is_multicast() || socket.peer_addr().is_ok() {
             return false;
         }
         let file = if local.is_ipv4() { "/proc/net/raw" } else { "/proc/net/raw6" };
-        let remote = socket.peer_addr().ok().map(|remote| remote.ip());
         let own = format!("{}:{:04X}", hexadecimal(local.ip()), protocol.as_raw());
         let nowhere = if local.is_ipv4() { "0".repeat(8) } else { "0".repeat(32) };
-        let there = format!("{}:", remote.map_or(nowhere, hexadecimal));
+        let there = format!("{nowhere}:");
         // Where the system lists no sockets, nothing is known.
         let sockets = fs::read_to_string(file).unwrap_or_default();
         let is_same = |line: &&str| {
