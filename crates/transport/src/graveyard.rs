@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 
 use stackwright_base::Arrival;
-use stackwright_contract::{Instant, Participant};
+use stackwright_contract::{Duration, Instant, Participant};
 use stackwright_wire::Message;
 
 use crate::transport::Farewell;
@@ -13,9 +13,12 @@ use crate::transport::Farewell;
 /// forgotten first. Forged openings do not push out those of known peers.
 const MOST: [usize; 2] = [4096, 1024];
 
-/// How many packets are answered for one association: its peer needs one answer, and anyone can
-/// send in its name.
+/// How many packets are answered at once for one association: its peer needs one answer, and anyone
+/// can send in its name.
 const ANSWERS_MOST: u8 = 8;
+
+/// How long it is until one more is answered: on a bad link, eight answers in a row are lost.
+const ANSWERED_AGAIN: Duration = Duration::from_secs(1);
 
 /// The associations of a protocol that are over, each for some time: a late copy of a packet that
 /// opens makes no other, and a peer that did not hear the end is told again. `K` tells those of one
@@ -33,6 +36,7 @@ struct Grave {
     /// The packet that tells the peer; empty: it knows.
     packet: Arc<[u8]>,
     answers: u8,
+    answered_at: Instant,
     stranger: bool,
 }
 
@@ -46,7 +50,8 @@ impl<K: Copy + Ord> Graveyard<K> {
     /// Remembers that an association is over until then, and what tells it.
     pub fn bury(&mut self, remote: Participant, key: K, farewell: Farewell<'_>, until: Instant) {
         let Farewell { packet, stranger, .. } = farewell;
-        let grave = Grave { until, packet: packet.into(), answers: ANSWERS_MOST, stranger };
+        let (packet, answered_at) = (packet.into(), Instant::START);
+        let grave = Grave { until, packet, answers: ANSWERS_MOST, answered_at, stranger };
         self.enter((remote, key), grave);
     }
 
@@ -88,17 +93,17 @@ impl<K: Copy + Ord> Graveyard<K> {
             }
         }
         let grave = self.graves.get_mut(&(remote, key))?;
-        if grave.packet.is_empty() || grave.answers == 0 {
+        let is_answered = grave.answers > 0 || now.since(grave.answered_at) >= ANSWERED_AGAIN;
+        if grave.packet.is_empty() || !is_answered {
             return Some(Arrival::Ignored("a packet of an association that is over"));
         }
-        grave.answers -= 1;
+        (grave.answers, grave.answered_at) = (grave.answers.saturating_sub(1), now);
         Some(Arrival::Answered(M::with_headroom(headroom, &grave.packet)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use stackwright_contract::Duration;
     use stackwright_wire::BufferTree;
 
     use super::*;
@@ -117,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_is_told_eight_times_and_until_then() {
+    fn a_peer_is_told_eight_times_and_then_once_a_second() {
         let mut yard = Graveyard::default();
         let remote = Participant::from(([10, 0, 0, 1], 7));
         yard.bury(remote, 1, KNOWN, at(60));
@@ -126,6 +131,10 @@ mod tests {
             assert_eq!(answered(&mut yard, at(1), 1), Some(true));
         }
         assert_eq!(answered(&mut yard, at(1), 1), Some(false));
+        assert_eq!(
+            [2, 2, 3].map(|second| answered(&mut yard, at(second), 1) == Some(true)),
+            [true, false, true]
+        );
         assert_eq!(answered(&mut yard, at(1), 2), Some(false), "it knows");
         assert_eq!(answered(&mut yard, at(1), 3), None, "it is of none of these");
         assert_eq!(answered(&mut yard, at(1) + Duration::from_secs(59), 1), None);
