@@ -18,9 +18,9 @@ pub struct Config {
     /// whole keeps its first octet waiting for its last.
     pub piece: usize,
     /// How long the peer may be silent where no layer above waits for it: before the first datagram
-    /// of an arrival, before the last datagram of an association that is over, and without progress
-    /// of this side's half of one that was closed; three times as long while octets are on their
-    /// way: a piece of 16 KiB takes two minutes at 1200 bit/s.
+    /// of an arrival, and before the last datagram of an association that is over. Three times as
+    /// long without progress of this side's half of one that was closed: a piece of 16 KiB takes
+    /// two minutes at 1200 bit/s.
     pub timeout: Duration,
 }
 

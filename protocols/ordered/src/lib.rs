@@ -50,8 +50,8 @@ const NAME: &str = "ordered";
 /// its credit returned.
 const MESSAGES_AT_ONCE: usize = 1024;
 
-/// How many times as long a closed association has as long as something of it is on its way.
-const SENDING: u32 = 3;
+/// How many times as long a closed association waits for progress of its half.
+const CLOSING: u32 = 3;
 
 /// The protocol: streams over reliable datagrams.
 pub struct Ordered<M> {
@@ -138,8 +138,7 @@ impl<M: Message> Ordered<M> {
         if let Some(ticket) = association.closes {
             self.timers.cancel(ticket);
         }
-        let timeouts = if association.link.is_used() { SENDING } else { 1 };
-        let deadline = cx.now() + timeouts * self.config.timeout;
+        let deadline = cx.now() + CLOSING * self.config.timeout;
         association.closes = Some(self.timers.schedule(deadline, association.below));
     }
 

@@ -134,11 +134,6 @@ impl Link {
         self.credit += credit;
     }
 
-    /// Returns whether something is on its way.
-    pub(crate) fn is_used(&self) -> bool {
-        self.credit.octets < self.first
-    }
-
     /// Whether a datagram without octets fits.
     pub(crate) fn fits(&self) -> bool {
         self.credit.messages > 0 && self.credit.octets >= OrderedHeader::LENGTH
