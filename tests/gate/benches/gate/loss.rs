@@ -2,7 +2,6 @@
 //! bursts of seven packets.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use fastrand::Rng;
 use stackwright_artp::{Config, Format, Messages, Secrets};
@@ -13,11 +12,8 @@ use stackwright_policies::{
     acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate,
     recovery, rtt,
 };
-use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{MILLISECOND, Phase, Report, SECOND, UnitHeader, View};
-use stackwright_transport::{
-    Association, Configuration, Memory, Policies, Receipts, Slots, component, configuration,
-};
+use stackwright_transport::words::{MILLISECOND, Phase, SECOND};
+use stackwright_transport::{Association, Configuration, Memory, Policies, Slots, configuration};
 use stackwright_wire::{BufferTree, Message};
 
 /// Packets in flight: the flow window. The congestion window has no bound, or loss would shrink it.
@@ -92,43 +88,10 @@ lossy! {
 }
 
 lossy! {
-    /// Reports repeat all ranges.
-    Ranges, Repeated = Repeated(acknowledgement::AckRanges::new(2 * ARRIVE as u32, MILLISECOND))
+    /// Reports name all before the first hole, and the ranges beyond it.
+    Ranges, acknowledgement::PeriodicList =
+        acknowledgement::PeriodicList::new(MILLISECOND, 2 * ARRIVE as u64).ranges(true)
 }
-
-/// Reports repeat all ranges. ARTP says no number up to which everything arrived, so that is a
-/// range as well.
-pub(crate) struct Repeated(acknowledgement::AckRanges);
-
-impl Acknowledgement for Repeated {
-    fn on_received(
-        &mut self,
-        view: &View,
-        unit: &UnitHeader,
-        octets: usize,
-        gap: Option<Range<u64>>,
-    ) {
-        self.0.on_received(view, unit, octets, gap);
-    }
-
-    fn report(&self, view: &View, receipts: &Receipts, credit: usize, into: &mut Report) -> bool {
-        let reports = self.0.report(view, receipts, credit - 1, into);
-        if reports {
-            into.held.push(into.upto.saturating_sub(WINDOW.into())..into.upto);
-        }
-        reports
-    }
-
-    fn on_reported(&mut self, view: &View, report: &Report) {
-        self.0.on_reported(view, report);
-    }
-
-    fn deadline(&self) -> Instant {
-        self.0.deadline()
-    }
-}
-
-component! { Repeated: "acknowledgement that repeats", "says all ranges", gives: acknowledgement::AckRanges::FACTS.gives }
 
 pub(crate) fn add(figures: &mut Vec<Figure>) {
     let packets = (STEPS * ARRIVE) as u64;
