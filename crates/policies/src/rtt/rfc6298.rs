@@ -19,8 +19,8 @@ const GRANULARITY: Nanoseconds = 10 * MILLISECOND;
 /// itself.
 ///
 /// A doubled timeout stays doubled until a unit that was sent once is acknowledged (Karn's
-/// algorithm, RFC 6298 (5.7)), or the timeout was found spurious: where the round trip outgrew the
-/// timeout, nothing could be measured otherwise.
+/// algorithm, RFC 6298 (5.7)): where the round trip outgrew the timeout, nothing could be measured
+/// otherwise.
 ///
 /// Choose it for networks: their delay varies, and a timeout that does not take the variation into
 /// account is too short or too long.
@@ -101,16 +101,12 @@ impl Rtt for Rfc6298 {
     fn on_sample(&mut self, sample: Sample) {
         let Some(took) = self.source.believes(sample) else { return };
         self.learn(took);
-        self.on_spurious();
+        self.back_off = BackOff::NONE;
+        self.settle();
     }
 
     fn on_timeout(&mut self) {
         self.back_off.expire();
-        self.settle();
-    }
-
-    fn on_spurious(&mut self) {
-        self.back_off = BackOff::NONE;
         self.settle();
     }
 }
@@ -168,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_doubled_timeout_stays_until_a_sample_or_until_it_was_spurious() {
+    fn a_doubled_timeout_stays_until_a_sample() {
         let base = 300 * MILLISECOND;
         let is_doubled = |rtt: &Rfc6298| (8 * base..=10 * base).contains(&rtt.estimate().timeout);
         let mut rtt = measured(100 * MILLISECOND, 100);
@@ -176,9 +172,7 @@ mod tests {
         assert!(is_doubled(&rtt));
         rtt.on_sample(Sample::OfAnswer(100 * MILLISECOND));
         assert!(is_doubled(&rtt), "it believes units only");
-        let mut other = rtt;
         rtt.on_sample(Sample::OfUnit(100 * MILLISECOND));
-        other.on_spurious();
-        assert_eq!([rtt, other].map(|rtt| rtt.estimate().timeout), [base; 2]);
+        assert_eq!(rtt.estimate().timeout, base);
     }
 }

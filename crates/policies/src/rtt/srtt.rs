@@ -74,16 +74,12 @@ impl Rtt for Srtt {
             estimate.least = estimate.least.min(took);
         }
         self.timeout = (2 * estimate.smoothed).max(self.floor);
-        self.on_spurious();
+        self.back_off = BackOff::NONE;
+        self.settle();
     }
 
     fn on_timeout(&mut self) {
         self.back_off.expire();
-        self.settle();
-    }
-
-    fn on_spurious(&mut self) {
-        self.back_off = BackOff::NONE;
         self.settle();
     }
 }

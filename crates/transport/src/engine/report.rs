@@ -56,8 +56,16 @@ impl<C: Configuration> Association<C> {
             least => view.now.sooner(least.max(view.rtt.smoothed / 2)),
         };
         let Sending { sent, messages, .. } = &mut self.sending;
-        let mut settling =
-            Settling { copies, too_soon, messages, pool, sum: &mut sum, again: &mut again };
+        let highest = sent.acknowledged_order();
+        let mut settling = Settling {
+            copies,
+            too_soon,
+            highest,
+            messages,
+            pool,
+            sum: &mut sum,
+            again: &mut again,
+        };
         if report.upto > view.settled_upto {
             sent.acknowledge(view.settled_upto..report.upto, &mut settling);
         }
@@ -120,7 +128,6 @@ impl<C: Configuration> Association<C> {
             slots.recovery.on_reordered(view, sum.late, took.saturating_sub(self.overtaker_took));
         }
         if spurious {
-            slots.rtt.on_spurious();
             slots.congestion.on_spurious(view);
         }
         if sum.units > 0 {

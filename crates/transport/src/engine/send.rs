@@ -361,9 +361,11 @@ impl<C: Configuration> Association<C> {
         if slots.inquiry.due(view, unit) || slots.congestion.asks(view) {
             return 0;
         }
-        // A packet that leaves after an idle time shrinks the window for what leaves behind it.
+        // A packet that leaves after an idle time shrinks the window for what leaves behind it; one
+        // that probes is followed by what is no probe.
         let heeds = view.idle || slots.rate.heeds_sent() || slots.inquiry.heeds_sent();
-        if heeds || slots.inquiry.heeds_last() {
+        let is_probe = matches!(self.probe, Probe::Due(_));
+        if heeds || is_probe || slots.inquiry.heeds_last() {
             return 1;
         }
         let window = usize::try_from(slots.congestion.window().saturating_sub(view.in_flight));

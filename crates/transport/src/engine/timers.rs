@@ -82,11 +82,12 @@ impl<C: Configuration> Association<C> {
     /// Returns when the oldest unit in flight is overdue, after `patience`. Progress restarts the
     /// timer (RFC 6298 (5.3)): what waits in the queue of a slow link is not lost while earlier
     /// data arrives. So does its expiry (5.6): a unit that left a little later is not a second
-    /// timeout.
-    fn overdue_at(&mut self, view: &View) -> Option<Instant> {
+    /// timeout. One that may merely be late is lost alone, when it is `overtaken` for long enough.
+    fn overdue_at(&mut self, view: &View, overtaken: Option<Instant>) -> Option<Instant> {
         let patience = self.slots.recovery.patience(view)?;
         let sent = self.sending.sent.oldest_at()?;
-        Some(sent.max(self.timer_since).later(patience.max(self.first_takes(view.in_flight))))
+        let at = sent.max(self.timer_since).later(patience.max(self.first_takes(view.in_flight)));
+        Some(overtaken.map_or(at, |late| late.max(at)))
     }
 
     /// Returns how long `octets` octets take to be acknowledged on a path whose rate is known from
@@ -104,22 +105,34 @@ impl<C: Configuration> Association<C> {
     /// (RFC 8985 §6.2, step 5).
     fn overtaken_at(&mut self, view: &View) -> Option<Instant> {
         let lag = self.slots.recovery.lag(view)?;
-        Some(self.sending.sent.overtaken_at()?.later(self.overtaker_took + lag))
+        let late = self.overtaker_took + lag;
+        if let Some(sent_at) = self.sending.sent.overtaken_at() {
+            return Some(sent_at.later(late));
+        }
+        // In a queue that grows, each takes longer than the one before, but reports go on.
+        let silent = self.quiet_since.later(view.rtt.smoothed);
+        Some(self.sending.sent.restored_at()?.later(late).max(silent))
     }
 
     fn lose_overtaken(&mut self, view: &View) {
         if self.overtaken_at(view).is_none_or(|at| at > view.now) {
             return;
         }
-        let after = self.overtaker_took + self.slots.recovery.lag(view).unwrap_or(0);
-        let before = view.now.sooner(after).later(1);
-        let lost = self.sending.sent.lose_overtaken(u64::MAX, Some(before), view.settled_upto);
+        let late = self.overtaker_took + self.slots.recovery.lag(view).unwrap_or(0);
+        let before = view.now.sooner(late).later(1);
+        let sent = &mut self.sending.sent;
+        let lost = if sent.overtaken_at().is_some() {
+            sent.lose_overtaken(u64::MAX, Some(before), view.settled_upto)
+        } else {
+            sent.lose_restored(before, view.settled_upto)
+        };
         self.on_lost(view, lost);
         self.set_pace(view);
     }
 
     fn lose_overdue(&mut self, view: &View) {
-        if self.overdue_at(view).is_none_or(|at| at > view.now) {
+        let overtaken = self.overtaken_at(view);
+        if self.overdue_at(view, overtaken).is_none_or(|at| at > view.now) {
             return;
         }
         self.counts.timeouts += 1;
@@ -191,7 +204,8 @@ impl<C: Configuration> Association<C> {
         if self.has_ended(&view) {
             return None;
         }
-        let (overtaken, overdue) = (self.overtaken_at(&view), self.overdue_at(&view));
+        let overtaken = self.overtaken_at(&view);
+        let overdue = self.overdue_at(&view, overtaken);
         let slots = &self.slots;
         // The unit that would try a shut window may have expired.
         let shut = self.shut_since.filter(|_| view.idle && !view.drained);

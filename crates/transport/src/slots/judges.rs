@@ -85,8 +85,6 @@ slot! {
         fn on_sample(&mut self, sample: Sample) = ();
         /// Records that something was not acknowledged in time.
         fn on_timeout(&mut self) = ();
-        /// Records that it had arrived all the same, or was on its way.
-        fn on_spurious(&mut self) = ();
     }
 }
 

@@ -52,6 +52,9 @@ pub(crate) struct Settling<'a, M: Message> {
     pub(crate) copies: Instant,
     /// Packets that were sent again after this: their last copy cannot be the one that arrived.
     pub(crate) too_soon: Instant,
+    /// The highest order that was acknowledged before. What a report names first, and left last,
+    /// has overtaken nothing that the same report names.
+    pub(crate) highest: u64,
     pub(crate) messages: &'a mut Messages,
     pub(crate) pool: &'a Pool<M>,
     pub(crate) sum: &'a mut Acknowledged,
@@ -62,8 +65,6 @@ pub(crate) struct Settling<'a, M: Message> {
 /// The acknowledged packets of ranges in rising order.
 struct Tally {
     numbering: Numbering,
-    /// The highest order that was acknowledged before.
-    acknowledged_order: u64,
     octets: u64,
     units: u64,
     /// What of them had been taken for lost.
@@ -76,17 +77,8 @@ struct Tally {
 }
 
 impl Tally {
-    const fn new(numbering: Numbering, acknowledged_order: u64) -> Self {
-        Tally {
-            numbering,
-            acknowledged_order,
-            octets: 0,
-            units: 0,
-            lost_octets: 0,
-            lost: 0,
-            newest: None,
-            order: 0,
-        }
+    const fn new(numbering: Numbering) -> Self {
+        Tally { numbering, octets: 0, units: 0, lost_octets: 0, lost: 0, newest: None, order: 0 }
     }
 
     /// Accounts for `count` packets of a range, which are the first of `pieces`, behind `skipped`
@@ -108,7 +100,7 @@ impl Tally {
             settling.sum.longest = settling.sum.longest.max(pieces.longest(count));
         }
         let order = range.order + (skipped + count) as u64 - 1;
-        if range.order + (skipped as u64) < self.acknowledged_order && range.times == 1 {
+        if range.order + (skipped as u64) < settling.highest && range.times == 1 {
             let oldest = settling.sum.overtaken.unwrap_or(range.sent_at).min(range.sent_at);
             settling.sum.overtaken = Some(oldest);
         }
@@ -164,7 +156,7 @@ impl<M: Message> SentQueue<M> {
     /// Settles the packets that lie wholly in `span`.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, settling: &mut Settling<'_, M>) {
-        let mut tally = Tally::new(self.numbering, self.acknowledged_order);
+        let mut tally = Tally::new(self.numbering);
         let mut first = self.find(span.start);
         if self.ranges.get(first).is_some_and(|range| range.numbers.start < span.start) {
             self.acknowledge_within(first, &span, &mut tally, settling);

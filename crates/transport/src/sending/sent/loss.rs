@@ -151,7 +151,7 @@ impl<M: Message> SentQueue<M> {
         settled: u64,
     ) -> u64 {
         let mut octets = 0;
-        while let Some(at) = self.overtaken() {
+        while let Some(at) = self.oldest_below(self.acknowledged_order) {
             let range = &self.ranges[at];
             let overtaken =
                 (self.acknowledged_order + 1).saturating_sub(tolerance.saturating_add(range.order));
@@ -163,6 +163,19 @@ impl<M: Message> SentQueue<M> {
                 break;
             }
             octets += self.lose_overtaken_at(at, count, settled);
+        }
+        octets
+    }
+
+    /// Loses what is in flight for a guess alone, of what was sent before `before`. Returns its
+    /// octets.
+    #[cold]
+    pub(crate) fn lose_restored(&mut self, before: Instant, settled: u64) -> u64 {
+        let mut octets = 0;
+        while let Some(at) = self.oldest_below(self.restored_order)
+            && self.ranges[at].sent_at < before
+        {
+            octets += self.lose_overtaken_at(at, self.ranges[at].count, settled);
         }
         octets
     }
@@ -189,9 +202,9 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Takes the packets for in flight again that only a timeout had lost, and that have not left
-    /// since. Returns when the first of them left. It is no more than a guess: each is lost when it
-    /// takes longer than that one would if it arrived now. What left once more in vain has
-    /// overtaken none of them: its first copy arrived.
+    /// since. Returns when the first of them left. It is no more than a guess: they are lost when
+    /// nothing is reported for a while. What left once more in vain has overtaken none of them: its
+    /// first copy arrived.
     pub(crate) fn restore(&mut self) -> Option<Instant> {
         let (mut transmissions, mut first) = (Vec::new(), None);
         self.doubted.forget();
@@ -218,17 +231,24 @@ impl<M: Message> SentQueue<M> {
         first
     }
 
-    /// Returns the index of the range in flight that was sent first, if one that was sent later was
-    /// acknowledged.
-    fn overtaken(&mut self) -> Option<usize> {
-        let order = self.acknowledged_order.max(self.restored_order);
+    /// Returns the index of the range in flight that was sent first, if it has a lower order.
+    fn oldest_below(&mut self, order: u64) -> Option<usize> {
         self.oldest().filter(|at| self.ranges[*at].order < order)
     }
 
     /// Returns when the oldest packet in flight was sent, if one that was sent later was
     /// acknowledged.
     pub(crate) fn overtaken_at(&mut self) -> Option<Instant> {
-        self.overtaken().map(|at| self.ranges[at].sent_at)
+        self.oldest_below(self.acknowledged_order).map(|at| self.ranges[at].sent_at)
+    }
+
+    /// Returns when the oldest packet in flight was sent, if it is in flight for a guess alone: it
+    /// was [restored](Self::restore), and none that left later is known to have arrived.
+    pub(crate) fn restored_at(&mut self) -> Option<Instant> {
+        if self.restored_order <= self.acknowledged_order {
+            return None;
+        }
+        self.oldest_below(self.restored_order).map(|at| self.ranges[at].sent_at)
     }
 
     /// Returns when the oldest packet in flight was sent.

@@ -205,6 +205,11 @@ impl<M: Message> SentQueue<M> {
         self.in_flight
     }
 
+    /// Returns the highest order that was acknowledged.
+    pub(crate) fn acknowledged_order(&self) -> u64 {
+        self.acknowledged_order
+    }
+
     /// Returns the number after the last one sent.
     #[inline]
     pub(crate) fn sent_upto(&self) -> u64 {

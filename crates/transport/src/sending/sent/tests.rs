@@ -94,11 +94,10 @@ impl Model {
     fn acknowledge(
         &mut self,
         span: Range<u64>,
-        copies: Instant,
+        (copies, highest): (Instant, u64),
         sum: &mut Acknowledged,
         again: &mut BTreeSet<u64>,
     ) {
-        let highest = self.acknowledged_order;
         for at in 0..self.packets.len() {
             let packet = self.packets[at].clone();
             if packet.state.is_none()
@@ -318,12 +317,12 @@ impl Pair {
     fn acknowledge(
         &mut self,
         span: Range<u64>,
-        copies: Instant,
+        (copies, highest): (Instant, u64),
         sum: &mut Acknowledged,
         again: &mut Vec<Range<u64>>,
     ) {
         let (messages, pool, too_soon) = (&mut self.messages, &self.pool, copies);
-        let mut settling = Settling { copies, too_soon, messages, pool, sum, again };
+        let mut settling = Settling { copies, too_soon, highest, messages, pool, sum, again };
         self.queue.acknowledge(span, &mut settling);
     }
 
@@ -335,12 +334,13 @@ impl Pair {
             0..4 => self.push(),
             4..9 => {
                 let copies = at(if self.random.chance(2) { 0 } else { self.now - 3 });
+                let before = (copies, self.model.acknowledged_order);
                 let (mut sum, mut expected) = (Acknowledged::default(), Acknowledged::default());
                 let (mut again, mut known) = (Vec::new(), BTreeSet::new());
                 for _ in 0..self.random.below(6) {
                     let span = self.span();
-                    self.acknowledge(span.clone(), copies, &mut sum, &mut again);
-                    self.model.acknowledge(span, copies, &mut expected, &mut known);
+                    self.acknowledge(span.clone(), before, &mut sum, &mut again);
+                    self.model.acknowledge(span, before, &mut expected, &mut known);
                 }
                 assert_eq!(sum, expected);
                 assert_eq!(self.queue.prove(&again), self.model.prove(&known));
@@ -349,13 +349,19 @@ impl Pair {
                 let tolerance = 1 + self.random.below(4);
                 let before = self.random.chance(2).then(|| at(self.now - 5));
                 let (highest, settled) = (self.model.acknowledged_order, self.queue.settled_upto());
-                let overtaken = highest.max(self.model.restored_order);
                 let lost = self.model.lose(settled, |packet| {
                     packet.order + tolerance <= highest
-                        || packet.order < overtaken
+                        || packet.order < highest
                             && before.is_some_and(|before| packet.sent_at < before)
                 });
                 assert_eq!(self.queue.lose_overtaken(tolerance, before, settled), lost);
+                if self.random.chance(4) {
+                    let (restored, before) = (self.model.restored_order, at(self.now - 8));
+                    let lost = self
+                        .model
+                        .lose(settled, |packet| packet.order < restored && packet.sent_at < before);
+                    assert_eq!(self.queue.lose_restored(before, settled), lost);
+                }
             }
             10 => {
                 let (span, answer, once) = (self.span(), self.asked, self.random.chance(2));
@@ -501,8 +507,8 @@ impl Pair {
             }
         }
         let (all, mut sum) = (0..self.model.upto, Acknowledged::default());
-        self.acknowledge(all.clone(), Instant::START, &mut sum, &mut Vec::new());
-        self.model.acknowledge(all, Instant::START, &mut sum, &mut BTreeSet::new());
+        self.acknowledge(all.clone(), (Instant::START, 0), &mut sum, &mut Vec::new());
+        self.model.acknowledge(all, (Instant::START, 0), &mut sum, &mut BTreeSet::new());
         self.check();
         assert!(self.begun.is_some() || self.messages.partial() == 0, "all are released");
     }
@@ -541,7 +547,7 @@ fn holes_cost_little_memory() {
     }
     let (messages, sum) = (&mut messages, &mut Acknowledged::default());
     let (copies, too_soon, again) = (Instant::START, Instant::END, &mut Vec::new());
-    let mut settling = Settling { copies, too_soon, messages, pool: &pool, sum, again };
+    let mut settling = Settling { copies, too_soon, highest: 0, messages, pool: &pool, sum, again };
     for number in 1..4096 {
         if !random.chance(100) {
             queue.acknowledge(number..number + 1, &mut settling);
