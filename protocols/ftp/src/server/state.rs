@@ -66,6 +66,8 @@ pub(super) const UNSENT_MOST: usize = 4096;
 /// How many octets of replies may be on their way in the layers below, whatever credit they give:
 /// what waits there is memory, too, and more of it than here where it is in small pieces.
 pub(super) const REPLIES_MOST: usize = 2048;
+/// How many octets of memory for what arrives a session keeps when all of it is parsed: short lines.
+pub(super) const RAW_KEPT: usize = 64;
 /// How many octets of memory for replies a session keeps when all are sent.
 pub(super) const UNSENT_KEPT: usize = 1024;
 /// How many wrong passwords end a session.
@@ -554,6 +556,9 @@ impl Control {
 
     /// Makes lines of what arrived.
     pub(super) fn parse(&mut self) {
+        if self.raw.is_empty() {
+            return;
+        }
         let mut parsed = 0;
         while parsed < self.raw.len() && self.has_few() {
             let (event, taken) = self.lines.feed(&self.raw[parsed..]);
@@ -564,7 +569,7 @@ impl Control {
             }
         }
         self.raw.drain(..parsed);
-        if self.raw.is_empty() {
+        if self.raw.is_empty() && self.raw.capacity() > RAW_KEPT {
             self.raw = Vec::new();
         }
     }
