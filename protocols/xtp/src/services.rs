@@ -225,12 +225,13 @@ macro_rules! answered {
             $flow,
             $rate,
             congestion::Absent,
-            inquiry::WindowEnd::new($config.retries, u64::from($config.window / 2))
+            inquiry::WindowEnd::new($config.retries, u64::from($config.window / 2)),
+            recovery::SelectiveRepeat::new()
         )
     };
     (
         $format:expr, $config:expr, $framing:expr, $connection:expr, $flow:expr, $rate:expr,
-        $congestion:expr, $asks:expr
+        $congestion:expr, $asks:expr, $recovery:expr
     ) => {{
         let config: &Config = $config;
         Slots::from(Policies {
@@ -243,7 +244,7 @@ macro_rules! answered {
                 acknowledgement::OnRequest::<true>::new(),
             ),
             inquiry: inquiry::KeepAlive::new($asks, config.keepalive, config.silence),
-            recovery: recovery::SelectiveRepeat::new(),
+            recovery: $recovery,
             rtt: rtt::Rfc6298::new(
                 rtt::SampleSource::Answers,
                 config.timeout_first,
@@ -287,7 +288,9 @@ impl XtpService for Stream {
         let (framing, rate) = (framing::OctetStream, rate::PacedByCongestion::new());
         let asks = inquiry::WindowEnd::new(config.retries, window / 2)
             .each_flight(ASKED_EACH_FLIGHT, ASKED_AFTER * packet);
-        answered!(format, config, framing, connection, flow, rate, congestion, asks)
+        // Where packets overtake each other, a gap is no loss yet: the window would shrink for it.
+        let recovery = recovery::SelectiveRepeat::new().reordering(Some(3));
+        answered!(format, config, framing, connection, flow, rate, congestion, asks, recovery)
     }
 }
 

@@ -78,6 +78,7 @@ fn every_transport_opens_carries_and_closes_over_paths_of_any_rate_and_delay() {
 /// it.
 struct Bulk {
     path: Path,
+    jitter: Duration,
     queue: u64,
     took: BTreeMap<String, (Duration, u64)>,
 }
@@ -98,6 +99,7 @@ impl Visit for Bulk {
         world.network_mut().set_conditions(Conditions {
             rate: Some(rate / 8),
             delay: Duration::from_millis(delay),
+            jitter: self.jitter,
             queue: Queue { octets: Some(self.queue), ..Queue::UNLIMITED },
             loss: loss.into(),
             ..Conditions::IDEAL
@@ -118,13 +120,16 @@ impl Visit for Bulk {
 /// losses cost is no more.
 #[test]
 fn a_stream_of_xtp_heeds_the_network() {
-    for (path, queue) in [
-        (Path(7_000_000, 330, 0.0), 45_000),
-        (Path(2_000_000, 300, 0.02), 60_000),
-        (Path(20_000_000, 30, 0.01), 150_000),
-        (Path(100_000_000, 5, 0.0), 100_000),
+    for (path, jitter, queue) in [
+        (Path(7_000_000, 330, 0.0), 0, 45_000),
+        (Path(2_000_000, 300, 0.02), 0, 60_000),
+        (Path(20_000_000, 30, 0.01), 0, 150_000),
+        (Path(100_000_000, 5, 0.0), 0, 100_000),
+        // Packets overtake each other.
+        (Path(20_000_000, 10, 0.0), 80, 500_000),
     ] {
-        let mut bulk = Bulk { path, queue, took: BTreeMap::new() };
+        let jitter = Duration::from_millis(jitter);
+        let mut bulk = Bulk { path, jitter, queue, took: BTreeMap::new() };
         each(&mut bulk);
         let [(artp, _), (xtp, sent)] =
             ["ordered over artp", "xtp stream"].map(|name| bulk.took[name]);

@@ -30,7 +30,7 @@ impl Recovery for GoBackN {
         }
     }
 
-    fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool {
+    fn is_lost(&self, _: &View, suspect: &Suspect, report: &Report) -> bool {
         match report.answers {
             Some(answer) => is_covered(suspect.stamp, 0, answer),
             None => suspect.times == 1,

@@ -59,8 +59,8 @@ impl<R: Recovery> Recovery for LimitedRetransmissions<R> {
         self.other.suspects(view, report)
     }
 
-    fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool {
-        self.other.is_lost(suspect, report)
+    fn is_lost(&self, view: &View, suspect: &Suspect, report: &Report) -> bool {
+        self.other.is_lost(view, suspect, report)
     }
 
     fn tolerance(&self) -> Option<u64> {

@@ -17,7 +17,8 @@ use super::reordering::ReorderingWindow;
 /// that left after it have arrived (*packet reordering threshold*), before any inquiry, or one
 /// has, and a quarter of the shortest round trip has passed since (RACK, RFC 8985 §6): so what was
 /// sent again and is lost again is found, though few packets follow it. Once a packet was late, time
-/// alone counts, and the window widens as that of [`RackTlp`](super::RackTlp).
+/// alone counts, and what a report misses only if it left more than a round trip and that window
+/// ago; and the window widens as that of [`RackTlp`](super::RackTlp).
 ///
 /// Choose it wherever packets have room for spans.
 ///
@@ -62,11 +63,18 @@ impl Recovery for SelectiveRepeat {
         }
     }
 
-    fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool {
-        match report.answers {
-            Some(answer) => is_covered(suspect.stamp, self.inquiries, answer),
-            None => suspect.times == 1,
-        }
+    fn is_lost(&self, view: &View, suspect: &Suspect, report: &Report) -> bool {
+        // Once a packet was late, one that a report misses may be late, too.
+        let may_be_late = self.reordering.is_some()
+            && self.window.has_seen()
+            && self.lag(view).is_some_and(|lag| {
+                view.now.nanoseconds_since(suspect.sent_at) < view.rtt.smoothed + lag
+            });
+        !may_be_late
+            && match report.answers {
+                Some(answer) => is_covered(suspect.stamp, self.inquiries, answer),
+                None => suspect.times == 1,
+            }
     }
 
     fn on_lost(&mut self, view: &View) {
@@ -95,6 +103,7 @@ component! {
 
 #[cfg(test)]
 mod tests {
+    use stackwright_contract::Instant;
     use stackwright_transport::words::{Estimate, MILLISECOND, SECOND};
 
     use super::*;
@@ -109,6 +118,16 @@ mod tests {
         recovery.on_reordered(&view, true, 0);
         recovery.on_reordered(&view, true, 0);
         assert_eq!((recovery.tolerance(), recovery.lag(&view)), (Some(u64::MAX), Some(least / 2)));
+        let suspect = Suspect { span: 0..1, times: 1, stamp: 0, sent_at: Instant::START };
+        let lost = |recovery: &SelectiveRepeat, after| {
+            let view = View { now: Instant::START.later(after), ..view };
+            [None, Some(7)].map(|answers| {
+                recovery.is_lost(&view, &suspect, &Report { answers, ..Report::default() })
+            })
+        };
+        assert_eq!(lost(&SelectiveRepeat::new(), smoothed), [true; 2]);
+        assert_eq!(lost(&recovery, smoothed), [false; 2]);
+        assert_eq!(lost(&recovery, smoothed + least / 2), [true; 2]);
         let never = SelectiveRepeat::new();
         assert_eq!((never.tolerance(), never.lag(&view)), (None, None));
     }

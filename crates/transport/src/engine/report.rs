@@ -133,7 +133,7 @@ impl<C: Configuration> Association<C> {
         if sum.units > 0 {
             slots.congestion.on_acknowledged(view, &sum);
         }
-        let is_lost = |suspect: &Suspect| slots.recovery.is_lost(suspect, report);
+        let is_lost = |suspect: &Suspect| slots.recovery.is_lost(view, suspect, report);
         let mut lost = match slots.recovery.suspects(view, report) {
             Suspects::None => 0,
             Suspects::Within(span) => self.sending.sent.judge(span, view.settled_upto, is_lost),

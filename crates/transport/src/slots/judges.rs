@@ -52,7 +52,7 @@ slot! {
         fn suspects(&self, view: &View, report: &Report) -> Suspects = Suspects::None;
         /// Returns whether packets in the same state are lost. It is asked once for each range of
         /// them, in each span.
-        fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool = false;
+        fn is_lost(&self, view: &View, suspect: &Suspect, report: &Report) -> bool = false;
         /// Returns the packet reordering threshold: a unit is lost when one that left this many
         /// packets later was acknowledged (RFC 9002 §6.1.1); `None`: never.
         fn tolerance(&self) -> Option<u64> = None;

@@ -18,6 +18,8 @@ pub struct Suspect {
     pub times: u16,
     /// The first inquiry that covers them.
     pub stamp: u32,
+    /// When they last left.
+    pub sent_at: Instant,
 }
 
 /// How many spans of lost packets are remembered until they are known to have arrived. Where there
@@ -125,10 +127,10 @@ impl<M: Message> SentQueue<M> {
             let from = range.packets_before(span.start, self.numbering);
             let to = range.packets_begun(span.end, self.numbering);
             let numbers = range.number(from, self.numbering)..range.number(to, self.numbering);
-            let (times, stamp) = (range.times, range.inquiry_number);
+            let (times, stamp, sent_at) = (range.times, range.inquiry_number, range.sent_at);
             if range.state == State::InFlight
                 && from < to
-                && is_lost(&Suspect { span: numbers, times, stamp })
+                && is_lost(&Suspect { span: numbers, times, stamp, sent_at })
             {
                 if from > 0 {
                     self.split(at, from);
