@@ -48,7 +48,6 @@ use counted::Counted;
 use options::Given;
 use outcome::Outcome;
 use place::{Place, Transport};
-use transport::{Make, Stack, Use};
 
 pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
     match perf {
@@ -69,49 +68,21 @@ fn measure(run: &Run) -> Result<Outcome, Problem> {
     place.transport.check(&place, &tuning)?;
     let congestion = place.transport.congestion(&tuning);
     let (transport, place) = (place.transport, &place);
-    let outcome = if tuning.copies {
-        transport.lend_with::<Counted, _>(place, &tuning, Bulk { run, place })
-    } else {
-        transport.lend(place, &tuning, Client { run, place })
+    if tuning.copies {
+        let make = transport.make_with::<Counted>(place, &tuning);
+        return Ok(bulk::measure(run, place, make)?.controlled(congestion));
+    }
+    let make = transport.make(place, &tuning);
+    let outcome = match (run.associations, run.requests) {
+        _ if place.is_group() => group::measure(run, place, make),
+        (Some(many), _) => associations::measure(run, place, many, make),
+        (None, true) if transport == Transport::TransactionXtp => {
+            transactions::measure(run, place, make)
+        }
+        (None, true) => requests::measure(run, place, make),
+        (None, false) => bulk::measure(run, place, make),
     };
     Ok(outcome?.controlled(congestion))
-}
-
-/// The side that sends as fast as it can.
-struct Bulk<'a> {
-    run: &'a Run,
-    place: &'a Place,
-}
-
-impl Use for Bulk<'_> {
-    type Result = Result<Outcome, Problem>;
-
-    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
-        bulk::measure(self.run, self.place, make)
-    }
-}
-
-/// The side that asks.
-struct Client<'a> {
-    run: &'a Run,
-    place: &'a Place,
-}
-
-impl Use for Client<'_> {
-    type Result = Result<Outcome, Problem>;
-
-    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
-        let Client { run, place } = self;
-        match (run.associations, run.requests) {
-            _ if place.is_group() => group::measure(run, place, make),
-            (Some(many), _) => associations::measure(run, place, many, make),
-            (None, true) if place.transport == Transport::TransactionXtp => {
-                transactions::measure(run, place, make)
-            }
-            (None, true) => requests::measure(run, place, make),
-            (None, false) => bulk::measure(run, place, make),
-        }
-    }
 }
 
 /// The processor time of this thread so far, the kernel's part included: each end of a measurement

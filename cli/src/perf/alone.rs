@@ -13,68 +13,54 @@ use super::bulk;
 use super::outcome::Outcome;
 use super::place::Place;
 use super::serve::{attend, unheard};
-use super::transport::{Make, Stack, Use, endpoint};
+use super::transport::endpoint;
 use crate::problem::Problem;
 
 /// Measures bulk for so long, to a server on a thread of its own at any free port of this machine.
 pub(crate) fn alone(scheme: &str, time: Duration) -> Result<Outcome, Problem> {
     let place = Place::parse(&format!("{scheme}://127.0.0.1:0"))?;
     let tuning = Tuning::default();
-    place.transport.lend(&place, &tuning, Both { place: &place, tuning: &tuning, time })
-}
-
-struct Both<'a> {
-    place: &'a Place,
-    tuning: &'a Tuning,
-    time: Duration,
-}
-
-impl Use for Both<'_> {
-    type Result = Result<Outcome, Problem>;
-
-    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
-        let Both { place, tuning, time } = self;
-        let (address, config) = (place.address, endpoint(tuning));
-        let (say, hear) = mpsc::channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let there = {
-            let (make, stop) = (make.clone(), Arc::clone(&stop));
-            move || -> Result<(), Problem> {
-                let bound =
-                    Endpoint::bind(address, config, make).map_err(|error| unheard(address, error));
-                match bound {
-                    Ok(endpoint) => {
-                        let _ = say.send(Ok(endpoint.local().unwrap_or(address)));
-                        attend(&endpoint, |_, _| {}, &stop).map(drop)
-                    }
-                    Err(problem) => {
-                        let _ = say.send(Err(problem));
-                        Ok(())
-                    }
+    let make = place.transport.make(&place, &tuning);
+    let (address, config) = (place.address, endpoint(&tuning));
+    let (say, hear) = mpsc::channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let there = {
+        let (make, stop) = (make.clone(), Arc::clone(&stop));
+        move || -> Result<(), Problem> {
+            let bound =
+                Endpoint::bind(address, config, make).map_err(|error| unheard(address, error));
+            match bound {
+                Ok(endpoint) => {
+                    let _ = say.send(Ok(endpoint.local().unwrap_or(address)));
+                    attend(&endpoint, |_, _| {}, &stop).map(drop)
+                }
+                Err(problem) => {
+                    let _ = say.send(Err(problem));
+                    Ok(())
                 }
             }
-        };
-        let server = thread::spawn(there);
-        let address = hear.recv().map_err(std::io::Error::other)??;
-        let place = Place { address, ..place.clone() };
-        let run = Run {
-            url: place.url(),
-            size: None,
-            time,
-            octets: None,
-            associations: None,
-            repeat: 1,
-            requests: false,
-            hold: None,
-            members: 0,
-            tuning: *tuning,
-            // Nobody watches second by second.
-            json: true,
-        };
-        let outcome = bulk::measure(&run, &place, make);
-        stop.store(true, Ordering::Relaxed);
-        // It has nothing to tell that the outcome does not.
-        let _ = server.join();
-        outcome
-    }
+        }
+    };
+    let server = thread::spawn(there);
+    let address = hear.recv().map_err(std::io::Error::other)??;
+    let place = Place { address, ..place.clone() };
+    let run = Run {
+        url: place.url(),
+        size: None,
+        time,
+        octets: None,
+        associations: None,
+        repeat: 1,
+        requests: false,
+        hold: None,
+        members: 0,
+        tuning,
+        // Nobody watches second by second.
+        json: true,
+    };
+    let outcome = bulk::measure(&run, &place, make);
+    stop.store(true, Ordering::Relaxed);
+    // It has nothing to tell that the outcome does not.
+    let _ = server.join();
+    outcome
 }

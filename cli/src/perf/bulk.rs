@@ -122,7 +122,7 @@ pub(super) fn measure<S: Stack>(
     let report = report.map_err(|error| {
         let waits = room.saturating_sub(association.statistics().credit.octets);
         let moved = (sent * size as u64).saturating_sub(waits as u64);
-        unreported::<S>(place, error, moved)
+        unreported(place, association.facts().gives, error, moved)
     })?;
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before)
         .copying(Copied(take_copied()), size);
@@ -192,8 +192,8 @@ pub(super) fn fits<S: Stack>(
 
 /// Says why there is no report. Where a transport that loses nothing has `moved` something, a
 /// server was there.
-pub(super) fn unreported<S: Stack>(place: &Place, error: Error, moved: u64) -> Problem {
-    let was_there = S::FACTS.gives.has(Guarantees::RELIABLE) && moved > 0;
+fn unreported(place: &Place, gives: Guarantees, error: Error, moved: u64) -> Problem {
+    let was_there = gives.has(Guarantees::RELIABLE) && moved > 0;
     match error {
         Error::NotYet if was_there => Problem::Measurement {
             url: place.url(),
@@ -230,7 +230,7 @@ pub(super) fn worded<S: Stack>(kind: Kind, number: u64, payload: &[u8]) -> S::Me
 
 /// What has arrived of `sent` messages.
 pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Result<Report, Error> {
-    let lossless = S::FACTS.gives.has(Guarantees::RELIABLE);
+    let lossless = association.facts().gives.has(Guarantees::RELIABLE);
     let mut patience = if lossless { PATIENCE } else { AGAIN };
     let begin = Instant::now();
     loop {

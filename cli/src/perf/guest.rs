@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use stackwright::contract::Guarantees;
 use stackwright::contract::services::{Batch, MessageProperties};
-use stackwright::contract::{Guarantees, Protocol};
 use stackwright::wire::Message;
 use stackwright_endpoint::Stack;
 use stackwright_endpoint::blocking::Association;
@@ -96,7 +96,7 @@ impl<S: Stack> Guest<S> {
     /// under way for long, and where its own system keeps it, as that of TCP, nothing else shows
     /// that.
     fn count_on(&mut self) {
-        let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
+        let lossless = self.association.facts().gives.has(Guarantees::RELIABLE);
         if lossless && self.began.is_some() && self.last - self.counted_on >= COUNTING {
             self.counted_on = self.last;
             let mut message = S::Message::with_headroom(HEADROOM, &[]);
@@ -189,7 +189,7 @@ impl<S: Stack> Guest<S> {
     /// of a group that came late has not all that was sent before it.
     fn report(&mut self) -> Option<Counted> {
         let expected = self.expected?;
-        let gives = <S as Protocol>::FACTS.gives;
+        let gives = self.association.facts().gives;
         let may_come = match gives.has(Guarantees::RELIABLE) {
             _ if self.report.messages >= expected || gives.has(Guarantees::ORDERED) => false,
             true => true,
@@ -233,7 +233,7 @@ impl<S: Stack> Guest<S> {
 
     /// Whether he has gone.
     pub(super) fn is_gone(&self) -> bool {
-        let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
+        let lossless = self.association.facts().gives.has(Guarantees::RELIABLE);
         self.association.has_ended() || !lossless && self.last.elapsed() > GONE
     }
 

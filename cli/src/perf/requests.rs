@@ -74,7 +74,7 @@ pub(super) fn exchange<S: Stack>(
     number: u64,
     payload: &[u8],
 ) -> Result<(), Error> {
-    let lossless = S::FACTS.gives.has(Guarantees::RELIABLE);
+    let lossless = association.facts().gives.has(Guarantees::RELIABLE);
     let begin = Instant::now();
     association.set_timeout(Some(if lossless { PATIENCE } else { AGAIN }));
     loop {

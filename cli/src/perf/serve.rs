@@ -22,7 +22,7 @@ use super::options::{self, Given};
 use super::place::Place;
 use super::processor;
 use super::shown;
-use super::transport::{Make, Stack, Use, endpoint, no_way};
+use super::transport::{Make, Stack, endpoint, no_way};
 use super::words::Report;
 use crate::interrupts::interrupts;
 use crate::problem::Problem;
@@ -34,36 +34,30 @@ pub(super) fn run(serve: &Serve) -> Result<(), Problem> {
     place.transport.check(&place, &serve.tuning)?;
     let interrupted = interrupts()?;
     let told = Told { json: serve.json, place: &place };
-    let (transport, server) = (place.transport, Server { serve, told, stop: &interrupted });
-    if serve.tuning.copies {
-        transport.lend_with::<Counted, _>(&place, &serve.tuning, server)
+    let (transport, tuning) = (place.transport, &serve.tuning);
+    if tuning.copies {
+        serve_all(serve, &told, transport.make_with::<Counted>(&place, tuning), &interrupted)
     } else {
-        transport.lend(&place, &serve.tuning, server)
+        serve_all(serve, &told, transport.make(&place, tuning), &interrupted)
     }
 }
 
 /// Serves until somebody wants it to end.
-struct Server<'a, T> {
-    serve: &'a Serve,
-    told: T,
-    stop: &'a Arc<AtomicBool>,
-}
-
-impl Use for Server<'_, Told<'_>> {
-    type Result = Result<(), Problem>;
-
-    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
-        let Server { serve, told, stop } = self;
-        let address = told.place.address;
-        let config = endpoint(&serve.tuning);
-        if serve.cores > 1 {
-            return cores::serve(serve.cores, &told, config, &make, stop);
-        }
-        let endpoint =
-            Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
-        told.serving(endpoint.local().unwrap_or(address));
-        attend(&endpoint, |remote, counted| told.measured(remote, counted), stop).map(drop)
+fn serve_all<S: Stack>(
+    serve: &Serve,
+    told: &Told<'_>,
+    make: impl Make<S>,
+    stop: &Arc<AtomicBool>,
+) -> Result<(), Problem> {
+    let address = told.place.address;
+    let config = endpoint(&serve.tuning);
+    if serve.cores > 1 {
+        return cores::serve(serve.cores, told, config, &make, stop);
     }
+    let endpoint =
+        Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
+    told.serving(endpoint.local().unwrap_or(address));
+    attend(&endpoint, |remote, counted| told.measured(remote, counted), stop).map(drop)
 }
 
 /// What one thread has served.

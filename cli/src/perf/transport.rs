@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stackwright::artp::{self, Cipher as Seal, Congestion, Protection, Sealing, Secret};
-use stackwright::compose::Over;
-use stackwright::contract::services::Credit;
+use stackwright::compose::{Opaque, Over};
+use stackwright::contract::Protocol;
+use stackwright::contract::services::{Credit, Datagrams};
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
 use stackwright::policies::profile::{Bounds, Path, PolicyValues};
@@ -19,6 +20,7 @@ use stackwright::xtp::services::{
     AcknowledgedDatagram, BulkData, Connection, IsochronousStream, Stream, Transaction,
     UnacknowledgedDatagram, XtpService,
 };
+use stackwright_drivers::Readiness;
 use stackwright_drivers::ip::{self, Ip};
 use stackwright_drivers::tcp::{Tcp, has_congestion};
 use stackwright_drivers::udp::Udp;
@@ -36,13 +38,17 @@ pub(super) trait Make<S>: Fn(&System) -> S + Clone + Send + 'static {}
 
 impl<S, F: Fn(&System) -> S + Clone + Send + 'static> Make<S> for F {}
 
-/// What is done with a stack, whichever it is.
-pub(super) trait Use {
-    /// What comes of it.
-    type Result;
+/// A stack that is measured, whichever it is: what is done with it is compiled once, not once for
+/// each.
+pub(super) type Measuring<M> = Opaque<Datagrams<M>, Readiness>;
 
-    /// Does it.
-    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result;
+/// What makes one.
+type Making<M> = Arc<dyn Fn(&System) -> Measuring<M> + Send + Sync>;
+
+fn making<M: Measured, S: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static>(
+    make: impl Fn(&System) -> S + Send + Sync + 'static,
+) -> Making<M> {
+    Arc::new(move |system| Opaque::new(make(system)))
 }
 
 /// The key of those who name none.
@@ -73,57 +79,62 @@ const BURST: u32 = 16 << 10;
 const SEND: usize = 10 << 20;
 
 impl Transport {
-    /// Lends a way to make such stacks, for associations with `place`.
-    pub(super) fn lend<U: Use>(self, place: &Place, tuning: &Tuning, user: U) -> U::Result {
-        let (address, tuning) = (place.address.ip(), *tuning);
+    /// Returns what makes such stacks, for associations with `place`.
+    pub(super) fn make(self, place: &Place, tuning: &Tuning) -> impl Make<Measuring<BufferTree>> {
+        let making = self.making(place, *tuning);
+        move |system: &System| making(system)
+    }
+
+    /// Returns the same with messages `M`, where `--copies` counts them.
+    pub(super) fn make_with<M: Measured>(
+        self,
+        place: &Place,
+        tuning: &Tuning,
+    ) -> impl Make<Measuring<M>> {
+        let making = self.making_with::<M>(place, *tuning);
+        move |system: &System| making(system)
+    }
+
+    fn making(self, place: &Place, tuning: Tuning) -> Making<BufferTree> {
+        let address = place.address.ip();
         match self {
-            Transport::Xtp if place.is_group() => user.with(move |system: &System| {
+            Transport::Xtp if place.is_group() => making(move |system| {
                 let common = xtp_config(system, address, &tuning);
                 let upper = group::upper(system, common, tuning.members);
                 Over::new(upper, system.udp_with(BufferTree::blocks()))
             }),
-            Transport::XtpIp if place.is_group() => user.with(move |system: &System| {
+            Transport::XtpIp if place.is_group() => making(move |system| {
                 let common = xtp_config(system, address, &without_udp(address, &tuning));
                 Over::new(group::upper(system, common, tuning.members), xtp_below(system))
             }),
-            Transport::Tailored => {
-                user.with(move |system: &System| tailored(system, address, &tuning))
+            Transport::Tailored => making(move |system| tailored(system, address, &tuning)),
+            Transport::TransactionXtp => {
+                making(move |system| xtp::<BufferTree, Transaction>(system, address, &tuning))
             }
-            Transport::TransactionXtp => user.with(move |system: &System| {
-                xtp::<BufferTree, Transaction>(system, address, &tuning)
-            }),
-            Transport::AcknowledgedXtp => user.with(move |system: &System| {
+            Transport::AcknowledgedXtp => making(move |system| {
                 xtp::<BufferTree, AcknowledgedDatagram>(system, address, &tuning)
             }),
-            Transport::UnacknowledgedXtp => user.with(move |system: &System| {
+            Transport::UnacknowledgedXtp => making(move |system| {
                 xtp::<BufferTree, UnacknowledgedDatagram>(system, address, &tuning)
             }),
-            Transport::BulkXtp => user.with(move |system: &System| {
+            Transport::BulkXtp => making(move |system| {
                 Over::new(Framed::default(), xtp::<BufferTree, BulkData>(system, address, &tuning))
             }),
             Transport::IsochronousXtp => {
                 let tuning = Tuning { rate: tuning.rate.or(Some(RATE)), ..tuning };
-                user.with(move |system: &System| {
-                    xtp::<BufferTree, IsochronousStream>(system, address, &tuning)
-                })
+                making(move |system| xtp::<BufferTree, IsochronousStream>(system, address, &tuning))
             }
-            Transport::XtpIp => user.with(move |system: &System| {
+            Transport::XtpIp => making(move |system| {
                 let tuning = without_udp(address, &tuning);
                 let upper = xtp_layer::<_, Connection>(system, address, &tuning);
                 Over::new(upper, xtp_below(system))
             }),
-            _ => self.lend_with::<BufferTree, _>(place, &tuning, user),
+            _ => self.making_with(place, tuning),
         }
     }
 
-    /// Lends the same with messages `M`, where `--copies` counts them.
-    pub(super) fn lend_with<M: Measured, U: Use>(
-        self,
-        place: &Place,
-        tuning: &Tuning,
-        user: U,
-    ) -> U::Result {
-        let (address, tuning) = (place.address.ip(), *tuning);
+    fn making_with<M: Measured>(self, place: &Place, tuning: Tuning) -> Making<M> {
+        let address = place.address.ip();
         let artp = move |system: &System| {
             let config = artp_config(system, address, &tuning);
             let upper = artp::layer_sharing(config, system.seed(), M::blocks());
@@ -141,18 +152,14 @@ impl Transport {
             }
         };
         match self {
-            Transport::Udp => user.with(|system: &System| system.udp_with(M::blocks())),
-            Transport::Tcp => {
-                user.with(move |system: &System| Over::new(Framed::default(), tcp(system)))
-            }
-            Transport::Artp => user.with(artp),
+            Transport::Udp => making(|system| system.udp_with(M::blocks())),
+            Transport::Tcp => making(move |system| Over::new(Framed::default(), tcp(system))),
+            Transport::Artp => making(artp),
             Transport::OrderedArtp => {
-                user.with(move |system: &System| Over::new(Framed::default(), ordered(system)))
+                making(move |system| Over::new(Framed::default(), ordered(system)))
             }
-            Transport::Xtp => {
-                user.with(move |system: &System| xtp::<M, Connection>(system, address, &tuning))
-            }
-            Transport::StreamXtp => user.with(move |system: &System| {
+            Transport::Xtp => making(move |system| xtp::<M, Connection>(system, address, &tuning)),
+            Transport::StreamXtp => making(move |system| {
                 Over::new(Framed::default(), xtp::<M, Stream>(system, address, &tuning))
             }),
             _ => unreachable!("`options::check` refuses to count what is not counted"),

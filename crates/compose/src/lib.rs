@@ -10,7 +10,7 @@ pub mod filter;
 pub mod graph;
 mod stack;
 
-pub use stack::{Beside, Fork, Join, JoinedLowers, Over, Split, fork, join};
+pub use stack::{Beside, Fork, Join, JoinedLowers, Opaque, Over, Split, fork, join};
 
 #[doc(hidden)]
 pub use stackwright_macros::__stack;

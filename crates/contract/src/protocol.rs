@@ -76,6 +76,12 @@ pub trait Protocol {
         true
     }
 
+    /// Returns what it is: [`FACTS`](Protocol::FACTS), unless that is known no sooner than at run
+    /// time.
+    fn facts(&self) -> Facts {
+        Self::FACTS
+    }
+
     /// Answers a question about a name above; passes one that stays open on to `below`, under the
     /// name that it uses there. By default it does neither, and questions reach no layer below it.
     fn ask(

@@ -165,6 +165,11 @@ macro_rules! by_hold {
             self.hold.lock().mailbox.log(self.hold.name, qlog);
         }
 
+        /// Returns what its stack is, and promises.
+        pub fn facts(&self) -> stackwright_contract::Facts {
+            self.hold.lock().stack.facts()
+        }
+
         /// Returns what the path takes now: how long a message may be, and how long the longest
         /// frame occupies the link, as far as a layer below knows. Also after the end.
         pub fn path(&self) -> stackwright_contract::PathLimits {
