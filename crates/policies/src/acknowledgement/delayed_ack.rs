@@ -34,10 +34,16 @@ impl Spacing {
     /// Records that something arrived, perhaps `again`.
     #[inline]
     pub(super) fn on_received(&mut self, view: &View, again: bool) {
-        if again || view.now.nanoseconds_since(self.arrived_at) > view.rtt.smoothed {
+        if again {
             self.quick = QUICK;
         }
-        self.arrived_at = view.now;
+        // Many arrive at one moment.
+        if view.now != self.arrived_at {
+            if view.now.nanoseconds_since(self.arrived_at) > view.rtt.smoothed {
+                self.quick = QUICK;
+            }
+            self.arrived_at = view.now;
+        }
     }
 
     /// Returns when the next report may leave.

@@ -181,9 +181,17 @@ impl<C: Configuration> Association<C> {
     /// Sends a packet, once, where something is heard of a peer that let a timeout expire: after an
     /// outage, the next timeout is as long as the outage was. What may be sent to a stranger is for
     /// what opens the association.
-    #[inline]
+    #[inline(always)] // for each packet
     fn on_heard(&mut self, now: Instant) {
-        if self.timeouts > 0 && self.probe == Probe::Ready && !self.is_half_open() {
+        if self.timeouts > 0 {
+            self.on_heard_again(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)] // its registers would be saved for each packet
+    fn on_heard_again(&mut self, now: Instant) {
+        if self.probe == Probe::Ready && !self.is_half_open() {
             self.send_probe(now);
         }
     }

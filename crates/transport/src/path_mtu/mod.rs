@@ -216,6 +216,12 @@ impl PathMtu {
         match self.state {
             // The usual case: it leaves for the first time.
             State::Long if number >= view.sent_upto => None,
+            // So do all that are as long as both ends accept: nothing longer is tried.
+            State::Narrow(Narrow { passes, .. })
+                if number >= view.sent_upto && octets <= passes && passes >= self.most =>
+            {
+                None
+            }
             _ => self.narrow_most(view, number, octets),
         }
     }

@@ -44,6 +44,12 @@ impl Acknowledged {
     pub fn measured(&self) -> Option<Instant> {
         self.newest.filter(|newest| self.repeated.is_none_or(|repeated| *newest > repeated))
     }
+
+    /// Records that a packet arrived after one that had left later.
+    #[cold]
+    fn on_overtaken(&mut self, sent_at: Instant) {
+        self.overtaken = Some(self.overtaken.unwrap_or(sent_at).min(sent_at));
+    }
 }
 
 /// The context of an acknowledgement beside the queue.
@@ -100,11 +106,10 @@ impl Tally {
             settling.sum.longest = settling.sum.longest.max(pieces.longest(count));
         }
         let order = range.order + (skipped + count) as u64 - 1;
-        if range.order + (skipped as u64) < settling.highest && range.times == 1 {
-            let oldest = settling.sum.overtaken.unwrap_or(range.sent_at).min(range.sent_at);
-            settling.sum.overtaken = Some(oldest);
-        }
         if range.times == 1 && range.state == State::InFlight {
+            if range.order + (skipped as u64) < settling.highest {
+                settling.sum.on_overtaken(range.sent_at);
+            }
             self.newest = Some(range.sent_at); // numbers and times rise together
             self.order = self.order.max(order);
         } else {
@@ -140,6 +145,9 @@ impl Tally {
         sum.late |= arrived == Some(Cause::Overtaken);
         sum.doubtful |= arrived == Some(Cause::TimedOut);
         if range.times == 1 {
+            if range.order + (skipped as u64) < settling.highest {
+                sum.on_overtaken(range.sent_at);
+            }
             self.newest = sent_at;
         } else {
             sum.repeated = sum.repeated.max(sent_at);
