@@ -104,14 +104,14 @@ impl<C: Configuration> Association<C> {
     /// Returns when a packet that is merely late now is lost: one that left later was acknowledged
     /// (RFC 8985 §6.2, step 5).
     fn overtaken_at(&mut self, view: &View) -> Option<Instant> {
+        let sent = &mut self.sending.sent;
+        let (sent_at, silent) = match sent.overtaken_at() {
+            Some(sent_at) => (sent_at, Instant::START),
+            // In a queue that grows, each takes longer than the one before, but reports go on.
+            None => (sent.restored_at()?, self.quiet_since.later(view.rtt.smoothed)),
+        };
         let lag = self.slots.recovery.lag(view)?;
-        let late = self.overtaker_took + lag;
-        if let Some(sent_at) = self.sending.sent.overtaken_at() {
-            return Some(sent_at.later(late));
-        }
-        // In a queue that grows, each takes longer than the one before, but reports go on.
-        let silent = self.quiet_since.later(view.rtt.smoothed);
-        Some(self.sending.sent.restored_at()?.later(late).max(silent))
+        Some(sent_at.later(self.overtaker_took + lag).max(silent))
     }
 
     fn lose_overtaken(&mut self, view: &View) {
