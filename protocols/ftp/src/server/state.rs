@@ -66,7 +66,7 @@ pub(super) const UNSENT_MOST: usize = 4096;
 /// How many octets of replies may be on their way in the layers below, whatever credit they give:
 /// what waits there is memory, too, and more of it than here where it is in small pieces.
 pub(super) const REPLIES_MOST: usize = 2048;
-/// How many octets of memory for what arrives a session keeps when all of it is parsed: short lines.
+/// How many octets of memory for what arrives a session keeps when it is parsed: short lines.
 pub(super) const RAW_KEPT: usize = 64;
 /// How many octets of memory for replies a session keeps when all are sent.
 pub(super) const UNSENT_KEPT: usize = 1024;
