@@ -17,8 +17,13 @@ const MOST: [usize; 2] = [4096, 1024];
 /// can send in its name.
 const ANSWERS_MOST: u8 = 8;
 
-/// How long it is until one more is answered: on a bad link, eight answers in a row are lost.
+/// How long it is until one more is answered, and twice as long each time: on a bad link, eight
+/// answers in a row are lost. Two stations that remember one association, and answer each other over
+/// a long path, are soon silent.
 const ANSWERED_AGAIN: Duration = Duration::from_secs(1);
+
+/// How many times that is doubled, at most.
+const DOUBLED_MOST: u32 = 10;
 
 /// The associations of a protocol that are over, each for some time: a late copy of a packet that
 /// opens makes no other, and a peer that did not hear the end is told again. `K` tells those of one
@@ -35,7 +40,7 @@ struct Grave {
     until: Instant,
     /// The packet that tells the peer; empty: it knows.
     packet: Arc<[u8]>,
-    answers: u8,
+    answered: u8,
     answered_at: Instant,
     stranger: bool,
 }
@@ -51,7 +56,7 @@ impl<K: Copy + Ord> Graveyard<K> {
     pub fn bury(&mut self, remote: Participant, key: K, farewell: Farewell<'_>, until: Instant) {
         let Farewell { packet, stranger, .. } = farewell;
         let (packet, answered_at) = (packet.into(), Instant::START);
-        let grave = Grave { until, packet, answers: ANSWERS_MOST, answered_at, stranger };
+        let grave = Grave { until, packet, answered: 0, answered_at, stranger };
         self.enter((remote, key), grave);
     }
 
@@ -93,17 +98,22 @@ impl<K: Copy + Ord> Graveyard<K> {
             }
         }
         let grave = self.graves.get_mut(&(remote, key))?;
-        let is_answered = grave.answers > 0 || now.since(grave.answered_at) >= ANSWERED_AGAIN;
+        let beyond = u32::from(grave.answered).checked_sub(u32::from(ANSWERS_MOST));
+        let is_answered = beyond.is_none_or(|beyond| {
+            now.since(grave.answered_at) >= ANSWERED_AGAIN * (1 << beyond.min(DOUBLED_MOST))
+        });
         if grave.packet.is_empty() || !is_answered {
             return Some(Arrival::Ignored("a packet of an association that is over"));
         }
-        (grave.answers, grave.answered_at) = (grave.answers.saturating_sub(1), now);
+        (grave.answered, grave.answered_at) = (grave.answered.saturating_add(1), now);
         Some(Arrival::Answered(M::with_headroom(headroom, &grave.packet)))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use stackwright_wire::BufferTree;
 
     use super::*;
@@ -122,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_is_told_eight_times_and_then_once_a_second() {
+    fn a_peer_is_told_eight_times_and_then_less_and_less_often() {
         let mut yard = Graveyard::default();
         let remote = Participant::from(([10, 0, 0, 1], 7));
         yard.bury(remote, 1, KNOWN, at(60));
@@ -131,10 +141,8 @@ mod tests {
             assert_eq!(answered(&mut yard, at(1), 1), Some(true));
         }
         assert_eq!(answered(&mut yard, at(1), 1), Some(false));
-        assert_eq!(
-            [2, 2, 3].map(|second| answered(&mut yard, at(second), 1) == Some(true)),
-            [true, false, true]
-        );
+        let told = (2..40).filter(|second| answered(&mut yard, at(*second), 1) == Some(true));
+        assert_eq!(Vec::from_iter(told), [2, 4, 8, 16, 32]);
         assert_eq!(answered(&mut yard, at(1), 2), Some(false), "it knows");
         assert_eq!(answered(&mut yard, at(1), 3), None, "it is of none of these");
         assert_eq!(answered(&mut yard, at(1) + Duration::from_secs(59), 1), None);

@@ -10,7 +10,7 @@ use stackwright_contract::{
 
 /// A stack behind a pointer, that provides `T` and uses `B`: whoever uses one is compiled once, and
 /// not once for each stack. Each word that crosses its sides is a virtual call; within, all is as it
-/// was.
+/// was. The nodes of a graph erase their words as well; here the compiler knows them.
 ///
 /// What it promises is known no sooner than there is one ([`Protocol::facts`]), so a layer that needs
 /// a guarantee does not stand on it.

@@ -65,8 +65,7 @@ impl Recovery for SelectiveRepeat {
 
     fn is_lost(&self, view: &View, suspect: &Suspect, report: &Report) -> bool {
         // Once a packet was late, one that a report misses may be late, too.
-        let may_be_late = self.reordering.is_some()
-            && self.window.has_seen()
+        let may_be_late = self.window.has_seen()
             && self.lag(view).is_some_and(|lag| {
                 view.now.nanoseconds_since(suspect.sent_at) < view.rtt.smoothed + lag
             });

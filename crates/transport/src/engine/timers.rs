@@ -107,8 +107,9 @@ impl<C: Configuration> Association<C> {
         let sent = &mut self.sending.sent;
         let (sent_at, silent) = match sent.overtaken_at() {
             Some(sent_at) => (sent_at, Instant::START),
-            // In a queue that grows, each takes longer than the one before, but reports go on.
-            None => (sent.restored_at()?, self.quiet_since.later(view.rtt.smoothed)),
+            // In a queue that grows, each takes longer than the one before, but one after the other
+            // is acknowledged. That something else is heard, as of data the other way, says nothing.
+            None => (sent.restored_at()?, self.moved.later(view.rtt.smoothed)),
         };
         let lag = self.slots.recovery.lag(view)?;
         Some(sent_at.later(self.overtaker_took + lag).max(silent))
