@@ -3,7 +3,7 @@
 
 use stackwright_compose::filter::{Counter, Tap};
 use stackwright_compose::graph::{Builder, Graph, Inserted};
-use stackwright_compose::{Beside, JoinedLowers, Over, fork};
+use stackwright_compose::{Beside, JoinedLowers, Opaque, Over, fork};
 use stackwright_contract::services::{
     Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
@@ -248,4 +248,15 @@ fn nodes_and_modules_of_a_graph_are_handed_what_each_takes() {
     assert_eq!(crosses(&mut graph, send(), up()), (EACH.to_vec(), EACH.to_vec()));
     assert_eq!(graph.protocol::<Several>("a").expect("it is there").down, WHOLE);
     assert_eq!(graph.protocol::<One>("b").expect("it is there").down, EACH);
+}
+
+/// What is behind a pointer takes what it would take in sight, and says what it is.
+#[test]
+fn an_opaque_stack_takes_what_it_would_take_in_sight() {
+    let (mut hides_one, mut hides_several) = (Opaque::new(one()), Opaque::new(several()));
+    assert_eq!(crosses(&mut hides_one, send(), delivered()), (EACH.into(), EACH.into()));
+    assert_eq!(crosses(&mut hides_several, send(), delivered()), (WHOLE.into(), WHOLE.into()));
+    let stack = Opaque::new(Over::new(several(), one()));
+    assert_eq!(stack.facts(), <Over<Several, One> as Protocol>::FACTS);
+    assert_ne!(stack.facts(), <Opaque<D, D> as Protocol>::FACTS);
 }
