@@ -18,8 +18,8 @@ const MOST: [usize; 2] = [4096, 1024];
 const ANSWERS_MOST: u8 = 8;
 
 /// How long it is until one more is answered, and twice as long each time: on a bad link, eight
-/// answers in a row are lost. Two stations that remember one association, and answer each other over
-/// a long path, are soon silent.
+/// answers in a row are lost. Two stations that remember one association, and answer each other
+/// over a long path, are soon silent.
 const ANSWERED_AGAIN: Duration = Duration::from_secs(1);
 
 /// How many times that is doubled, at most.

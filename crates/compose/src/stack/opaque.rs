@@ -8,12 +8,12 @@ use stackwright_contract::{
     Service, hand_down, hand_up,
 };
 
-/// A stack behind a pointer, that provides `T` and uses `B`: whoever uses one is compiled once, and
-/// not once for each stack. Each word that crosses its sides is a virtual call; within, all is as it
+/// A stack behind a pointer, that provides `T` and uses `B`: whoever uses one is compiled once, not
+/// once for each stack. Each word that crosses its sides is a virtual call; within, all is as it
 /// was. The nodes of a graph erase their words as well; here the compiler knows them.
 ///
-/// What it promises is known no sooner than there is one ([`Protocol::facts`]), so a layer that needs
-/// a guarantee does not stand on it.
+/// What it promises is known no sooner than there is one ([`Protocol::facts`]), so a layer that
+/// needs a guarantee does not stand on it.
 ///
 /// ```
 /// use stackwright_compose::Opaque;

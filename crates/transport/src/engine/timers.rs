@@ -108,7 +108,7 @@ impl<C: Configuration> Association<C> {
         let (sent_at, silent) = match sent.overtaken_at() {
             Some(sent_at) => (sent_at, Instant::START),
             // In a queue that grows, each takes longer than the one before, but one after the other
-            // is acknowledged. That something else is heard, as of data the other way, says nothing.
+            // is acknowledged. Other reports, as those of data the other way, say nothing of it.
             None => (sent.restored_at()?, self.moved.later(view.rtt.smoothed)),
         };
         let lag = self.slots.recovery.lag(view)?;
