@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use stackwright_programs::processes::{Running, eventually, find};
 use stackwright_programs::scratch::Scratch;
-use stackwright_programs::servers::free_port;
+use stackwright_programs::servers::free_ports;
 use stackwright_programs::terminal::Terminal;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stackwright");
@@ -179,7 +179,7 @@ fn the_pages_commands_send_a_text_from_one_station_to_another() {
     assert!(demo.status.success() && folder.join("air.svg").exists(), "{demo:?}");
 
     let [channel, answers, calls] = lines(second)[..] else { panic!("three commands: {second}") };
-    let ports = [0, 1].map(|_| free_port(false).to_string());
+    let ports = free_ports::<2>(false).map(|port| port.to_string());
     let moved = |text: &str| text.replace("8101", &ports[0]).replace("8102", &ports[1]);
     fs::write(folder.join("air.toml"), moved(file[0])).expect("a folder of ours");
     let text = "The first line.\nAnd a second one.\n";

@@ -345,6 +345,14 @@ fn root() -> bool {
 /// A port that nobody uses now. Somebody else may take it before the server does: then the server
 /// ends and the test says so.
 pub fn free_port(six: bool) -> u16 {
-    let listener = TcpListener::bind((loopback(six), 0)).expect("a free port");
-    listener.local_addr().expect("a bound socket").port()
+    let [port] = free_ports(six);
+    port
+}
+
+/// Ports that nobody uses now, each another.
+pub fn free_ports<const N: usize>(six: bool) -> [u16; N] {
+    let bound = |()| TcpListener::bind((loopback(six), 0)).expect("a free port");
+    // All are held until all are known: the system may give one that is free again a second time.
+    let listeners = [(); N].map(bound);
+    listeners.map(|listener| listener.local_addr().expect("a bound socket").port())
 }

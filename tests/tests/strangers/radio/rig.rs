@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use stackwright_programs::processes::{Running, eventually};
 use stackwright_programs::scratch::Scratch;
-use stackwright_programs::servers::free_port;
+use stackwright_programs::servers::free_ports;
 
 /// Samples a second of all modems.
 const SAMPLES: u32 = 48_000;
@@ -50,7 +50,7 @@ impl Rig {
             format!("pcm.tx{name} {{ type file slave.pcm null file \"{fifo}\" format raw }}\n")
         });
         fs::write(folder.join(".asoundrc"), sinks.concat()).expect("a folder of ours");
-        let audio = names.map(|_| free_udp_port());
+        let audio = free_udp_ports();
         let mut channel = Command::new("python3");
         channel.arg(channel_program()).arg(SAMPLES.to_string());
         for (name, port) in names.iter().zip(audio) {
@@ -61,7 +61,7 @@ impl Rig {
         let are_there = eventually(Duration::from_secs(10), || fifos.iter().all(|at| at.exists()));
         assert!(are_there, "the channel makes a FIFO for each modem");
         let modems = [0, 1].map(|place| {
-            let (name, kiss, agw) = (names[place], free_port(false), free_port(false));
+            let (name, [kiss, agw]) = (names[place], free_ports(false));
             let setting = format!(
                 "ADEVICE udp:{} tx{name}\nARATE {SAMPLES}\nACHANNELS 1\nCHANNEL 0\n\
                  MYCALL N0{name}{name}{name}\nMODEM {baud}\nAGWPORT {agw}\nKISSPORT {kiss}\n\
@@ -146,7 +146,9 @@ fn channel_program() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("strangers/rig/channel.py")
 }
 
-fn free_udp_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    socket.local_addr().expect("known").port()
+/// One for each modem. Both are held until both are known: the system may give one that is free
+/// again a second time.
+fn free_udp_ports() -> [u16; 2] {
+    let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").expect("a free port"));
+    sockets.map(|socket| socket.local_addr().expect("known").port())
 }
