@@ -63,11 +63,12 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> BoxedLayer<M> {
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use stackwright_contract::Instant;
 use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::words::{
-    Cargo, Dropped, Ending, Incoming, MILLISECOND, Nanoseconds, Numbering, Outgoing, Report,
-    SECOND, Timestamp, UnitHeader, View,
+    Cargo, Dropped, Ending, Incoming, MILLISECOND, Nanoseconds, Numbering, Opening, Outgoing,
+    Report, SECOND, Timestamp, UnitHeader, View,
 };
 use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
 use stackwright_wire::{Header as _, Malformed, Message, Pool, SegmentsMut};
@@ -128,8 +129,15 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.ours.nonce
     }
 
-    fn peer_delay(&self) -> Option<Nanoseconds> {
-        Some(Nanoseconds::from(self.theirs.as_ref()?.delay) * MILLISECOND)
+    fn opened(&self, now: Instant, opening: Opening) -> Opening {
+        let peer_delay = self.theirs.as_ref().map(|it| Nanoseconds::from(it.delay) * MILLISECOND);
+        // A short grant answers a short request, and none that was padded and left before.
+        let within = self.path.short_for(now).filter(|_| self.asks);
+        Opening {
+            took: within.map_or(opening.took, |most| opening.took.min(most)),
+            peer_delay,
+            ..opening
+        }
     }
 
     fn peer_idle(&self) -> Option<Nanoseconds> {

@@ -256,7 +256,7 @@ impl<M: Message> Format<M> {
                     (Matter::Probe, ControlKind::Request) => Ok(Signals::PROBE),
                     (Matter::Probe, ControlKind::Reply) => Ok(Signals::PRESENT),
                     (Matter::Confirm, ControlKind::Request) => {
-                        self.path.on_answered();
+                        self.path.on_answered(false);
                         self.is_heard = true;
                         Ok(Signals::CONFIRM)
                     }
@@ -300,12 +300,13 @@ impl<M: Message> Format<M> {
         }
         *credit = Some(view.settled_upto + u64::from(proposal.window)).filter(|_| view.idle);
         self.learn(proposal);
+        let is_long = whole >= self.path.most();
         match signals {
             Signals::ACCEPT => {
-                self.path.on_answered();
+                self.path.on_answered(is_long);
                 self.is_heard = true;
             }
-            _ => self.asked_long = whole >= self.path.most(),
+            _ => self.asked_long = is_long,
         }
         Ok(signals)
     }

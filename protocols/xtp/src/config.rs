@@ -87,7 +87,7 @@ impl Config {
             takes: Terms::NONE,
             timeout_first: SECOND,
             timeout_least: 20 * MILLISECOND,
-            retries: 12,
+            retries: 15,
             keepalive: 20 * SECOND,
             silence: 30 * SECOND,
             linger: 60 * SECOND,

@@ -127,6 +127,26 @@ impl<S: Stack> Endpoint<S> {
         Ok(Association::new(hold, self.timeout))
     }
 
+    /// Begins to open an association with `remote`, and does not wait: one thread opens many at the
+    /// same time so. What is called on it waits until it is open; [`wait`](Endpoint::wait) and
+    /// [`take_changed`](Endpoint::take_changed) tell when that is.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// let ports = [7, 9].map(|port| std::net::SocketAddr::from(([127, 0, 0, 1], port)));
+    /// let both = ports.map(|remote| endpoint.open(remote));
+    /// for association in both {
+    ///     association.send(b"is there somebody?")?;
+    /// }
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(&self, remote: impl Into<Participant>) -> Association<S> {
+        Association::new(self.host.open(remote.into()), self.timeout)
+    }
+
     /// Accepts the next association that arrives.
     ///
     /// ```

@@ -21,6 +21,9 @@ const RANGES_MOST: usize = 8;
 /// How many spans are reported as received again (RFC 2883): one per report is the usual case.
 const AGAIN_MOST: usize = 4;
 
+/// How many times in a row the repetitions of a report double: the last time they are sixteen.
+const VAIN_MOST: u8 = 5;
+
 /// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and
 /// comes again.
 const GATHERED_MOST: usize = 4096;
@@ -40,7 +43,8 @@ const UNMEASURED_MOST: u64 = 2;
 /// [With ranges](PeriodicList::ranges), each report names all that arrived before the first hole,
 /// and of the ranges beyond it those that grew and the highest ones (RFC 9000 §13.2.3, RFC 2018
 /// §4): as long as any report arrives, nothing is sent again that is here. It also names what was
-/// received again (D-SACK, RFC 2883).
+/// received again (D-SACK, RFC 2883). Where that happens time after time and nothing new arrives,
+/// reports are lost in a burst: they are repeated, the more often the longer.
 ///
 /// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a
 /// millisecond (an exchange on a fast path is not acknowledged packet by packet) and at most
@@ -76,6 +80,11 @@ pub struct PeriodicList {
     said: Vec<Range<u64>>,
     /// What arrived again since the last report.
     again: Vec<Range<u64>>,
+    /// Up to which number all had arrived when one arrived again last; how many times in a row
+    /// nothing had arrived before that, and how many reports are repeated for that.
+    again_upto: u64,
+    vain: u8,
+    repeats: u8,
     /// Whether reports name ranges, and repeat them.
     ranges: bool,
     /// Whether the first number is reported at once, and nothing was reported yet.
@@ -102,6 +111,9 @@ impl PeriodicList {
             enough: usize::MAX,
             said: Vec::new(),
             again: Vec::new(),
+            again_upto: 0,
+            vain: 0,
+            repeats: 0,
             ranges: false,
             is_first: false,
             all: false,
@@ -154,6 +166,17 @@ impl PeriodicList {
         }
     }
 
+    /// Has the report of what arrived again repeated, the more often the more reports of it were in
+    /// vain: a sender that waits twice as long for each would hear none of a burst of losses.
+    fn repeat(&mut self, view: &View) {
+        if view.received_upto > self.again_upto {
+            (self.again_upto, self.vain, self.repeats) = (view.received_upto, 0, 0);
+        } else if self.repeats == 0 && self.again.is_empty() && self.ranges {
+            self.vain = (self.vain + 1).min(VAIN_MOST);
+            self.repeats = 1 << (self.vain - 1);
+        }
+    }
+
     /// Makes a report due although nothing new arrived: a list repeats the last number that did.
     fn remind(&mut self, view: &View, receipts: &Receipts) {
         if self.ranges {
@@ -195,6 +218,7 @@ impl Acknowledgement for PeriodicList {
     #[cold]
     fn on_again(&mut self, view: &View, span: &Range<u64>) {
         self.at = view.now; // its sender does not know
+        self.repeat(view);
         self.spacing.on_received(view, true);
         let spans = self.again.len();
         match self.again.last_mut() {
@@ -283,6 +307,10 @@ impl Acknowledgement for PeriodicList {
             self.news.clear();
             self.again.clear();
             self.at = Instant::END;
+            if self.repeats > 0 && view.received_upto <= self.again_upto {
+                (self.repeats, self.all) = (self.repeats - 1, true);
+                self.at = view.now.later(self.every.max(view.rtt.smoothed / 4));
+            }
             return;
         }
         let mut said =
@@ -390,6 +418,36 @@ mod tests {
         list.on_reported(&NOW, &report);
         list.on_received(&NOW, &unit(1..2, 64), 64, None);
         assert!(!list.report(&NOW, &receipts, 100, &mut report), "the next ones are gathered");
+    }
+
+    /// Reports that are lost in a row: where the sender waits twice as long each time, as many as
+    /// are lost would take for ever.
+    #[test]
+    fn what_comes_again_and_again_is_reported_more_and_more_often() {
+        let mut list = PeriodicList::new(SECOND, 32).ranges(true);
+        let mut receipts = Receipts::new(0);
+        receipts.enter(&(0..1));
+        let mut view = View { received_upto: 1, ..NOW };
+        let (mut report, mut reports) = (Report::default(), Vec::new());
+        for _ in 0..7 {
+            view.now = view.now.later(60 * SECOND);
+            list.on_received(&view, &unit(0..1, 100), 100, None);
+            list.on_again(&view, &(0..1));
+            let mut times = 0;
+            while list.deadline() != Instant::END {
+                view.now = view.now.max(list.deadline());
+                assert!(list.report(&view, &receipts, 100, &mut report));
+                list.on_reported(&view, &report);
+                times += 1;
+            }
+            reports.push(times);
+        }
+        assert_eq!(reports, [1, 2, 3, 5, 9, 17, 17]);
+        view.received_upto = 2;
+        list.on_received(&view, &unit(0..1, 100), 100, None);
+        list.on_again(&view, &(0..1));
+        list.on_reported(&view, &report);
+        assert_eq!(list.deadline(), Instant::END, "something new has arrived since");
     }
 
     #[test]

@@ -21,9 +21,11 @@ const LEFT: f64 = 0.7;
 /// both get as much (§4.3).
 const ALIKE: f64 = 3.0 * (1.0 - LEFT) / (1.0 + LEFT);
 
-/// From this round trip on, the cubic function of time is steeper than a round trip can find out:
-/// it grows by no more than a packet, or this part of the window, each round trip.
+/// From this round trip on, where fewer packets than these are acknowledged each second, the cubic
+/// function of time is steeper than reports can show: it grows by no more than a packet, or this
+/// part of the window, each round trip.
 const LONG: Nanoseconds = SECOND;
+const FEW_EACH_SECOND: f64 = 8.0;
 const LONG_PART: f64 = 8.0;
 
 /// How much more than what the path holds is left of the window where a queue ends slow start, and
@@ -45,8 +47,9 @@ const BESIDE_QUEUE_LEAST: f64 = 0.5;
 /// - **A pace** is named from a round trip of two milliseconds on, for
 ///   [`rate::PacedByCongestion`](crate::rate::PacedByCongestion): twice the window for each round
 ///   trip in slow start, and a quarter more than it otherwise.
-/// - **Round trips of more than a second** let it grow by an eighth each: the cubic function of
-///   time, three seconds after a loss, would be steeper than reports can show.
+/// - **Round trips of more than a second on a link of some packets a second** let it grow by an
+///   eighth each: the cubic function of time, three seconds after a loss, would be steeper than
+///   reports can show.
 ///
 /// Choose it for long and fast paths; it is what most of the Internet does.
 ///
@@ -154,7 +157,8 @@ impl Curve {
             return;
         }
         let round_trip = view.rtt.smoothed;
-        let most = if round_trip > LONG {
+        let few = FEW_EACH_SECOND * packet * seconds(round_trip);
+        let most = if round_trip > LONG && self.window < few {
             self.window + packet.max(self.window / LONG_PART)
         } else {
             1.5 * self.window

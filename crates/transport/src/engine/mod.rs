@@ -209,7 +209,7 @@ impl<C: Configuration> Association<C> {
     #[cold]
     fn on_opened(&mut self, view: &View, opening: Opening) {
         let slots = &mut self.slots;
-        let opening = Opening { peer_delay: slots.format.peer_delay(), ..opening };
+        let opening = slots.format.opened(view.now, opening);
         slots.rtt.on_opened(&opening);
         slots.recovery.on_opened(&opening);
         let view = View { rtt: slots.rtt.estimate(), ..*view };

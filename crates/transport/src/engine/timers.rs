@@ -157,13 +157,14 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Has a packet leave that is lost, or else a new one, or else the last once more (a tail
-    /// probe).
+    /// probe). Where a new one showed nothing, the next is the last once more: what a path drops
+    /// for its length arrives in parts, and only what leaves again does leave in parts.
     #[cold]
     pub(super) fn send_probe(&mut self, now: Instant) {
         let view = self.view(now);
-        let is_new = !view.drained && self.slots.flow.limit(&view) > view.sent_upto;
+        let others = if let Probe::Sent(others) = self.probe { others } else { 0 };
+        let is_new = others == 0 && !view.drained && self.slots.flow.limit(&view) > view.sent_upto;
         if self.sending.is_losing() || is_new || self.sending.sent.probe() {
-            let others = if let Probe::Sent(others) = self.probe { others } else { 0 };
             self.probe = Probe::Due(others);
         }
     }

@@ -161,12 +161,20 @@ impl PathMtu {
         };
     }
 
-    /// Records that it was answered.
-    pub fn on_answered(&mut self) {
-        if let State::Asked = self.state {
+    /// Records that it was answered, by a packet that shows that a `long` one arrived, or by one
+    /// that does not tell which was answered.
+    pub fn on_answered(&mut self, long: bool) {
+        let was_short = matches!(self.state, State::Narrow(Narrow { has_long: false, .. }));
+        if matches!(self.state, State::Asked) || long && was_short {
             self.state = State::Long;
             self.black_hole.on_passed(self.most);
         }
+    }
+
+    /// Returns how long ago the first packet that opens left short, where one did.
+    pub fn short_for(&self, now: Instant) -> Option<Nanoseconds> {
+        let State::Narrow(narrow) = self.state else { return None };
+        Some(now.nanoseconds_since(narrow.raise_at.sooner(RAISE_FIRST)))
     }
 
     /// Records that the peer asked for a repetition: it leaves with the same length.
@@ -311,7 +319,7 @@ mod tests {
         let after = |said: &[bool]| {
             let mut path = PathMtu::asking(9000, HEADER);
             said.iter().for_each(|long| path.on_said(Instant::START, *long));
-            path.on_answered();
+            path.on_answered(false);
             path.packet()
         };
         assert_eq!(after(&[true]), 9000);
@@ -357,7 +365,7 @@ mod tests {
         let mut path = narrow();
         path.on_said(Instant::START, true);
         path.on_said(Instant::START, false);
-        path.on_answered();
+        path.on_answered(false);
         path.on_acknowledged(8900, false);
         assert_eq!((path.packet(), path.part_most(&at(2, 5), 5, 8920)), (BASE, Some(BASE)));
     }

@@ -3,13 +3,14 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use stackwright_contract::Instant;
 use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_wire::{Header, Malformed, Message, SegmentsMut};
 
 use super::slot;
 use crate::receipts::Receipts;
 use crate::words::{
-    Cargo, Dropped, Ending, Incoming, Nanoseconds, Numbering, Outgoing, Report, Timestamp,
+    Cargo, Dropped, Ending, Incoming, Nanoseconds, Numbering, Opening, Outgoing, Report, Timestamp,
     UnitHeader, View,
 };
 
@@ -88,8 +89,8 @@ slot! {
         /// Returns what identifies the association wherever its peer is, if its protocol lets peers
         /// move: nobody else knows it. Otherwise 0.
         fn locator(&self) -> u64 = 0;
-        /// Returns how long the peer may delay an acknowledgement; `None` if it has not told.
-        fn peer_delay(&self) -> Option<Nanoseconds> = None;
+        /// Adds what it knows of the exchange that opened the association, which ends now.
+        fn opened(&self, now: Instant, opening: Opening) -> Opening = opening;
         /// Returns after how long without a packet the peer considers this side gone; `None`: it
         /// has not told, or never.
         fn peer_idle(&self) -> Option<Nanoseconds> = None;
