@@ -32,7 +32,7 @@ pub(crate) fn alone(scheme: &str, time: Duration) -> Result<Outcome, Problem> {
             match bound {
                 Ok(endpoint) => {
                     let _ = say.send(Ok(endpoint.local().unwrap_or(address)));
-                    attend(&endpoint, |_, _| {}, &stop).map(drop)
+                    attend(&endpoint, None, &stop).map(drop)
                 }
                 Err(problem) => {
                     let _ = say.send(Err(problem));

@@ -1,24 +1,32 @@
 //! Associations: many are opened, a message goes to and fro on each, and all are closed.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use stackwright::wire::Header as _;
+use stackwright::contract::Guarantees;
+use stackwright::contract::services::MessageProperties;
+use stackwright::wire::{Header as _, Message as _};
 use stackwright_endpoint::Error;
-use stackwright_endpoint::blocking::Endpoint;
+use stackwright_endpoint::blocking::{Association, Endpoint};
 
 use super::arguments::Run;
-use super::bulk::{ask, connect, fits, part};
+use super::bulk::{PATIENCE, ask, connect, fits, part, worded};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
-use super::requests::{exchange, payload};
+use super::requests::{AGAIN, exchange, payload};
 use super::shown::Intervals;
 use super::transport::{Make, Stack, endpoint, failed};
-use super::words::Word;
+use super::words::{Kind, Word};
 use crate::problem::Problem;
 use crate::report::say;
 
+/// So many are opened at the same time, as by a program that has many peers: one after the other
+/// would measure the round trip.
+const OPENING: usize = 256;
+/// How long those that are closed are waited for.
+const CLOSING: Duration = Duration::from_secs(1);
 /// So often those are looked after on which nothing is said.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -57,19 +65,18 @@ pub(super) fn measure<S: Stack>(
     let endpoint = endpoint()?;
     let (before, begin) = (processor(), Instant::now());
     for round in 0..run.repeat {
-        let mut open = Vec::new();
-        for number in 0..many {
-            let mut association = connect(&endpoint, place)?;
-            exchange(&mut association, u64::from(number), &payload).map_err(wrong)?;
-            open.push(association);
-        }
+        let open = opened(&endpoint, place, many, &payload).map_err(wrong)?;
         if let Some(hold) = run.hold {
             if run.json {
                 say!("{}", json!({ "event": "holding", "associations": many }));
             }
             keep(&endpoint, hold).map_err(wrong)?;
         }
-        open.into_iter().for_each(part);
+        drop(open);
+        let closing = Instant::now();
+        while endpoint.totals().associations > 0 && closing.elapsed() < CLOSING {
+            endpoint.wait(Some(LOOK)).map_err(wrong)?;
+        }
         intervals.moved(Instant::now(), || u64::from(round + 1) * u64::from(many) * octets);
     }
     let (took, sender) =
@@ -79,4 +86,75 @@ pub(super) fn measure<S: Stack>(
     let all = u64::from(many) * u64::from(run.repeat);
     (report.messages, report.octets) = (all, all * octets);
     Ok(Outcome::new(place, Workload::Associations, all, report, sender).lasting(took))
+}
+
+/// Opens `many`, and makes an exchange on each.
+fn opened<S: Stack>(
+    endpoint: &Endpoint<S>,
+    place: &Place,
+    many: u32,
+    payload: &[u8],
+) -> Result<Vec<Association<S>>, Error> {
+    let mut open = Vec::new();
+    let mut opening = HashMap::new();
+    let (mut numbers, mut looked) = (0..many, Instant::now());
+    while open.len() < many as usize {
+        while opening.len() < OPENING
+            && let Some(number) = numbers.next()
+        {
+            let mut one = Exchange::new(endpoint.open(place.address), number);
+            one.turn(payload)?;
+            opening.insert(one.association.name(), one);
+        }
+        endpoint.wait(Some(LOOK))?;
+        while let Some(name) = endpoint.take_changed() {
+            let Some(one) = opening.get_mut(&name) else { continue };
+            if one.turn(payload)? {
+                open.extend(opening.remove(&name).map(|one| one.association));
+            }
+        }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            opening.values_mut().try_for_each(|one| one.turn(payload).map(drop))?;
+        }
+    }
+    Ok(open)
+}
+
+/// A request and its reply, on an association that is opened for it.
+struct Exchange<S: Stack> {
+    association: Association<S>,
+    number: u64,
+    began: Instant,
+    /// When the request left last.
+    asked: Option<Instant>,
+}
+
+impl<S: Stack> Exchange<S> {
+    fn new(mut association: Association<S>, number: u32) -> Self {
+        association.set_timeout(Some(Duration::ZERO));
+        Exchange { association, number: number.into(), began: Instant::now(), asked: None }
+    }
+
+    /// Does what can be done now. Returns whether the reply has come.
+    fn turn(&mut self, payload: &[u8]) -> Result<bool, Error> {
+        let Exchange { association, number, began, asked } = self;
+        let mut reply = || {
+            let lossless = association.facts().gives.has(Guarantees::RELIABLE);
+            if asked.is_none_or(|asked| !lossless && asked.elapsed() >= AGAIN) {
+                let request = worded::<S>(Kind::Request, *number, payload);
+                association.send_message(request, MessageProperties::default())?;
+                *asked = Some(Instant::now());
+            }
+            loop {
+                let (mut message, _) = association.receive_message()?;
+                if message.pull() == Ok(Word { kind: Kind::Reply, number: *number }) {
+                    return Ok(true);
+                }
+            }
+        };
+        reply().or_else(|why: Error| {
+            if why.is_not_yet() && began.elapsed() < PATIENCE { Ok(false) } else { Err(why) }
+        })
+    }
 }

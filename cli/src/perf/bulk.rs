@@ -36,6 +36,9 @@ const LOOK: Duration = Duration::from_millis(1);
 const CLOCK: u64 = 64 << 10;
 /// A peer that says nothing for so long, and takes nothing, is not there.
 pub(super) const PATIENCE: Duration = Duration::from_secs(35);
+/// The same where nothing is lost, once there was a peer: transports have a limit of their own for
+/// an outage, most of them 90 seconds.
+pub(super) const OUTAGE: Duration = Duration::from_secs(100);
 /// Where words may be lost, they are said again so soon, and then after twice as long.
 pub(super) const AGAIN: Duration = Duration::from_millis(400);
 
@@ -67,7 +70,7 @@ pub(super) fn measure<S: Stack>(
     // What leaves at a rate needs no queue: all that waits then comes on top of the time.
     let pace = (place.transport == Transport::IsochronousXtp)
         .then(|| run.tuning.rate.unwrap_or(super::transport::RATE));
-    let (mut sent, mut steady) = (0, false);
+    let (mut sent, mut heard, mut steady) = (0, 0, false);
     let (mut now, mut looked) = (begin, 0);
     while sent < messages {
         if !steady || sent * size as u64 >= looked + CLOCK {
@@ -92,23 +95,27 @@ pub(super) fn measure<S: Stack>(
             steady = most >= room as u64;
         }
         let word = Word { kind: Kind::Data, number: sent };
-        sent += if is_gapped {
+        let taken = if is_gapped {
             let most =
                 if steady { usize::try_from(messages - sent).unwrap_or(usize::MAX) } else { 1 };
             let buffer = written(association.reserve(size, most), word, &payload);
             let messages = buffer.messages() as u64;
-            association
-                .commit(buffer, MessageProperties::default())
-                .map_err(|refused| wrong(refused.why))?;
-            messages
+            let taken = association.commit(buffer, MessageProperties::default());
+            taken.map(|()| messages).map_err(Error::from)
         } else {
             let mut message = shared.share();
             message.push(&word);
-            association
-                .send_message(message, MessageProperties::default())
-                .map_err(|refused| wrong(refused.why))?;
-            1
+            let taken = association.send_message(message, MessageProperties::default());
+            taken.map(|()| 1).map_err(Error::from)
         };
+        match taken {
+            Ok(messages) => sent += messages,
+            // What was sent waits where nobody sees it, as in the system's TCP: the server counts.
+            Err(error) if error.is_not_yet() && said_more(&association, &mut heard) => {
+                look(&mut association).map_err(wrong)?;
+            }
+            Err(error) => return Err(wrong(error)),
+        }
         intervals.moved(now, || {
             let waits = room.saturating_sub(association.statistics().credit.octets);
             (sent * size as u64).saturating_sub(waits as u64)
@@ -157,12 +164,23 @@ fn may_wait(moved: u64, size: usize, pace: Option<u64>) -> u64 {
     pace.map_or(2 * moved, |rate| rate / 10).max(FEW * size as u64)
 }
 
+/// How long one that was opened is waited for.
+fn patience<S: Stack>(association: &Association<S>) -> Duration {
+    if association.facts().gives.has(Guarantees::RELIABLE) { OUTAGE } else { PATIENCE }
+}
+
 /// Gives what waits a moment to leave.
 fn look<S: Stack>(association: &mut Association<S>) -> Result<(), Error> {
     association.set_timeout(Some(LOOK));
     let heard = association.receive_message();
-    association.set_timeout(Some(PATIENCE));
+    association.set_timeout(Some(patience(association)));
     heard.map(drop).or_else(|error| if error.is_not_yet() { Ok(()) } else { Err(error) })
+}
+
+/// Whether the server has said more than was `heard` before.
+fn said_more<S: Stack>(association: &Association<S>, heard: &mut usize) -> bool {
+    let before = std::mem::replace(heard, association.statistics().received.messages);
+    *heard > before
 }
 
 /// An association with the server.
@@ -172,7 +190,7 @@ pub(super) fn connect<S: Stack>(
 ) -> Result<Association<S>, Problem> {
     let wrong = |error| failed(place, error);
     let mut association = endpoint.connect(place.address).map_err(wrong)?;
-    association.set_timeout(Some(PATIENCE));
+    association.set_timeout(Some(patience(&association)));
     Ok(association)
 }
 
@@ -198,7 +216,7 @@ fn unreported(place: &Place, gives: Guarantees, error: Error, moved: u64) -> Pro
         Error::NotYet if was_there => Problem::Measurement {
             url: place.url(),
             why: format!(
-                "the server was there, but counted nothing more for {PATIENCE:?}, and perf gave up"
+                "the server was there, but counted nothing more for {OUTAGE:?}, and perf gave up"
             ),
         },
         Error::Ended(why) if was_there => Problem::Measurement {
@@ -231,7 +249,7 @@ pub(super) fn worded<S: Stack>(kind: Kind, number: u64, payload: &[u8]) -> S::Me
 /// What has arrived of `sent` messages.
 pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Result<Report, Error> {
     let lossless = association.facts().gives.has(Guarantees::RELIABLE);
-    let mut patience = if lossless { PATIENCE } else { AGAIN };
+    let mut patience = if lossless { OUTAGE } else { AGAIN };
     let begin = Instant::now();
     loop {
         association.set_timeout(Some(PATIENCE));

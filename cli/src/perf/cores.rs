@@ -76,7 +76,7 @@ impl Core<'_> {
             Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
         let _ = says.send(endpoint.local().unwrap_or(address));
         let _ = begins.recv();
-        let served = attend(&endpoint, |remote, counted| told.measured(remote, counted), stop);
+        let served = attend(&endpoint, Some(told), stop);
         // Who cannot serve any more leaves peers whom nobody hears.
         stop.store(true, Ordering::Relaxed);
         served

@@ -10,7 +10,7 @@ use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, Stack};
 
 use super::arguments::Run;
-use super::bulk::{PATIENCE, ask, connect, fits, part, payload_of, worded};
+use super::bulk::{OUTAGE, PATIENCE, ask, connect, fits, part, payload_of, worded};
 use super::outcome::{Outcome, Workload};
 use super::place::Place;
 use super::processor;
@@ -24,7 +24,7 @@ const SIZE: usize = 64;
 /// The longest exchange that is told apart, in nanoseconds: a minute.
 pub(super) const LONGEST: u64 = 60_000_000_000;
 /// Where one may be lost it is said again so soon.
-const AGAIN: Duration = Duration::from_millis(500);
+pub(super) const AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) fn measure<S: Stack>(
     run: &Run,
@@ -76,7 +76,7 @@ pub(super) fn exchange<S: Stack>(
 ) -> Result<(), Error> {
     let lossless = association.facts().gives.has(Guarantees::RELIABLE);
     let begin = Instant::now();
-    association.set_timeout(Some(if lossless { PATIENCE } else { AGAIN }));
+    association.set_timeout(Some(if lossless { OUTAGE } else { AGAIN }));
     loop {
         association.send_message(
             worded::<S>(Kind::Request, number, payload),

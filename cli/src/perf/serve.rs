@@ -57,7 +57,7 @@ fn serve_all<S: Stack>(
     let endpoint =
         Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
     told.serving(endpoint.local().unwrap_or(address));
-    attend(&endpoint, |remote, counted| told.measured(remote, counted), stop).map(drop)
+    attend(&endpoint, Some(told), stop).map(drop)
 }
 
 /// What one thread has served.
@@ -92,10 +92,10 @@ impl Served {
 const LOOK: Duration = Duration::from_millis(500);
 const LOOK_PENDING: Duration = Duration::from_millis(20);
 
-/// Serves all who come, until `stop`.
+/// Serves all who come, until `stop`, and tells of them.
 pub(super) fn attend<S: Stack>(
     endpoint: &Endpoint<S>,
-    told: impl Fn(Option<SocketAddr>, guest::Counted),
+    told: Option<&Told<'_>>,
     stop: &AtomicBool,
 ) -> Result<Served, Problem> {
     let mut served = Served::default();
@@ -120,8 +120,9 @@ pub(super) fn attend<S: Stack>(
             // A transaction that only asks for a report counts nothing.
             if let Some(counted) = guest.turn()
                 && (counted.sent, counted.report.messages) != (0, 0)
+                && let Some(told) = told
             {
-                told(guest.remote(), counted);
+                told.measured(guest.remote(), counted);
             }
             if let Some((there, message)) = guest.take_report() {
                 one_way::report(endpoint, there, message);
@@ -150,6 +151,11 @@ pub(super) fn attend<S: Stack>(
                 }
                 stays
             });
+            if let Some(told) = told.filter(|_| !guests.is_empty()) {
+                let mut sum = served;
+                guests.values().for_each(|guest| sum.guest(guest.counted()));
+                told.counting(&sum);
+            }
         }
     }
     guests.values().for_each(|guest| served.guest(guest.counted()));
@@ -189,6 +195,14 @@ impl Told<'_> {
         if !address.ip().is_loopback() {
             let there = url.rsplit('/').next().unwrap_or(&url);
             say!("  Other machines can reach {there} and use this server.");
+        }
+    }
+
+    /// What has come so far, of which a program may make a rate however the measurement ends.
+    fn counting(&self, so_far: &Served) {
+        if self.json {
+            let Served { octets, messages, .. } = so_far;
+            say!("{}", json!({ "event": "counting", "octets": octets, "messages": messages }));
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// List the cells of the table, one per line
     #[arg(long, conflicts_with = "cell")]
     cells: bool,
-    /// Measure less: all tables take about ten minutes
+    /// Measure less: all tables take about twenty minutes
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Measure until the confidence intervals are narrow: all tables take hours

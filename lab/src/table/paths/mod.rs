@@ -96,7 +96,8 @@ impl Table for Paths {
             notes.push(
                 "Shapes of paths: all contestants at the same time, each on a link of its own, by \
                  `stackwright perf` in messages of 10 kB, the kernel’s TCP too, with \
-                 net.ipv4.tcp_mtu_probing = 1. One that does not open, or ends, reaches nothing."
+                 net.ipv4.tcp_mtu_probing = 1. What the receiver has when the time is over counts; \
+                 one that does not open, or ends before, reaches nothing."
                     .into(),
             );
         }

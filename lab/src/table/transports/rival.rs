@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -110,9 +111,18 @@ impl Rival {
         let place = said["url"].as_str().or(said["listening"].as_str());
         let place = place.ok_or_else(|| problem(format!("it says {line:?}")))?.to_owned();
         // It must not stop at a full pipe.
-        std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+        let counted = Arc::<Mutex<Option<Counted>>>::default();
+        let counting = Arc::clone(&counted);
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if let Some(octets) = so_far(&line) {
+                    *counting.lock().unwrap_or_else(PoisonError::into_inner) =
+                        Some(Counted { octets, at: Instant::now() });
+                }
+            }
+        });
         std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
-        Ok(Serving { rival: self, place, process })
+        Ok(Serving { rival: self, place, counted, process })
     }
 }
 
@@ -146,10 +156,24 @@ impl Sending {
     }
 }
 
+/// The octets that the receiver's application has, and when it said so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    pub(crate) octets: u64,
+    pub(crate) at: Instant,
+}
+
+/// What a line of one of ours says of that.
+fn so_far(line: &str) -> Option<u64> {
+    let said: Value = serde_json::from_str(line).ok()?;
+    (said["event"] == "counting").then(|| said["octets"].as_u64())?
+}
+
 /// A receiving end that runs.
 pub(crate) struct Serving {
     pub(crate) rival: Rival,
     place: String,
+    counted: Arc<Mutex<Option<Counted>>>,
     process: Process,
 }
 
@@ -160,6 +184,11 @@ impl Serving {
     /// The receiving process.
     pub(crate) fn number(&self) -> u32 {
         self.process.0.id()
+    }
+
+    /// What has come, as one of ours said last; twice a second it does.
+    pub(crate) fn counted(&self) -> Option<Counted> {
+        *self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets the sending end work.
