@@ -25,7 +25,7 @@ const ALIKE: f64 = 3.0 * (1.0 - LEFT) / (1.0 + LEFT);
 /// function of time is steeper than reports can show: it grows by no more than a packet, or this
 /// part of the window, each round trip.
 const LONG: Nanoseconds = SECOND;
-const FEW_EACH_SECOND: f64 = 8.0;
+const FEW_EACH_SECOND: f64 = 3.0;
 const LONG_PART: f64 = 8.0;
 
 /// How much more than what the path holds is left of the window where a queue ends slow start, and
@@ -157,7 +157,8 @@ impl Curve {
             return;
         }
         let round_trip = view.rtt.smoothed;
-        let few = FEW_EACH_SECOND * packet * seconds(round_trip);
+        // While a queue grows, the smoothed round trip is what it was long ago: the timeout is not.
+        let few = FEW_EACH_SECOND * packet * seconds(view.rtt.timeout);
         let most = if round_trip > LONG && self.window < few {
             self.window + packet.max(self.window / LONG_PART)
         } else {
