@@ -202,6 +202,8 @@ struct Socket<M: Message> {
     /// delivered, and then that is judged.
     broken: bool,
     due: bool,
+    /// Whether its last turn was to send alone.
+    defers: bool,
 }
 
 /// The peers that use a socket.
@@ -313,6 +315,7 @@ impl<M: Message> Udp<M> {
             writable: true,
             broken: false,
             due: false,
+            defers: false,
         });
         let socket = self.sockets.get_mut(name).expect("it was just named");
         match self.registry.register_socket(&socket.socket, token(self.lane, name)) {
@@ -356,8 +359,13 @@ impl<M: Message> Udp<M> {
         let Some(socket) = self.sockets.get_mut(name) else { return };
         socket.due = false;
         // In this order: the answer to what leaves now is received in a later batch, which has a
-        // later time. A round trip takes some.
-        self.receive(cx, name, out);
+        // later time. A round trip takes some. But where much arrives, what waits leaves before
+        // more is received, every other time: it may be the answer that the peer waits for.
+        let sends = socket.writable && !socket.queue.is_empty();
+        socket.defers = sends && socket.alone == 0 && !socket.defers;
+        if !socket.defers {
+            self.receive(cx, name, out);
+        }
         // The end of its last association may have closed it, here and below.
         let Some(socket) = self.sockets.get(name) else { return };
         if !socket.queue.is_empty() {
@@ -371,7 +379,8 @@ impl<M: Message> Udp<M> {
             self.doubt(cx, name, association, out);
         }
         let Some(socket) = self.sockets.get(name) else { return };
-        if socket.readable || socket.writable && !socket.queue.is_empty() {
+        let (sends, held) = (socket.writable && !socket.queue.is_empty(), !socket.held.is_empty());
+        if socket.readable || sends || socket.defers && held {
             self.mark(name);
         }
     }

@@ -280,6 +280,7 @@ mod tests {
         udp.flush(&cx, &mut heard);
         assert!(heard.0.is_empty(), "it has left in this batch");
         udp.handle_indication(&cx, ready, &mut heard);
+        udp.flush(&cx, &mut heard);
         assert_eq!(heard.0, [b"echo"]);
     }
 
